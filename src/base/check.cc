@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/check.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace glovebox {
+
+void check_failed(const char* condition, const char* file, int line) noexcept {
+  (void)std::fprintf(stderr, "glovebox: bug: %s does not hold at %s:%d\n", condition, file, line);
+  std::abort();
+}
+
+}  // namespace glovebox

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "language/file_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+namespace glovebox {
+namespace {
+
+constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kDigits = "0123456789";
+
+bool consists_of(std::string_view text, std::initializer_list<std::string_view> sets) {
+  return std::all_of(text.begin(), text.end(), [sets](char c) {
+    return std::any_of(sets.begin(), sets.end(),
+                       [c](std::string_view set) { return set.find(c) != std::string_view::npos; });
+  });
+}
+
+// A name in a directory: letters, digits and a few signs, so that no command takes it for an option
+// and no shell for anything else.
+bool is_file_name(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxFileName &&
+         consists_of(text, {kLower, kUpper, kDigits, "._-+"}) && text.front() != '-' &&
+         text.front() != '.';
+}
+
+// `path` is `root` or lies below it.
+bool is_within(std::string_view path, std::string_view root) {
+  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+}
+
+// Directories in which services keep what guests must not read.
+constexpr std::array<std::string_view, 24> kSecret = {
+    "/etc/shadow",         "/etc/shadow-",     "/etc/gshadow",      "/etc/gshadow-",
+    "/etc/sudoers",        "/etc/sudoers.d",   "/etc/ssh",          "/etc/ssl/private",
+    "/etc/security",       "/etc/glovebox",    "/etc/krb5.keytab",  "/etc/NetworkManager",
+    "/etc/wireguard",      "/etc/docker",      "/etc/kubernetes",   "/var/lib/docker",
+    "/var/lib/containers", "/var/lib/kubelet", "/var/lib/glovebox", "/var/lib/private",
+    "/var/lib/postgresql", "/var/lib/mysql",   "/var/lib/systemd",  "/etc/machine-id"};
+
+}  // namespace
+
+bool is_printable(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
+}
+
+const char* id_fault(std::string_view text) {
+  return consists_of(text, {kLower, kDigits, "+#-_"}) &&
+                 consists_of(text.substr(0, 1), {kLower, kDigits})
+             ? nullptr
+             : "is no id: lower-case letters, digits, + # - and _, a letter or digit first";
+}
+
+const char* name_fault(std::string_view text) {
+  return text.size() <= kMaxName && is_printable(text) && text.find(' ') == text.npos
+             ? nullptr
+             : "is no name: at most 32 bytes, without spaces";
+}
+
+const char* extension_fault(std::string_view text) {
+  const std::string_view name = text.starts_with('.') ? text.substr(1) : text;
+  return name.size() <= kMaxName && is_file_name(name)
+             ? nullptr
+             : "is neither an extension like .py nor a whole file name";
+}
+
+const char* interpreter_fault(std::string_view text) {
+  return text.size() <= kMaxName && is_printable(text) && text.find_first_of("/ ") == text.npos
+             ? nullptr
+             : "is no program's base name";
+}
+
+const char* file_name_fault(std::string_view text) {
+  return is_file_name(text)
+             ? nullptr
+             : "is no file name: letters, digits, - _ + and ., a letter, digit or _ first";
+}
+
+const char* package_fault(std::string_view text) {
+  return text.size() <= kMaxFileName && consists_of(text, {kLower, kDigits, "+-."}) &&
+                 consists_of(text.substr(0, 1), {kLower, kDigits})
+             ? nullptr
+             : "is no name of a Debian package";
+}
+
+const char* variable_fault(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxFileName &&
+                 consists_of(text, {kLower, kUpper, kDigits, "_"}) &&
+                 !consists_of(text.substr(0, 1), {kDigits})
+             ? nullptr
+             : "is no variable's name: letters, digits and _";
+}
+
+const char* mount_fault(std::string_view path) {
+  if (!path.starts_with('/') || path.ends_with('/') || path.find("//") != path.npos ||
+      !is_printable(path)) {
+    return "is no absolute path";
+  }
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::size_t end = rest.find('/', 1);
+    const std::string_view part = rest.substr(1, end == rest.npos ? end : end - 1);
+    if (part == "." || part == "..") {
+      return "must not hold . or ..";
+    }
+    rest = end == rest.npos ? std::string_view() : rest.substr(end);
+  }
+  constexpr std::array<std::string_view, 4> kRoots = {"/etc/", "/opt/", "/usr/", "/var/lib/"};
+  if (std::none_of(kRoots.begin(), kRoots.end(),
+                   [path](std::string_view root) { return path.starts_with(root); })) {
+    return "is not below /etc, /opt, /usr or /var/lib";
+  }
+  // Neither inside a secret place nor around one.
+  if (std::any_of(kSecret.begin(), kSecret.end(), [path](std::string_view secret) {
+        return is_within(path, secret) || is_within(secret, path);
+      })) {
+    return "holds secrets of the host";
+  }
+  return nullptr;
+}
+
+std::string_view unknown_placeholder(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kKnown = {"file", "stem",       "dir",
+                                                      "main", "memory_mib", "cpus"};
+  for (std::size_t at = text.find('{'); at != text.npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find('}', at);
+    if (end == text.npos) {
+      break;
+    }
+    const std::string_view word = text.substr(at + 1, end - at - 1);
+    const bool of_the_shell = at > 0 && text[at - 1] == '$';
+    if (!word.empty() && consists_of(word, {kLower, "_"}) && !of_the_shell &&
+        std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) {
+      return text.substr(at, end - at + 1);
+    }
+  }
+  return {};
+}
+
+}  // namespace glovebox

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "language/language.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "language/java_source.h"
+
+namespace glovebox {
+namespace {
+
+struct Placeholder {
+  std::string_view name;
+  std::string value;
+};
+
+std::string fill_in(std::string_view text, const std::vector<Placeholder>& placeholders) {
+  std::string filled;
+  while (!text.empty()) {
+    const std::size_t brace = text.find('{');
+    filled += text.substr(0, brace);
+    if (brace == std::string_view::npos) {
+      break;
+    }
+    text.remove_prefix(brace);
+    const auto found =
+        std::find_if(placeholders.begin(), placeholders.end(),
+                     [text](const Placeholder& each) { return text.starts_with(each.name); });
+    if (found != placeholders.end()) {
+      filled += found->value;
+      text.remove_prefix(found->name.size());
+    } else {
+      filled += '{';
+      text.remove_prefix(1);
+    }
+  }
+  return filled;
+}
+
+std::string stem_of(std::string_view file_name) {
+  const std::size_t dot = file_name.rfind('.');
+  return std::string(file_name.substr(0, dot == 0 ? std::string_view::npos : dot));
+}
+
+Command make_command(const Language& language,
+                     const std::vector<std::string>& argv,
+                     std::vector<Placeholder> placeholders,
+                     const Limits& limits) {
+  placeholders.push_back({"{memory_mib}", std::to_string(limits.memory.count / (1_MiB).count)});
+  placeholders.push_back({"{cpus}", std::to_string(std::max(1L, std::lround(limits.cpus)))});
+  Command command;
+  for (const std::string& argument : argv) {
+    command.argv.push_back(fill_in(argument, placeholders));
+  }
+  for (const auto& [name, value] : language.env) {
+    command.env.emplace_back(name, fill_in(value, placeholders));
+  }
+  command.cwd = kWorkspace;
+  return command;
+}
+
+// The language's file name, with the ending of `user_path` if it is one of the language's.
+std::string named_as(const Language& language, std::string_view user_path) {
+  const std::string_view name = user_path.substr(user_path.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  const std::string_view ending = dot == name.npos ? std::string_view() : name.substr(dot);
+  const auto& known = language.extensions;
+  if (ending.empty() || std::find(known.begin(), known.end(), ending) == known.end()) {
+    return language.file_name;
+  }
+  return stem_of(language.file_name).append(ending);
+}
+
+// A statement that only a module may hold starts a line, and nothing says CommonJS. Node looks for
+// itself from 20.19 on; until then is the oldest Node that Debian supports.
+bool is_javascript_module(std::string_view code) {
+  if (code.find("require(") != code.npos || code.find("module.exports") != code.npos) {
+    return false;
+  }
+  while (!code.empty()) {
+    const std::string_view line = code.substr(0, code.find('\n'));
+    for (const std::string_view head :
+         {"import ", "import{", "import\"", "import'", "import*", "export ", "export{"}) {
+      if (line.starts_with(head)) {
+        return true;
+      }
+    }
+    code.remove_prefix(std::min(code.size(), line.size() + 1));
+  }
+  return false;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+}  // namespace
+
+Limits LimitDefaults::over(Limits base) const {
+  base.wall = time.value_or(base.wall);
+  base.cpu_time = cpu_time.value_or(base.cpu_time);
+  base.memory = memory.value_or(base.memory);
+  base.cpus = cpus.value_or(base.cpus);
+  base.pids = pids.value_or(base.pids);
+  base.disk = disk.value_or(base.disk);
+  base.inodes = inodes.value_or(base.inodes);
+  base.open_files = open_files.value_or(base.open_files);
+  base.output = output.value_or(base.output);
+  return base;
+}
+
+Plan make_plan(const Language& language,
+               const SourceText& source,
+               const std::vector<std::string>& arguments,
+               const Limits& run_limits,
+               const Limits& compile_limits) {
+  Plan plan;
+  plan.file_name = named_as(language, source.name);
+  plan.file_mode = language.file_mode;
+  std::string main = stem_of(plan.file_name);
+  if (language.naming == SourceNaming::kJava) {
+    const JavaNames names = java_names(source.code);
+    if (!names.file_stem.empty()) {
+      plan.file_name = names.file_stem + ".java";
+    }
+    if (!names.main_class.empty()) {
+      main = names.main_class;
+    }
+  } else if (language.naming == SourceNaming::kJavaScript && plan.file_name.ends_with(".js") &&
+             is_javascript_module(source.code)) {
+    plan.file_name = main + ".mjs";
+  }
+  const std::vector<Placeholder> placeholders = {{"{file}", plan.file_name},
+                                                 {"{stem}", stem_of(plan.file_name)},
+                                                 {"{dir}", std::string(kWorkspace)},
+                                                 {"{main}", main}};
+  if (!language.compile.empty()) {
+    plan.compile = make_command(language, language.compile, placeholders, compile_limits);
+  }
+  plan.run = make_command(language, language.run, placeholders, run_limits);
+  plan.run.argv.insert(plan.run.argv.end(), arguments.begin(), arguments.end());
+  return plan;
+}
+
+std::string version_in(std::string_view output) {
+  // The first number with a dot; where there is none ("mawk 134") the first number.
+  std::string first;
+  for (std::size_t at = 0; at < output.size(); ++at) {
+    if (!is_digit(output[at])) {
+      continue;
+    }
+    std::size_t end = at;
+    bool dotted = false;
+    while (end < output.size() &&
+           (is_digit(output[end]) ||
+            (output[end] == '.' && end + 1 < output.size() && is_digit(output[end + 1])))) {
+      dotted = dotted || output[end] == '.';
+      ++end;
+    }
+    const std::string number(output.substr(at, std::min<std::size_t>(end - at, 32)));
+    if (dotted) {
+      return number;
+    }
+    if (first.empty()) {
+      first = number;
+    }
+    at = end;
+  }
+  return first;
+}
+
+}  // namespace glovebox

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language: how a text in one programming language becomes a running program in a sandbox.
+//
+// A language is data. The built-in ones are the files of languages/, which the build puts into the
+// program; users add their own by dropping in a file (language/registry.h). docs/languages.md says
+// what each key of such a file means; the fields below bear the same names.
+//
+// The code goes into one file in the workspace. Where there is a compile command it is run first,
+// in the same kind of sandbox, with limits of its own; then the run command, with the user's
+// arguments behind it. make_plan() answers what exactly is to be done.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "spec/command.h"
+#include "spec/limits.h"
+#include "spec/mount.h"
+
+namespace glovebox {
+
+// Where the code lies, and where both commands run. Also the guest's home.
+inline constexpr std::string_view kWorkspace = "/workspace";
+
+// PATH in every sandbox, unless a language's env says otherwise.
+inline constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+
+// A language file is a page of text. What is larger is a mistake, or an attack.
+inline constexpr std::size_t kMaxLanguageFile = 64 * 1024;
+
+// The limits about which a language has an opinion. The others are the caller's.
+struct LimitDefaults {
+  std::optional<std::chrono::milliseconds> time;
+  std::optional<std::chrono::milliseconds> cpu_time;
+  std::optional<Bytes> memory;
+  std::optional<double> cpus;
+  std::optional<std::uint32_t> pids;
+  std::optional<Bytes> disk;
+  std::optional<std::uint32_t> inodes;
+  std::optional<std::uint32_t> open_files;
+  std::optional<Bytes> output;
+
+  // `base` with every limit replaced that is set here.
+  [[nodiscard]] Limits over(Limits base) const;
+
+  friend bool operator==(const LimitDefaults&, const LimitDefaults&) = default;
+};
+
+// How the file in the workspace gets its name.
+enum class SourceNaming {
+  kFixed,       // It is `file_name`, with the user's ending where the language knows it.
+  kJava,        // After the public class, which javac insists on; `file_name` where there is none.
+  kJavaScript,  // Ends in .mjs where the text has import or export statements, for old Nodes.
+};
+
+struct Language {
+  std::string id;                         // "cpp": lower case, unique.
+  std::string title;                      // "C++": for people.
+  std::vector<std::string> names;         // Other names that people use: "c++", "cxx".
+  std::vector<std::string> extensions;    // ".cpp"; without the dot a whole name: "Makefile".
+  std::vector<std::string> interpreters;  // Programs in a shebang line: "python3".
+
+  std::string file_name;  // In the workspace: "main.cpp". Never holds a slash.
+  SourceNaming naming = SourceNaming::kFixed;
+  std::uint32_t file_mode = 0644;
+
+  std::vector<std::string> compile;  // Empty: nothing to compile.
+  std::vector<std::string> run;      // Never empty.
+  std::vector<std::string> version;  // Prints the version; may be empty.
+  std::vector<std::string> needs;    // More programs, or absolute paths, that must exist.
+
+  std::string package;                      // Debian's; empty: it has none.
+  std::vector<std::string> extra_packages;  // To be installed along with it.
+  std::string install;                      // How to get it otherwise; a sentence.
+
+  Environment env;            // For both commands. Values may hold placeholders.
+  std::vector<Mount> mounts;  // Read-only; always optional.
+  LimitDefaults run_limits;
+  LimitDefaults compile_limits;
+
+  std::string origin;  // The file that it was read from, for messages.
+
+  friend bool operator==(const Language&, const Language&) = default;
+};
+
+// Reads the text of one language file. `file_name` only names it in messages. Any text is safe to
+// give: this is where hostile files are stopped, and the target of the fuzzer. Fails with kInvalid
+// and "file:line:column: what is wrong"; the hint is the mend.
+Result<Language> parse_language(std::string_view text, std::string_view file_name);
+
+// What to do to run one piece of code.
+struct Plan {
+  std::string file_name;  // The code goes into this file of the workspace ...
+  std::uint32_t file_mode = 0644;
+  std::optional<Command> compile;  // ... then this must end with exit status 0 ...
+  Command run;                     // ... and this is the guest.
+};
+
+// What is to be run.
+struct SourceText {
+  std::string_view code;
+  // What the user calls the file; may be a path, or empty. Only its ending counts, and only when it
+  // is one of the language's: .mjs and .js, or .f and .f90, are not the same to their compilers.
+  std::string_view name;
+};
+
+// Fills in the placeholders: {file} and {stem} are names in the workspace, {dir} is the workspace,
+// {main} the class to start (Java), {memory_mib} and {cpus} the limits of the command at hand, for
+// runtimes that would size themselves by the machine otherwise. `arguments` go behind the run
+// command, unchanged.
+Plan make_plan(const Language& language,
+               const SourceText& source,
+               const std::vector<std::string>& arguments,
+               const Limits& run_limits,
+               const Limits& compile_limits);
+
+// The version number in what a version command printed: "Python 3.11.2" gives "3.11.2". Empty when
+// there is none.
+std::string version_in(std::string_view output);
+
+}  // namespace glovebox

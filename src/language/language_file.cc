@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the TOML of one language file.
+//
+// toml++ answers what the text says; this file answers whether that makes sense. Every complaint
+// names the line and the column of the thing complained about. The text is hostile: its size, its
+// nesting, and the number and length of everything in it are bounded.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include "base/duration.h"
+#include "language/file_rules.h"
+#include "language/language.h"
+#include "language/suggest.h"
+
+namespace glovebox {
+namespace {
+
+// toml++ 3.3 bounds nested arrays and inline tables, but not dotted keys, whose tables are freed
+// recursively: "a.a.a. …" over 64 KiB would overflow the stack. There is no dotted key without a
+// dot, and no honest file with so many.
+constexpr std::ptrdiff_t kMaxDots = 1'000;
+
+constexpr std::size_t kMaxItems = 64;
+constexpr std::size_t kMaxText = 4'096;
+
+class Reader {
+ public:
+  explicit Reader(std::string_view file_name) : file_name_(file_name) {}
+
+  Result<Language> read(std::string_view text);
+
+ private:
+  using Check = const char* (*)(std::string_view);
+  using Key = Result<void> (Reader::*)(const toml::node&);
+  struct NamedKey {
+    std::string_view name;
+    Key read;
+  };
+  static const std::array<NamedKey, 19>& keys();
+
+  [[nodiscard]] Error fault(const toml::source_region& at,
+                            std::string what,
+                            std::string hint) const;
+  [[nodiscard]] Error wrong_type(const toml::node& node, std::string_view wanted) const;
+
+  Result<std::string> text(const toml::node& node, std::size_t most);
+  Result<std::string> one_line(const toml::node& node, std::size_t most);
+  Result<std::string> checked_text(const toml::node& node, Check check);
+  Result<std::vector<std::string>> texts(const toml::node& node, std::size_t most);
+  Result<std::vector<std::string>> checked_texts(const toml::node& node, Check check);
+  Result<std::vector<std::string>> argv(const toml::node& node);
+  Result<void> no_unknown_placeholder(const toml::node& node, std::string_view value);
+  Result<LimitDefaults> limits(const toml::node& node);
+  Result<void> limit(const toml::key& key, const toml::node& node, LimitDefaults& limits);
+  Result<std::chrono::milliseconds> duration(const toml::node& node);
+  Result<Bytes> size(const toml::node& node);
+  Result<std::uint32_t> count(const toml::node& node);
+
+  Result<void> read_id(const toml::node& node);
+  Result<void> read_title(const toml::node& node);
+  Result<void> read_names(const toml::node& node);
+  Result<void> read_extensions(const toml::node& node);
+  Result<void> read_interpreters(const toml::node& node);
+  Result<void> read_file_name(const toml::node& node);
+  Result<void> read_naming(const toml::node& node);
+  Result<void> read_file_executable(const toml::node& node);
+  Result<void> read_compile(const toml::node& node);
+  Result<void> read_run(const toml::node& node);
+  Result<void> read_version(const toml::node& node);
+  Result<void> read_needs(const toml::node& node);
+  Result<void> read_package(const toml::node& node);
+  Result<void> read_extra_packages(const toml::node& node);
+  Result<void> read_install(const toml::node& node);
+  Result<void> read_env(const toml::node& node);
+  Result<void> read_mounts(const toml::node& node);
+  Result<void> read_run_limits(const toml::node& node);
+  Result<void> read_compile_limits(const toml::node& node);
+
+  std::string_view file_name_;
+  Language language_;
+};
+
+const std::array<Reader::NamedKey, 19>& Reader::keys() {
+  static constexpr std::array<NamedKey, 19> kKeys = {{
+      {"id", &Reader::read_id},
+      {"title", &Reader::read_title},
+      {"names", &Reader::read_names},
+      {"extensions", &Reader::read_extensions},
+      {"interpreters", &Reader::read_interpreters},
+      {"file_name", &Reader::read_file_name},
+      {"naming", &Reader::read_naming},
+      {"file_executable", &Reader::read_file_executable},
+      {"compile", &Reader::read_compile},
+      {"run", &Reader::read_run},
+      {"version", &Reader::read_version},
+      {"needs", &Reader::read_needs},
+      {"package", &Reader::read_package},
+      {"extra_packages", &Reader::read_extra_packages},
+      {"install", &Reader::read_install},
+      {"env", &Reader::read_env},
+      {"mounts", &Reader::read_mounts},
+      {"run_limits", &Reader::read_run_limits},
+      {"compile_limits", &Reader::read_compile_limits},
+  }};
+  return kKeys;
+}
+
+Error Reader::fault(const toml::source_region& at, std::string what, std::string hint) const {
+  // A table that a dotted key made has no place of its own.
+  const auto line = std::max<toml::source_index>(1, at.begin.line);
+  const auto column = std::max<toml::source_index>(1, at.begin.column);
+  std::string message(file_name_);
+  message += ':' + std::to_string(line) + ':' + std::to_string(column) + ": " + what;
+  return Error(ErrorCode::kInvalid, std::move(message), std::move(hint));
+}
+
+Error Reader::wrong_type(const toml::node& node, std::string_view wanted) const {
+  std::string_view found = "something else";
+  switch (node.type()) {
+    case toml::node_type::table:
+      found = "a table";
+      break;
+    case toml::node_type::array:
+      found = "a list";
+      break;
+    case toml::node_type::string:
+      found = "a text";
+      break;
+    case toml::node_type::integer:
+    case toml::node_type::floating_point:
+      found = "a number";
+      break;
+    case toml::node_type::boolean:
+      found = "true or false";
+      break;
+    default:
+      break;
+  }
+  return fault(node.source(), "this must be " + std::string(wanted) + ", not " + std::string(found),
+               "docs/languages.md shows what each key takes");
+}
+
+Result<std::string> Reader::text(const toml::node& node, std::size_t most) {
+  const auto* value = node.as_string();
+  if (value == nullptr) {
+    return wrong_type(node, "a text in quotes");
+  }
+  if (value->get().empty() || value->get().size() > most) {
+    return fault(node.source(), "this text must have 1 to " + std::to_string(most) + " bytes", {});
+  }
+  // A NUL would end the text early in every system call.
+  if (value->get().find('\0') != std::string::npos) {
+    return fault(node.source(), "this text holds a zero byte", {});
+  }
+  return value->get();
+}
+
+Result<std::string> Reader::one_line(const toml::node& node, std::size_t most) {
+  std::string value = GB_TRY(text(node, most));
+  if (!is_printable(value)) {
+    return fault(node.source(), "this must be one line of printable text", {});
+  }
+  return value;
+}
+
+// `check` answers what is wrong with a text, or null.
+Result<std::string> Reader::checked_text(const toml::node& node, Check check) {
+  std::string value = GB_TRY(text(node, kMaxText));
+  if (const char* what = check(value); what != nullptr) {
+    return fault(node.source(), "'" + value.substr(0, kMaxFileName) + "' " + what,
+                 "docs/languages.md shows what each key takes");
+  }
+  return value;
+}
+
+Result<std::vector<std::string>> Reader::texts(const toml::node& node, std::size_t most) {
+  const toml::array* list = node.as_array();
+  if (list == nullptr) {
+    return wrong_type(node, "a list of texts, [\"…\"]");
+  }
+  if (list->size() > kMaxItems) {
+    return fault(node.source(), "this list has more than " + std::to_string(kMaxItems) + " items",
+                 {});
+  }
+  std::vector<std::string> values;
+  for (const toml::node& item : *list) {
+    values.push_back(GB_TRY(text(item, most)));
+  }
+  return values;
+}
+
+Result<std::vector<std::string>> Reader::checked_texts(const toml::node& node, Check check) {
+  std::vector<std::string> values = GB_TRY(texts(node, kMaxText));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    GB_TRY(checked_text(*node.as_array()->get(i), check));
+  }
+  return values;
+}
+
+Result<void> Reader::no_unknown_placeholder(const toml::node& node, std::string_view value) {
+  const std::string_view unknown = unknown_placeholder(value);
+  if (!unknown.empty()) {
+    return fault(node.source(), "unknown placeholder " + std::string(unknown),
+                 "there are {file}, {stem}, {dir}, {main}, {memory_mib} and {cpus}");
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> Reader::argv(const toml::node& node) {
+  std::vector<std::string> values = GB_TRY(texts(node, kMaxText));
+  if (values.empty()) {
+    return fault(node.source(), "this command is empty", "give the program first: [\"program\"]");
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    GB_TRY(no_unknown_placeholder(*node.as_array()->get(i), values[i]));
+  }
+  return values;
+}
+
+Result<std::chrono::milliseconds> Reader::duration(const toml::node& node) {
+  std::string written;
+  if (const auto* number = node.as_integer(); number != nullptr) {
+    written = std::to_string(number->get());
+  } else if (node.is_string()) {
+    written = GB_TRY(text(node, kMaxName));
+  } else {
+    return wrong_type(node, "a duration like \"30s\"");
+  }
+  auto parsed = parse_duration(written);
+  if (!parsed) {
+    return fault(node.source(), parsed.error().message(), parsed.error().hint());
+  }
+  return parsed;
+}
+
+Result<Bytes> Reader::size(const toml::node& node) {
+  std::string written;
+  if (const auto* number = node.as_integer(); number != nullptr) {
+    written = std::to_string(number->get());
+  } else if (node.is_string()) {
+    written = GB_TRY(text(node, kMaxName));
+  } else {
+    return wrong_type(node, "a size like \"512M\"");
+  }
+  auto parsed = parse_bytes(written);
+  if (!parsed) {
+    return fault(node.source(), parsed.error().message(), parsed.error().hint());
+  }
+  return parsed;
+}
+
+Result<std::uint32_t> Reader::count(const toml::node& node) {
+  const auto* number = node.as_integer();
+  if (number == nullptr) {
+    return wrong_type(node, "a whole number");
+  }
+  if (number->get() < 0 || number->get() > std::numeric_limits<std::uint32_t>::max()) {
+    return fault(node.source(), "this number is out of range", {});
+  }
+  return static_cast<std::uint32_t>(number->get());
+}
+
+Result<void> Reader::limit(const toml::key& key, const toml::node& node, LimitDefaults& limits) {
+  const std::string_view name = key.str();
+  if (name == "time") {
+    limits.time = GB_TRY(duration(node));
+  } else if (name == "cpu_time") {
+    limits.cpu_time = GB_TRY(duration(node));
+  } else if (name == "memory") {
+    limits.memory = GB_TRY(size(node));
+  } else if (name == "cpus") {
+    const std::optional<double> number = node.value<double>();
+    if (!number) {
+      return wrong_type(node, "a number");
+    }
+    limits.cpus = number;
+  } else if (name == "pids") {
+    limits.pids = GB_TRY(count(node));
+  } else if (name == "disk") {
+    limits.disk = GB_TRY(size(node));
+  } else if (name == "inodes") {
+    limits.inodes = GB_TRY(count(node));
+  } else if (name == "open_files") {
+    limits.open_files = GB_TRY(count(node));
+  } else if (name == "output") {
+    limits.output = GB_TRY(size(node));
+  } else {
+    return fault(key.source(), "unknown limit '" + std::string(name) + "'",
+                 "there are time, cpu_time, memory, cpus, pids, disk, inodes, open_files, output");
+  }
+  if (auto valid = validate(limits.over(Limits{})); !valid) {
+    return fault(node.source(), valid.error().message(), valid.error().hint());
+  }
+  return {};
+}
+
+Result<LimitDefaults> Reader::limits(const toml::node& node) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) {
+    return wrong_type(node, "a table of limits");
+  }
+  LimitDefaults limits;
+  for (const auto& [key, value] : *table) {
+    GB_TRY(limit(key, value, limits));
+  }
+  return limits;
+}
+
+Result<void> Reader::read_id(const toml::node& node) {
+  language_.id = GB_TRY(text(node, kMaxName));
+  GB_TRY(checked_text(node, id_fault));
+  return {};
+}
+
+Result<void> Reader::read_title(const toml::node& node) {
+  language_.title = GB_TRY(one_line(node, kMaxFileName));
+  return {};
+}
+
+Result<void> Reader::read_names(const toml::node& node) {
+  language_.names = GB_TRY(checked_texts(node, name_fault));
+  return {};
+}
+
+Result<void> Reader::read_extensions(const toml::node& node) {
+  language_.extensions = GB_TRY(checked_texts(node, extension_fault));
+  return {};
+}
+
+Result<void> Reader::read_interpreters(const toml::node& node) {
+  language_.interpreters = GB_TRY(checked_texts(node, interpreter_fault));
+  return {};
+}
+
+Result<void> Reader::read_file_name(const toml::node& node) {
+  language_.file_name = GB_TRY(checked_text(node, file_name_fault));
+  return {};
+}
+
+Result<void> Reader::read_naming(const toml::node& node) {
+  const std::string naming = GB_TRY(text(node, kMaxName));
+  if (naming == "fixed") {
+    language_.naming = SourceNaming::kFixed;
+  } else if (naming == "java") {
+    language_.naming = SourceNaming::kJava;
+  } else if (naming == "javascript") {
+    language_.naming = SourceNaming::kJavaScript;
+  } else {
+    return fault(node.source(), "unknown naming '" + naming + "'", "there are \"fixed\", \"java\" and \"javascript\"");
+  }
+  return {};
+}
+
+Result<void> Reader::read_file_executable(const toml::node& node) {
+  const auto* value = node.as_boolean();
+  if (value == nullptr) {
+    return wrong_type(node, "true or false");
+  }
+  language_.file_mode = value->get() ? 0755 : 0644;
+  return {};
+}
+
+Result<void> Reader::read_compile(const toml::node& node) {
+  language_.compile = GB_TRY(argv(node));
+  return {};
+}
+
+Result<void> Reader::read_run(const toml::node& node) {
+  language_.run = GB_TRY(argv(node));
+  return {};
+}
+
+Result<void> Reader::read_version(const toml::node& node) {
+  language_.version = GB_TRY(argv(node));
+  return {};
+}
+
+Result<void> Reader::read_needs(const toml::node& node) {
+  language_.needs = GB_TRY(texts(node, kMaxText));
+  return {};
+}
+
+Result<void> Reader::read_package(const toml::node& node) {
+  language_.package = GB_TRY(checked_text(node, package_fault));
+  return {};
+}
+
+Result<void> Reader::read_extra_packages(const toml::node& node) {
+  language_.extra_packages = GB_TRY(checked_texts(node, package_fault));
+  return {};
+}
+
+Result<void> Reader::read_install(const toml::node& node) {
+  language_.install = GB_TRY(one_line(node, kMaxText));
+  return {};
+}
+
+Result<void> Reader::read_env(const toml::node& node) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) {
+    return wrong_type(node, "a table of names and texts");
+  }
+  if (table->size() > kMaxItems) {
+    return fault(node.source(), "more than " + std::to_string(kMaxItems) + " variables", {});
+  }
+  for (const auto& [key, value] : *table) {
+    const std::string_view name = key.str();
+    if (const char* what = variable_fault(name); what != nullptr) {
+      return fault(key.source(), "'" + std::string(name.substr(0, kMaxFileName)) + "' " + what, {});
+    }
+    std::string content = GB_TRY(text(value, kMaxText));
+    GB_TRY(no_unknown_placeholder(value, content));
+    language_.env.emplace_back(name, std::move(content));
+  }
+  return {};
+}
+
+Result<void> Reader::read_mounts(const toml::node& node) {
+  const std::vector<std::string> paths = GB_TRY(checked_texts(node, mount_fault));
+  for (const std::string& path : paths) {
+    language_.mounts.push_back({.source = path, .target = path, .optional = true});
+  }
+  return {};
+}
+
+Result<void> Reader::read_run_limits(const toml::node& node) {
+  language_.run_limits = GB_TRY(limits(node));
+  return {};
+}
+
+Result<void> Reader::read_compile_limits(const toml::node& node) {
+  language_.compile_limits = GB_TRY(limits(node));
+  return {};
+}
+
+Result<Language> Reader::read(std::string_view text) {
+  toml::source_region start;
+  start.begin = {1, 1};
+  if (text.size() > kMaxLanguageFile) {
+    return fault(start, "this file is larger than 64 KiB", "a language file is a page of text");
+  }
+  if (std::count(text.begin(), text.end(), '.') > kMaxDots) {
+    return fault(start, "this file holds more than 1000 dots", "it cannot be a language file");
+  }
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    return fault(parsed.error().source(), std::string(parsed.error().description()),
+                 "the file must be TOML: https://toml.io");
+  }
+  language_.origin = file_name_;
+  for (const auto& [key, value] : parsed.table()) {
+    const auto known = std::find_if(keys().begin(), keys().end(), [&key](const NamedKey& each) {
+      return each.name == key.str();
+    });
+    if (known == keys().end()) {
+      std::vector<std::string_view> names;
+      for (const NamedKey& each : keys()) {
+        names.push_back(each.name);
+      }
+      const std::string nearest = nearest_word(key.str(), names);
+      return fault(
+          key.source(), "unknown key '" + std::string(key.str().substr(0, 64)) + "'",
+          nearest.empty() ? "docs/languages.md lists the keys" : "did you mean '" + nearest + "'?");
+    }
+    GB_TRY((this->*known->read)(value));
+  }
+  for (const auto& [name, missing] :
+       {std::pair{"id", language_.id.empty()}, std::pair{"file_name", language_.file_name.empty()},
+        std::pair{"run", language_.run.empty()}}) {
+    if (missing) {
+      return fault(start, std::string("the key '") + name + "' is missing",
+                   "docs/languages.md shows a whole file");
+    }
+  }
+  if (language_.title.empty()) {
+    language_.title = language_.id;
+  }
+  return std::move(language_);
+}
+
+}  // namespace
+
+Result<Language> parse_language(std::string_view text, std::string_view file_name) {
+  return Reader(file_name).read(text);
+}
+
+}  // namespace glovebox

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/cgroup.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+
+#include "sandbox/cgroup_host.h"
+
+namespace glovebox {
+namespace {
+
+// The warden and its launcher are in the group as well.
+constexpr std::uint64_t kOwnProcesses = 2;
+constexpr std::uint64_t kCpuPeriodUs = 100'000;
+
+std::string cpu_quota_us(double cpus) {
+  // The kernel takes no quota below a millisecond (kernel/sched/core.c, min_cfs_quota_period).
+  return std::to_string(
+      std::max<long long>(1000, std::llround(cpus * static_cast<double>(kCpuPeriodUs))));
+}
+
+// Waits a moment, without a clock of our own being watched: for a process that is being killed.
+void wait_a_moment(int milliseconds) { (void)::poll(nullptr, 0, milliseconds); }
+
+Result<void> remove_directory(const std::string& path) {
+  for (int attempt = 0;; ++attempt) {
+    if (::rmdir(path.c_str()) == 0 || errno == ENOENT) {
+      return {};
+    }
+    // Busy until its last process has fully exited; v1 has no event for that.
+    if (errno != EBUSY || attempt > 250) {
+      return Error::from_errno("remove cgroup " + path);
+    }
+    wait_a_moment(attempt < 20 ? 1 : 5);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(CgroupMode mode) {
+  switch (mode) {
+    case CgroupMode::kNone:
+      return "none";
+    case CgroupMode::kV1:
+      return "v1";
+    case CgroupMode::kV2:
+      return "v2";
+  }
+  return "none";
+}
+
+const CgroupSupport& Cgroup::support() { return cgroup_host().support; }
+
+Result<int> Cgroup::add_branch(Slot& slot, const std::string& parent) {
+  std::string path = parent + "/" + slot.name();
+  GB_TRY(slot.note_cgroup(path));
+  if (::mkdir(path.c_str(), 0755) != 0) {
+    return Error::from_errno("make cgroup " + path);
+  }
+  UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) {
+    return Error::from_errno("open cgroup " + path);
+  }
+  branches_.push_back({std::move(path), std::move(directory)});
+  return static_cast<int>(branches_.size()) - 1;
+}
+
+Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits) {
+  Cgroup group;
+  group.mode_ = cgroup_host().support.mode;
+  switch (group.mode_) {
+    case CgroupMode::kNone:
+      break;
+    case CgroupMode::kV1:
+      GB_TRY(group.create_v1(slot, limits));
+      break;
+    case CgroupMode::kV2:
+      GB_TRY(group.create_v2(slot, limits));
+      break;
+  }
+  return group;
+}
+
+Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits) {
+  const CgroupHost& host = cgroup_host();
+  // Only the hierarchies that are needed: each costs a directory and a step into it.
+  memory_ = GB_TRY(add_branch(slot, host.v1_memory));
+  pids_ = GB_TRY(add_branch(slot, host.v1_pids));
+  if (!host.v1_cpu.empty() && limits.cpus < host.processors) {
+    cpu_ = GB_TRY(add_branch(slot, host.v1_cpu));
+  }
+  if (!host.v1_cpuacct.empty()) {
+    cpu_time_ = host.v1_cpuacct == host.v1_cpu && cpu_ >= 0
+                    ? cpu_
+                    : GB_TRY(add_branch(slot, host.v1_cpuacct));
+  }
+  if (!host.v1_blkio.empty() && limits.io_rate.count > 0) {
+    io_ = GB_TRY(add_branch(slot, host.v1_blkio));
+  }
+  GB_TRY(set_limits(limits));
+  for (const Branch& branch : branches_) {
+    UniqueFd tasks(::openat(branch.directory.get(), "tasks", O_WRONLY | O_CLOEXEC));
+    if (!tasks) {
+      return Error::from_errno("open " + branch.path + "/tasks");
+    }
+    task_fds_.push_back(tasks.get());
+    tasks_.push_back(std::move(tasks));
+  }
+  return {};
+}
+
+Result<void> Cgroup::create_v2(Slot& slot, const Limits& limits) {
+  const CgroupHost& host = cgroup_host();
+  const int only = GB_TRY(add_branch(slot, host.v2_parent));
+  memory_ = host.support.memory ? only : -1;
+  pids_ = host.support.pids ? only : -1;
+  cpu_ = host.support.cpu ? only : -1;
+  io_ = host.support.io ? only : -1;
+  cpu_time_ = only;
+  return set_limits(limits);
+}
+
+Result<void> Cgroup::set_limits(const Limits& limits) {
+  const std::string memory = std::to_string(limits.memory.count);
+  const std::string pids = std::to_string(limits.pids + kOwnProcesses);
+  if (mode_ == CgroupMode::kV1) {
+    // With swap accounting the sum of both is limited too; it may never be below the memory alone,
+    // so which of the two goes first depends on the direction.
+    if (!write(memory_, "memory.limit_in_bytes", memory)) {
+      (void)write(memory_, "memory.memsw.limit_in_bytes", memory);
+      GB_TRY(write(memory_, "memory.limit_in_bytes", memory));
+    }
+    (void)write(memory_, "memory.memsw.limit_in_bytes", memory);
+    GB_TRY(write(pids_, "pids.max", pids));
+    if (cpu_ >= 0) {
+      GB_TRY(write(cpu_, "cpu.cfs_quota_us", cpu_quota_us(limits.cpus)));
+    }
+  } else if (mode_ == CgroupMode::kV2) {
+    if (memory_ >= 0) {
+      GB_TRY(write(memory_, "memory.max", memory));
+      (void)write(memory_, "memory.swap.max", "0");
+    }
+    if (pids_ >= 0) {
+      GB_TRY(write(pids_, "pids.max", pids));
+    }
+    if (cpu_ >= 0) {
+      GB_TRY(write(cpu_, "cpu.max",
+                   cpu_quota_us(limits.cpus) + " " + std::to_string(kCpuPeriodUs)));
+    }
+  }
+  return limits.io_rate.count > 0 ? limit_io(limits.io_rate) : Result<void>();
+}
+
+Result<void> Cgroup::limit_io(Bytes rate) {
+  io_limited_ = false;
+  if (io_ < 0) {
+    return {};
+  }
+  const std::string bytes = std::to_string(rate.count);
+  for (const std::string& device : block_devices()) {
+    if (mode_ == CgroupMode::kV2) {
+      GB_TRY(write(io_, "io.max", device + " rbps=" + bytes + " wbps=" + bytes));
+    } else {
+      GB_TRY(write(io_, "blkio.throttle.read_bps_device", device + " " + bytes));
+      GB_TRY(write(io_, "blkio.throttle.write_bps_device", device + " " + bytes));
+    }
+    io_limited_ = true;
+  }
+  return {};
+}
+
+Result<void> Cgroup::write(int branch, const char* file, std::string_view value) const {
+  const Branch& in = branches_[static_cast<std::size_t>(branch)];
+  const UniqueFd fd(::openat(in.directory.get(), file, O_WRONLY | O_CLOEXEC));
+  if (!fd || ::write(fd.get(), value.data(), value.size()) < 0) {
+    return Error::from_errno("write " + std::string(value) + " to " + in.path + "/" + file);
+  }
+  return {};
+}
+
+std::optional<std::string> Cgroup::read(int branch, const char* file) const {
+  if (branch < 0) {
+    return std::nullopt;
+  }
+  const UniqueFd fd(
+      ::openat(branches_[static_cast<std::size_t>(branch)].directory.get(), file, O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> text{};
+  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
+  if (size < 0) {
+    return std::nullopt;
+  }
+  return std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+std::optional<std::uint64_t> Cgroup::read_number(int branch, const char* file) const {
+  const auto text = read(branch, file);
+  std::uint64_t value = 0;
+  if (!text ||
+      std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc{}) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::uint64_t Cgroup::read_keyed(int branch, const char* file, std::string_view key) const {
+  const auto text = read(branch, file);
+  if (!text) {
+    return 0;
+  }
+  return keyed_value(*text, key);
+}
+
+int Cgroup::directory_fd() const {
+  return mode_ == CgroupMode::kV2 ? branches_.front().directory.get() : -1;
+}
+
+std::optional<std::chrono::microseconds> Cgroup::cpu_time() const {
+  if (cpu_time_ < 0) {
+    return std::nullopt;
+  }
+  if (mode_ == CgroupMode::kV2) {
+    return std::chrono::microseconds(read_keyed(cpu_time_, "cpu.stat", "usage_usec"));
+  }
+  const auto nanoseconds = read_number(cpu_time_, "cpuacct.usage");
+  return nanoseconds ? std::optional(std::chrono::microseconds(*nanoseconds / 1000)) : std::nullopt;
+}
+
+std::optional<Bytes> Cgroup::memory_peak() const {
+  const auto peak =
+      read_number(memory_, mode_ == CgroupMode::kV2 ? "memory.peak" : "memory.max_usage_in_bytes");
+  return peak ? std::optional(Bytes{*peak}) : std::nullopt;
+}
+
+std::optional<std::uint64_t> Cgroup::pids_peak() const {
+  const auto peak = read_number(pids_, "pids.peak");
+  return peak && *peak >= kOwnProcesses ? std::optional(*peak - kOwnProcesses) : std::nullopt;
+}
+
+std::uint64_t Cgroup::oom_kills() const {
+  return read_keyed(memory_, mode_ == CgroupMode::kV2 ? "memory.events" : "memory.oom_control",
+                    "oom_kill");
+}
+
+std::uint64_t Cgroup::pids_refusals() const { return read_keyed(pids_, "pids.events", "max"); }
+
+void Cgroup::kill() const {
+  if (mode_ == CgroupMode::kV2) {
+    (void)write(0, "cgroup.kill", "1");
+  }
+}
+
+Result<void> Cgroup::remove() {
+  std::optional<Error> failure;
+  for (Branch& branch : branches_) {
+    if (auto removed = remove_directory(branch.path); !removed && !failure) {
+      failure = std::move(removed).error();
+    }
+  }
+  branches_.clear();
+  memory_ = pids_ = cpu_ = cpu_time_ = io_ = -1;
+  mode_ = CgroupMode::kNone;
+  return failure ? Result<void>(*std::move(failure)) : Result<void>();
+}
+
+Cgroup::~Cgroup() { (void)remove(); }
+
+Result<Cgroup::Leftover> Cgroup::remove_leftover(const std::string& path) {
+  Leftover leftover;
+  if (!path.starts_with(kCgroupRoot)) {
+    return Error(ErrorCode::kInvalid, path + " is no cgroup");
+  }
+  const UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory) {
+    return leftover;
+  }
+  leftover.existed = true;
+  for (int round = 0; round < 200; ++round) {
+    const UniqueFd list(::openat(directory.get(), "cgroup.procs", O_RDONLY | O_CLOEXEC));
+    std::array<char, 8192> text{};
+    const ssize_t size = list ? ::read(list.get(), text.data(), text.size()) : 0;
+    if (size <= 0) {
+      break;
+    }
+    // They are in a group of ours whose owner is dead: orphans of a sandbox, by construction.
+    const char* at = text.data();
+    const char* const end = at + size;
+    while (at < end) {
+      pid_t pid = 0;
+      const auto [next, failure] = std::from_chars(at, end, pid);
+      if (failure == std::errc{} && pid > 1) {
+        (void)::kill(pid, SIGKILL);
+        ++leftover.processes;
+      }
+      at = next + 1;
+    }
+    wait_a_moment(5);
+  }
+  GB_TRY(remove_directory(path));
+  return leftover;
+}
+
+}  // namespace glovebox

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cgroup: the kernel's own limits for one sandbox, over v2, v1 or neither.
+//
+// The group is made below the one that we are in ourselves, so that limits which somebody set for
+// us hold for our guests too. Processes are born into it (v2: CLONE_INTO_CGROUP) or step into it as
+// their first act (v1: child/plan.h, cgroup_tasks); nothing is ever moved from outside, because
+// such a move can wait 10 ms for an RCU grace period (Linux 6.0 and later).
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "sandbox/slot.h"
+#include "spec/limits.h"
+
+namespace glovebox {
+
+enum class CgroupMode { kNone, kV1, kV2 };
+
+std::string_view to_string(CgroupMode mode);
+
+// What this process can use on this host, and why not more.
+struct CgroupSupport {
+  CgroupMode mode = CgroupMode::kNone;
+  bool memory = false;
+  bool pids = false;
+  bool cpu = false;
+  bool io = false;
+  std::string reason;  // Why the mode is kNone, with the mend.
+};
+
+class Cgroup {
+ public:
+  // Asks the host. Found out once in a process; later changes of the host are not seen.
+  static const CgroupSupport& support();
+
+  // Makes the group of `slot` and sets `limits` as far as the host can; where it can do nothing,
+  // the group is empty and enforces nothing.
+  static Result<Cgroup> create(Slot& slot, const Limits& limits);
+
+  Cgroup(Cgroup&& other) noexcept = default;
+  Cgroup& operator=(Cgroup&& other) noexcept = default;
+  Cgroup(const Cgroup&) = delete;
+  Cgroup& operator=(const Cgroup&) = delete;
+
+  // Removes the group if remove() has not.
+  ~Cgroup();
+
+  [[nodiscard]] CgroupMode mode() const { return mode_; }
+  [[nodiscard]] bool limits_memory() const { return memory_ >= 0; }
+  [[nodiscard]] bool limits_pids() const { return pids_ >= 0; }
+  [[nodiscard]] bool limits_cpus() const { return cpu_ >= 0; }
+  [[nodiscard]] bool limits_io() const { return io_limited_; }
+  [[nodiscard]] bool counts_cpu_time() const { return cpu_time_ >= 0; }
+
+  // v2: the directory for CLONE_INTO_CGROUP, otherwise -1.
+  [[nodiscard]] int directory_fd() const;
+  // v1: where the first process writes "0". Valid as long as this object.
+  [[nodiscard]] std::span<const int> task_fds() const { return task_fds_; }
+
+  // Changes the limits of the living group, between a compilation and a run for instance.
+  Result<void> set_limits(const Limits& limits);
+
+  // Counters; nothing where the host does not count.
+  [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const;
+  [[nodiscard]] std::optional<Bytes> memory_peak() const;
+  [[nodiscard]] std::optional<std::uint64_t> pids_peak() const;
+  [[nodiscard]] std::uint64_t oom_kills() const;
+  [[nodiscard]] std::uint64_t pids_refusals() const;
+
+  // Kills every process in the group where the kernel can do that in one step (v2).
+  void kill() const;
+
+  // Removes the group. Waits up to a second for its last process to be gone.
+  Result<void> remove();
+
+  // For the sweep of what a dead owner left at `path`: kills what is in the group, removes it.
+  struct Leftover {
+    bool existed = false;
+    std::uint32_t processes = 0;
+  };
+  static Result<Leftover> remove_leftover(const std::string& path);
+
+ private:
+  // The group's directory in one hierarchy: the only one in v2, one of several in v1.
+  struct Branch {
+    std::string path;
+    UniqueFd directory;
+  };
+
+  Cgroup() = default;
+  Result<int> add_branch(Slot& slot, const std::string& parent);
+  Result<void> create_v1(Slot& slot, const Limits& limits);
+  Result<void> create_v2(Slot& slot, const Limits& limits);
+  Result<void> write(int branch, const char* file, std::string_view value) const;
+  [[nodiscard]] std::optional<std::string> read(int branch, const char* file) const;
+  [[nodiscard]] std::optional<std::uint64_t> read_number(int branch, const char* file) const;
+  [[nodiscard]] std::uint64_t read_keyed(int branch, const char* file, std::string_view key) const;
+  Result<void> limit_io(Bytes rate);
+
+  CgroupMode mode_ = CgroupMode::kNone;
+  std::vector<Branch> branches_;
+  std::vector<UniqueFd> tasks_;
+  std::vector<int> task_fds_;
+  // Indices into branches_, or -1.
+  int memory_ = -1;
+  int pids_ = -1;
+  int cpu_ = -1;
+  int cpu_time_ = -1;
+  int io_ = -1;
+  bool io_limited_ = false;
+};
+
+}  // namespace glovebox

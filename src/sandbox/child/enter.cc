@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+// From clone to exec, as one straight line. The order is what makes it safe:
+//   - limits first, so that everything after is charged to the sandbox;
+//   - the file system while we still hold the capabilities of our user namespace;
+//   - then the capabilities go, for good;
+//   - Landlock and seccomp last, so that they need not allow any step above.
+// Nothing here may allocate, lock, or use thread-local storage (see plan.h).
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/keyctl.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
+#include "sandbox/child/plan.h"
+#include "sandbox/child/report.h"
+
+namespace glovebox::child {
+namespace {
+
+using sys::raw;
+
+constexpr int kControl = 3;  // The warden's end of the control socket, by agreement.
+constexpr int kWarden = 4;   // Its program, until the exec.
+
+class Entrance {
+ public:
+  explicit Entrance(const Plan& plan) noexcept : plan_(plan), report_(plan.control_fd) {}
+
+  [[noreturn]] void run() noexcept {
+    step(SetupStep::kCgroup, &Entrance::join_cgroups);
+    step(SetupStep::kNetwork, &Entrance::bring_up_network);
+    step(SetupStep::kIdentity, &Entrance::become_guest);
+    if (plan_.own_root) {
+      step(SetupStep::kRoot, &Entrance::make_root);
+      step(SetupStep::kFiles, &Entrance::write_files);
+      step(SetupStep::kMounts, &Entrance::bind_mounts);
+      step(SetupStep::kProc, &Entrance::mount_proc);
+      step(SetupStep::kLockUserNamespaces, &Entrance::lock_user_namespaces);
+      step(SetupStep::kEnterRoot, &Entrance::enter_root);
+    }
+    step(SetupStep::kPrivileges, &Entrance::drop_privileges);
+    if (plan_.landlock_abi > 0) {
+      step(SetupStep::kLandlock, &Entrance::restrict_files);
+    }
+    if (!plan_.filter.empty()) {
+      step(SetupStep::kSeccomp, &Entrance::install_filter);
+    }
+    report_.send(SetupStep::kNone, 0, 0);
+    constexpr std::array<const char*, 1> kNoEnvironment = {nullptr};
+    fail(SetupStep::kExec, raw(SYS_execveat, kWarden, "", plan_.warden_argv, kNoEnvironment.data(),
+                               AT_EMPTY_PATH));
+  }
+
+ private:
+  // A step answers zero or a negative errno; `detail_` then says which of several parts it was.
+  using Part = long (Entrance::*)() noexcept;
+
+  void step(SetupStep which, Part part) noexcept {
+    detail_ = 0;
+    const long result = (this->*part)();
+    if (result < 0) {
+      fail(which, result);
+    }
+    report_.done(which);
+  }
+
+  [[noreturn]] void fail(SetupStep which, long result) noexcept {
+    report_.send(which, static_cast<int>(-result), detail_);
+    for (;;) {
+      (void)raw(SYS_exit_group, 127);
+    }
+  }
+
+  // ---- limits -------------------------------------------------------------------------------
+
+  long join_cgroups() noexcept {
+    for (const int tasks : plan_.cgroup_tasks) {
+      const long written = raw(SYS_write, tasks, "0", 1);
+      if (written < 0) {
+        return written;
+      }
+      ++detail_;
+    }
+    if (plan_.user_namespace) {
+      // After the moves, so that the namespace's root is the sandbox's own group.
+      return raw(SYS_unshare, CLONE_NEWCGROUP);
+    }
+    return 0;
+  }
+
+  // ---- network ------------------------------------------------------------------------------
+
+  long bring_up_network() noexcept {
+    if (plan_.network_fd >= 0) {
+      return raw(SYS_setns, plan_.network_fd, CLONE_NEWNET);
+    }
+    if (!plan_.network_namespace) {
+      return 0;
+    }
+    const long fd = raw(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+      return fd;
+    }
+    ifreq request{};
+    request.ifr_name[0] = 'l';
+    request.ifr_name[1] = 'o';
+    request.ifr_flags = IFF_UP | IFF_RUNNING;
+    const long result = raw(SYS_ioctl, fd, SIOCSIFFLAGS, &request);
+    (void)raw(SYS_close, fd);
+    return result;
+  }
+
+  // ---- identity -----------------------------------------------------------------------------
+
+  long write_text(int directory, const char* path, std::string_view text, int flags) noexcept {
+    const long fd = raw(SYS_openat, directory, path, O_WRONLY | O_CLOEXEC | flags, 0644);
+    if (fd < 0) {
+      return fd;
+    }
+    const long written = text.empty() ? 0 : raw(SYS_write, fd, text.data(), text.size());
+    (void)raw(SYS_close, fd);
+    return written < 0 ? written : 0;
+  }
+
+  long map_self() noexcept {
+    // A parent that changed its identity left us undumpable, and /proc/self then belongs to root.
+    (void)raw(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+    // "deny" comes first: the kernel wants it before an unprivileged gid map (user_namespaces(7)).
+    if (const long r = write_text(AT_FDCWD, "/proc/self/setgroups", "deny", 0); r < 0) {
+      return r;
+    }
+    if (const long r = write_text(AT_FDCWD, "/proc/self/gid_map", plan_.gid_map, 0); r < 0) {
+      return r;
+    }
+    return write_text(AT_FDCWD, "/proc/self/uid_map", plan_.uid_map, 0);
+  }
+
+  long become_guest() noexcept {
+    if (plan_.user_namespace) {
+      if (plan_.maps_from_parent) {
+        char go = 0;
+        const long got = raw(SYS_read, plan_.control_fd, &go, 1);
+        if (got != 1) {
+          return got < 0 ? got : -ECANCELED;
+        }
+      } else if (const long r = map_self(); r < 0) {
+        return r;
+      }
+    }
+    if (!plan_.user_namespace && plan_.uid != 0) {
+      // While we still may: as an ordinary user nobody can lock anything.
+      if (const long r = lock_privileges(); r < 0) {
+        return r;
+      }
+    }
+    if (plan_.maps_from_parent || (!plan_.user_namespace && plan_.uid != 0)) {
+      if (const long r = raw(SYS_setgroups, 0, nullptr); r < 0) {
+        return r;
+      }
+      if (const long r = raw(SYS_setresgid, plan_.gid, plan_.gid, plan_.gid); r < 0) {
+        return r;
+      }
+      if (const long r = raw(SYS_setresuid, plan_.uid, plan_.uid, plan_.uid); r < 0) {
+        return r;
+      }
+    }
+    (void)raw(SYS_umask, 022);
+    return plan_.own_root || plan_.workspace == nullptr ? 0 : raw(SYS_chdir, plan_.workspace);
+  }
+
+  // ---- file system --------------------------------------------------------------------------
+
+  long configure(long context, const char* key, const char* value) noexcept {
+    return raw(SYS_fsconfig, context, abi::kFsconfigSetString, key, value, 0);
+  }
+
+  long make_root() noexcept {
+    const long context = raw(SYS_fsopen, "tmpfs", abi::kFsopenCloexec);
+    if (context < 0) {
+      return context;
+    }
+    long result = configure(context, "size", plan_.root_size);
+    if (result >= 0) {
+      result = configure(context, "nr_inodes", plan_.root_inodes);
+    }
+    if (result >= 0) {
+      result = configure(context, "mode", "0755");
+    }
+    if (result >= 0) {
+      result = raw(SYS_fsconfig, context, abi::kFsconfigCreate, 0, 0, 0);
+    }
+    if (result < 0) {
+      return result;
+    }
+    root_ = raw(SYS_fsmount, context, abi::kFsmountCloexec,
+                abi::kMountNosuid | abi::kMountNodev);
+    (void)raw(SYS_close, context);
+    if (root_ < 0) {
+      return root_;
+    }
+    // Attached before it is filled: kernels before 6.15 refuse mounts below a detached one.
+    result = raw(SYS_move_mount, root_, "", AT_FDCWD, "/tmp", abi::kMoveMountFromEmptyPath);
+    if (result < 0) {
+      return result;
+    }
+    for (const Directory& directory : plan_.directories) {
+      result = raw(SYS_mkdirat, root_, directory.path, directory.mode);
+      if (result == 0 && (directory.mode & 01022) != 0) {
+        result = raw(SYS_fchmodat, root_, directory.path, directory.mode);
+      }
+      if (result < 0) {
+        return result;
+      }
+      ++detail_;
+    }
+    return 0;
+  }
+
+  long bind(const Bind& bind) noexcept {
+    const int from = bind.source[0] == '/' ? AT_FDCWD : static_cast<int>(root_);
+    const long tree =
+        raw(SYS_open_tree, from, bind.source,
+            abi::kOpenTreeClone | abi::kOpenTreeCloexec | abi::kAtRecursive);
+    if (tree < 0) {
+      return tree;
+    }
+    // Private, or a mount that the host adds below later would show up inside, and writable.
+    const abi::MountAttr attributes{.attr_set = bind.attributes, .propagation = MS_PRIVATE};
+    long result = raw(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | abi::kAtRecursive, &attributes,
+                      sizeof attributes);
+    if (result >= 0) {
+      result = raw(SYS_move_mount, tree, "", root_, bind.target, abi::kMoveMountFromEmptyPath);
+    }
+    (void)raw(SYS_close, tree);
+    return result;
+  }
+
+  long bind_all(std::span<const Bind> binds) noexcept {
+    for (const Bind& each : binds) {
+      const long result = bind(each);
+      if (result < 0 && !(each.optional && (result == -ENOENT || result == -ENOTDIR))) {
+        return result;
+      }
+      ++detail_;
+    }
+    return 0;
+  }
+
+  long bind_mounts() noexcept { return bind_all(plan_.binds); }
+
+  long mount_proc() noexcept {
+    const long context = raw(SYS_fsopen, "proc", abi::kFsopenCloexec);
+    if (context < 0) {
+      return context;
+    }
+    // Other users' processes are invisible; the warden is one, because it is not dumpable.
+    // Kernels before 5.8 know only numbers here.
+    if (configure(context, "hidepid", "invisible") < 0) {
+      (void)configure(context, "hidepid", "2");
+    }
+    long result = raw(SYS_fsconfig, context, abi::kFsconfigCreate, 0, 0, 0);
+    if (result < 0) {
+      return result;
+    }
+    const long proc = raw(SYS_fsmount, context, abi::kFsmountCloexec,
+                          abi::kMountNosuid | abi::kMountNodev | abi::kMountNoexec);
+    (void)raw(SYS_close, context);
+    if (proc < 0) {
+      return proc;
+    }
+    result = raw(SYS_move_mount, proc, "", root_, "proc", abi::kMoveMountFromEmptyPath);
+    (void)raw(SYS_close, proc);
+    return result < 0 ? result : bind_all(plan_.masks);
+  }
+
+  long write_files() noexcept {
+    for (const TextFile& file : plan_.files) {
+      const long result =
+          write_text(static_cast<int>(root_), file.path, file.content, O_CREAT | O_EXCL | O_NOFOLLOW);
+      if (result < 0) {
+        return result;
+      }
+      ++detail_;
+    }
+    for (const Symlink& link : plan_.links) {
+      const long result = raw(SYS_symlinkat, link.target, root_, link.path);
+      if (result < 0) {
+        return result;
+      }
+      ++detail_;
+    }
+    return 0;
+  }
+
+  long lock_user_namespaces() noexcept {
+    const long result =
+        write_text(static_cast<int>(root_), "proc/sys/user/max_user_namespaces", "0", O_NOFOLLOW);
+    if (result < 0) {
+      return result;
+    }
+    // A wall that was not tried is a hope.
+    return raw(SYS_unshare, CLONE_NEWUSER) == -ENOSPC ? 0 : -EPERM;
+  }
+
+  long enter_root() noexcept {
+    if (plan_.hostname != nullptr) {
+      long length = 0;
+      while (plan_.hostname[length] != '\0') {
+        ++length;
+      }
+      if (const long r = raw(SYS_sethostname, plan_.hostname, length); r < 0) {
+        return r;
+      }
+      (void)raw(SYS_setdomainname, "", 0);
+    }
+    if (const long r = raw(SYS_fchdir, root_); r < 0) {
+      return r;
+    }
+    // pivot_root(2): with "." twice the old root ends up on top of the new one and is detached.
+    if (const long r = raw(SYS_pivot_root, ".", "."); r < 0) {
+      return r;
+    }
+    if (const long r = raw(SYS_umount2, ".", MNT_DETACH); r < 0) {
+      return r;
+    }
+    const abi::MountAttr read_only{.attr_set = abi::kMountRdonly};
+    if (const long r =
+            raw(SYS_mount_setattr, root_, "", AT_EMPTY_PATH, &read_only, sizeof read_only);
+        r < 0) {
+      return r;
+    }
+    (void)raw(SYS_close, root_);
+    return raw(SYS_chdir, plan_.workspace);
+  }
+
+  // ---- privileges ---------------------------------------------------------------------------
+
+  long drop_privileges() noexcept {
+    // A controlling terminal could be typed into; keys of the caller's session could be used.
+    (void)raw(SYS_setsid);
+    (void)raw(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0);
+    constexpr std::array<int, 4> kNone = {RLIMIT_CORE, RLIMIT_MSGQUEUE, RLIMIT_RTPRIO, RLIMIT_NICE};
+    for (const int resource : kNone) {
+      const rlimit64 zero{0, 0};
+      (void)raw(SYS_prlimit64, 0, resource, &zero, nullptr);
+    }
+    if (const long r = arrange_descriptors(); r < 0) {
+      return r;
+    }
+    if (plan_.user_namespace) {
+      if (const long r = lock_privileges(); r < 0) {
+        return r;
+      }
+    }
+    if (const long r = clear_capabilities(); r < 0) {
+      return r;
+    }
+    return raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  }
+
+  // Standard streams on /dev/null, control socket, warden program; nothing else survives.
+  long arrange_descriptors() noexcept {
+    // Out of the way first, so that no dup2 below closes what a later one needs.
+    const long control = raw(SYS_fcntl, plan_.control_fd, F_DUPFD_CLOEXEC, 16);
+    const long warden = raw(SYS_fcntl, plan_.warden_fd, F_DUPFD_CLOEXEC, 16);
+    const long null = raw(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+    if (control < 0 || warden < 0 || null < 0) {
+      return control < 0 ? control : warden < 0 ? warden : null;
+    }
+    for (int fd = 0; fd < 3; ++fd) {
+      if (null != fd) {
+        (void)raw(SYS_dup2, null, fd);
+      }
+    }
+    if (const long r = raw(SYS_dup3, warden, kWarden, O_CLOEXEC); r < 0) {
+      return r;
+    }
+    if (const long r = raw(SYS_dup2, control, kControl); r < 0) {
+      return r;
+    }
+    report_.speak_through(kControl);
+    return raw(SYS_close_range, kWarden + 1, ~0U, 0);
+  }
+
+  long lock_privileges() noexcept {
+    // Locked, so that no exec and no change of user ever brings a capability back
+    // (capabilities(7), "The securebits flags").
+    constexpr unsigned long kBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+                                    SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
+                                    SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+                                    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+    if (const long r = raw(SYS_prctl, PR_SET_SECUREBITS, kBits, 0, 0, 0); r < 0) {
+      return r;
+    }
+    for (int capability = 0;; ++capability) {
+      const long r = raw(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
+      if (r == -EINVAL && capability > 0) {
+        break;  // Past the last one that this kernel has.
+      }
+      if (r < 0) {
+        return r;
+      }
+    }
+    return 0;
+  }
+
+  long clear_capabilities() noexcept {
+    (void)raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    struct {
+      std::uint32_t version = 0x20080522;  // _LINUX_CAPABILITY_VERSION_3
+      int pid = 0;
+    } header;
+    const std::array<std::uint32_t, 6> none{};
+    return raw(SYS_capset, &header, none.data());
+  }
+
+  long add_rule(long ruleset, long fd, std::uint64_t access) noexcept {
+    const abi::LandlockPathBeneathAttr beneath{.allowed_access = access & plan_.landlock_fs,
+                                               .parent_fd = static_cast<std::int32_t>(fd)};
+    return raw(SYS_landlock_add_rule, ruleset, abi::kLandlockRulePathBeneath, &beneath, 0);
+  }
+
+  long restrict_files() noexcept {
+    // Older kernels take a shorter structure; the parent cleared what the ABI does not have.
+    const abi::LandlockRulesetAttr attributes{.handled_access_fs = plan_.landlock_fs,
+                                              .scoped = plan_.landlock_scoped};
+    const long size = plan_.landlock_abi >= 6 ? 24 : plan_.landlock_abi >= 4 ? 16 : 8;
+    const long ruleset = raw(SYS_landlock_create_ruleset, &attributes, size, 0);
+    if (ruleset < 0) {
+      return ruleset;
+    }
+    // The warden's program lies outside the new root; its inode alone may be executed.
+    if (const long r = add_rule(ruleset, kWarden, abi::kFsExecute | abi::kFsReadFile); r < 0) {
+      return r;
+    }
+    for (const AccessRule& rule : plan_.landlock_rules) {
+      const long fd = raw(SYS_openat, AT_FDCWD, rule.path, O_PATH | O_CLOEXEC);
+      if (fd < 0) {
+        if (rule.optional) {
+          continue;
+        }
+        return fd;
+      }
+      const long r = add_rule(ruleset, fd, rule.access);
+      (void)raw(SYS_close, fd);
+      if (r < 0) {
+        return r;
+      }
+      ++detail_;
+    }
+    const long result = raw(SYS_landlock_restrict_self, ruleset, 0);
+    (void)raw(SYS_close, ruleset);
+    return result;
+  }
+
+  long install_filter() noexcept {
+    const struct {
+      unsigned short length;
+      const sock_filter* filter;
+    } program = {static_cast<unsigned short>(plan_.filter.size()), plan_.filter.data()};
+    return raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+  }
+
+  const Plan& plan_;
+  Report report_;
+  long root_ = -1;
+  std::uint32_t detail_ = 0;
+};
+
+}  // namespace
+
+void enter(const Plan& plan) noexcept { Entrance(plan).run(); }
+
+}  // namespace glovebox::child

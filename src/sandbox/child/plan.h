@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of a sandbox's set-up: everything that the code between clone and exec needs to know,
+// prepared before the clone, because that code may only make system calls.
+//
+// All pointers point into memory that the parent keeps until the child has run its exec. Paths of
+// targets are relative to the new root; paths of sources are absolute outside.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace glovebox::child {
+
+// In the order in which they happen. Names are in setup_step_name().
+enum class SetupStep : std::uint32_t {
+  kNone,
+  kCgroup,
+  kIdentity,
+  kNetwork,
+  kRoot,
+  kFiles,
+  kMounts,
+  kProc,
+  kLockUserNamespaces,
+  kEnterRoot,
+  kPrivileges,
+  kLandlock,
+  kSeccomp,
+  kExec,
+};
+inline constexpr std::size_t kSetupSteps = static_cast<std::size_t>(SetupStep::kExec) + 1;
+
+// What a person is told: "mounts", "seccomp", …
+std::string_view setup_step_name(SetupStep step);
+
+struct Directory {
+  const char* path;
+  std::uint32_t mode;
+};
+
+struct TextFile {
+  const char* path;
+  std::string_view content;
+};
+
+struct Symlink {
+  const char* path;
+  const char* target;
+};
+
+// A piece of the host (absolute `source`) or of the new root itself (relative), mounted at
+// `target`, which must exist.
+struct Bind {
+  const char* source;
+  const char* target;
+  std::uint64_t attributes;  // kMount… of kernel_abi.h, set recursively.
+  bool optional;             // Left out when the source or the target does not exist.
+};
+
+// What Landlock allows below a path; paths are absolute as they are after kEnterRoot.
+struct AccessRule {
+  const char* path;
+  std::uint64_t access;
+  bool optional;
+};
+
+// The walls as capability-less parts: a step whose part is absent here is skipped, which is how
+// the tiers differ.
+struct Plan {
+  // Becomes descriptor 3 of the warden. Also carries the report of this set-up.
+  int control_fd = -1;
+  int warden_fd = -1;
+
+  // `tasks` files of cgroup v1 hierarchies. Writing "0" moves the writing thread alone, and unlike
+  // any other move it does not wait for an RCU grace period
+  // (kernel/cgroup/cgroup.c, cgroup_procs_write_start: no lock for "0" without threadgroup).
+  std::span<const int> cgroup_tasks;
+
+  // Who the guest is inside, once `user_namespace` holds; otherwise who it becomes outside, with
+  // zero meaning that the identity stays.
+  bool user_namespace = false;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  // True: the parent writes the maps, then sends one byte. False: the child maps itself.
+  bool maps_from_parent = false;
+  std::string_view uid_map;
+  std::string_view gid_map;
+
+  // Join, in a network namespace of one's own.
+  bool network_namespace = false;
+  // A network namespace to join instead of the one from clone, or -1.
+  int network_fd = -1;
+
+  // File system view; without it the guest sees the host's files as far as Landlock lets it.
+  bool own_root = false;
+  const char* root_size = nullptr;
+  const char* root_inodes = nullptr;
+  std::span<const Directory> directories;
+  std::span<const Bind> binds;
+  std::span<const Bind> masks;
+  std::span<const TextFile> files;
+  std::span<const Symlink> links;
+  const char* hostname = nullptr;
+  const char* workspace = nullptr;  // The warden's working directory.
+
+  int landlock_abi = 0;  // 0: no Landlock in this step.
+  std::uint64_t landlock_fs = 0;
+  std::uint64_t landlock_scoped = 0;
+  std::span<const AccessRule> landlock_rules;
+
+  std::span<const sock_filter> filter;  // Empty: none in this step.
+
+  const char* const* warden_argv = nullptr;
+};
+
+// Runs the plan in a freshly cloned process and becomes the warden. Returns never: on failure it
+// reports the step and its errno on the control socket and exits.
+// Requires: single-threaded; every signal handler at its default.
+[[noreturn]] void enter(const Plan& plan) noexcept;
+
+}  // namespace glovebox::child

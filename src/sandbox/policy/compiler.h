@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles a table of system calls to seccomp-BPF at compile time.
+//
+// Layout of a filter: load the architecture and kill what is foreign; load the number and kill the
+// x32 range; a balanced tree of comparisons over ranges of numbers with one answer; then the
+// argument checks, one block each. The tree is about log2(ranges) deep, which keeps both the
+// kernel's pre-evaluation at installation and each uncached call short.
+#pragma once
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace glovebox::policy {
+
+enum class Check : std::uint8_t {
+  kNone,
+  kClone,        // Threads and processes, but no new namespaces.
+  kSocket,       // UNIX, INET, INET6 and NETLINK_ROUTE.
+  kSocketLocal,  // UNIX streams only.
+  kIoctl,        // Not the terminal's input injection.
+  kSetsockopt,   // Not the options that the kernel bugs of 2026 came through.
+  kSeccomp,      // Stricter filters yes, listeners no.
+  kPersonality,  // The harmless personalities.
+  kSendto,       // Only on connected sockets.
+};
+
+// What a call gets: a constant SECCOMP_RET_… value, or a check of its arguments.
+struct Answer {
+  std::uint32_t value = SECCOMP_RET_ALLOW;
+  Check check = Check::kNone;
+  friend constexpr bool operator==(const Answer&, const Answer&) = default;
+};
+
+constexpr Answer allow() { return {}; }
+constexpr Answer refuse(int error) {
+  return {SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error), Check::kNone};
+}
+constexpr Answer examine(Check check) { return {0, check}; }
+
+struct Rule {
+  std::uint32_t number;
+  Answer answer;
+};
+
+inline constexpr std::size_t kMaxInstructions = 768;
+
+struct Program {
+  std::array<sock_filter, kMaxInstructions> code{};
+  std::size_t size = 0;
+  [[nodiscard]] constexpr std::span<const sock_filter> instructions() const {
+    return {code.data(), size};
+  }
+};
+
+// `rules` must be sorted by number without duplicates. Calls up to `last_known` without a rule get
+// `otherwise`; larger numbers get `unknown`.
+consteval Program compile(std::span<const Rule> rules,
+                          Answer otherwise,
+                          std::uint32_t last_known,
+                          Answer unknown);
+
+namespace detail {
+
+inline constexpr std::uint32_t kNumberOffset = 0;
+inline constexpr std::uint32_t kArchOffset = 4;
+// The low half of argument n: all that the kernel looks at for flags and commands of 32 bits. A
+// comparison of the whole word could be passed by with junk in the upper half.
+constexpr std::uint32_t argument(std::uint32_t n) { return 16 + 8 * n; }
+constexpr std::uint32_t argument_high(std::uint32_t n) { return argument(n) + 4; }
+
+struct Range {
+  std::uint32_t first;
+  Answer answer;
+};
+
+class Assembler {
+ public:
+  Program program;
+
+  constexpr void emit(std::uint16_t code, std::uint32_t k, std::uint8_t jt = 0, std::uint8_t jf = 0) {
+    program.code[program.size++] = sock_filter{code, jt, jf, k};
+  }
+  constexpr void load(std::uint32_t offset) { emit(BPF_LD | BPF_W | BPF_ABS, offset); }
+  constexpr void ret(std::uint32_t value) { emit(BPF_RET | BPF_K, value); }
+  constexpr void ret_errno(int error) { ret(refuse(error).value); }
+  // Returns `value` when the accumulator equals `k`; goes on otherwise.
+  constexpr void ret_if_equal(std::uint32_t k, std::uint32_t value) {
+    emit(BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
+    ret(value);
+  }
+  // Returns `value` when the accumulator has a bit of `k`; goes on otherwise.
+  constexpr void ret_if_any(std::uint32_t k, std::uint32_t value) {
+    emit(BPF_JMP | BPF_JSET | BPF_K, k, 0, 1);
+    ret(value);
+  }
+};
+
+constexpr void emit_check(Assembler& out, Check check) {
+  constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
+  constexpr std::uint32_t kEperm = refuse(1).value;
+  constexpr std::uint32_t kNoFamily = refuse(97).value;  // EAFNOSUPPORT
+  switch (check) {
+    case Check::kNone:
+      break;
+    case Check::kClone:
+      // CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET} and CLONE_UNTRACED.
+      out.load(argument(0));
+      out.ret_if_any(0x7E020000 | 0x00800000, kEperm);
+      out.ret(kAllow);
+      break;
+    case Check::kSocket:
+      out.load(argument(0));
+      out.ret_if_equal(1, kAllow);   // AF_UNIX
+      out.ret_if_equal(2, kAllow);   // AF_INET
+      out.ret_if_equal(10, kAllow);  // AF_INET6
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 16, 1, 0);  // AF_NETLINK
+      out.ret(kNoFamily);
+      out.load(argument(2));
+      out.ret_if_equal(0, kAllow);  // NETLINK_ROUTE
+      out.ret(kNoFamily);
+      break;
+    case Check::kSocketLocal:
+      out.load(argument(0));
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 1, 1, 0);
+      out.ret(kNoFamily);
+      out.load(argument(1));
+      out.emit(BPF_ALU | BPF_AND | BPF_K, 0xf);
+      out.ret_if_equal(2, kNoFamily);  // A datagram socket needs no connect to reach the host.
+      out.ret(kAllow);
+      break;
+    case Check::kIoctl:
+      out.load(argument(1));
+      out.ret_if_equal(0x5412, kEperm);  // TIOCSTI
+      out.ret_if_equal(0x541C, kEperm);  // TIOCLINUX
+      out.ret_if_equal(0x5423, kEperm);  // TIOCSETD
+      out.ret(kAllow);
+      break;
+    case Check::kSetsockopt:
+      out.load(argument(1));
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 17, 0, 3);  // SOL_UDP
+      out.load(argument(2));
+      out.ret_if_equal(100, kEperm);  // UDP_ENCAP
+      out.load(argument(1));
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 6, 0, 3);  // SOL_TCP
+      out.load(argument(2));
+      out.ret_if_equal(31, kEperm);  // TCP_ULP
+      out.load(argument(1));
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);   // SOL_IP
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 41, 0, 5);  // SOL_IPV6
+      out.load(argument(2));
+      out.ret_if_equal(64, kEperm);  // {IPT,IP6T}_SO_SET_REPLACE
+      out.ret_if_equal(65, kEperm);  // {IPT,IP6T}_SO_SET_ADD_COUNTERS
+      out.ret(kAllow);
+      break;
+    case Check::kSeccomp:
+      out.load(argument(1));
+      out.ret_if_any(8, kEperm);  // SECCOMP_FILTER_FLAG_NEW_LISTENER
+      out.ret(kAllow);
+      break;
+    case Check::kPersonality:
+      out.load(argument(0));
+      out.ret_if_equal(0, kAllow);
+      out.ret_if_equal(8, kAllow);           // PER_LINUX32
+      out.ret_if_equal(0x20000, kAllow);     // UNAME26
+      out.ret_if_equal(0x20008, kAllow);
+      out.ret_if_equal(0x40000, kAllow);     // ADDR_NO_RANDOMIZE, which sanitizers ask for.
+      out.ret_if_equal(0xffffffff, kAllow);  // A question.
+      out.ret(kEperm);
+      break;
+    case Check::kSendto:
+      out.load(argument(4));
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+      out.ret(kEperm);
+      out.load(argument_high(4));
+      out.ret_if_equal(0, kAllow);
+      out.ret(kEperm);
+      break;
+  }
+}
+
+}  // namespace detail
+
+consteval Program compile(std::span<const Rule> rules,
+                          Answer otherwise,
+                          std::uint32_t last_known,
+                          Answer unknown) {
+  constexpr std::uint32_t kX32Bit = 0x40000000;
+  constexpr std::size_t kChecks = static_cast<std::size_t>(Check::kSendto) + 1;
+  constexpr std::size_t kMaxRanges = 512;
+
+  // The number line as ranges of one answer each.
+  std::array<detail::Range, kMaxRanges> ranges{};
+  std::size_t count = 0;
+  const auto add = [&](std::uint32_t first, Answer answer) {
+    if (count > 0 && ranges[count - 1].first == first) {
+      --count;
+    }
+    if (count > 0 && ranges[count - 1].answer == answer) {
+      return;
+    }
+    ranges[count++] = detail::Range{first, answer};
+  };
+  add(0, otherwise);
+  for (const Rule& rule : rules) {
+    add(rule.number, rule.answer);
+    add(rule.number + 1, otherwise);
+  }
+  add(last_known + 1, unknown);
+
+  detail::Assembler out;
+  out.load(detail::kArchOffset);
+  out.emit(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+  out.ret(SECCOMP_RET_KILL_PROCESS);
+  out.load(detail::kNumberOffset);
+  out.emit(BPF_JMP | BPF_JGE | BPF_K, kX32Bit, 0, 1);
+  out.ret(SECCOMP_RET_KILL_PROCESS);
+
+  // The tree, in pre-order with an explicit stack: a node compares with the first number of its
+  // right half; its left half follows directly, so only the jump to the right half is patched.
+  struct Work {
+    std::size_t low;
+    std::size_t high;          // Ranges [low, high).
+    std::size_t patch;         // The comparison that jumps here, or none.
+  };
+  constexpr std::size_t kNone = ~std::size_t{0};
+  std::array<Work, 64> stack{};
+  std::size_t depth = 0;
+  std::array<std::size_t, kMaxRanges> check_jumps{};
+  std::array<Check, kMaxRanges> check_kinds{};
+  std::size_t jumps = 0;
+
+  stack[depth++] = Work{0, count, kNone};
+  while (depth > 0) {
+    Work work = stack[--depth];
+    if (work.patch != kNone) {
+      const std::size_t distance = out.program.size - work.patch - 1;
+      if (distance > 255) {
+        throw "the tree is too large for a conditional jump";
+      }
+      out.program.code[work.patch].jt = static_cast<std::uint8_t>(distance);
+    }
+    while (work.high - work.low > 1) {
+      const std::size_t middle = work.low + (work.high - work.low) / 2;
+      out.emit(BPF_JMP | BPF_JGE | BPF_K, ranges[middle].first, 0, 0);
+      stack[depth++] = Work{middle, work.high, out.program.size - 1};
+      work.high = middle;
+    }
+    const Answer answer = ranges[work.low].answer;
+    if (answer.check == Check::kNone) {
+      out.ret(answer.value);
+    } else {
+      check_kinds[jumps] = answer.check;
+      check_jumps[jumps++] = out.program.size;
+      out.emit(BPF_JMP | BPF_JA, 0);
+    }
+  }
+
+  for (std::size_t kind = 1; kind < kChecks; ++kind) {
+    const std::size_t start = out.program.size;
+    bool used = false;
+    for (std::size_t i = 0; i < jumps; ++i) {
+      if (check_kinds[i] == static_cast<Check>(kind)) {
+        out.program.code[check_jumps[i]].k = static_cast<std::uint32_t>(start - check_jumps[i] - 1);
+        used = true;
+      }
+    }
+    if (used) {
+      detail::emit_check(out, static_cast<Check>(kind));
+    }
+  }
+  return out.program;
+}
+
+}  // namespace glovebox::policy

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/policy/policy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "sandbox/policy/compiler.h"
+#include "sandbox/policy/tables.h"
+
+namespace glovebox::policy {
+namespace {
+
+constexpr std::size_t kMaxRules = 320;
+
+struct RuleTable {
+  std::array<Rule, kMaxRules> rules{};
+  std::size_t size = 0;
+};
+
+// Adds the groups' calls; a later group replaces what an earlier one said of the same call.
+template <std::size_t N>
+consteval void add(RuleTable& table, const std::array<Group, N>& groups) {
+  for (const Group& group : groups) {
+    for (const std::uint32_t call : group.calls) {
+      bool replaced = false;
+      for (std::size_t i = 0; i < table.size; ++i) {
+        if (table.rules[i].number == call) {
+          table.rules[i].answer = group.answer;
+          replaced = true;
+        }
+      }
+      if (!replaced) {
+        table.rules[table.size++] = Rule{call, group.answer};
+      }
+    }
+  }
+}
+
+consteval Program compile_sorted(RuleTable table, Answer otherwise, Answer unknown) {
+  std::sort(table.rules.begin(), table.rules.begin() + table.size,
+            [](const Rule& a, const Rule& b) { return a.number < b.number; });
+  return compile(std::span<const Rule>(table.rules.data(), table.size), otherwise, kLastReviewed,
+                 unknown);
+}
+
+consteval Program make_default() {
+  RuleTable table;
+  add(table, kDefaultGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
+consteval Program make_no_namespaces() {
+  RuleTable table;
+  add(table, kDefaultGroups);
+  add(table, kNoNamespacesGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
+consteval Program make_strict() {
+  RuleTable table;
+  add(table, kStrictGroups);
+  return compile_sorted(table, refuse(EPERM), refuse(ENOSYS));
+}
+
+struct RefusalTable {
+  std::array<Refusal, kMaxRules> refusals{};
+  std::size_t size = 0;
+};
+
+consteval RefusalTable list_refusals() {
+  RefusalTable table;
+  for (const Group& group : kDefaultGroups) {
+    if (group.answer.check == Check::kNone && group.answer.value != SECCOMP_RET_ALLOW) {
+      for (const std::uint32_t call : group.calls) {
+        table.refusals[table.size++] =
+            Refusal{static_cast<int>(call),
+                    static_cast<int>(group.answer.value & SECCOMP_RET_DATA), group.name};
+      }
+    }
+  }
+  return table;
+}
+
+constexpr Program kDefault = make_default();
+constexpr Program kNoNamespaces = make_no_namespaces();
+constexpr Program kStrict = make_strict();
+constexpr RefusalTable kRefusals = list_refusals();
+
+}  // namespace
+
+Filter default_filter() { return kDefault.instructions(); }
+Filter no_namespaces_filter() { return kNoNamespaces.instructions(); }
+Filter strict_filter() { return kStrict.instructions(); }
+
+std::span<const Refusal> default_refusals() { return {kRefusals.refusals.data(), kRefusals.size}; }
+
+}  // namespace glovebox::policy

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// System call policies: data, compiled to seccomp-BPF while this program is compiled.
+//
+// A policy is a list of groups; a group says which answer its calls get, and why. Calls whose
+// answer depends on an argument name a Check. What no group names gets the policy's default
+// answer. Nothing is computed at run time: installing a policy is one system call, and the kernel
+// finds each answer by a binary search (seccomp(2); kernel/seccomp.c caches constant answers).
+//
+// Choice of errno: ENOSYS for what programs try and do without, EPERM for privileged operations,
+// EAFNOSUPPORT for socket families. Only what no honest program does kills.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace glovebox::policy {
+
+// A compiled filter, ready for seccomp(SECCOMP_SET_MODE_FILTER). Lives as long as the program.
+using Filter = std::span<const sock_filter>;
+
+// For code that an AI wrote: allows what the kernel gives an unprivileged process, except what
+// reaches around the walls or has a bad history; unknown calls do not exist (ENOSYS).
+Filter default_filter();
+
+// The same for the landlock tier, which has no namespaces to lean on: no network sockets, no
+// connect, no System V IPC or message queues.
+Filter no_namespaces_filter();
+
+// For compiled programs that need little: an allow-list, installed on top of default_filter().
+Filter strict_filter();
+
+// Numbers of the calls in 64-bit mode that a policy answers with an errno, for tests and docs.
+struct Refusal {
+  int number;
+  int error;
+  std::string_view group;
+};
+std::span<const Refusal> default_refusals();
+
+}  // namespace glovebox::policy

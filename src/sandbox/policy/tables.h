@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables behind the policies: which calls are refused, with which errno, and why.
+//
+// Numbers come from <sys/syscall.h>; calls newer than Debian 12's headers are given by number
+// (arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.18).
+#pragma once
+
+#include <sys/syscall.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "sandbox/policy/compiler.h"
+
+#if !defined(__x86_64__)
+#error "the system call tables are written for x86-64 only"
+#endif
+
+namespace glovebox::policy {
+
+// The highest number that somebody here has looked at. What comes later does not exist for a
+// guest until it was reviewed.
+inline constexpr std::uint32_t kLastReviewed = 469;
+
+struct Group {
+  std::string_view name;
+  Answer answer;
+  std::string_view why;
+  std::initializer_list<std::uint32_t> calls;
+};
+
+namespace newer {
+inline constexpr std::uint32_t kMapShadowStack = 453;
+inline constexpr std::uint32_t kStatmount = 457;
+inline constexpr std::uint32_t kListmount = 458;
+inline constexpr std::uint32_t kLsmSetSelfAttr = 460;
+inline constexpr std::uint32_t kOpenTreeAttr = 467;
+}  // namespace newer
+
+// Groups of the default policy. Everything else up to kLastReviewed is allowed.
+inline constexpr std::initializer_list<std::uint32_t> kIoUring = {
+    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register};
+inline constexpr std::initializer_list<std::uint32_t> kClone3 = {SYS_clone3};
+inline constexpr std::initializer_list<std::uint32_t> kNamespaces = {SYS_unshare, SYS_setns};
+inline constexpr std::initializer_list<std::uint32_t> kMounts = {
+    SYS_mount,   SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_open_tree,     newer::kOpenTreeAttr,
+    SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr,
+    newer::kStatmount, newer::kListmount};
+inline constexpr std::initializer_list<std::uint32_t> kKeyrings = {
+    SYS_add_key, SYS_request_key, SYS_keyctl};
+inline constexpr std::initializer_list<std::uint32_t> kTracing = {
+    SYS_bpf,  SYS_perf_event_open, SYS_ptrace,          SYS_process_vm_readv, SYS_process_vm_writev,
+    SYS_kcmp, SYS_pidfd_getfd,     SYS_process_madvise, SYS_lookup_dcookie};
+inline constexpr std::initializer_list<std::uint32_t> kMemoryTricks = {
+    SYS_userfaultfd, SYS_memfd_secret, newer::kMapShadowStack};
+inline constexpr std::initializer_list<std::uint32_t> kPlacement = {
+    SYS_move_pages, SYS_migrate_pages, SYS_mbind, SYS_set_mempolicy, SYS_set_mempolicy_home_node};
+inline constexpr std::initializer_list<std::uint32_t> kHandles = {SYS_open_by_handle_at,
+                                                                  SYS_name_to_handle_at};
+inline constexpr std::initializer_list<std::uint32_t> kKernelControl = {
+    SYS_init_module,   SYS_finit_module, SYS_delete_module, SYS_create_module, SYS_query_module,
+    SYS_get_kernel_syms, SYS_kexec_load, SYS_kexec_file_load, SYS_reboot,      SYS_swapon,
+    SYS_swapoff,       SYS_acct,         SYS_quotactl,      SYS_quotactl_fd,   SYS_syslog,
+    SYS_iopl,          SYS_ioperm,       SYS_modify_ldt,    SYS_uselib,        SYS_ustat,
+    SYS_sysfs,         SYS__sysctl,      SYS_nfsservctl,    SYS_vhangup,       SYS_sethostname,
+    SYS_setdomainname, newer::kLsmSetSelfAttr};
+inline constexpr std::initializer_list<std::uint32_t> kClocks = {
+    SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex};
+inline constexpr std::initializer_list<std::uint32_t> kWatching = {SYS_fanotify_init,
+                                                                   SYS_fanotify_mark};
+inline constexpr std::initializer_list<std::uint32_t> kSharedIpc = {
+    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_shmdt,  SYS_semget,  SYS_semop, SYS_semctl, SYS_semtimedop,
+    SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink};
+inline constexpr std::initializer_list<std::uint32_t> kReaching = {SYS_connect};
+
+inline constexpr std::array kDefaultGroups = {
+    Group{"io_uring", refuse(ENOSYS), "A second system call interface that no filter sees.", kIoUring},
+    Group{"clone3", refuse(ENOSYS),
+          "Its flags lie behind a pointer that a filter cannot read; libc falls back to clone.",
+          kClone3},
+    Group{"clone", examine(Check::kClone), "New namespaces give capabilities over copies of ours.",
+          {SYS_clone}},
+    Group{"namespaces", refuse(EPERM), "As clone; setns also reaches into other sandboxes.",
+          kNamespaces},
+    Group{"mounts", refuse(EPERM), "Whoever can mount can peel off a read-only bind.", kMounts},
+    Group{"keyrings", refuse(ENOSYS), "Keys are not in a namespace of their own.", kKeyrings},
+    Group{"tracing", refuse(EPERM), "Reads and steers other processes and the kernel.", kTracing},
+    Group{"memory tricks", refuse(ENOSYS), "They widen races in the kernel.", kMemoryTricks},
+    Group{"placement", refuse(EPERM), "Moves memory between nodes, a tool of several exploits.",
+          kPlacement},
+    Group{"handles", refuse(EPERM), "Opens a file by number, past every mount.", kHandles},
+    Group{"kernel control", refuse(EPERM), "Changes the machine.", kKernelControl},
+    Group{"clocks", refuse(EPERM), "There is one clock for the host and everybody.", kClocks},
+    Group{"watching", refuse(EPERM), "Sees what others do with files.", kWatching},
+    Group{"socket", examine(Check::kSocket),
+          "Families other than these are attack surface without use here.", {SYS_socket}},
+    Group{"ioctl", examine(Check::kIoctl), "Types into the terminal of whoever started us.",
+          {SYS_ioctl}},
+    Group{"setsockopt", examine(Check::kSetsockopt), "UDP_ENCAP and TCP_ULP led to page cache writes.",
+          {SYS_setsockopt}},
+    Group{"seccomp", examine(Check::kSeccomp), "A listener could answer in place of the kernel.",
+          {SYS_seccomp}},
+    Group{"personality", examine(Check::kPersonality), "Some switch off protections.",
+          {SYS_personality}},
+};
+
+// What the landlock tier refuses on top: without namespaces these reach the host.
+inline constexpr std::array kNoNamespacesGroups = {
+    Group{"shared IPC", refuse(EPERM), "System V IPC and message queues of the whole host.",
+          kSharedIpc},
+    Group{"reaching", refuse(EPERM), "Sockets of the host's services.", kReaching},
+    Group{"sendto", examine(Check::kSendto), "As connect, for one datagram.", {SYS_sendto}},
+    Group{"socket", examine(Check::kSocketLocal), "No network without a network namespace.",
+          {SYS_socket}},
+    Group{"sendmsg", refuse(EPERM), "Its address lies behind a pointer.", {SYS_sendmsg, SYS_sendmmsg}},
+};
+
+// The allow-list of the strict policy: what compiled C, C++, Rust, Go and the plain interpreters
+// need to compute, to use files and threads and to write their answer.
+inline constexpr std::array kStrictGroups = {
+    Group{"files", allow(), "Files below the current root.",
+          {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv,
+           SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_open, SYS_openat, SYS_openat2, SYS_creat,
+           SYS_close, SYS_close_range, SYS_lseek, SYS_stat, SYS_fstat, SYS_lstat, SYS_newfstatat,
+           SYS_statx, SYS_statfs, SYS_fstatfs, SYS_access, SYS_faccessat, SYS_faccessat2, SYS_dup,
+           SYS_dup2, SYS_dup3, SYS_pipe, SYS_pipe2, SYS_fcntl, SYS_flock, SYS_fsync, SYS_fdatasync,
+           SYS_truncate, SYS_ftruncate, SYS_fallocate, SYS_getdents, SYS_getdents64, SYS_getcwd,
+           SYS_chdir, SYS_fchdir, SYS_rename, SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat,
+           SYS_rmdir, SYS_link, SYS_linkat, SYS_unlink, SYS_unlinkat, SYS_symlink, SYS_symlinkat,
+           SYS_readlink, SYS_readlinkat, SYS_chmod, SYS_fchmod, SYS_fchmodat, SYS_umask,
+           SYS_utimensat, SYS_utimes, SYS_utime, SYS_futimesat, SYS_sendfile, SYS_copy_file_range,
+           SYS_fadvise64, SYS_sync_file_range, SYS_getxattr, SYS_lgetxattr, SYS_fgetxattr}},
+    Group{"memory", allow(), "Address space.",
+          {SYS_mmap, SYS_mprotect, SYS_munmap, SYS_mremap, SYS_brk, SYS_madvise, SYS_msync,
+           SYS_mincore, SYS_mlock, SYS_mlock2, SYS_munlock, SYS_membarrier, SYS_memfd_create,
+           SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect, SYS_get_mempolicy}},
+    Group{"threads", allow(), "Threads and what libc starts with.",
+          {SYS_futex, SYS_set_robust_list, SYS_get_robust_list, SYS_set_tid_address, SYS_rseq,
+           SYS_gettid, SYS_getpid, SYS_getppid, SYS_tgkill, SYS_tkill, SYS_kill, SYS_exit,
+           SYS_exit_group, SYS_arch_prctl, SYS_prctl, SYS_sched_yield, SYS_sched_getaffinity,
+           SYS_sched_setaffinity, SYS_sched_getparam, SYS_sched_getscheduler,
+           SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_getcpu, SYS_restart_syscall}},
+    Group{"processes", allow(), "Children; judges bound their number.",
+          {SYS_fork, SYS_vfork, SYS_execve, SYS_execveat, SYS_wait4, SYS_waitid, SYS_setpgid,
+           SYS_getpgid, SYS_getpgrp, SYS_setsid, SYS_getsid, SYS_getpriority, SYS_pidfd_open,
+           SYS_pidfd_send_signal}},
+    Group{"clone", examine(Check::kClone), "As in the default policy.", {SYS_clone}},
+    Group{"clone3", refuse(ENOSYS), "As in the default policy.", {SYS_clone3}},
+    Group{"signals", allow(), "Signals within the sandbox.",
+          {SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigpending,
+           SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_rt_sigqueueinfo, SYS_sigaltstack, SYS_pause,
+           SYS_alarm, SYS_setitimer, SYS_getitimer, SYS_signalfd, SYS_signalfd4}},
+    Group{"time", allow(), "Clocks and timers.",
+          {SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
+           SYS_time, SYS_times, SYS_timer_create, SYS_timer_settime, SYS_timer_gettime,
+           SYS_timer_getoverrun, SYS_timer_delete, SYS_timerfd_create, SYS_timerfd_settime,
+           SYS_timerfd_gettime}},
+    Group{"waiting", allow(), "Event loops.",
+          {SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_create, SYS_epoll_create1,
+           SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_eventfd,
+           SYS_eventfd2}},
+    Group{"pairs", allow(), "Pairs of sockets, with which runtimes talk to their own children.",
+          {SYS_socketpair, SYS_recvfrom, SYS_recvmsg, SYS_sendmsg, SYS_shutdown, SYS_getsockopt}},
+    Group{"identity", allow(), "Questions about oneself.",
+          {SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getgroups, SYS_getresuid,
+           SYS_getresgid, SYS_uname, SYS_sysinfo, SYS_getrandom, SYS_getrlimit, SYS_prlimit64,
+           SYS_setrlimit, SYS_getrusage, SYS_capget}},
+    Group{"ioctl", examine(Check::kIoctl), "As in the default policy.", {SYS_ioctl}},
+};
+
+}  // namespace glovebox::policy

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/wire.h"
+#include "sandbox/cgroup_host.h"
+#include "sandbox/policy/policy.h"
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// How long the warden may take to kill the guests before we kill all of it.
+constexpr milliseconds kGrace = 50ms;
+// The warden's own timer stands behind ours, for the case that we are stopped or starved.
+constexpr milliseconds kBackstop = 1s;
+// Counters are looked at this often; memory's kernel limit does not wait for us.
+constexpr microseconds kFirstCheck = 20ms;
+constexpr microseconds kSlowestCheck = 100ms;
+constexpr microseconds kFastestCheck = 2ms;
+
+// The processes of a sandbox that are ours: the warden and its launcher.
+constexpr std::uint64_t kOwnProcesses = 2;
+
+void add_environment(std::vector<std::string>& to, const Environment& from) {
+  for (const auto& [name, value] : from) {
+    const std::string prefix = name + "=";
+    std::erase_if(to, [&prefix](const std::string& known) { return known.starts_with(prefix); });
+    to.push_back(prefix + value);
+  }
+}
+
+}  // namespace
+
+Run::Run(Sandbox& sandbox, std::uint32_t channel, const RunOptions& options)
+    : sandbox_(sandbox),
+      channel_(channel),
+      options_(options),
+      out_(options.limits.output),
+      err_(options.limits.output),
+      before_(count()),
+      start_(Clock::now()),
+      next_check_(start_ + kFirstCheck) {}
+
+Run::Counters Run::count() const {
+  const Cgroup& cgroup = sandbox_.enclosure_.cgroup;
+  return {.cpu = cgroup.cpu_time().value_or(0us),
+          .oom_kills = cgroup.oom_kills(),
+          .pids_refusals = cgroup.pids_refusals()};
+}
+
+warden::StartRequest Run::make_request(const Command& command) const {
+  const Limits& limits = options_.limits;
+  const TierFeatures& features = sandbox_.enclosure_.features;
+  const Cgroup& cgroup = sandbox_.enclosure_.cgroup;
+  warden::StartRequest request;
+  request.argv = command.argv;
+  add_environment(request.env, base_environment());
+  if (!sandbox_.enclosure_.tree.empty()) {
+    add_environment(request.env, {{"HOME", sandbox_.enclosure_.tree + "/workspace"},
+                                  {"TMPDIR", sandbox_.enclosure_.tree + "/tmp"}});
+  }
+  add_environment(request.env, sandbox_.env_);
+  add_environment(request.env, command.env);
+  request.cwd = command.cwd;
+  request.open_files = limits.open_files;
+  if (limits.cpu_time.count() > 0) {
+    request.cpu_seconds = static_cast<std::uint64_t>((limits.cpu_time.count() + 999) / 1000);
+  }
+  // Where the cgroup does not do it, the rlimit that comes nearest.
+  if (!cgroup.limits_pids() && features.limits_pids) {
+    request.processes = limits.pids + kOwnProcesses;
+  }
+  if (!cgroup.limits_memory()) {
+    request.data_size = limits.memory.count;
+  }
+  if (!features.limits_disk) {
+    request.file_size = limits.disk.count;
+  }
+  request.deadline_ms = static_cast<std::uint64_t>((limits.wall + kBackstop).count());
+  request.with_stdin = options_.stdin_fd >= 0;
+  request.alone = options_.kill_rest;
+  if (options_.strict) {
+    const policy::Filter filter = policy::strict_filter();
+    request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  }
+  return request;
+}
+
+Result<RunOutcome> Run::execute(const Command& command) {
+  if (command.argv.empty()) {
+    return Error(ErrorCode::kInvalid, "no command to run");
+  }
+  const std::string request = make_request(command).encode();
+  if (request.size() > kMaxFramePayload) {
+    return Error(ErrorCode::kInvalid, "arguments and environment are over 1 MiB",
+                 "pass large input as a file or on standard input");
+  }
+  program_ = command.argv.front();
+  stdin_open_ = options_.stdin_fd >= 0;
+  sandbox_.link_.send(warden::Request::kStart, channel_, request);
+  return follow();
+}
+
+Result<RunOutcome> Run::task(warden::Request request, std::string_view payload) {
+  stdin_open_ = options_.stdin_fd >= 0;
+  sandbox_.link_.send(request, channel_, payload);
+  if (!stdin_open_) {
+    sandbox_.link_.send(warden::Request::kStdinEnd, channel_, {});
+  }
+  return follow();
+}
+
+Result<RunOutcome> Run::follow() {
+  while (!finished_) {
+    if (!sandbox_.link_.flush()) {
+      warden_lost_ = true;
+      break;
+    }
+    wait_for_something();
+    if (auto taken = take_frames(); !taken) {
+      if (taken.error().code() == ErrorCode::kInvalid) {
+        return std::move(taken).error();
+      }
+      warden_lost_ = true;
+      break;
+    }
+    if (!finished_) {
+      check_limits();
+    }
+  }
+  if (warden_lost_ && cause_ == Cause::kItself && count().oom_kills == before_.oom_kills) {
+    return Error(ErrorCode::kInternal, "the sandbox ended without saying why");
+  }
+  return judge();
+}
+
+void Run::wait_for_something() {
+  const bool wants_stdin = stdin_open_ && stdin_window_ > 0 && cause_ == Cause::kItself;
+  std::array<pollfd, 3> polled = {{
+      {sandbox_.link_.fd(),
+       static_cast<short>(POLLIN | (sandbox_.link_.has_unsent() ? POLLOUT : 0)), 0},
+      {wants_stdin ? options_.stdin_fd : -1, POLLIN, 0},
+      {cause_ == Cause::kItself ? options_.cancel_fd : -1, POLLIN, 0},
+  }};
+  Clock::time_point until = std::min(next_check_, force_at_);
+  if (cause_ == Cause::kItself) {
+    until = std::min(until, start_ + options_.limits.wall);
+  }
+  const auto left = std::max(microseconds(0), duration_cast<microseconds>(until - Clock::now()));
+  const timespec timeout{.tv_sec = static_cast<time_t>(left.count() / 1'000'000),
+                         .tv_nsec = static_cast<long>(left.count() % 1'000'000) * 1000};
+  if (::ppoll(polled.data(), polled.size(), &timeout, nullptr) <= 0) {
+    return;
+  }
+  if (polled[1].revents != 0) {
+    feed_stdin();
+  }
+  if (polled[2].revents != 0) {
+    end_it(Cause::kCanceled);
+  }
+}
+
+void Run::feed_stdin() {
+  std::array<char, 64 * 1024> bytes;
+  const ssize_t got =
+      ::read(options_.stdin_fd, bytes.data(), std::min(bytes.size(), stdin_window_));
+  if (got > 0) {
+    stdin_window_ -= static_cast<std::size_t>(got);
+    sandbox_.link_.send(warden::Request::kStdin, channel_,
+                        {bytes.data(), static_cast<std::size_t>(got)});
+  } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+    stdin_open_ = false;
+    sandbox_.link_.send(warden::Request::kStdinEnd, channel_, {});
+  }
+}
+
+Result<void> Run::take_frames() {
+  // Bounded, so that a flood of output cannot keep the limits from being checked.
+  for (int count = 0; count < 64 && !finished_; ++count) {
+    const auto frame = GB_TRY(sandbox_.link_.poll_frame());
+    if (!frame) {
+      return {};
+    }
+    if (frame->channel != channel_) {
+      continue;  // The late echo of an earlier run.
+    }
+    if (first_event_.count() == 0) {
+      first_event_ = duration_cast<microseconds>(Clock::now() - start_);
+    }
+    switch (static_cast<warden::Reply>(frame->type)) {
+      case warden::Reply::kStarted:
+        if (options_.observer.started) {
+          options_.observer.started();
+        }
+        break;
+      case warden::Reply::kStdout:
+        if (options_.observer.out) {
+          options_.observer.out(frame->payload);
+        }
+        out_.write(frame->payload);
+        break;
+      case warden::Reply::kStderr:
+        if (options_.observer.err) {
+          options_.observer.err(frame->payload);
+        }
+        err_.write(frame->payload);
+        break;
+      case warden::Reply::kStdinTaken: {
+        WireReader reader(frame->payload);
+        stdin_window_ =
+            std::min<std::size_t>(warden::kStdinWindow, stdin_window_ + reader.u32());
+        break;
+      }
+      case warden::Reply::kEnded:
+        ended_ = GB_TRY(warden::EndedReport::decode(frame->payload));
+        finished_ = true;
+        break;
+      default:
+        return Error(ErrorCode::kInvalid, "the warden sent a frame of the wrong type");
+    }
+  }
+  return {};
+}
+
+void Run::check_limits() {
+  const Clock::time_point now = Clock::now();
+  if (cause_ != Cause::kItself) {
+    if (now >= force_at_) {
+      forced_ = true;
+      force_at_ = Clock::time_point::max();
+      sandbox_.kill_now();
+    }
+    return;
+  }
+  if (now >= start_ + options_.limits.wall) {
+    end_it(Cause::kWall);
+    return;
+  }
+  if (now < next_check_) {
+    return;
+  }
+  microseconds pause = kSlowestCheck;
+  const Counters used = count();
+  if (used.oom_kills > before_.oom_kills) {
+    end_it(Cause::kMemory);
+    return;
+  }
+  if (options_.limits.cpu_time.count() > 0) {
+    const microseconds left = microseconds(options_.limits.cpu_time) - (used.cpu - before_.cpu);
+    if (left.count() <= 0) {
+      end_it(Cause::kCpu);
+      return;
+    }
+    const auto processors = static_cast<std::int64_t>(cgroup_host().processors);
+    pause = std::clamp(left / processors, kFastestCheck, kSlowestCheck);
+  }
+  next_check_ = now + pause;
+}
+
+void Run::end_it(Cause cause) {
+  cause_ = cause;
+  const warden::SignalRequest request{.signal = SIGKILL, .everything = true};
+  sandbox_.link_.send(warden::Request::kSignal, channel_, request.encode());
+  force_at_ = Clock::now() + kGrace;
+  next_check_ = force_at_;
+}
+
+RunOutcome Run::judge() {
+  RunOutcome outcome;
+  outcome.usage.wall = duration_cast<microseconds>(Clock::now() - start_);
+  outcome.first_event = first_event_;
+  const Cgroup& cgroup = sandbox_.enclosure_.cgroup;
+  Counters used = count();
+  used.oom_kills -= before_.oom_kills;
+  used.pids_refusals -= before_.pids_refusals;
+  outcome.usage.cpu = cgroup.counts_cpu_time() ? used.cpu - before_.cpu : microseconds(ended_.cpu_us);
+  outcome.usage.memory_peak = cgroup.memory_peak().value_or(Bytes{ended_.max_rss});
+  outcome.usage.pids_peak = cgroup.pids_peak().value_or(0);
+
+  bool disk_full = false;
+  if (!forced_ && !warden_lost_) {
+    sandbox_.link_.send(warden::Request::kDiskUse, channel_, {});
+    if (const auto frame = sandbox_.expect(channel_, warden::Reply::kDisk)) {
+      if (const auto disk = warden::DiskReport::decode(frame->payload)) {
+        outcome.usage.disk = Bytes{disk->used};
+        disk_full = disk->full;
+      }
+    }
+  }
+  if (used.oom_kills > 0) {
+    outcome.hits.emplace_back("memory");
+  }
+  if (used.pids_refusals > 0) {
+    outcome.hits.emplace_back("pids");
+  }
+  if (disk_full && sandbox_.enclosure_.features.limits_disk) {
+    outcome.hits.emplace_back("disk");
+  }
+  if (ended_.start_error != 0) {
+    judge_start_error(outcome);
+  } else {
+    judge_exit(outcome, used, disk_full);
+  }
+  outcome.out = out_.finish();
+  outcome.err = err_.finish();
+  if (outcome.out.truncated || outcome.err.truncated) {
+    outcome.hits.emplace_back("output");
+  }
+  return outcome;
+}
+
+void Run::judge_start_error(RunOutcome& outcome) const {
+  // As a shell answers: 127 for what is not there, 126 for what cannot be executed.
+  outcome.status = Status::kError;
+  outcome.exit_code = ended_.start_error == ENOENT ? 127 : 126;
+  const Error error = Error::from_errno("cannot start '" + program_ + "'", ended_.start_error);
+  OutputCapture with_message = err_;
+  with_message.write("glovebox: " + error.message() + "\n");
+  outcome.err = with_message.finish();
+}
+
+void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) const {
+  const bool killed_by_us = forced_ || warden_lost_;
+  const int status = killed_by_us ? SIGKILL : ended_.wait_status;
+  if (WIFSIGNALED(status)) {
+    outcome.signal = WTERMSIG(status);
+    outcome.exit_code = 128 + WTERMSIG(status);
+  } else {
+    outcome.exit_code = WEXITSTATUS(status);
+  }
+  const auto timeout = [&outcome](const char* limit) {
+    outcome.status = Status::kTimeout;
+    outcome.limit = limit;
+    outcome.hits.emplace_back(limit);
+  };
+  const bool failed = outcome.exit_code != 0;
+  if (cause_ == Cause::kCanceled) {
+    outcome.status = Status::kCanceled;
+  } else if (cause_ == Cause::kWall || ended_.deadline) {
+    timeout("time");
+  } else if (cause_ == Cause::kCpu ||
+             (outcome.signal == SIGXCPU && options_.limits.cpu_time.count() > 0)) {
+    timeout("cpu-time");
+  } else if (cause_ == Cause::kMemory || used.oom_kills > 0) {
+    outcome.status = Status::kOutOfMemory;
+  } else if (failed && used.pids_refusals > 0) {
+    outcome.status = Status::kPidsLimit;
+  } else if ((failed && disk_full && sandbox_.enclosure_.features.limits_disk) ||
+             outcome.signal == SIGXFSZ) {
+    outcome.status = Status::kDiskFull;
+  } else if (outcome.signal) {
+    outcome.status = Status::kSignaled;
+  } else {
+    outcome.status = failed ? Status::kError : Status::kOk;
+  }
+}
+
+}  // namespace glovebox

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Run: one process in a sandbox, from the request to start it until its end is judged.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sandbox/output.h"
+#include "sandbox/sandbox.h"
+#include "spec/warden_protocol.h"
+
+namespace glovebox {
+
+class Run {
+ public:
+  // Both must outlive the run.
+  Run(Sandbox& sandbox, std::uint32_t channel, const RunOptions& options);
+
+  Result<RunOutcome> execute(const Command& command);
+
+  // One of the warden's own commands that has streams as a process has: kUnpack, kPack.
+  Result<RunOutcome> task(warden::Request request, std::string_view payload);
+
+ private:
+  using Clock = WardenLink::Clock;
+
+  // Why we ended it, when we did.
+  enum class Cause { kItself, kWall, kCpu, kMemory, kCanceled };
+
+  // Counters of the whole sandbox, so that this run's share is a difference.
+  struct Counters {
+    std::chrono::microseconds cpu{0};
+    std::uint64_t oom_kills = 0;
+    std::uint64_t pids_refusals = 0;
+  };
+
+  [[nodiscard]] Counters count() const;
+  [[nodiscard]] warden::StartRequest make_request(const Command& command) const;
+  Result<RunOutcome> follow();
+  void wait_for_something();
+  Result<void> take_frames();
+  void feed_stdin();
+  void check_limits();
+  void end_it(Cause cause);
+  RunOutcome judge();
+  void judge_start_error(RunOutcome& outcome) const;
+  void judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) const;
+
+  Sandbox& sandbox_;
+  const std::uint32_t channel_;
+  const RunOptions& options_;
+  OutputCapture out_;
+  OutputCapture err_;
+  const Counters before_;
+  const Clock::time_point start_;
+  std::string program_;  // For the message when it cannot be started.
+
+  Cause cause_ = Cause::kItself;
+  Clock::time_point next_check_;
+  Clock::time_point force_at_ = Clock::time_point::max();
+  std::size_t stdin_window_ = warden::kStdinWindow;
+  bool stdin_open_ = false;
+  bool forced_ = false;
+  bool warden_lost_ = false;
+  bool finished_ = false;
+  std::chrono::microseconds first_event_{0};
+  warden::EndedReport ended_;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/sandbox.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/sys/raw.h"
+#include "base/sys/tree.h"
+#include "base/wire.h"
+#include "sandbox/cgroup_host.h"
+#include "sandbox/child/plan.h"
+#include "sandbox/run.h"
+#include "sandbox/stopwatch.h"
+
+namespace glovebox {
+namespace {
+
+using Clock = WardenLink::Clock;
+using namespace std::chrono_literals;
+
+// For what the warden does at once unless the machine is starved; a guest cannot delay it.
+constexpr auto kPatience = 30s;
+
+std::string random_id() {
+  std::array<unsigned char, 12> bytes{};
+  (void)sys::raw(SYS_getrandom, bytes.data(), bytes.size(), 0);
+  constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuv";
+  std::string id;
+  for (const unsigned char byte : bytes) {
+    id.push_back(kLetters[byte % kLetters.size()]);
+  }
+  return id;
+}
+
+// The inode of one of our own namespaces.
+std::uint64_t own_namespace(const char* name) {
+  struct stat status {};
+  const std::string path = std::string("/proc/self/ns/") + name;
+  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+Error setup_error(const warden::SetupReport& report) {
+  const auto step = static_cast<child::SetupStep>(report.failed_step);
+  const std::string attempt = "set up the sandbox: step " +
+                              std::string(child::setup_step_name(step)) + ", part " +
+                              std::to_string(report.detail);
+  const bool forbidden = report.error == EPERM || report.error == EACCES ||
+                         report.error == ENOSYS || report.error == EINVAL ||
+                         report.error == ENODEV;
+  const Error error = Error::from_errno(attempt, report.error);
+  return {forbidden ? ErrorCode::kUnsupported : error.code(), error.message(),
+          "run 'glovebox doctor' to see which walls can be built here"};
+}
+
+}  // namespace
+
+Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& spec)
+    : enclosure_(std::move(enclosure)),
+      link_(std::move(enclosure_.control)),
+      id_(random_id()),
+      tier_(tier),
+      env_(spec.env),
+      limits_(spec.limits),
+      timings_(std::move(enclosure_.timings)) {}
+
+Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const TierWish& wish) {
+  GB_TRY(validate(spec.limits));
+  const std::vector<Tier*> tiers = GB_TRY(candidate_tiers(wish));
+  std::vector<std::string> notes;
+  std::optional<Error> last;
+  for (Tier* const tier : tiers) {
+    auto enclosure = tier->enclose(spec);
+    if (enclosure) {
+      std::unique_ptr<Sandbox> sandbox(
+          new Sandbox(std::move(enclosure).value(), tier->name(), spec));
+      auto stands = sandbox->await_walls();
+      if (stands) {
+        sandbox->notes_.insert(sandbox->notes_.begin(), notes.begin(), notes.end());
+        return sandbox;
+      }
+      (void)sandbox->end();
+      last = std::move(stands).error();
+    } else {
+      last = std::move(enclosure).error();
+    }
+    if (last->code() != ErrorCode::kUnsupported) {
+      break;
+    }
+    notes.push_back("tier " + std::string(tier->name()) + " does not work here: " + last->message());
+  }
+  if (!last) {
+    return Error(ErrorCode::kUnsupported, "no tier fits");
+  }
+  return *std::move(last);
+}
+
+Sandbox::~Sandbox() { (void)end(); }
+
+Result<void> Sandbox::await_walls() {
+  Stopwatch watch;
+  const auto deadline = Clock::now() + kPatience;
+  warden::SetupReport setup;
+  for (;;) {
+    const Frame frame = GB_TRY(link_.receive(deadline));
+    if (static_cast<warden::Reply>(frame.type) == warden::Reply::kSetup) {
+      setup = GB_TRY(warden::SetupReport::decode(frame.payload));
+      if (setup.failed_step != 0) {
+        return setup_error(setup);
+      }
+      for (std::size_t step = 1; step + 1 < setup.step_us.size() && step < child::kSetupSteps;
+           ++step) {
+        timings_.push_back(
+            {std::string(child::setup_step_name(static_cast<child::SetupStep>(step))),
+             std::chrono::microseconds(setup.step_us[step])});
+      }
+      watch.lap("walls");
+      continue;
+    }
+    if (static_cast<warden::Reply>(frame.type) != warden::Reply::kReady) {
+      return Error(ErrorCode::kInternal, "the warden began with a frame of the wrong type");
+    }
+    const auto ready = GB_TRY(warden::ReadyReport::decode(frame.payload));
+    if (ready.namespaces.size() != 7) {
+      return Error(ErrorCode::kInternal, "the warden named the wrong namespaces");
+    }
+    const auto own = [&ready](std::size_t index, const char* name) {
+      return ready.namespaces[index] != 0 && ready.namespaces[index] != own_namespace(name);
+    };
+    walls_.user_ns = own(0, "user");
+    walls_.mount_ns = own(1, "mnt");
+    walls_.pid_ns = own(2, "pid");
+    walls_.net_ns = own(3, "net");
+    walls_.ipc_ns = own(4, "ipc");
+    walls_.uts_ns = own(5, "uts");
+    walls_.cgroup_ns = own(6, "cgroup");
+    walls_.seccomp = ready.seccomp_mode == 2 ? enclosure_.seccomp : "none";
+    walls_.landlock = enclosure_.landlock;
+    walls_.cgroup = to_string(enclosure_.cgroup.mode());
+    walls_.uid = walls_.user_ns || ready.uid != ::geteuid() ? "mapped" : "same";
+    walls_.no_capabilities = ready.no_capabilities;
+    walls_.no_new_privs = ready.no_new_privs;
+    watch.lap("warden");
+    const std::vector<Timing> laps = watch.laps();
+    timings_.insert(timings_.end(), laps.begin(), laps.end());
+    // Steps are checked as they are made; this is what nobody may go on without.
+    if (ready.seccomp_mode != 2 || !ready.no_new_privs) {
+      return Error(ErrorCode::kInternal, "the sandbox came up without its system call filter");
+    }
+    if (enclosure_.landlock == 0) {
+      notes_.emplace_back("this kernel has no Landlock; the other walls stand");
+    }
+    if (!enclosure_.features.limits_memory) {
+      notes_.push_back("no cgroup limits memory here: " + Cgroup::support().reason);
+    }
+    return {};
+  }
+}
+
+Result<Frame> Sandbox::expect(std::uint32_t channel, warden::Reply type) {
+  const auto deadline = Clock::now() + kPatience;
+  for (;;) {
+    const Frame frame = GB_TRY(link_.receive(deadline));
+    if (frame.channel == channel && static_cast<warden::Reply>(frame.type) == type) {
+      return frame;
+    }
+  }
+}
+
+Result<void> Sandbox::expect_done(std::uint32_t channel) {
+  const Frame frame = GB_TRY(expect(channel, warden::Reply::kDone));
+  const auto report = GB_TRY(warden::DoneReport::decode(frame.payload));
+  if (!report.error.empty()) {
+    return Error(ErrorCode::kInvalid, report.error);
+  }
+  return {};
+}
+
+Result<RunOutcome> Sandbox::run(const Command& command, const RunOptions& options) {
+  Run run(*this, next_channel_++, options);
+  return run.execute(command);
+}
+
+Result<void> Sandbox::write_file(std::string_view path,
+                                 std::string_view bytes,
+                                 std::uint32_t mode) {
+  // One frame holds the path as well; what does not fit would go by unpack().
+  constexpr std::size_t kMost = kMaxFramePayload - 8192;
+  if (bytes.size() > kMost) {
+    return Error(ErrorCode::kInvalid, std::string(path) + " is too large to be written at once");
+  }
+  const std::uint32_t channel = next_channel_++;
+  const warden::WriteRequest request{.path = std::string(path), .mode = mode, .bytes = bytes};
+  link_.send(warden::Request::kWrite, channel, request.encode());
+  auto done = expect_done(channel);
+  return done ? Result<void>() : std::move(done).error().within("copy in " + std::string(path));
+}
+
+Result<void> Sandbox::unpack(std::string_view directory, int archive_fd) {
+  RunOptions options{.limits = limits_, .stdin_fd = archive_fd, .kill_rest = false};
+  options.limits.wall = 1h;
+  Run run(*this, next_channel_++, options);
+  const RunOutcome outcome = GB_TRY(run.task(warden::Request::kUnpack, directory));
+  if (outcome.status != Status::kOk) {
+    std::string message = outcome.err.bytes;
+    while (message.ends_with('\n')) {
+      message.pop_back();
+    }
+    return Error(ErrorCode::kInvalid,
+                 message.empty() ? "the archive could not be unpacked" : message);
+  }
+  return {};
+}
+
+Result<void> Sandbox::pack_changes(
+    Bytes max, const std::function<Result<void>(std::string_view)>& sink) {
+  Result<void> kept;
+  RunOptions options{.limits = limits_, .kill_rest = false};
+  options.limits.wall = 1h;
+  options.limits.output = Bytes{0};
+  options.observer.out = [&](std::string_view bytes) {
+    if (kept) {
+      kept = sink(bytes);
+    }
+  };
+  Run run(*this, next_channel_++, options);
+  const warden::PackRequest request{.changed_only = true, .max_bytes = max.count, .path = {}};
+  const RunOutcome outcome = GB_TRY(run.task(warden::Request::kPack, request.encode()));
+  if (kept && outcome.status != Status::kOk) {
+    return Error(ErrorCode::kUnavailable, "the changed files could not be packed");
+  }
+  return kept;
+}
+
+Result<void> Sandbox::mark() {
+  const std::uint32_t channel = next_channel_++;
+  link_.send(warden::Request::kMark, channel, {});
+  return expect_done(channel);
+}
+
+Result<Sandbox::Changes> Sandbox::changed_files() {
+  const std::uint32_t channel = next_channel_++;
+  link_.send(warden::Request::kChanges, channel, {});
+  const Frame frame = GB_TRY(expect(channel, warden::Reply::kFiles));
+  auto report = GB_TRY(warden::FilesReport::decode(frame.payload));
+  return Changes{.files = std::move(report.files), .truncated = report.truncated};
+}
+
+void Sandbox::kill_now() {
+  if (enclosure_.features.own_pids) {
+    (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
+    return;
+  }
+  // Without a pid namespace the warden must do it, which it does when its socket closes.
+  link_.close();
+  enclosure_.cgroup.kill();
+}
+
+Result<void> Sandbox::end() {
+  if (ended_) {
+    return {};
+  }
+  ended_ = true;
+  kill_now();
+  pollfd gone{enclosure_.pidfd.get(), POLLIN, 0};
+  if (::poll(&gone, 1, 10'000) == 0) {
+    (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
+    (void)::poll(&gone, 1, 10'000);
+  }
+  siginfo_t info{};
+  // Ours by pidfd, so that no recycled pid is ever waited for.
+  (void)::waitid(P_PIDFD, static_cast<id_t>(enclosure_.pidfd.get()), &info, WEXITED);
+  link_.close();
+  auto removed = enclosure_.cgroup.remove();
+  if (!enclosure_.tree.empty()) {
+    if (auto cleared = sys::remove_tree(enclosure_.tree); !cleared) {
+      removed = std::move(cleared);
+    }
+  }
+  return removed;
+}
+
+std::vector<LimitReport> Sandbox::limit_reports(const Limits& limits) const {
+  const auto seconds = [](std::chrono::milliseconds time) {
+    return static_cast<double>(time.count()) / 1000;
+  };
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  const Cgroup& cgroup = enclosure_.cgroup;
+  const TierFeatures& features = enclosure_.features;
+  std::vector<LimitReport> reports = {
+      {"time", seconds(limits.wall), true, false},
+      {"memory", number(limits.memory.count), cgroup.limits_memory(), false},
+      {"cpus", limits.cpus, cgroup.limits_cpus() || limits.cpus >= cgroup_host().processors, false},
+      {"pids", number(limits.pids), features.limits_pids, false},
+      {"disk", number(limits.disk.count), features.limits_disk, false},
+      {"inodes", number(limits.inodes), features.limits_disk, false},
+      {"open-files", number(limits.open_files), true, false},
+      {"output", number(limits.output.count), true, false},
+  };
+  if (limits.cpu_time.count() > 0) {
+    reports.push_back({"cpu-time", seconds(limits.cpu_time), true, false});
+  }
+  if (limits.io_rate.count > 0) {
+    reports.push_back({"io-rate", number(limits.io_rate.count), cgroup.limits_io(), false});
+  }
+  return reports;
+}
+
+}  // namespace glovebox

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sandbox: one sealed environment, from its creation until nothing of it is left.
+//
+//   auto sandbox = Sandbox::create({}, {});
+//   auto run = sandbox.value()->run({.argv = {"echo", "hello"}}, {});
+//
+// A sandbox is used by one thread at a time; different sandboxes are independent. What runs in it
+// is confined by the kernel, not by this object: if our process dies, the sandbox dies with it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "sandbox/output.h"
+#include "sandbox/tiers/tier.h"
+#include "sandbox/warden_link.h"
+#include "spec/command.h"
+#include "spec/limits.h"
+#include "spec/verdict.h"
+
+namespace glovebox {
+
+// What to tell somebody while a guest runs. Called from within run(), in order.
+struct RunObserver {
+  std::function<void()> started;
+  std::function<void(std::string_view)> out;  // Raw pieces of standard output, all of it.
+  std::function<void(std::string_view)> err;
+};
+
+struct RunOptions {
+  Limits limits;
+  // Where standard input comes from: a descriptor that stays the caller's, or -1 for none. It may
+  // be anything that poll(2) takes, or a regular file.
+  int stdin_fd = -1;
+  // Becoming readable cancels the run; -1 for never.
+  int cancel_fd = -1;
+  // The strict system call policy on top of the tier's own.
+  bool strict = false;
+  // False leaves background processes alive for the next run.
+  bool kill_rest = true;
+  RunObserver observer{};
+};
+
+// How a run ended, with what is known of it alone.
+struct RunOutcome {
+  Status status = Status::kFailed;
+  int exit_code = 0;
+  std::optional<int> signal;
+  std::string limit;  // "time" or "cpu-time" when the status is kTimeout.
+  Captured out;
+  Captured err;
+  Usage usage;
+  // Limits that the guest ran into, by name, whatever ended it.
+  std::vector<std::string> hits;
+  std::chrono::microseconds first_event{0};
+};
+
+class Sandbox {
+ public:
+  // Builds the walls and waits until the warden has said that they stand. When a tier turns out
+  // not to work here, the next one at or above the caller's floor is tried; `notes()` says so.
+  static Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec, const TierWish& wish);
+
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  // As end(), without its answer.
+  ~Sandbox();
+
+  // Runs a command to its end, or to the end of its limits. An Error means that it could not be
+  // started for a reason of ours; "no such program" is an outcome (exit code 127, as in a shell).
+  Result<RunOutcome> run(const Command& command, const RunOptions& options);
+
+  // Writes one file below the workspace, with its directories.
+  Result<void> write_file(std::string_view path, std::string_view bytes, std::uint32_t mode);
+
+  // Feeds a tar archive, plain or gzip, from `archive_fd` and unpacks it below `directory`.
+  Result<void> unpack(std::string_view directory, int archive_fd);
+
+  // Writes a tar archive of the files that changed since mark() to `sink`, at most `max` bytes of
+  // content. What it holds comes from the guest: read it as hostile.
+  Result<void> pack_changes(Bytes max, const std::function<Result<void>(std::string_view)>& sink);
+
+  // Remembers the workspace as it is; changed_files() compares with that.
+  Result<void> mark();
+  struct Changes {
+    std::vector<FileChange> files;
+    bool truncated = false;
+  };
+  Result<Changes> changed_files();
+
+  // Ends everything in the sandbox and removes every trace of it on the host.
+  Result<void> end();
+
+  [[nodiscard]] std::string_view id() const { return id_; }
+  [[nodiscard]] std::string_view tier() const { return tier_; }
+  [[nodiscard]] const Walls& walls() const { return walls_; }
+  [[nodiscard]] const std::vector<Timing>& timings() const { return timings_; }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  // Which of `limits` the kernel enforces here, with their values.
+  [[nodiscard]] std::vector<LimitReport> limit_reports(const Limits& limits) const;
+
+ private:
+  Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& spec);
+
+  Result<void> await_walls();
+  Result<void> expect_done(std::uint32_t channel);
+  Result<Frame> expect(std::uint32_t channel, warden::Reply type);
+  void kill_now();
+
+  friend class Run;
+
+  Enclosure enclosure_;
+  WardenLink link_;
+  std::string id_;
+  std::string tier_;
+  Environment env_;
+  Limits limits_;
+  Walls walls_;
+  std::vector<Timing> timings_;
+  std::vector<std::string> notes_;
+  std::uint32_t next_channel_ = 1;
+  bool ended_ = false;
+};
+
+}  // namespace glovebox

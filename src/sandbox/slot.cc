@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/slot.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "base/sys/tree.h"
+#include "sandbox/cgroup.h"
+
+namespace glovebox {
+namespace {
+
+constexpr int kTries = 64;
+
+std::string runtime_directory() {
+  if (::geteuid() == 0) {
+    return "/run/glovebox";
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  const char* const xdg = std::getenv("XDG_RUNTIME_DIR");
+  if (xdg != nullptr && *xdg == '/') {
+    return std::string(xdg) + "/glovebox";
+  }
+  return "/tmp/glovebox-" + std::to_string(::geteuid());
+}
+
+// Opens the directory of slots, made on demand and ours alone: whoever could write there could
+// have us remove what is not ours.
+Result<UniqueFd> open_slots() {
+  const std::string path = runtime_directory();
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (directory) {
+      struct stat status {};
+      if (::fstat(directory.get(), &status) != 0) {
+        return Error::from_errno("stat " + path);
+      }
+      if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
+        return Error(ErrorCode::kUnavailable, path + " is not ours alone",
+                     "remove it, or set XDG_RUNTIME_DIR to a directory of mode 0700");
+      }
+      return directory;
+    }
+    if (errno != ENOENT || (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)) {
+      return Error::from_errno("make " + path)
+          .with_hint("glovebox keeps track of its sandboxes there; make it writable, or set "
+                     "XDG_RUNTIME_DIR");
+    }
+  }
+  return Error(ErrorCode::kUnavailable, "no directory at " + path);
+}
+
+std::string file_name(std::uint32_t number) {
+  std::array<char, 16> text{};
+  const auto end = std::to_chars(text.begin(), text.end(), number, 16).ptr;
+  return {text.data(), end};
+}
+
+bool is_linked(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && status.st_nlink > 0;
+}
+
+void sweep_line(std::string_view line, Swept& swept) {
+  const std::size_t space = line.find(' ');
+  if (space == std::string_view::npos) {
+    return;
+  }
+  const std::string_view kind = line.substr(0, space);
+  const std::string path(line.substr(space + 1));
+  if (path.find("glovebox-") == std::string::npos) {
+    return;  // Not a name that we give.
+  }
+  if (kind == "cgroup") {
+    const auto removed = Cgroup::remove_leftover(path);
+    if (!removed) {
+      swept.failures.push_back(removed.error().message());
+    } else if (removed->existed) {
+      ++swept.cgroups;
+      swept.processes += removed->processes;
+    }
+  } else if (kind == "tree") {
+    if (const auto removed = sys::remove_tree(path); !removed) {
+      swept.failures.push_back(removed.error().message());
+    } else {
+      ++swept.trees;
+    }
+  }
+}
+
+void sweep_slot(int directory, const char* name, Swept& swept) {
+  const UniqueFd file(::openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 || !is_linked(file.get())) {
+    return;  // Alive, or gone meanwhile.
+  }
+  std::array<char, 4096> text{};
+  const ssize_t size = ::read(file.get(), text.data(), text.size());
+  std::string_view rest(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::size_t failures = swept.failures.size();
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    sweep_line(rest.substr(0, end), swept);
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  }
+  // What could not be removed stays on the list for the next sweep.
+  if (swept.failures.size() == failures) {
+    (void)::unlinkat(directory, name, 0);
+    ++swept.slots;
+  }
+}
+
+}  // namespace
+
+Result<Slot> Slot::take() {
+  UniqueFd directory = GB_TRY(open_slots());
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    std::uint32_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) {
+      return Error::from_errno("getrandom");
+    }
+    number %= kSlots;
+    UniqueFd file(::openat(directory.get(), file_name(number).c_str(),
+                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file) {
+      if (errno == EEXIST) {
+        continue;
+      }
+      return Error::from_errno("take a slot");
+    }
+    // A sweep may see the file before it is locked, take it for a leftover and unlink it.
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_linked(file.get())) {
+      return Slot(number, std::move(directory), std::move(file));
+    }
+  }
+  return Error(ErrorCode::kExhausted, "no free slot for a sandbox");
+}
+
+Slot::Slot(Slot&& other) noexcept
+    : number_(other.number_),
+      directory_(std::move(other.directory_)),
+      file_(std::move(other.file_)) {}
+
+Slot& Slot::operator=(Slot&& other) noexcept {
+  give_back();
+  number_ = other.number_;
+  directory_ = std::move(other.directory_);
+  file_ = std::move(other.file_);
+  return *this;
+}
+
+Slot::~Slot() { give_back(); }
+
+void Slot::give_back() noexcept {
+  if (file_) {
+    // Unlinked while locked, so that nobody can take the number in between.
+    (void)::unlinkat(directory_.get(), file_name(number_).c_str(), 0);
+    file_.reset();
+  }
+}
+
+std::string Slot::name() const { return "glovebox-" + file_name(number_); }
+
+Result<void> Slot::note(std::string_view kind, std::string_view path) {
+  const std::string line = std::string(kind) + " " + std::string(path) + "\n";
+  if (::write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    return Error::from_errno("write to the slot");
+  }
+  return {};
+}
+
+Result<void> Slot::note_cgroup(std::string_view path) { return note("cgroup", path); }
+Result<void> Slot::note_tree(std::string_view path) { return note("tree", path); }
+
+Swept sweep_leftovers() {
+  Swept swept;
+  auto directory = open_slots();
+  if (!directory) {
+    return swept;
+  }
+  const int fd = ::fcntl(directory->get(), F_DUPFD_CLOEXEC, 3);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd), ::closedir);
+  if (!entries) {
+    return swept;
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): each stream is read by one thread.
+  while (const dirent* entry = ::readdir(entries.get())) {
+    if (entry->d_name[0] != '.') {
+      sweep_slot(directory->get(), entry->d_name, swept);
+    }
+  }
+  return swept;
+}
+
+}  // namespace glovebox

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slots: what a living sandbox is known by on this host, and how leftovers are found.
+//
+// A slot is a file below a runtime directory (/run/glovebox, or the user's own), held locked by
+// the process that owns the sandbox. Its number gives the sandbox a name and, as root, a host uid
+// that no other living sandbox has. The kernel drops the lock when the owner ends in any way, so a
+// slot that can be locked belongs to a dead owner, and what it lists is swept.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox {
+
+class Slot {
+ public:
+  // Takes a free slot. Fails with kUnavailable when the runtime directory cannot be had.
+  static Result<Slot> take();
+
+  Slot(Slot&& other) noexcept;
+  Slot& operator=(Slot&& other) noexcept;
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  // Gives the slot back. What was noted must be gone by then.
+  ~Slot();
+
+  // Writes down something that must not outlive the owner, before it is made: a cgroup directory,
+  // or a directory tree. Absolute paths without line breaks.
+  Result<void> note_cgroup(std::string_view path);
+  Result<void> note_tree(std::string_view path);
+
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  // "glovebox-1a2b3": also the name of its cgroups.
+  [[nodiscard]] std::string name() const;
+  // The host uid and gid of the guest when we are root. The range lies above all that systemd
+  // and the usual container engines hand out (systemd.io/UIDS-GIDS).
+  [[nodiscard]] uid_t host_uid() const { return kFirstUid + number_; }
+
+  static constexpr uid_t kFirstUid = 0x70000000;
+  static constexpr std::uint32_t kSlots = 1U << 20;
+
+ private:
+  Slot(std::uint32_t number, UniqueFd directory, UniqueFd file)
+      : number_(number), directory_(std::move(directory)), file_(std::move(file)) {}
+  Result<void> note(std::string_view kind, std::string_view path);
+  void give_back() noexcept;
+
+  std::uint32_t number_ = 0;
+  UniqueFd directory_;
+  UniqueFd file_;
+};
+
+// What a sweep did.
+struct Swept {
+  std::uint32_t slots = 0;
+  std::uint32_t processes = 0;
+  std::uint32_t cgroups = 0;
+  std::uint32_t trees = 0;
+  std::vector<std::string> failures;
+};
+
+// Removes what sandboxes of dead owners left: processes, cgroups, directory trees. Leaves living
+// ones alone. Cheap when there is nothing to do.
+Swept sweep_leftovers();
+
+}  // namespace glovebox

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SandboxSpec: what a sandbox is to be. A plain value.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/command.h"
+#include "spec/limits.h"
+#include "spec/mount.h"
+
+namespace glovebox {
+
+struct SandboxSpec {
+  // At the start; a run can lower or raise those of the cgroup for itself.
+  Limits limits;
+
+  // Every process gets it, before what its own Command adds.
+  Environment env;
+
+  // Read-only pieces of the host beside the template's own /usr: what a language keeps in /etc.
+  std::vector<Mount> mounts;
+
+  std::string hostname = "glovebox";
+};
+
+// Where the guest works: its home and current directory.
+inline constexpr std::string_view kWorkspace = "/workspace";
+
+// Who the guest is inside.
+inline constexpr unsigned kGuestUid = 1000;
+inline constexpr unsigned kGuestGid = 1000;
+
+// The small environment that every guest starts with, and nothing of ours.
+Environment base_environment();
+
+}  // namespace glovebox

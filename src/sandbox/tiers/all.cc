@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "sandbox/tiers/landlock/landlock.h"
+#include "sandbox/tiers/native/native.h"
+#include "sandbox/tiers/tier.h"
+
+namespace glovebox {
+namespace {
+
+constexpr std::string_view kDefaultFloor = "native";
+
+Result<Tier*> find_tier(std::string_view name) {
+  std::string known;
+  for (Tier* const tier : all_tiers()) {
+    if (tier->name() == name) {
+      return tier;
+    }
+    known += known.empty() ? "" : ", ";
+    known += tier->name();
+  }
+  return Error(ErrorCode::kInvalid, "unknown tier '" + std::string(name) + "'", "known are: " + known);
+}
+
+}  // namespace
+
+const std::vector<Tier*>& all_tiers() {
+  static NativeTier native;
+  static LandlockTier landlock;
+  static const std::vector<Tier*> kTiers = {&native, &landlock};
+  return kTiers;
+}
+
+Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
+  const Tier* const floor =
+      GB_TRY(find_tier(wish.at_least.empty() ? kDefaultFloor : std::string_view(wish.at_least)));
+  if (!wish.exactly.empty()) {
+    Tier* const tier = GB_TRY(find_tier(wish.exactly));
+    if (!wish.at_least.empty() && tier->strength() < floor->strength()) {
+      return Error(ErrorCode::kInvalid,
+                   "tier '" + wish.exactly + "' is below the floor '" + wish.at_least + "'",
+                   "leave one of the two out");
+    }
+    return std::vector<Tier*>{tier};
+  }
+  const int preferred = GB_TRY(find_tier(kDefaultFloor))->strength();
+  std::vector<Tier*> tiers;
+  for (Tier* const tier : all_tiers()) {
+    if (tier->strength() >= floor->strength()) {
+      tiers.push_back(tier);
+    }
+  }
+  // Stronger ones in rising order, for the weakest of them is the quickest; weaker ones falling.
+  std::ranges::stable_sort(tiers, {}, [preferred](const Tier* tier) {
+    const int strength = tier->strength();
+    return strength >= preferred ? strength - preferred : 1'000'000 - strength;
+  });
+  return tiers;
+}
+
+}  // namespace glovebox

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/tiers/landlock/landlock.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <vector>
+
+#include "base/sys/kernel_abi.h"
+#include "base/sys/tree.h"
+#include "sandbox/child/plan.h"
+#include "sandbox/launch.h"
+#include "sandbox/policy/policy.h"
+#include "sandbox/stopwatch.h"
+
+namespace glovebox {
+namespace {
+
+// CLONE_CLEAR_SIGHAND (Linux 5.5) is not in libc's header.
+constexpr std::uint64_t kFlags = 0x100000000ULL;
+
+constexpr int kScopesFrom = 6;  // The ABI that keeps signals inside (Linux 6.12).
+
+constexpr std::uint64_t kRead = abi::kFsExecute | abi::kFsReadFile | abi::kFsReadDir;
+constexpr std::uint64_t kReadFile = abi::kFsReadFile;
+constexpr std::uint64_t kDevice = abi::kFsReadFile | abi::kFsWriteFile | abi::kFsIoctlDev;
+
+// What a program needs of the host's files. Not /proc as a whole: it names every process.
+constexpr std::array<child::AccessRule, 18> kHostRules = {{
+    {"/usr", kRead, false},
+    {"/bin", kRead, true},
+    {"/sbin", kRead, true},
+    {"/lib", kRead, true},
+    {"/lib64", kRead, true},
+    {"/etc/alternatives", kRead, true},
+    {"/etc/ld.so.cache", kReadFile, true},
+    {"/dev/null", kDevice, false},
+    {"/dev/zero", kDevice, false},
+    {"/dev/full", kDevice, true},
+    {"/dev/random", kReadFile, true},
+    {"/dev/urandom", kReadFile, false},
+    {"/proc/cpuinfo", kReadFile, true},
+    {"/proc/meminfo", kReadFile, true},
+    {"/proc/stat", kReadFile, true},
+    {"/proc/loadavg", kReadFile, true},
+    {"/proc/uptime", kReadFile, true},
+    {"/proc/filesystems", kReadFile, true},
+}};
+
+TierFeatures features() {
+  const CgroupSupport& cgroups = Cgroup::support();
+  // As root the guest has a uid of its own, so RLIMIT_NPROC counts its processes and no others.
+  return {.limits_memory = cgroups.memory, .limits_pids = cgroups.pids || ::geteuid() == 0};
+}
+
+Result<void> check_kernel() {
+  const int abi = landlock_abi();
+  if (abi == 0) {
+    return Error(ErrorCode::kUnsupported, "the kernel has no Landlock",
+                 "boot a kernel with Landlock (5.13 or later), with lsm=landlock,…");
+  }
+  if (abi < kScopesFrom && ::geteuid() != 0) {
+    return Error(ErrorCode::kUnsupported,
+                 "Landlock ABI " + std::to_string(abi) + " cannot keep signals inside",
+                 "use Linux 6.12 or later, or run as root");
+  }
+  return {};
+}
+
+// A directory for this sandbox alone, with the guest as its owner.
+Result<std::string> make_tree(Slot& slot, uid_t owner) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  const char* const tmp = std::getenv("TMPDIR");
+  const std::string tree =
+      std::string(tmp != nullptr && *tmp == '/' ? tmp : "/tmp") + "/" + slot.name();
+  GB_TRY(slot.note_tree(tree));
+  for (const std::string& path : {tree, tree + "/workspace", tree + "/tmp"}) {
+    if (::mkdir(path.c_str(), 0700) != 0) {
+      return Error::from_errno("make " + path);
+    }
+    if (owner != ::geteuid() && ::lchown(path.c_str(), owner, owner) != 0) {
+      return Error::from_errno("give " + path + " to the guest");
+    }
+  }
+  return tree;
+}
+
+}  // namespace
+
+Result<TierFeatures> LandlockTier::probe() {
+  GB_TRY(check_kernel());
+  return features();
+}
+
+Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
+  Stopwatch watch;
+  GB_TRY(check_kernel());
+  const int warden = GB_TRY(warden_program());
+  Slot slot = GB_TRY(Slot::take());
+  watch.lap("slot");
+  Cgroup cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
+  watch.lap("cgroup");
+
+  const bool root = ::geteuid() == 0;
+  const uid_t owner = root ? slot.host_uid() : ::geteuid();
+  const std::string tree = GB_TRY(make_tree(slot, owner));
+  const std::string workspace = tree + "/workspace";
+  std::vector<child::AccessRule> rules(kHostRules.begin(), kHostRules.end());
+  rules.push_back({tree.c_str(), ~0ULL, false});
+  for (const Mount& mount : spec.mounts) {
+    // Seen where they are: there is no other root to show them in.
+    rules.push_back({mount.source.c_str(), kRead, mount.optional});
+  }
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+    return Error::from_errno("socketpair");
+  }
+  UniqueFd control(pair[0]);
+  const UniqueFd inner(pair[1]);
+
+  child::Plan plan;
+  plan.control_fd = inner.get();
+  plan.warden_fd = warden;
+  plan.cgroup_tasks = cgroup.task_fds();
+  if (root) {
+    plan.uid = owner;
+    plan.gid = owner;
+  }
+  plan.workspace = workspace.c_str();
+  plan.landlock_abi = landlock_abi();
+  plan.landlock_fs = landlock_fs_rights(plan.landlock_abi);
+  plan.landlock_scoped =
+      plan.landlock_abi >= kScopesFrom ? abi::kScopeAbstractUnixSocket | abi::kScopeSignal : 0;
+  plan.landlock_rules = rules;
+  plan.filter = policy::no_namespaces_filter();
+  const std::array<const char*, 3> arguments = {"glovebox-warden",
+                                                root ? "own-pids" : "shared-pids", nullptr};
+  plan.warden_argv = arguments.data();
+  watch.lap("plan");
+
+  Cloned cloned = GB_TRY(clone_into(plan, kFlags, cgroup.directory_fd()));
+  watch.lap("clone");
+  return Enclosure{.slot = std::move(slot),
+                   .cgroup = std::move(cgroup),
+                   .control = std::move(control),
+                   .pidfd = std::move(cloned.pidfd),
+                   .tree = tree,
+                   .features = features(),
+                   .seccomp = "default",
+                   .landlock = plan.landlock_abi,
+                   .timings = watch.laps()};
+}
+
+}  // namespace glovebox

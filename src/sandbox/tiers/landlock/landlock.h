@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The landlock tier: for hosts that forbid user namespaces. Landlock, seccomp and rlimits, and the
+// cgroup where there is one; the guest sees the host's process table, clock and host name, and
+// shares its file system as far as the rules let it.
+#pragma once
+
+#include "sandbox/tiers/tier.h"
+
+namespace glovebox {
+
+class LandlockTier final : public Tier {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "landlock"; }
+  [[nodiscard]] int strength() const override { return 10; }
+  Result<TierFeatures> probe() override;
+  Result<Enclosure> enclose(const SandboxSpec& spec) override;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/tiers/native/native.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+
+#include "base/sys/kernel_abi.h"
+#include "sandbox/child/plan.h"
+#include "sandbox/launch.h"
+#include "sandbox/policy/policy.h"
+#include "sandbox/stopwatch.h"
+#include "sandbox/tiers/native/root_plan.h"
+
+namespace glovebox {
+namespace {
+
+// The cgroup namespace is not among them: the child takes it after it has entered its group.
+// CLONE_CLEAR_SIGHAND (Linux 5.5) is not in libc's header.
+constexpr std::uint64_t kFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+                                 CLONE_NEWIPC | CLONE_NEWUTS | 0x100000000ULL;
+
+std::string id_map(unsigned inside, unsigned outside) {
+  return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
+}
+
+Result<void> write_proc(pid_t pid, const char* file, std::string_view text) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd || ::write(fd.get(), text.data(), text.size()) < 0) {
+    return Error::from_errno("write " + path);
+  }
+  return {};
+}
+
+TierFeatures features() {
+  const CgroupSupport& cgroups = Cgroup::support();
+  return {.limits_disk = true,
+          .limits_memory = cgroups.memory,
+          .limits_pids = true,
+          .own_pids = true,
+          .loopback_network = true};
+}
+
+Error unsupported(Error error) {
+  return {ErrorCode::kUnsupported, error.message(),
+          "allow user namespaces (sysctl user.max_user_namespaces, "
+          "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0), or "
+          "accept --min-tier landlock"};
+}
+
+// Tries the one thing that hosts forbid: a user namespace of one's own, with a mount in it.
+Result<void> try_user_namespace() {
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    return Error::from_errno("fork");
+  }
+  if (pid == 0) {
+    const bool made = ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+    ::_exit(made ? 0 : errno);
+  }
+  int status = 0;
+  if (::waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
+    return Error(ErrorCode::kInternal, "the probe of user namespaces died");
+  }
+  if (WEXITSTATUS(status) != 0) {
+    return unsupported(Error::from_errno("make a user namespace", WEXITSTATUS(status)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TierFeatures> NativeTier::probe() {
+  static const Result<void> kUsable = try_user_namespace();
+  if (!kUsable) {
+    return kUsable.error();
+  }
+  return features();
+}
+
+Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
+  Stopwatch watch;
+  const int warden = GB_TRY(warden_program());
+  Slot slot = GB_TRY(Slot::take());
+  watch.lap("slot");
+  Cgroup cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
+  watch.lap("cgroup");
+
+  const bool root = ::geteuid() == 0;
+  const RootPlan files = GB_TRY(RootPlan::create(spec));
+  const std::string uid_map = id_map(kGuestUid, root ? slot.host_uid() : ::geteuid());
+  const std::string gid_map = id_map(kGuestGid, root ? slot.host_uid() : ::getegid());
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+    return Error::from_errno("socketpair");
+  }
+  UniqueFd control(pair[0]);
+  UniqueFd inner(pair[1]);
+
+  child::Plan plan;
+  plan.control_fd = inner.get();
+  plan.warden_fd = warden;
+  plan.cgroup_tasks = cgroup.task_fds();
+  plan.user_namespace = true;
+  plan.uid = kGuestUid;
+  plan.gid = kGuestGid;
+  plan.maps_from_parent = root;
+  plan.uid_map = uid_map;
+  plan.gid_map = gid_map;
+  plan.network_namespace = true;
+  files.apply(plan);
+  plan.landlock_abi = landlock_abi();
+  plan.landlock_fs = landlock_fs_rights(plan.landlock_abi);
+  plan.landlock_scoped =
+      plan.landlock_abi >= 6 ? abi::kScopeAbstractUnixSocket | abi::kScopeSignal : 0;
+  plan.filter = policy::default_filter();
+  constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-pids", nullptr};
+  plan.warden_argv = kArguments.data();
+  watch.lap("plan");
+
+  auto attempt = clone_into(plan, kFlags, cgroup.directory_fd());
+  if (!attempt) {
+    return unsupported(std::move(attempt).error());
+  }
+  Cloned cloned = std::move(attempt).value();
+  watch.lap("clone");
+  inner.reset();
+  if (root) {
+    // Only we may map an id that is not the child's own; it waits for the byte.
+    auto mapped = write_proc(cloned.pid, "gid_map", gid_map);
+    if (mapped) {
+      mapped = write_proc(cloned.pid, "uid_map", uid_map);
+    }
+    const char go = 1;
+    if (!mapped || ::send(control.get(), &go, 1, MSG_NOSIGNAL) != 1) {
+      Error error = mapped ? Error::from_errno("release the child") : std::move(mapped).error();
+      (void)::kill(cloned.pid, SIGKILL);
+      (void)::waitpid(cloned.pid, nullptr, 0);
+      return error;
+    }
+    watch.lap("id_maps");
+  }
+
+  return Enclosure{.slot = std::move(slot),
+                   .cgroup = std::move(cgroup),
+                   .control = std::move(control),
+                   .pidfd = std::move(cloned.pidfd),
+                   .tree = {},
+                   .features = features(),
+                   .seccomp = "default",
+                   .landlock = plan.landlock_abi,
+                   .timings = watch.laps()};
+}
+
+}  // namespace glovebox

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file system that a guest of the native tier sees, as a plan for sandbox/child.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sandbox/child/plan.h"
+#include "sandbox/spec.h"
+
+namespace glovebox {
+
+// Owns every string and array that the plan points to. Must live until the child has exec'ed.
+class RootPlan {
+ public:
+  // Looks at the host (does /lib64 exist, is it a link, …) and lays the root out.
+  static Result<RootPlan> create(const SandboxSpec& spec);
+
+  // Sets the parts of `plan` that describe the file system.
+  void apply(child::Plan& plan) const;
+
+ private:
+  RootPlan() = default;
+
+  const char* keep(std::string text);
+  void add_directory(std::string path, std::uint32_t mode);
+  // With the directories above it, as far as they are not there yet.
+  void add_parents(const std::string& path);
+  Result<void> add_mount(const Mount& mount);
+  void add_system();
+  void add_devices();
+  void add_writable();
+  void add_etc(const SandboxSpec& spec);
+  void add_proc_masks();
+  void add_access_rules();
+
+  std::deque<std::string> texts_;  // A deque: its strings never move.
+  std::vector<std::string> known_directories_;
+  std::vector<child::Directory> directories_;
+  std::vector<child::Bind> binds_;
+  std::vector<child::Bind> masks_;
+  std::vector<child::TextFile> files_;
+  std::vector<child::Symlink> links_;
+  std::vector<child::AccessRule> rules_;
+  const char* size_ = nullptr;
+  const char* inodes_ = nullptr;
+  const char* hostname_ = nullptr;
+};
+
+}  // namespace glovebox

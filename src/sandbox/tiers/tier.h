@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tier: one way of building walls.
+//
+// To add a tier: a folder here with an implementation of Tier, one line in tiers/all.cc, and the
+// conformance suite runs over it. Nobody else learns its name: callers ask what a tier can do.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/slot.h"
+#include "sandbox/spec.h"
+#include "spec/verdict.h"
+
+namespace glovebox {
+
+// What a tier can do on this host. Found out by trying, not by reading version numbers.
+struct TierFeatures {
+  bool limits_disk = false;       // Limits::disk and inodes hold for all that a guest can write.
+  bool limits_memory = false;     // Limits::memory holds for all processes together.
+  bool limits_pids = false;       // Likewise Limits::pids.
+  bool own_kernel = false;        // The guest does not share the host's kernel.
+  bool own_pids = false;          // Killing the first process kills all.
+  bool loopback_network = false;  // The guest has a network of its own to talk to itself.
+};
+
+// The kernel objects of one new sandbox, with its warden already running in it.
+struct Enclosure {
+  Slot slot;
+  Cgroup cgroup;
+  UniqueFd control;  // Stream socket to the warden (spec/warden_protocol.h).
+  UniqueFd pidfd;    // The warden's process.
+  std::string tree;  // A directory of the host that is removed with the sandbox, or empty.
+  TierFeatures features;
+  std::string seccomp;  // The name of the policy in force.
+  int landlock = 0;
+  std::vector<Timing> timings;
+};
+
+class Tier {
+ public:
+  virtual ~Tier() = default;
+
+  // As in verdicts: "native", "landlock", …
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  // Orders the tiers: a caller's floor admits this strength and above.
+  [[nodiscard]] virtual int strength() const = 0;
+
+  // kUnsupported says what is missing here and what would supply it. Cheap after the first call.
+  virtual Result<TierFeatures> probe() = 0;
+
+  // Builds the walls and starts the warden. Answers as soon as the process exists; that the walls
+  // stand is known when the warden's reports have come over `control`.
+  virtual Result<Enclosure> enclose(const SandboxSpec& spec) = 0;
+};
+
+// Every tier of this build, strongest first. The objects live as long as the program.
+const std::vector<Tier*>& all_tiers();
+
+// What a caller asked for. Empty names: no wish, and no floor but that of `native`.
+struct TierWish {
+  std::string exactly;   // This tier or none.
+  std::string at_least;  // This one or a stronger one.
+};
+
+// The tiers that fit, the one to try first in front: the one asked for; otherwise `native`, then what
+// is stronger, then what is weaker but not below the floor. Whether they work here shows when they
+// are tried; asking probe() first would cost each start what only a few hosts need. Fails with
+// kInvalid for unknown names and for a wish that contradicts itself.
+Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
+
+}  // namespace glovebox

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our end of the control socket: frames to a warden and from it, with deadlines.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/frame.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "spec/warden_protocol.h"
+
+namespace glovebox {
+
+// Not for use by several threads at once.
+class WardenLink {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit WardenLink(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  // Queues a frame; it leaves with flush() and with every receive().
+  void send(warden::Request type, std::uint32_t channel, std::string_view payload);
+
+  // Writes what the socket takes now. Fails when the warden is gone.
+  Result<void> flush();
+  [[nodiscard]] bool has_unsent() const { return !outgoing_.empty(); }
+
+  // The next frame that is here already, without waiting; nothing when there is none. Fails with
+  // kUnavailable when the warden is gone and with kInvalid when it speaks nonsense. The frame's
+  // payload is valid until the next call.
+  Result<std::optional<Frame>> poll_frame();
+
+  // Waits for a frame until `deadline`; fails with kUnavailable after it.
+  Result<Frame> receive(Clock::time_point deadline);
+
+  [[nodiscard]] int fd() const { return socket_.get(); }
+
+  // Closing is how a warden is told to end everything.
+  void close() { socket_.reset(); }
+
+ private:
+  UniqueFd socket_;
+  FrameParser parser_;
+  std::string outgoing_;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verdict: how an execution ended, from the guest's side, with what it used and which walls and
+// limits held. Never an Error: a guest that loops forever was run correctly.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace glovebox {
+
+enum class Status {
+  kOk,            // Exit status 0 and no uncaught error.
+  kError,         // Any other exit status.
+  kCompileError,  // The compiler said no; nothing was run.
+  kTimeout,       // Wall or CPU time.
+  kOutOfMemory,
+  kPidsLimit,
+  kDiskFull,
+  kSignaled,  // A signal that no limit of ours explains.
+  kCanceled,
+  kRefused,  // Policy or approval said no; nothing was run.
+  kFailed,   // Ours, never the guest's.
+};
+
+// The name in JSON: "ok", "compile_error", …
+std::string_view to_string(Status status);
+
+// The walls as they were seen from inside the sandbox, not as they were asked for.
+struct Walls {
+  bool user_ns = false;
+  bool mount_ns = false;
+  bool pid_ns = false;
+  bool net_ns = false;
+  bool ipc_ns = false;
+  bool uts_ns = false;
+  bool cgroup_ns = false;
+  std::string seccomp = "none";  // "none", "default", "strict"
+  int landlock = 0;              // The ABI in force; 0 is none.
+  std::string cgroup = "none";   // "none", "v1", "v2"
+  std::string uid = "same";      // "mapped": another identity outside; "same": the caller's.
+  bool no_capabilities = false;  // Every capability set is empty, the bounding set too.
+  bool no_new_privs = false;
+  friend bool operator==(const Walls&, const Walls&) = default;
+};
+
+// One limit as it really was. `hit` says that the guest ran into it, whatever ended the guest.
+struct LimitReport {
+  std::string name;  // As in the CLI: "memory", "cpu-time", …
+  double value = 0;  // Bytes, seconds or a count, as the name says.
+  bool enforced = false;
+  bool hit = false;
+  friend bool operator==(const LimitReport&, const LimitReport&) = default;
+};
+
+struct Usage {
+  std::chrono::microseconds wall{0};
+  std::chrono::microseconds cpu{0};
+  Bytes memory_peak;
+  std::uint64_t pids_peak = 0;
+  Bytes disk;
+  friend bool operator==(const Usage&, const Usage&) = default;
+};
+
+// Where the time of a start went. Steps appear in the order in which they happened.
+struct Timing {
+  std::string step;
+  std::chrono::microseconds took{0};
+  friend bool operator==(const Timing&, const Timing&) = default;
+};
+
+struct FileChange {
+  enum class Kind { kCreated, kModified, kDeleted };
+  std::string path;  // Relative to the workspace.
+  std::uint64_t size = 0;
+  Kind kind = Kind::kCreated;
+  friend bool operator==(const FileChange&, const FileChange&) = default;
+};
+
+std::string_view to_string(FileChange::Kind kind);
+
+// What is kept of one output stream.
+struct Captured {
+  std::string bytes;  // Head and tail with a marker between them when `truncated`.
+  std::uint64_t total = 0;
+  bool truncated = false;
+  friend bool operator==(const Captured&, const Captured&) = default;
+};
+
+struct GuestError {
+  std::string name;
+  std::string value;
+  std::string traceback;
+  friend bool operator==(const GuestError&, const GuestError&) = default;
+};
+
+struct Verdict {
+  std::string id;
+  std::string language;
+  std::string tier;
+  Status status = Status::kFailed;
+  int exit_code = 0;
+  std::optional<int> signal;
+  // Which limit ended the guest where the status leaves it open: "time" or "cpu-time".
+  std::string limit;
+  Captured out;
+  Captured err;
+  std::optional<GuestError> error;
+  std::vector<FileChange> files;
+  bool files_truncated = false;
+  Walls walls;
+  std::vector<LimitReport> limits;
+  Usage usage;
+  std::vector<Timing> timings;
+  // What was cut, lowered or could not be had, each a sentence for people.
+  std::vector<std::string> notes;
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/warden_protocol.h"
+
+#include "base/wire.h"
+
+namespace glovebox::warden {
+namespace {
+
+// The value when every byte was read and none was missing.
+template <typename T>
+Result<T> checked(const WireReader& reader, T value, const char* what) {
+  if (!reader.complete()) {
+    return Error(ErrorCode::kInvalid, std::string("malformed ") + what);
+  }
+  return value;
+}
+
+std::int32_t signed_of(std::uint32_t value) { return static_cast<std::int32_t>(value); }
+std::uint32_t unsigned_of(std::int32_t value) { return static_cast<std::uint32_t>(value); }
+
+}  // namespace
+
+std::string StartRequest::encode() const {
+  WireWriter out;
+  out.texts(argv);
+  out.texts(env);
+  out.text(cwd);
+  out.u32(open_files);
+  out.u64(cpu_seconds);
+  out.u64(processes);
+  out.u64(data_size);
+  out.u64(file_size);
+  out.u64(deadline_ms);
+  out.u8(with_stdin ? 1 : 0);
+  out.u8(alone ? 1 : 0);
+  out.text(filter);
+  return out.take();
+}
+
+Result<StartRequest> StartRequest::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  StartRequest request;
+  request.argv = in.texts(kMaxArguments);
+  request.env = in.texts(kMaxArguments);
+  request.cwd = in.text();
+  request.open_files = in.u32();
+  request.cpu_seconds = in.u64();
+  request.processes = in.u64();
+  request.data_size = in.u64();
+  request.file_size = in.u64();
+  request.deadline_ms = in.u64();
+  request.with_stdin = in.u8() != 0;
+  request.alone = in.u8() != 0;
+  request.filter = in.text();
+  return checked(in, std::move(request), "start request");
+}
+
+std::string SignalRequest::encode() const {
+  WireWriter out;
+  out.u32(signal);
+  out.u8(everything ? 1 : 0);
+  return out.take();
+}
+
+Result<SignalRequest> SignalRequest::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  SignalRequest request;
+  request.signal = in.u32();
+  request.everything = in.u8() != 0;
+  return checked(in, request, "signal request");
+}
+
+std::string WriteRequest::encode() const {
+  WireWriter out;
+  out.text(path);
+  out.u32(mode);
+  out.text(bytes);
+  return out.take();
+}
+
+Result<WriteRequest> WriteRequest::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  WriteRequest request;
+  request.path = in.text();
+  request.mode = in.u32();
+  request.bytes = in.text();
+  return checked(in, std::move(request), "write request");
+}
+
+std::string PackRequest::encode() const {
+  WireWriter out;
+  out.u8(changed_only ? 1 : 0);
+  out.u64(max_bytes);
+  out.text(path);
+  return out.take();
+}
+
+Result<PackRequest> PackRequest::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  PackRequest request;
+  request.changed_only = in.u8() != 0;
+  request.max_bytes = in.u64();
+  request.path = in.text();
+  return checked(in, std::move(request), "pack request");
+}
+
+Result<SetupReport> SetupReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  SetupReport report;
+  report.failed_step = in.u32();
+  report.error = signed_of(in.u32());
+  report.detail = in.u32();
+  const std::size_t steps = bytes.size() < 12 ? 0 : (bytes.size() - 12) / 4;
+  for (std::size_t i = 0; i < steps; ++i) {
+    report.step_us.push_back(in.u32());
+  }
+  return checked(in, std::move(report), "set-up report");
+}
+
+std::string ReadyReport::encode() const {
+  WireWriter out;
+  out.u32(protocol);
+  out.u32(static_cast<std::uint32_t>(namespaces.size()));
+  for (const std::uint64_t inode : namespaces) {
+    out.u64(inode);
+  }
+  out.u32(seccomp_mode);
+  out.u32(landlock);
+  out.u32(uid);
+  out.u8(no_new_privs ? 1 : 0);
+  out.u8(no_capabilities ? 1 : 0);
+  return out.take();
+}
+
+Result<ReadyReport> ReadyReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  ReadyReport report;
+  report.protocol = in.u32();
+  const std::uint32_t count = in.u32();
+  for (std::uint32_t i = 0; i < count && i < 16 && in.ok(); ++i) {
+    report.namespaces.push_back(in.u64());
+  }
+  report.seccomp_mode = in.u32();
+  report.landlock = in.u32();
+  report.uid = in.u32();
+  report.no_new_privs = in.u8() != 0;
+  report.no_capabilities = in.u8() != 0;
+  return checked(in, std::move(report), "ready report");
+}
+
+std::string EndedReport::encode() const {
+  WireWriter out;
+  out.u32(unsigned_of(wait_status));
+  out.u32(unsigned_of(start_error));
+  out.u64(cpu_us);
+  out.u64(max_rss);
+  out.u8(deadline ? 1 : 0);
+  return out.take();
+}
+
+Result<EndedReport> EndedReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  EndedReport report;
+  report.wait_status = signed_of(in.u32());
+  report.start_error = signed_of(in.u32());
+  report.cpu_us = in.u64();
+  report.max_rss = in.u64();
+  report.deadline = in.u8() != 0;
+  return checked(in, std::move(report), "end report");
+}
+
+std::string DoneReport::encode() const {
+  WireWriter out;
+  out.text(error);
+  return out.take();
+}
+
+Result<DoneReport> DoneReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  DoneReport report;
+  report.error = in.text();
+  return checked(in, std::move(report), "answer");
+}
+
+std::string FilesReport::encode() const {
+  WireWriter out;
+  out.u8(truncated ? 1 : 0);
+  out.u32(static_cast<std::uint32_t>(files.size()));
+  for (const FileChange& file : files) {
+    out.text(file.path);
+    out.u64(file.size);
+    out.u8(static_cast<std::uint8_t>(file.kind));
+  }
+  return out.take();
+}
+
+Result<FilesReport> FilesReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  FilesReport report;
+  report.truncated = in.u8() != 0;
+  const std::uint32_t count = in.u32();
+  for (std::uint32_t i = 0; i < count && i < kMaxListedFiles && in.ok(); ++i) {
+    FileChange file;
+    file.path = in.text();
+    file.size = in.u64();
+    const std::uint8_t kind = in.u8();
+    if (kind > static_cast<std::uint8_t>(FileChange::Kind::kDeleted)) {
+      return Error(ErrorCode::kInvalid, "malformed list of files");
+    }
+    file.kind = static_cast<FileChange::Kind>(kind);
+    report.files.push_back(std::move(file));
+  }
+  return checked(in, std::move(report), "list of files");
+}
+
+std::string DiskReport::encode() const {
+  WireWriter out;
+  out.u64(used);
+  out.u8(full ? 1 : 0);
+  return out.take();
+}
+
+Result<DiskReport> DiskReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  DiskReport report;
+  report.used = in.u64();
+  report.full = in.u8() != 0;
+  return checked(in, report, "disk report");
+}
+
+}  // namespace glovebox::warden

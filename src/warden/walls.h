@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the walls look like from inside.
+#pragma once
+
+#include "spec/warden_protocol.h"
+
+namespace glovebox::warden {
+
+// Looks at this process's own namespaces, filter, capabilities and identity.
+ReadyReport observe_walls();
+
+}  // namespace glovebox::warden

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warden/warden.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/wire.h"
+#include "warden/archive.h"
+
+namespace glovebox::warden {
+namespace {
+
+// Above this much unsent output, pipes are left unread and their writers wait.
+constexpr std::size_t kOutgoingBound = 512 * 1024;
+constexpr std::size_t kReadSize = 64 * 1024;
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Error::from_errno("pipe");
+  }
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+void make_nonblocking(const UniqueFd& fd) { (void)::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
+
+std::uint64_t microseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000U +
+         static_cast<std::uint64_t>(time.tv_usec);
+}
+
+// The streams of a process to be: the guest's ends, and ours.
+struct Streams {
+  GuestStdio guest;
+  UniqueFd in;
+  UniqueFd out;
+  UniqueFd err;
+};
+
+Result<Streams> make_streams(bool with_stdin) {
+  Streams streams;
+  if (with_stdin) {
+    Pipe in = GB_TRY(make_pipe());
+    streams.guest.in = std::move(in.read);
+    streams.in = std::move(in.write);
+    make_nonblocking(streams.in);
+  } else {
+    streams.guest.in = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+  Pipe out = GB_TRY(make_pipe());
+  Pipe err = GB_TRY(make_pipe());
+  make_nonblocking(out.read);
+  make_nonblocking(err.read);
+  streams.guest.out = std::move(out.write);
+  streams.guest.err = std::move(err.write);
+  streams.out = std::move(out.read);
+  streams.err = std::move(err.read);
+  return streams;
+}
+
+int complain(const Result<void>& result) {
+  if (result) {
+    return 0;
+  }
+  const std::string text = result.error().message() + "\n";
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  return 1;
+}
+
+int unpack_task(const Workspace& workspace, std::string_view payload) {
+  return complain(unpack(workspace, payload, STDIN_FILENO));
+}
+
+int pack_task(const Workspace& workspace, std::string_view payload) {
+  const auto request = PackRequest::decode(payload);
+  return request ? complain(pack(workspace, request.value(), STDOUT_FILENO)) : 1;
+}
+
+}  // namespace
+
+Warden::Warden(UniqueFd control, UniqueFd children, Launcher launcher, Workspace workspace)
+    : control_(std::move(control)),
+      children_(std::move(children)),
+      launcher_(std::move(launcher)),
+      workspace_(std::move(workspace)) {}
+
+void Warden::send(Reply type, std::uint32_t channel, std::string_view payload) {
+  append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
+}
+
+int Warden::run() {
+  // Beside each descriptor, whose it is; rebuilt in each turn, for there are few.
+  enum class Source { kControl, kChildren, kIn, kOut, kErr, kTimer };
+  std::vector<pollfd> polled;
+  std::vector<std::pair<Source, std::uint32_t>> sources;
+  for (;;) {
+    if (!flush()) {
+      return 0;
+    }
+    polled.clear();
+    sources.clear();
+    const auto watch = [&](const UniqueFd& fd, short events, Source source, std::uint32_t channel) {
+      if (fd) {
+        polled.push_back({fd.get(), events, 0});
+        sources.emplace_back(source, channel);
+      }
+    };
+    watch(control_, static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT)),
+          Source::kControl, 0);
+    watch(children_, POLLIN, Source::kChildren, 0);
+    const bool room = outgoing_.size() < kOutgoingBound;
+    for (auto& [channel, process] : processes_) {
+      if (!process.input.empty()) {
+        watch(process.in, POLLOUT, Source::kIn, channel);
+      }
+      if (room) {
+        watch(process.out, POLLIN, Source::kOut, channel);
+        watch(process.err, POLLIN, Source::kErr, channel);
+      }
+      watch(process.timer, POLLIN, Source::kTimer, channel);
+    }
+    if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
+      return 1;
+    }
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+      if (polled[i].revents == 0) {
+        continue;
+      }
+      const auto [source, channel] = sources[i];
+      const auto found = processes_.find(channel);
+      switch (source) {
+        case Source::kControl:
+          if ((polled[i].revents & ~POLLOUT) != 0 && !read_control()) {
+            return 0;
+          }
+          break;
+        case Source::kChildren:
+          reap();
+          break;
+        case Source::kIn:
+          if (found != processes_.end()) {
+            pass_input(channel, found->second);
+          }
+          break;
+        case Source::kOut:
+          if (found != processes_.end()) {
+            pass_output(channel, found->second, found->second.out, Reply::kStdout);
+          }
+          break;
+        case Source::kErr:
+          if (found != processes_.end()) {
+            pass_output(channel, found->second, found->second.err, Reply::kStderr);
+          }
+          break;
+        case Source::kTimer:
+          if (found != processes_.end() && found->second.timer) {
+            found->second.hit_deadline = true;
+            found->second.timer.reset();
+            (void)launcher_.kill_everything();
+          }
+          break;
+      }
+    }
+    for (auto next = processes_.begin(); next != processes_.end();) {
+      const auto current = next++;
+      finish(current->first, current->second);
+    }
+  }
+}
+
+bool Warden::flush() {
+  std::size_t sent = 0;
+  while (sent < outgoing_.size()) {
+    const ssize_t put = ::send(control_.get(), outgoing_.data() + sent, outgoing_.size() - sent,
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (put < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      if (errno == EAGAIN) {
+        break;
+      }
+      return false;
+    }
+    sent += static_cast<std::size_t>(put);
+  }
+  outgoing_.erase(0, sent);
+  return true;
+}
+
+bool Warden::read_control() {
+  std::array<char, kReadSize> bytes;
+  const ssize_t got = ::recv(control_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (got < 0) {
+    return errno == EAGAIN || errno == EINTR;
+  }
+  if (got == 0) {
+    (void)launcher_.kill_everything();
+    return false;
+  }
+  parser_.feed({bytes.data(), static_cast<std::size_t>(got)});
+  Frame frame;
+  for (;;) {
+    const auto more = parser_.next(frame);
+    if (!more) {
+      return false;
+    }
+    if (!more.value()) {
+      return true;
+    }
+    handle(frame);
+  }
+}
+
+void Warden::handle(const Frame& frame) {
+  const auto found = processes_.find(frame.channel);
+  switch (static_cast<Request>(frame.type)) {
+    case Request::kStart:
+      start(frame.channel, frame.payload);
+      break;
+    case Request::kStdin:
+      if (found != processes_.end() && found->second.in) {
+        found->second.input += frame.payload;
+        pass_input(frame.channel, found->second);
+      }
+      break;
+    case Request::kStdinEnd:
+      if (found != processes_.end()) {
+        found->second.input_ended = true;
+        pass_input(frame.channel, found->second);
+      }
+      break;
+    case Request::kSignal:
+      signal(frame.channel, frame.payload);
+      break;
+    case Request::kWrite: {
+      const auto request = WriteRequest::decode(frame.payload);
+      done(frame.channel, request ? workspace_.write(request.value())
+                                  : Result<void>(Error(ErrorCode::kInvalid, "malformed")));
+      break;
+    }
+    case Request::kUnpack:
+      fork_task(frame.channel, frame.payload, unpack_task);
+      break;
+    case Request::kPack:
+      fork_task(frame.channel, frame.payload, pack_task);
+      break;
+    case Request::kMark:
+      workspace_.mark();
+      done(frame.channel, {});
+      break;
+    case Request::kChanges:
+      send(Reply::kFiles, frame.channel, workspace_.changes().encode());
+      break;
+    case Request::kDiskUse:
+      send(Reply::kDisk, frame.channel, workspace_.disk_use().encode());
+      break;
+  }
+}
+
+void Warden::done(std::uint32_t channel, const Result<void>& result) {
+  send(Reply::kDone, channel,
+       DoneReport{.error = result ? std::string() : result.error().message()}.encode());
+}
+
+void Warden::report_start_error(std::uint32_t channel, int error) {
+  send(Reply::kEnded, channel, EndedReport{.start_error = error}.encode());
+}
+
+void Warden::start(std::uint32_t channel, std::string_view payload) {
+  if (processes_.contains(channel)) {
+    report_start_error(channel, EBUSY);
+    return;
+  }
+  auto request = StartRequest::decode(payload);
+  if (!request) {
+    report_start_error(channel, EINVAL);
+    return;
+  }
+  auto streams = make_streams(request->with_stdin);
+  if (!streams) {
+    report_start_error(channel, errno);
+    return;
+  }
+  const auto started = launcher_.start(request.value(), streams->guest);
+  if (!started || started->start_error != 0) {
+    report_start_error(channel, started ? started->start_error : EPIPE);
+    return;
+  }
+  Process& process = processes_[channel];
+  process.pid = started->pid;
+  process.alone = request->alone;
+  process.in = std::move(streams->in);
+  process.out = std::move(streams->out);
+  process.err = std::move(streams->err);
+  set_deadline(process, request->deadline_ms);
+  WireWriter pid;
+  pid.u32(static_cast<std::uint32_t>(process.pid));
+  send(Reply::kStarted, channel, pid.take());
+}
+
+void Warden::set_deadline(Process& process, std::uint64_t milliseconds) {
+  if (milliseconds == 0) {
+    return;
+  }
+  process.timer = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  itimerspec at{};
+  at.it_value.tv_sec = static_cast<time_t>(milliseconds / 1000);
+  at.it_value.tv_nsec = static_cast<long>(milliseconds % 1000) * 1'000'000;
+  (void)::timerfd_settime(process.timer.get(), 0, &at, nullptr);
+}
+
+void Warden::fork_task(std::uint32_t channel, std::string_view payload, Task task) {
+  if (processes_.contains(channel)) {
+    report_start_error(channel, EBUSY);
+    return;
+  }
+  auto streams = make_streams(true);
+  if (!streams) {
+    report_start_error(channel, errno);
+    return;
+  }
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    report_start_error(channel, errno);
+    return;
+  }
+  if (pid == 0) {
+    // The workspace's descriptor must survive; the control socket and all other streams not.
+    (void)::dup2(streams->guest.in.get(), STDIN_FILENO);
+    (void)::dup2(streams->guest.out.get(), STDOUT_FILENO);
+    (void)::dup2(streams->guest.err.get(), STDERR_FILENO);
+    const auto root = static_cast<unsigned>(workspace_.descriptor());
+    (void)::close_range(3, root - 1, 0);
+    (void)::close_range(root + 1, ~0U, 0);
+    ::_exit(task(workspace_, payload));
+  }
+  Process& process = processes_[channel];
+  process.pid = pid;
+  process.in = std::move(streams->in);
+  process.out = std::move(streams->out);
+  process.err = std::move(streams->err);
+}
+
+void Warden::signal(std::uint32_t channel, std::string_view payload) {
+  const auto request = SignalRequest::decode(payload);
+  if (!request || request->signal > 64) {
+    return;
+  }
+  if (request->everything) {
+    (void)launcher_.kill_everything();
+    return;
+  }
+  const auto found = processes_.find(channel);
+  if (found != processes_.end() && !found->second.exited) {
+    // Each process leads a session, so its group is itself and what it did not set apart.
+    (void)::kill(-found->second.pid, static_cast<int>(request->signal));
+  }
+}
+
+void Warden::reap() {
+  std::array<signalfd_siginfo, 8> ignored;
+  (void)!::read(children_.get(), ignored.data(), sizeof ignored);
+  for (;;) {
+    int status = 0;
+    rusage usage{};
+    const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
+    if (pid <= 0) {
+      return;
+    }
+    if (pid == launcher_.pid()) {
+      ::_exit(1);  // Nothing can be started or ended without it; the sandbox ends here.
+    }
+    for (auto& [channel, process] : processes_) {
+      if (process.pid == pid && !process.exited) {
+        process.exited = true;
+        process.wait_status = status;
+        process.cpu_us = microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
+        process.max_rss = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+        process.timer.reset();
+        process.in.reset();
+        if (process.alone) {
+          (void)launcher_.kill_everything();
+        }
+      }
+    }
+  }
+}
+
+void Warden::pass_input(std::uint32_t channel, Process& process) {
+  std::size_t taken = 0;
+  while (process.in && taken < process.input.size()) {
+    const ssize_t put =
+        ::write(process.in.get(), process.input.data() + taken, process.input.size() - taken);
+    if (put < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      if (errno == EAGAIN) {
+        break;
+      }
+      process.in.reset();  // It reads no more; what it was sent is dropped, as a shell would.
+      break;
+    }
+    taken += static_cast<std::size_t>(put);
+  }
+  if (!process.in) {
+    taken = process.input.size();
+  }
+  process.input.erase(0, taken);
+  if (taken > 0) {
+    WireWriter count;
+    count.u32(static_cast<std::uint32_t>(taken));
+    send(Reply::kStdinTaken, channel, count.take());
+  }
+  if (process.input_ended && process.input.empty()) {
+    process.in.reset();
+  }
+}
+
+void Warden::pass_output(std::uint32_t channel, Process& process, UniqueFd& stream, Reply type) {
+  std::array<char, kReadSize> bytes;
+  while (stream && outgoing_.size() < kOutgoingBound) {
+    const ssize_t got = ::read(stream.get(), bytes.data(), bytes.size());
+    if (got > 0) {
+      send(type, channel, {bytes.data(), static_cast<std::size_t>(got)});
+      continue;
+    }
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got == 0 || errno != EAGAIN || (process.exited && !process.alone)) {
+      // At its end; or empty after its process has ended, while a child in the background still
+      // holds it open. A process that was alone takes its children with it, so its end comes.
+      stream.reset();
+    }
+    return;
+  }
+}
+
+void Warden::finish(std::uint32_t channel, Process& process) {
+  if (!process.exited) {
+    return;
+  }
+  pass_output(channel, process, process.out, Reply::kStdout);
+  pass_output(channel, process, process.err, Reply::kStderr);
+  if (process.out || process.err) {
+    return;
+  }
+  const EndedReport report{.wait_status = process.wait_status,
+                           .cpu_us = process.cpu_us,
+                           .max_rss = process.max_rss,
+                           .deadline = process.hit_deadline};
+  send(Reply::kEnded, channel, report.encode());
+  processes_.erase(channel);
+}
+
+}  // namespace glovebox::warden

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The warden's loop: the only way into a sandbox.
+//
+// One thread, one poll(2). It takes requests from the control socket, starts processes, passes
+// their streams on, reaps them, and ends with the socket: when the other end closes it, for
+// whatever reason, everything in the sandbox is killed.
+//
+// Nothing here grows without bound. Output waits in the processes' pipes while the control socket
+// is full; input is bounded by a window that the sender keeps to (kStdinWindow).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/frame.h"
+#include "base/unique_fd.h"
+#include "warden/launcher.h"
+#include "warden/workspace.h"
+
+namespace glovebox::warden {
+
+class Warden {
+ public:
+  // `control` is the socket to the outside; `children` a signalfd for SIGCHLD, which is blocked.
+  Warden(UniqueFd control, UniqueFd children, Launcher launcher, Workspace workspace);
+
+  void send(Reply type, std::uint32_t channel, std::string_view payload);
+
+  // Serves until the control socket closes. Answers the exit status.
+  int run();
+
+ private:
+  // A process that was asked for, from its start until its end was reported.
+  struct Process {
+    pid_t pid = 0;
+    bool alone = false;
+    bool exited = false;
+    bool hit_deadline = false;
+    int wait_status = 0;
+    std::uint64_t cpu_us = 0;
+    std::uint64_t max_rss = 0;
+    UniqueFd in;
+    UniqueFd out;
+    UniqueFd err;
+    UniqueFd timer;
+    std::string input;
+    bool input_ended = false;
+  };
+  // What runs in a forked warden: unpack or pack. Its descriptors 0, 1 and 2 are the streams.
+  using Task = int (*)(const Workspace& workspace, std::string_view payload);
+
+  bool read_control();
+  void handle(const Frame& frame);
+  void start(std::uint32_t channel, std::string_view payload);
+  void fork_task(std::uint32_t channel, std::string_view payload, Task task);
+  void set_deadline(Process& process, std::uint64_t milliseconds);
+  void report_start_error(std::uint32_t channel, int error);
+  void signal(std::uint32_t channel, std::string_view payload);
+  void done(std::uint32_t channel, const Result<void>& result);
+
+  void reap();
+  void pass_input(std::uint32_t channel, Process& process);
+  void pass_output(std::uint32_t channel, Process& process, UniqueFd& stream, Reply type);
+  void finish(std::uint32_t channel, Process& process);
+  bool flush();
+
+  UniqueFd control_;
+  UniqueFd children_;
+  Launcher launcher_;
+  Workspace workspace_;
+  FrameParser parser_;
+  std::string outgoing_;
+  std::map<std::uint32_t, Process> processes_;
+};
+
+}  // namespace glovebox::warden

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warden/workspace.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include "base/sys/raw.h"
+
+namespace glovebox::warden {
+namespace {
+
+constexpr std::size_t kMaxVisited = 200'000;
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::int64_t kMaxWalkNs = 2'000'000'000;
+
+std::int64_t now_ns() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+Result<UniqueFd> open_beneath(int directory, std::string_view path, int flags, std::uint32_t mode) {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  const std::string text(path);
+  const long fd = sys::raw(SYS_openat2, directory, text.c_str(), &how, sizeof how);
+  if (fd < 0) {
+    return Error::from_errno("open " + text, static_cast<int>(-fd));
+  }
+  return UniqueFd(static_cast<int>(fd));
+}
+
+bool valid(std::string_view path) {
+  return !path.empty() && path.size() < 4096 && path.find('\0') == std::string_view::npos;
+}
+
+// One entry of a directory, in the kernel's layout (getdents64(2)).
+struct DirectoryEntry {
+  std::uint64_t inode;
+  std::int64_t offset;
+  std::uint16_t length;
+  std::uint8_t type;
+};
+constexpr std::size_t kNameOffset = 19;
+
+}  // namespace
+
+Result<Workspace> Workspace::create() {
+  UniqueFd root(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) {
+    return Error::from_errno("open the workspace");
+  }
+  Workspace workspace(std::move(root));
+  workspace.used_by_us_ = workspace.disk_use().used;
+  return workspace;
+}
+
+Result<UniqueFd> Workspace::open(std::string_view path, int flags, std::uint32_t mode) const {
+  if (!valid(path)) {
+    return Error(ErrorCode::kInvalid, "no path");
+  }
+  constexpr std::string_view kHome = "/workspace/";
+  if (path.starts_with(kHome)) {
+    path.remove_prefix(kHome.size());
+  } else if (path.starts_with("/tmp/")) {
+    const UniqueFd tmp(::open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return open_beneath(tmp.get(), path.substr(5), flags, mode);
+  }
+  return open_beneath(root_.get(), path, flags, mode);
+}
+
+Result<void> Workspace::make_parents(std::string_view path) const {
+  for (std::size_t slash = path.find('/', 1); slash != std::string_view::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string_view directory = path.substr(0, slash);
+    if (open(directory, O_PATH | O_DIRECTORY)) {
+      continue;
+    }
+    const std::size_t parent_end = directory.rfind('/');
+    const UniqueFd parent = parent_end == std::string_view::npos || parent_end == 0
+                                ? GB_TRY(open(".", O_PATH | O_DIRECTORY))
+                                : GB_TRY(open(directory.substr(0, parent_end), O_PATH | O_DIRECTORY));
+    const std::string name(
+        directory.substr(parent_end == std::string_view::npos ? 0 : parent_end + 1));
+    if (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
+      return Error::from_errno("make directory " + name);
+    }
+  }
+  return {};
+}
+
+Result<void> Workspace::write(const WriteRequest& request) const {
+  GB_TRY(make_parents(request.path));
+  const UniqueFd file = GB_TRY(open(request.path, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+  std::string_view rest = request.bytes;
+  while (!rest.empty()) {
+    const ssize_t put = ::write(file.get(), rest.data(), rest.size());
+    if (put < 0) {
+      return Error::from_errno("write " + request.path);
+    }
+    rest.remove_prefix(static_cast<std::size_t>(put));
+  }
+  // No set-id bits: what comes from outside gives nobody power inside.
+  if (::fchmod(file.get(), request.mode & 0777) != 0) {
+    return Error::from_errno("set the mode of " + request.path);
+  }
+  return {};
+}
+
+Workspace::Listing Workspace::walk(std::string_view path, bool& truncated) const {
+  Listing files;
+  truncated = false;
+  std::size_t visited = 0;
+  const std::int64_t deadline = now_ns() + kMaxWalkNs;
+  std::vector<std::pair<std::string, std::size_t>> pending{{std::string(path), 0}};
+  std::array<char, 32 * 1024> buffer;
+  while (!pending.empty()) {
+    const auto [directory, depth] = std::move(pending.back());
+    pending.pop_back();
+    const auto fd = open(directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY);
+    if (!fd) {
+      continue;  // Gone or swapped meanwhile, or not readable to anybody.
+    }
+    for (;;) {
+      const long got = sys::raw(SYS_getdents64, fd->get(), buffer.data(), buffer.size());
+      if (got <= 0) {
+        break;
+      }
+      for (long at = 0; at < got;) {
+        DirectoryEntry entry{};
+        std::memcpy(&entry, buffer.data() + at, kNameOffset);
+        const std::string_view name(buffer.data() + at + kNameOffset);
+        at += entry.length;
+        if (name == "." || name == "..") {
+          continue;
+        }
+        if (++visited > kMaxVisited || now_ns() > deadline) {
+          truncated = true;
+          return files;
+        }
+        std::string full = directory.empty() ? std::string(name) : directory + "/" + std::string(name);
+        struct stat status {};
+        if (::fstatat(fd->get(), std::string(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+          continue;
+        }
+        if (S_ISDIR(status.st_mode)) {
+          if (depth < kMaxDepth) {
+            pending.emplace_back(std::move(full), depth + 1);
+          } else {
+            truncated = true;
+          }
+        } else if (S_ISREG(status.st_mode)) {
+          files[std::move(full)] =
+              Seen{status.st_ino, static_cast<std::uint64_t>(status.st_size),
+                   status.st_ctim.tv_sec * 1'000'000'000LL + status.st_ctim.tv_nsec};
+        }
+      }
+    }
+  }
+  return files;
+}
+
+void Workspace::mark() {
+  bool truncated = false;
+  marked_ = walk("", truncated);
+}
+
+FilesReport Workspace::changes() const {
+  FilesReport report;
+  const Listing now = walk("", report.truncated);
+  // Bounded in bytes too, for it travels as one frame.
+  std::size_t bytes = 0;
+  const auto add = [&](const std::string& path, std::uint64_t size, FileChange::Kind kind) {
+    bytes += path.size() + 16;
+    if (report.files.size() >= kMaxListedFiles || bytes > 900'000) {
+      report.truncated = true;
+      return;
+    }
+    report.files.push_back({path, size, kind});
+  };
+  for (const auto& [path, seen] : now) {
+    const auto before = marked_.find(path);
+    if (before == marked_.end()) {
+      add(path, seen.size, FileChange::Kind::kCreated);
+    } else if (!(before->second == seen)) {
+      add(path, seen.size, FileChange::Kind::kModified);
+    }
+  }
+  if (!report.truncated) {
+    for (const auto& [path, seen] : marked_) {
+      if (!now.contains(path)) {
+        add(path, 0, FileChange::Kind::kDeleted);
+      }
+    }
+  }
+  return report;
+}
+
+DiskReport Workspace::disk_use() const {
+  struct statfs status {};
+  if (::fstatfs(root_.get(), &status) != 0) {
+    return {};
+  }
+  const auto block = static_cast<std::uint64_t>(status.f_bsize);
+  const std::uint64_t used = (status.f_blocks - status.f_bfree) * block;
+  return DiskReport{.used = used - std::min(used, used_by_us_),
+                    .full = status.f_bavail == 0 || (status.f_files > 0 && status.f_ffree == 0)};
+}
+
+}  // namespace glovebox::warden

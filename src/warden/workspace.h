@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sandbox's files, seen by the warden.
+//
+// Guests can rename, link and swap anything at any moment, so every path is walked from the
+// workspace's own descriptor, without following a single link (openat2(2), RESOLVE_BENEATH and
+// RESOLVE_NO_SYMLINKS), and only regular files are ever read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "spec/warden_protocol.h"
+
+namespace glovebox::warden {
+
+class Workspace {
+ public:
+  // The current directory is the workspace.
+  static Result<Workspace> create();
+
+  // Opens a file or directory below the workspace. `flags` as for openat2(2); O_CLOEXEC, O_NOFOLLOW
+  // and O_NONBLOCK are added. `path` may be absolute if it names something in the workspace, or
+  // below /tmp, which the guest may write as well.
+  [[nodiscard]] Result<UniqueFd> open(std::string_view path, int flags, std::uint32_t mode = 0) const;
+
+  // Makes the directories in front of the last component of `path`.
+  Result<void> make_parents(std::string_view path) const;
+
+  // Creates or replaces one file.
+  Result<void> write(const WriteRequest& request) const;
+
+  // Remembers the files as they are now; changes() compares with that.
+  void mark();
+  [[nodiscard]] FilesReport changes() const;
+
+  [[nodiscard]] DiskReport disk_use() const;
+
+  // The workspace itself, as an open directory.
+  [[nodiscard]] int descriptor() const { return root_.get(); }
+
+  // One regular file, as a walk sees it.
+  struct Seen {
+    std::uint64_t inode = 0;
+    std::uint64_t size = 0;
+    std::int64_t changed_ns = 0;  // st_ctim: unlike the modification time, no guest can set it.
+    friend bool operator==(const Seen&, const Seen&) = default;
+  };
+  using Listing = std::map<std::string, Seen, std::less<>>;
+
+  // All regular files below `path`, bounded in number, depth and time; `truncated` says when the
+  // bound was reached.
+  [[nodiscard]] Listing walk(std::string_view path, bool& truncated) const;
+
+ private:
+  explicit Workspace(UniqueFd root) : root_(std::move(root)) {}
+
+  UniqueFd root_;
+  Listing marked_;
+  std::uint64_t used_by_us_ = 0;  // Bytes of the set-up itself, which the guest did not write.
+};
+
+}  // namespace glovebox::warden
