@@ -32,6 +32,11 @@ bool is_within(std::string_view path, std::string_view root) {
   return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
 
+constexpr std::array<std::string_view, 4> kMountRoots = {"/etc/", "/opt/", "/usr/", "/var/lib/"};
+
+constexpr std::array<std::string_view, 6> kPlaceholders = {"file", "stem",       "dir",
+                                                           "main", "memory_mib", "cpus"};
+
 // Directories in which services keep what guests must not read.
 constexpr std::array<std::string_view, 24> kSecret = {
     "/etc/shadow",         "/etc/shadow-",     "/etc/gshadow",      "/etc/gshadow-",
@@ -56,7 +61,7 @@ const char* id_fault(std::string_view text) {
 }
 
 const char* name_fault(std::string_view text) {
-  return text.size() <= kMaxName && is_printable(text) && text.find(' ') == text.npos
+  return text.size() <= kMaxName && is_printable(text) && text.find(' ') == std::string_view::npos
              ? nullptr
              : "is no name: at most 32 bytes, without spaces";
 }
@@ -69,7 +74,8 @@ const char* extension_fault(std::string_view text) {
 }
 
 const char* interpreter_fault(std::string_view text) {
-  return text.size() <= kMaxName && is_printable(text) && text.find_first_of("/ ") == text.npos
+  return text.size() <= kMaxName && is_printable(text) &&
+                 text.find_first_of("/ ") == std::string_view::npos
              ? nullptr
              : "is no program's base name";
 }
@@ -96,20 +102,19 @@ const char* variable_fault(std::string_view text) {
 }
 
 const char* mount_fault(std::string_view path) {
-  if (!path.starts_with('/') || path.ends_with('/') || path.find("//") != path.npos ||
+  if (!path.starts_with('/') || path.ends_with('/') || path.find("//") != std::string_view::npos ||
       !is_printable(path)) {
     return "is no absolute path";
   }
   for (std::string_view rest = path; !rest.empty();) {
     const std::size_t end = rest.find('/', 1);
-    const std::string_view part = rest.substr(1, end == rest.npos ? end : end - 1);
+    const std::string_view part = rest.substr(1, end == std::string_view::npos ? end : end - 1);
     if (part == "." || part == "..") {
       return "must not hold . or ..";
     }
-    rest = end == rest.npos ? std::string_view() : rest.substr(end);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end);
   }
-  constexpr std::array<std::string_view, 4> kRoots = {"/etc/", "/opt/", "/usr/", "/var/lib/"};
-  if (std::none_of(kRoots.begin(), kRoots.end(),
+  if (std::none_of(kMountRoots.begin(), kMountRoots.end(),
                    [path](std::string_view root) { return path.starts_with(root); })) {
     return "is not below /etc, /opt, /usr or /var/lib";
   }
@@ -123,17 +128,15 @@ const char* mount_fault(std::string_view path) {
 }
 
 std::string_view unknown_placeholder(std::string_view text) {
-  constexpr std::array<std::string_view, 6> kKnown = {"file", "stem",       "dir",
-                                                      "main", "memory_mib", "cpus"};
-  for (std::size_t at = text.find('{'); at != text.npos; at = text.find('{', at + 1)) {
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
     const std::size_t end = text.find('}', at);
-    if (end == text.npos) {
+    if (end == std::string_view::npos) {
       break;
     }
     const std::string_view word = text.substr(at + 1, end - at - 1);
     const bool of_the_shell = at > 0 && text[at - 1] == '$';
     if (!word.empty() && consists_of(word, {kLower, "_"}) && !of_the_shell &&
-        std::find(kKnown.begin(), kKnown.end(), word) == kKnown.end()) {
+        std::find(kPlaceholders.begin(), kPlaceholders.end(), word) == kPlaceholders.end()) {
       return text.substr(at, end - at + 1);
     }
   }

@@ -10,6 +10,8 @@ namespace {
 // Names longer than this could not be file names.
 constexpr std::size_t kMaxName = 200;
 
+constexpr std::array<std::string_view, 4> kTypeWords = {"class", "interface", "enum", "record"};
+
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '$' || static_cast<unsigned char>(c) >= 0x80;
@@ -68,8 +70,7 @@ class Scanner {
 };
 
 bool declares_type(std::string_view word) {
-  constexpr std::array<std::string_view, 4> kWords = {"class", "interface", "enum", "record"};
-  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+  return std::find(kTypeWords.begin(), kTypeWords.end(), word) != kTypeWords.end();
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ Command make_command(const Language& language,
 std::string named_as(const Language& language, std::string_view user_path) {
   const std::string_view name = user_path.substr(user_path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
-  const std::string_view ending = dot == name.npos ? std::string_view() : name.substr(dot);
+  const std::string_view ending =
+      dot == std::string_view::npos ? std::string_view() : name.substr(dot);
   const auto& known = language.extensions;
   if (ending.empty() || std::find(known.begin(), known.end(), ending) == known.end()) {
     return language.file_name;
@@ -74,7 +75,8 @@ std::string named_as(const Language& language, std::string_view user_path) {
 // A statement that only a module may hold starts a line, and nothing says CommonJS. Node looks for
 // itself from 20.19 on; until then is the oldest Node that Debian supports.
 bool is_javascript_module(std::string_view code) {
-  if (code.find("require(") != code.npos || code.find("module.exports") != code.npos) {
+  if (code.find("require(") != std::string_view::npos ||
+      code.find("module.exports") != std::string_view::npos) {
     return false;
   }
   while (!code.empty()) {
@@ -157,7 +159,7 @@ std::string version_in(std::string_view output) {
       dotted = dotted || output[end] == '.';
       ++end;
     }
-    const std::string number(output.substr(at, std::min<std::size_t>(end - at, 32)));
+    std::string number(output.substr(at, std::min<std::size_t>(end - at, 32)));
     if (dotted) {
       return number;
     }

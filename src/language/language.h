@@ -20,16 +20,11 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "spec/command.h"
+#include "spec/guest.h"
 #include "spec/limits.h"
 #include "spec/mount.h"
 
 namespace glovebox {
-
-// Where the code lies, and where both commands run. Also the guest's home.
-inline constexpr std::string_view kWorkspace = "/workspace";
-
-// PATH in every sandbox, unless a language's env says otherwise.
-inline constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
 // A language file is a page of text. What is larger is a mistake, or an attack.
 inline constexpr std::size_t kMaxLanguageFile = 64 * 1024;

@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#define TOML_EXCEPTIONS 0
+#define TOML_EXCEPTIONS 0  // NOLINT(readability-identifier-naming): the library's name.
 #include <toml++/toml.h>
 
 #include "base/duration.h"
@@ -45,8 +45,9 @@ class Reader {
   static const std::array<NamedKey, 19>& keys();
 
   [[nodiscard]] Error fault(const toml::source_region& at,
-                            std::string what,
+                            const std::string& what,
                             std::string hint) const;
+  [[nodiscard]] Error unknown_key(const toml::key& key) const;
   [[nodiscard]] Error wrong_type(const toml::node& node, std::string_view wanted) const;
 
   Result<std::string> text(const toml::node& node, std::size_t most);
@@ -111,13 +112,26 @@ const std::array<Reader::NamedKey, 19>& Reader::keys() {
   return kKeys;
 }
 
-Error Reader::fault(const toml::source_region& at, std::string what, std::string hint) const {
+Error Reader::fault(const toml::source_region& at,
+                    const std::string& what,
+                    std::string hint) const {
   // A table that a dotted key made has no place of its own.
   const auto line = std::max<toml::source_index>(1, at.begin.line);
   const auto column = std::max<toml::source_index>(1, at.begin.column);
   std::string message(file_name_);
   message += ':' + std::to_string(line) + ':' + std::to_string(column) + ": " + what;
   return Error(ErrorCode::kInvalid, std::move(message), std::move(hint));
+}
+
+Error Reader::unknown_key(const toml::key& key) const {
+  std::vector<std::string_view> names;
+  for (const NamedKey& each : keys()) {
+    names.push_back(each.name);
+  }
+  const std::string nearest = nearest_word(key.str(), names);
+  return fault(
+      key.source(), "unknown key '" + std::string(key.str().substr(0, kMaxFileName)) + "'",
+      nearest.empty() ? "docs/languages.md lists the keys" : "did you mean '" + nearest + "'?");
 }
 
 Error Reader::wrong_type(const toml::node& node, std::string_view wanted) const {
@@ -352,7 +366,8 @@ Result<void> Reader::read_naming(const toml::node& node) {
   } else if (naming == "javascript") {
     language_.naming = SourceNaming::kJavaScript;
   } else {
-    return fault(node.source(), "unknown naming '" + naming + "'", "there are \"fixed\", \"java\" and \"javascript\"");
+    return fault(node.source(), "unknown naming '" + naming + "'",
+                 "there are \"fixed\", \"java\" and \"javascript\"");
   }
   return {};
 }
@@ -455,18 +470,11 @@ Result<Language> Reader::read(std::string_view text) {
   }
   language_.origin = file_name_;
   for (const auto& [key, value] : parsed.table()) {
-    const auto known = std::find_if(keys().begin(), keys().end(), [&key](const NamedKey& each) {
-      return each.name == key.str();
-    });
+    const std::string_view name = key.str();
+    const auto* const known = std::find_if(
+        keys().begin(), keys().end(), [name](const NamedKey& each) { return each.name == name; });
     if (known == keys().end()) {
-      std::vector<std::string_view> names;
-      for (const NamedKey& each : keys()) {
-        names.push_back(each.name);
-      }
-      const std::string nearest = nearest_word(key.str(), names);
-      return fault(
-          key.source(), "unknown key '" + std::string(key.str().substr(0, 64)) + "'",
-          nearest.empty() ? "docs/languages.md lists the keys" : "did you mean '" + nearest + "'?");
+      return unknown_key(key);
     }
     GB_TRY((this->*known->read)(value));
   }

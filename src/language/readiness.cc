@@ -57,10 +57,13 @@ bool is_in_path(const std::string& program, const Language& language, const Prog
   const std::string path = search_path(language, search);
   for (std::size_t start = 0; start < path.size();) {
     const std::size_t end = std::min(path.find(':', start), path.size());
-    const std::string directory = path.substr(start, end - start);
-    if (!directory.empty() &&
-        is_there(directory + "/" + program, Kind::kProgram, language, search)) {
-      return true;
+    std::string file = path.substr(start, end - start);
+    // An empty entry means the current directory, where no tool is.
+    if (!file.empty()) {
+      file.append("/").append(program);
+      if (is_there(file, Kind::kProgram, language, search)) {
+        return true;
+      }
     }
     start = end + 1;
   }

@@ -134,7 +134,7 @@ Language executable_language() {
 
 std::string_view base_name(std::string_view path) {
   const std::size_t slash = path.rfind('/');
-  return slash == path.npos ? path : path.substr(slash + 1);
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 template <typename List>
@@ -174,7 +174,7 @@ std::string_view interpreter_in(std::string_view head) {
       next();
     } else if (word.starts_with("-S") && word.size() > 2) {
       return base_name(word.substr(2));
-    } else if (!word.starts_with('-') && word.find('=') == word.npos) {
+    } else if (!word.starts_with('-') && word.find('=') == std::string_view::npos) {
       return base_name(word);
     }
   }
@@ -191,15 +191,20 @@ std::vector<std::string_view> shorter_names(std::string_view program) {
     if (digits == program.size()) {
       break;
     }
-    program = program.substr(0, dot != program.npos && dot > digits ? dot : digits);
+    program = program.substr(0, dot != std::string_view::npos && dot > digits ? dot : digits);
   }
   return names;
 }
 
-// ".tar.gz" and ".gz" of "x.tar.gz", the longest first, behind the whole name itself.
+// The whole name, for languages that know some ("Makefile"); then, of "x.tar.gz", ".tar.gz" and
+// ".gz". A hidden file has no ending in its first dot: ".py" is no Python.
 std::vector<std::string_view> endings(std::string_view name) {
-  std::vector<std::string_view> found = {name};
-  for (std::size_t dot = name.find('.', 1); dot != name.npos; dot = name.find('.', dot + 1)) {
+  std::vector<std::string_view> found;
+  if (!name.empty() && !name.starts_with('.')) {
+    found.push_back(name);
+  }
+  for (std::size_t dot = name.find('.', 1); dot != std::string_view::npos;
+       dot = name.find('.', dot + 1)) {
     found.push_back(name.substr(dot));
   }
   return found;
@@ -240,7 +245,8 @@ void Registry::read_directory(const std::string& directory) {
     return;
   }
   for (const std::string& file : *files) {
-    const std::string path = directory + "/" + file;
+    std::string path = directory;
+    path.append("/").append(file);
     auto text = read_file(path);
     auto language = text ? parse_language(*text, path) : Result<Language>(std::move(text).error());
     if (!language) {
@@ -304,8 +310,7 @@ Result<Language> Registry::find(std::string_view name) const {
 Result<Language> Registry::detect(std::string_view file_name, std::string_view head) const {
   const std::string_view name = base_name(file_name);
   // As written before any case: ".C" is C++ where ".c" is C.
-  for (const std::string_view ending :
-       name.empty() ? std::vector<std::string_view>{} : endings(name)) {
+  for (const std::string_view ending : endings(name)) {
     for (const bool any_case : {false, true}) {
       const std::string lower = lower_case(ending);
       const auto claims = [&](const auto& extensions) {

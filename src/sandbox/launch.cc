@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <string>
 
@@ -55,7 +56,7 @@ Result<int> warden_program() {
   return kProgram.value().get();
 }
 
-Result<Cloned> clone_into(const child::Plan& plan, std::uint64_t flags, int cgroup_fd) {
+Result<Cloned> clone_into(child::Plan& plan, std::uint64_t flags, int cgroup_fd) {
   int pidfd = -1;
   abi::CloneArgs arguments{};
   arguments.flags = flags | CLONE_PIDFD;
@@ -65,6 +66,8 @@ Result<Cloned> clone_into(const child::Plan& plan, std::uint64_t flags, int cgro
     arguments.flags |= abi::kCloneIntoCgroup;
     arguments.cgroup = static_cast<std::uint64_t>(cgroup_fd);
   }
+  plan.cloned_at_ns = static_cast<std::uint64_t>(
+      std::chrono::steady_clock::now().time_since_epoch().count());
   // Without libc: its fork would run handlers and take locks that other threads may hold.
   const long pid = sys::raw(SYS_clone3, &arguments, sizeof arguments);
   if (pid == 0) {

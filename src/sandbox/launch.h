@@ -16,14 +16,14 @@ namespace glovebox {
 Result<int> warden_program();
 
 // A new process that runs `plan`. `flags` are CLONE_… flags of clone(2); `cgroup_fd` is a v2 group
-// to be born in, or -1. Fills in nothing of the plan.
+// to be born in, or -1. Sets the plan's time of cloning.
 //
 // Safe in a program with threads: the child makes system calls only.
 struct Cloned {
   pid_t pid = 0;
   UniqueFd pidfd;
 };
-Result<Cloned> clone_into(const child::Plan& plan, std::uint64_t flags, int cgroup_fd);
+Result<Cloned> clone_into(child::Plan& plan, std::uint64_t flags, int cgroup_fd);
 
 // The Landlock ABI of this kernel; 0 when it has none or it is switched off.
 int landlock_abi();

@@ -126,7 +126,7 @@ Result<RunOutcome> Run::task(warden::Request request, std::string_view payload) 
 Result<RunOutcome> Run::follow() {
   while (!finished_) {
     if (!sandbox_.link_.flush()) {
-      warden_lost_ = true;
+      lose_warden();
       break;
     }
     wait_for_something();
@@ -134,7 +134,7 @@ Result<RunOutcome> Run::follow() {
       if (taken.error().code() == ErrorCode::kInvalid) {
         return std::move(taken).error();
       }
-      warden_lost_ = true;
+      lose_warden();
       break;
     }
     if (!finished_) {
@@ -145,6 +145,11 @@ Result<RunOutcome> Run::follow() {
     return Error(ErrorCode::kInternal, "the sandbox ended without saying why");
   }
   return judge();
+}
+
+void Run::lose_warden() {
+  warden_lost_ = true;
+  sandbox_.dead_ = true;
 }
 
 void Run::wait_for_something() {

@@ -40,6 +40,7 @@ class Run {
   [[nodiscard]] Counters count() const;
   [[nodiscard]] warden::StartRequest make_request(const Command& command) const;
   Result<RunOutcome> follow();
+  void lose_warden();
   void wait_for_something();
   Result<void> take_frames();
   void feed_stdin();

@@ -252,7 +252,14 @@ Result<Sandbox::Changes> Sandbox::changed_files() {
   return Changes{.files = std::move(report.files), .truncated = report.truncated};
 }
 
+Result<void> Sandbox::set_limits(const Limits& limits) {
+  GB_TRY(validate(limits));
+  limits_ = limits;
+  return enclosure_.cgroup.set_limits(limits);
+}
+
 void Sandbox::kill_now() {
+  dead_ = true;
   if (enclosure_.features.own_pids) {
     (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
     return;

@@ -96,6 +96,13 @@ class Sandbox {
   };
   Result<Changes> changed_files();
 
+  // Changes the limits of the cgroup: memory, processors, pids and I/O. The size of the file system
+  // and its number of inodes stay.
+  Result<void> set_limits(const Limits& limits);
+
+  // False once the sandbox was killed with its guest, because that did not end in any other way.
+  [[nodiscard]] bool alive() const { return !dead_; }
+
   // Ends everything in the sandbox and removes every trace of it on the host.
   Result<void> end();
 
@@ -127,6 +134,7 @@ class Sandbox {
   std::vector<Timing> timings_;
   std::vector<std::string> notes_;
   std::uint32_t next_channel_ = 1;
+  bool dead_ = false;
   bool ended_ = false;
 };
 

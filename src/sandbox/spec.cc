@@ -5,7 +5,7 @@ namespace glovebox {
 
 Environment base_environment() {
   return {
-      {"PATH", "/usr/local/bin:/usr/bin:/bin"},
+      {"PATH", std::string(kDefaultPath)},
       {"HOME", std::string(kWorkspace)},
       {"USER", "guest"},
       {"LOGNAME", "guest"},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "spec/command.h"
+#include "spec/guest.h"
 #include "spec/limits.h"
 #include "spec/mount.h"
 
@@ -24,13 +25,6 @@ struct SandboxSpec {
 
   std::string hostname = "glovebox";
 };
-
-// Where the guest works: its home and current directory.
-inline constexpr std::string_view kWorkspace = "/workspace";
-
-// Who the guest is inside.
-inline constexpr unsigned kGuestUid = 1000;
-inline constexpr unsigned kGuestGid = 1000;
 
 // The small environment that every guest starts with, and nothing of ours.
 Environment base_environment();

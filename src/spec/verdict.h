@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -119,7 +120,8 @@ struct Verdict {
   std::vector<Timing> timings;
   // What was cut, lowered or could not be had, each a sentence for people.
   std::vector<std::string> notes;
-  friend bool operator==(const Verdict&, const Verdict&) = default;
+  // How the caller's check ended, where one was asked for and the sandbox could still run it.
+  std::shared_ptr<const Verdict> verification;
 };
 
 }  // namespace glovebox

@@ -2,7 +2,6 @@
 #include "warden/workspace.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -15,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/sys/beneath.h"
 #include "base/sys/raw.h"
+#include "spec/guest.h"
 
 namespace glovebox::warden {
 namespace {
@@ -30,21 +31,21 @@ std::int64_t now_ns() {
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-Result<UniqueFd> open_beneath(int directory, std::string_view path, int flags, std::uint32_t mode) {
-  open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const std::string text(path);
-  const long fd = sys::raw(SYS_openat2, directory, text.c_str(), &how, sizeof how);
-  if (fd < 0) {
-    return Error::from_errno("open " + text, static_cast<int>(-fd));
-  }
-  return UniqueFd(static_cast<int>(fd));
-}
+// The directory that a path starts from, and the path from there on.
+struct Start {
+  int directory;
+  UniqueFd tmp;  // Owns `directory` when that is not the workspace.
+  std::string_view path;
+};
 
-bool valid(std::string_view path) {
-  return !path.empty() && path.size() < 4096 && path.find('\0') == std::string_view::npos;
+Start start_of(int workspace, std::string_view path) {
+  if (path.starts_with("/tmp/")) {
+    UniqueFd tmp(::open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const int directory = tmp.get();
+    return {directory, std::move(tmp), path.substr(5)};
+  }
+  const std::string home = std::string(kWorkspace) + "/";
+  return {workspace, UniqueFd(), path.starts_with(home) ? path.substr(home.size()) : path};
 }
 
 // One entry of a directory, in the kernel's layout (getdents64(2)).
@@ -69,37 +70,13 @@ Result<Workspace> Workspace::create() {
 }
 
 Result<UniqueFd> Workspace::open(std::string_view path, int flags, std::uint32_t mode) const {
-  if (!valid(path)) {
-    return Error(ErrorCode::kInvalid, "no path");
-  }
-  constexpr std::string_view kHome = "/workspace/";
-  if (path.starts_with(kHome)) {
-    path.remove_prefix(kHome.size());
-  } else if (path.starts_with("/tmp/")) {
-    const UniqueFd tmp(::open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return open_beneath(tmp.get(), path.substr(5), flags, mode);
-  }
-  return open_beneath(root_.get(), path, flags, mode);
+  const Start start = start_of(root_.get(), path);
+  return sys::open_beneath(start.directory, start.path, flags, mode);
 }
 
 Result<void> Workspace::make_parents(std::string_view path) const {
-  for (std::size_t slash = path.find('/', 1); slash != std::string_view::npos;
-       slash = path.find('/', slash + 1)) {
-    const std::string_view directory = path.substr(0, slash);
-    if (open(directory, O_PATH | O_DIRECTORY)) {
-      continue;
-    }
-    const std::size_t parent_end = directory.rfind('/');
-    const UniqueFd parent = parent_end == std::string_view::npos || parent_end == 0
-                                ? GB_TRY(open(".", O_PATH | O_DIRECTORY))
-                                : GB_TRY(open(directory.substr(0, parent_end), O_PATH | O_DIRECTORY));
-    const std::string name(
-        directory.substr(parent_end == std::string_view::npos ? 0 : parent_end + 1));
-    if (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
-      return Error::from_errno("make directory " + name);
-    }
-  }
-  return {};
+  const Start start = start_of(root_.get(), path);
+  return sys::make_parents_beneath(start.directory, start.path);
 }
 
 Result<void> Workspace::write(const WriteRequest& request) const {

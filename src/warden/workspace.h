@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sandbox's files, seen by the warden.
 //
-// Guests can rename, link and swap anything at any moment, so every path is walked from the
-// workspace's own descriptor, without following a single link (openat2(2), RESOLVE_BENEATH and
-// RESOLVE_NO_SYMLINKS), and only regular files are ever read.
+// Guests can rename, link and swap anything at any moment, so every path is walked as
+// base/sys/beneath.h does it, and only regular files are ever read.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,8 @@ class Workspace {
   // The current directory is the workspace.
   static Result<Workspace> create();
 
-  // Opens a file or directory below the workspace. `flags` as for openat2(2); O_CLOEXEC, O_NOFOLLOW
-  // and O_NONBLOCK are added. `path` may be absolute if it names something in the workspace, or
-  // below /tmp, which the guest may write as well.
+  // Opens a file or directory below the workspace (sys::open_beneath). `path` may be absolute if it
+  // names something in the workspace, or below /tmp, which the guest may write as well.
   [[nodiscard]] Result<UniqueFd> open(std::string_view path, int flags, std::uint32_t mode = 0) const;
 
   // Makes the directories in front of the last component of `path`.

@@ -36,7 +36,7 @@ constexpr int kWarden = 4;   // Its program, until the exec.
 
 class Entrance {
  public:
-  explicit Entrance(const Plan& plan) noexcept : plan_(plan), report_(plan.control_fd) {}
+  explicit Entrance(const Plan& plan) noexcept : plan_(plan), report_(plan.control_fd, plan.cloned_at_ns) {}
 
   [[noreturn]] void run() noexcept {
     step(SetupStep::kCgroup, &Entrance::join_cgroups);

@@ -19,6 +19,7 @@ namespace glovebox::child {
 // In the order in which they happen. Names are in setup_step_name().
 enum class SetupStep : std::uint32_t {
   kNone,
+  kBorn,
   kCgroup,
   kIdentity,
   kNetwork,
@@ -75,6 +76,9 @@ struct Plan {
   // Becomes descriptor 3 of the warden. Also carries the report of this set-up.
   int control_fd = -1;
   int warden_fd = -1;
+
+  // When the parent called clone, in nanoseconds of the monotonic clock.
+  std::uint64_t cloned_at_ns = 0;
 
   // `tasks` files of cgroup v1 hierarchies. Writing "0" moves the writing thread alone, and unlike
   // any other move it does not wait for an RCU grace period

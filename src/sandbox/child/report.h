@@ -15,7 +15,12 @@ namespace glovebox::child {
 
 class Report {
  public:
-  explicit Report(int control_fd) noexcept : control_fd_(control_fd), last_ns_(now_ns()) {}
+  // `since_ns` is when the parent began to clone, on the monotonic clock: what has passed until
+  // now is booked on kBorn.
+  Report(int control_fd, std::uint64_t since_ns) noexcept
+      : control_fd_(control_fd), last_ns_(since_ns) {
+    done(SetupStep::kBorn);
+  }
 
   // Uses another descriptor of the same socket from now on.
   void speak_through(int control_fd) noexcept { control_fd_ = control_fd; }

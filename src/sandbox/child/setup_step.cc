@@ -7,6 +7,8 @@ std::string_view setup_step_name(SetupStep step) {
   switch (step) {
     case SetupStep::kNone:
       return "none";
+    case SetupStep::kBorn:
+      return "born";
     case SetupStep::kCgroup:
       return "cgroup";
     case SetupStep::kIdentity:

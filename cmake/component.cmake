@@ -1,0 +1,48 @@
+# One library per directory, with its tests and the layers that it may use.
+include(GoogleTest)
+
+# Warnings live on one target that every component links privately.
+add_library(gb_build_flags INTERFACE)
+target_compile_options(gb_build_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wimplicit-fallthrough
+  -Wformat=2 $<$<BOOL:${GB_WERROR}>:-Werror>)
+
+# gb_component(<name>
+#   HEADERS <h>...  SOURCES <cc>...  TESTS <cc>...
+#   PUBLIC <targets the headers need>  PRIVATE <targets only the sources need>)
+#
+# Makes library gb_<name> (alias glovebox::<name>) and the test program gb_<name>_test.
+function(gb_component name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;TESTS;PUBLIC;PRIVATE")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "gb_component(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  set(kind STATIC)
+  set(scope PUBLIC)
+  if(NOT arg_SOURCES)
+    set(kind INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(gb_${name} ${kind} ${arg_SOURCES})
+  add_library(glovebox::${name} ALIAS gb_${name})
+  target_sources(gb_${name} ${scope} FILE_SET HEADERS
+    BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${arg_HEADERS})
+  target_include_directories(gb_${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(gb_${name} ${scope} ${arg_PUBLIC})
+  if(arg_SOURCES)
+    target_link_libraries(gb_${name} PRIVATE gb_build_flags ${arg_PRIVATE})
+  endif()
+  if(arg_TESTS AND BUILD_TESTING)
+    gb_test(${name}_test SOURCES ${arg_TESTS} LIBRARIES glovebox::${name} LABELS unit)
+  endif()
+endfunction()
+
+# gb_test(<name> SOURCES <cc>... LIBRARIES <targets>... LABELS <labels>...)
+function(gb_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES;LABELS")
+  add_executable(gb_${name} ${arg_SOURCES})
+  target_link_libraries(gb_${name} PRIVATE
+    ${arg_LIBRARIES} gb_build_flags GTest::gmock GTest::gtest_main)
+  target_link_options(gb_${name} PRIVATE -Wl,--gc-sections)
+  gtest_discover_tests(gb_${name} PROPERTIES LABELS "${arg_LABELS}" DISCOVERY_TIMEOUT 60)
+endfunction()

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files below a directory whose content somebody else decides about.
+//
+// A path is walked from the directory's own descriptor without following a single link and without
+// ever leaving it (openat2(2), RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS), so no
+// swap and no race can lead elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox::sys {
+
+// Opens `path` below `directory_fd`. O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK are added to `flags`, so
+// that no FIFO can make us wait.
+Result<UniqueFd> open_beneath(int directory_fd,
+                              std::string_view path,
+                              int flags,
+                              std::uint32_t mode = 0);
+
+// Makes the directories in front of the last component of `path`, mode 0755.
+Result<void> make_parents_beneath(int directory_fd, std::string_view path);
+
+}  // namespace glovebox::sys

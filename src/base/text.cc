@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
+#include <array>
+#include <cstdint>
+
+namespace glovebox {
+namespace {
+
+// How many bytes at the front of `bytes` are one character; or, with `valid` false, how many are
+// to be replaced together.
+std::size_t first_character(std::string_view bytes, bool& valid) {
+  const auto at = [&bytes](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  valid = false;
+  const unsigned char lead = at(0);
+  if (lead < 0x80) {
+    valid = true;
+    return 1;
+  }
+  std::size_t length = 0;
+  unsigned char low = 0x80;
+  unsigned char high = 0xBF;
+  if (lead >= 0xC2 && lead <= 0xDF) {
+    length = 2;
+  } else if (lead >= 0xE0 && lead <= 0xEF) {
+    length = 3;
+    low = lead == 0xE0 ? 0xA0 : low;    // No overlong forms,
+    high = lead == 0xED ? 0x9F : high;  // no surrogates,
+  } else if (lead >= 0xF0 && lead <= 0xF4) {
+    length = 4;
+    low = lead == 0xF0 ? 0x90 : low;
+    high = lead == 0xF4 ? 0x8F : high;  // nothing above U+10FFFF.
+  } else {
+    return 1;
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if (i >= bytes.size() || at(i) < low || at(i) > high) {
+      return i;
+    }
+    low = 0x80;
+    high = 0xBF;
+  }
+  valid = true;
+  return length;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view bytes) {
+  bool valid = true;
+  while (valid && !bytes.empty()) {
+    bytes.remove_prefix(first_character(bytes, valid));
+  }
+  return valid;
+}
+
+std::string to_utf8(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    bool valid = false;
+    const std::size_t length = first_character(bytes, valid);
+    text += valid ? bytes.substr(0, length) : std::string_view("\xEF\xBF\xBD");
+    bytes.remove_prefix(length);
+  }
+  return text;
+}
+
+std::string to_base64(std::string_view bytes) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0U);
+    }
+    for (std::size_t j = 0; j < 4; ++j) {
+      text.push_back(i + j <= bytes.size() ? kAlphabet[group >> (18 - 6 * j) & 63] : '=');
+    }
+  }
+  return text;
+}
+
+std::string AnsiStripper::strip(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    switch (state_) {
+      case State::kText:
+        if (byte == 0x1B) {
+          state_ = State::kEscape;
+        } else {
+          text.push_back(c);
+        }
+        break;
+      case State::kEscape:
+        if (c == '[') {
+          state_ = State::kControl;
+        } else if (c == ']' || c == 'P' || c == '_' || c == '^' || c == 'X') {
+          state_ = State::kString;
+        } else if (byte < 0x20 || byte > 0x2F) {
+          state_ = State::kText;  // The final byte; those up to 0x2F are intermediate.
+        }
+        break;
+      case State::kControl:
+        if (byte >= 0x40 && byte <= 0x7E) {
+          state_ = State::kText;
+        }
+        break;
+      case State::kString:
+        if (byte == 0x07) {
+          state_ = State::kText;
+        } else if (byte == 0x1B) {
+          state_ = State::kStringEscape;
+        }
+        break;
+      case State::kStringEscape:
+        state_ = c == '\\' ? State::kText : State::kString;
+        break;
+    }
+  }
+  return text;
+}
+
+std::string printable(std::string_view bytes) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string text;
+  for (const char c : to_utf8(bytes)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      text += "\\n";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      text += "\\x";
+      text.push_back(kHex[byte >> 4]);
+      text.push_back(kHex[byte & 15]);
+    } else {
+      text.push_back(c);
+    }
+  }
+  return text;
+}
+
+}  // namespace glovebox

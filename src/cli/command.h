@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands share: how they are added, and how they end.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace glovebox::cli {
+
+// Exit statuses of `glovebox` itself (shared with `docker run` and timeout(1), so that scripts know
+// them). Everything else is the guest's own.
+inline constexpr int kExitWrongUsage = 2;
+inline constexpr int kExitTimeout = 124;
+inline constexpr int kExitFailed = 125;
+inline constexpr int kExitRefused = 126;
+inline constexpr int kExitOutOfMemory = 137;
+
+// Each adds its command to `app`; when the command line names it, `*action` is set to what it does.
+using Action = std::function<int()>;
+void add_run(CLI::App& app, Action* action);
+void add_languages(CLI::App& app, Action* action);
+void add_doctor(CLI::App& app, Action* action);
+
+// Tells the person what went wrong and what to do, on standard error; answers the exit status.
+int report(const Error& error);
+
+}  // namespace glovebox::cli

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox doctor: which walls can be built here, why not the others, and the mend.
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/launch.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/slot.h"
+
+namespace glovebox::cli {
+namespace {
+
+struct Finding {
+  std::string what;
+  bool good = false;
+  std::string detail;
+  std::string mend;
+};
+
+Finding kernel() {
+  utsname name{};
+  (void)::uname(&name);
+  return {"kernel", true, std::string(name.sysname) + " " + name.release, {}};
+}
+
+Finding warden() {
+  const auto program = warden_program();
+  return program ? Finding{"warden", true, "found", {}}
+                 : Finding{"warden", false, program.error().message(), program.error().hint()};
+}
+
+Finding cgroups() {
+  const CgroupSupport& support = Cgroup::support();
+  if (support.mode == CgroupMode::kNone) {
+    return {"cgroup", false, "none: memory and pids are limited by rlimits only", support.reason};
+  }
+  std::string controllers;
+  const auto add = [&controllers](bool has, const char* name) {
+    controllers += has ? std::string(" ") + name : std::string();
+  };
+  add(support.memory, "memory");
+  add(support.pids, "pids");
+  add(support.cpu, "cpu");
+  add(support.io, "io");
+  return {"cgroup", true, std::string(to_string(support.mode)) + ":" + controllers, {}};
+}
+
+Finding landlock() {
+  const int abi = landlock_abi();
+  if (abi == 0) {
+    return {"landlock", false, "not in this kernel, or switched off",
+            "boot Linux 5.13 or later with landlock in lsm="};
+  }
+  if (abi < 6) {
+    return {"landlock", true, "ABI " + std::to_string(abi) + ": no scopes for signals",
+            "Linux 6.12 has them"};
+  }
+  return {"landlock", true, "ABI " + std::to_string(abi), {}};
+}
+
+// The proof: a sandbox of this tier, built, with the walls that its warden saw from inside.
+Finding tier(Tier& tier) {
+  Finding finding{"tier " + std::string(tier.name()), false, {}, {}};
+  SandboxSpec spec;
+  auto sandbox = Sandbox::create(spec, {.exactly = std::string(tier.name()), .at_least = {}});
+  if (!sandbox) {
+    finding.detail = sandbox.error().message();
+    finding.mend = sandbox.error().hint();
+    return finding;
+  }
+  const Walls& walls = (*sandbox)->walls();
+  std::string absent;
+  const auto need = [&absent](bool holds, const char* name) {
+    absent += holds ? std::string() : std::string(absent.empty() ? "" : ", ") + name;
+  };
+  need(walls.user_ns, "user namespace");
+  need(walls.mount_ns, "own root");
+  need(walls.pid_ns, "pid namespace");
+  need(walls.net_ns, "network namespace");
+  need(walls.ipc_ns, "ipc namespace");
+  need(walls.uts_ns, "uts namespace");
+  need(walls.cgroup_ns, "cgroup namespace");
+  need(walls.landlock > 0, "Landlock");
+  need(walls.cgroup != "none", "cgroup");
+  need(walls.no_capabilities, "locked capabilities");
+  finding.good = true;
+  finding.detail = absent.empty() ? "built, every wall held" : "built, without: " + absent;
+  return finding;
+}
+
+std::vector<Finding> examine() {
+  std::vector<Finding> findings = {kernel(), warden(), cgroups(), landlock()};
+  for (Tier* const each : all_tiers()) {
+    findings.push_back(tier(*each));
+  }
+  const Swept swept = sweep_leftovers();
+  Finding leftovers{"leftovers", swept.failures.empty(),
+                    std::to_string(swept.slots) + " dead sandboxes swept", {}};
+  if (!swept.failures.empty()) {
+    leftovers.detail = swept.failures.front();
+    leftovers.mend = "remove it by hand, then run glovebox doctor again";
+  }
+  findings.push_back(std::move(leftovers));
+  return findings;
+}
+
+int run(bool json) {
+  const std::vector<Finding> findings = examine();
+  const bool native = std::ranges::any_of(findings, [](const Finding& finding) {
+    return finding.what.starts_with("tier ") && finding.good;
+  });
+  if (json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Finding& finding : findings) {
+      list.push_back({{"what", finding.what},
+                      {"ok", finding.good},
+                      {"detail", finding.detail},
+                      {"mend", finding.mend}});
+    }
+    std::cout << list.dump() << "\n";
+  } else {
+    for (const Finding& finding : findings) {
+      std::cout << (finding.good ? "✓ " : "✗ ") << finding.what << ": " << finding.detail << "\n";
+      if (!finding.mend.empty()) {
+        std::cout << "    mend: " << finding.mend << "\n";
+      }
+    }
+  }
+  return native ? 0 : kExitFailed;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action* action) {
+  auto* const command = app.add_subcommand("doctor", "Examine which walls can be built here");
+  command->footer("Examples:\n  glovebox doctor\n  glovebox doctor --json");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "A JSON list");
+  command->callback([action, json] { *action = [json] { return run(*json); }; });
+}
+
+}  // namespace glovebox::cli

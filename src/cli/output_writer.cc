@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output_writer.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "spec/json/verdict_json.h"
+
+namespace glovebox::cli {
+namespace {
+
+std::size_t head_of(Bytes limit) {
+  return static_cast<std::size_t>(limit.count - limit.count / 2);
+}
+
+// Bytes at the end of `text` that begin a character without finishing it.
+std::size_t unfinished(std::string_view text) {
+  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if (byte >= 0xC0) {
+      const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
+      return length > back ? back : 0;
+    }
+    if (byte < 0x80) {
+      return 0;
+    }
+  }
+  return 0;
+}
+
+template <typename... Values>
+std::string format(const char* pattern, Values... values) {
+  std::array<char, 256> text{};
+  // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral,cppcoreguidelines-pro-type-vararg)
+  (void)std::snprintf(text.data(), text.size(), pattern, values...);
+  return text.data();
+}
+
+std::string wall_list(const Walls& walls) {
+  std::string held;
+  std::string absent;
+  const auto add = [&](bool holds, const std::string& name) {
+    std::string& list = holds ? held : absent;
+    list += (list.empty() ? "" : ", ") + name;
+  };
+  add(walls.user_ns, "user namespace");
+  add(walls.mount_ns, "own root");
+  add(walls.pid_ns, "pid namespace");
+  add(walls.net_ns, "no network");
+  add(walls.ipc_ns, "ipc namespace");
+  add(walls.uts_ns, "uts namespace");
+  add(walls.cgroup_ns, "cgroup namespace");
+  add(walls.seccomp != "none", "seccomp (" + walls.seccomp + ")");
+  add(walls.landlock > 0, "Landlock ABI " + std::to_string(walls.landlock));
+  add(walls.cgroup != "none", "cgroup " + walls.cgroup);
+  add(walls.uid == "mapped", "mapped uid");
+  add(walls.no_capabilities, "no capabilities");
+  return "  walls held: " + held + "\n" +
+         (absent.empty() ? std::string() : "  walls absent: " + absent + "\n");
+}
+
+}  // namespace
+
+void write_fully(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(put));
+    } else if (errno == EAGAIN) {
+      pollfd ready{fd, POLLOUT, 0};
+      (void)::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
+}
+
+StreamPrinter::StreamPrinter(int fd, Bytes limit, bool strip_ansi)
+    : fd_(fd), head_(head_of(limit)), strip_(strip_ansi) {}
+
+void StreamPrinter::print(std::string_view bytes) {
+  if (strip_) {
+    write_fully(fd_, stripper_.strip(bytes));
+  } else {
+    write_fully(fd_, bytes);
+  }
+}
+
+void StreamPrinter::pass(std::string_view bytes) {
+  const std::string_view now = bytes.substr(0, std::min(bytes.size(), head_ - passed_));
+  passed_ += now.size();
+  print(now);
+}
+
+void StreamPrinter::finish(const Captured& captured) {
+  print(std::string_view(captured.bytes).substr(std::min(passed_, captured.bytes.size())));
+}
+
+EventPrinter::EventPrinter(std::string stream, Bytes limit, bool strip_ansi)
+    : stream_(std::move(stream)), head_(head_of(limit)), strip_(strip_ansi) {}
+
+void EventPrinter::print(std::string_view bytes, bool last) {
+  held_ += strip_ ? stripper_.strip(bytes) : std::string(bytes);
+  const std::size_t keep = last ? 0 : unfinished(held_);
+  const std::string_view whole = std::string_view(held_).substr(0, held_.size() - keep);
+  if (!whole.empty()) {
+    write_fully(STDOUT_FILENO, output_event(stream_, whole) + "\n");
+    held_.erase(0, whole.size());
+  }
+}
+
+void EventPrinter::pass(std::string_view bytes) {
+  const std::string_view now = bytes.substr(0, std::min(bytes.size(), head_ - passed_));
+  passed_ += now.size();
+  print(now, false);
+}
+
+void EventPrinter::finish(const Captured& captured) {
+  print(std::string_view(captured.bytes).substr(std::min(passed_, captured.bytes.size())), true);
+}
+
+std::string summary(const OneShotResult& result, const std::string& out_directory) {
+  const Verdict& verdict = result.verdict;
+  std::string text = "── " + std::string(to_string(verdict.status));
+  if (!verdict.limit.empty()) {
+    text += " (" + verdict.limit + " limit)";
+  }
+  if (verdict.exit_code != 0) {
+    text += ", exit status " + std::to_string(verdict.exit_code);
+  }
+  text += format(", %.1f ms wall, %.1f ms cpu, ",
+                 static_cast<double>(verdict.usage.wall.count()) / 1000,
+                 static_cast<double>(verdict.usage.cpu.count()) / 1000) +
+          to_string(verdict.usage.memory_peak) + " memory\n";
+  for (const FileChange& file : verdict.files) {
+    const bool copied = std::ranges::find(result.copied_out, file.path) != result.copied_out.end();
+    text += "  " + std::string(to_string(file.kind)) + " " +
+            printable(copied ? out_directory + "/" + file.path : file.path) + " (" +
+            to_string(Bytes{file.size}) + ")\n";
+  }
+  text += "  tier: " + verdict.tier + "\n" + wall_list(verdict.walls);
+  for (const LimitReport& limit : verdict.limits) {
+    if (limit.hit) {
+      text += "  limit hit: " + limit.name + "\n";
+    }
+    if (!limit.enforced) {
+      text += "  limit not enforced here: " + limit.name + "\n";
+    }
+  }
+  for (const std::string& note : verdict.notes) {
+    text += "  note: " + printable(note) + "\n";
+  }
+  if (verdict.verification) {
+    text += "  verified: " + std::string(to_string(verdict.verification->status)) + "\n";
+  }
+  return text;
+}
+
+std::string timing_table(const Verdict& verdict) {
+  std::string text;
+  for (const Timing& timing : verdict.timings) {
+    text += format("  %-22s %8lld us\n", timing.step.c_str(),
+                   static_cast<long long>(timing.took.count()));
+  }
+  return text;
+}
+
+int exit_status(const Verdict& verdict) {
+  switch (verdict.status) {
+    case Status::kTimeout:
+      return kExitTimeout;
+    case Status::kOutOfMemory:
+      return kExitOutOfMemory;
+    case Status::kRefused:
+      return kExitRefused;
+    case Status::kFailed:
+      return kExitFailed;
+    default:
+      return verdict.exit_code;
+  }
+}
+
+}  // namespace glovebox::cli

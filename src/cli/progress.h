@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// One live line on a terminal that says what is being waited for.
+#pragma once
+
+#include <string_view>
+
+namespace glovebox::cli {
+
+class Progress {
+ public:
+  // Does nothing at all when not `enabled`.
+  explicit Progress(bool enabled) : enabled_(enabled) {}
+
+  void show(std::string_view phase);
+  // Takes the line away again, before other output or at the end.
+  void clear();
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+};
+
+}  // namespace glovebox::cli

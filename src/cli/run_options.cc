@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_options.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <climits>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "language/registry.h"
+
+namespace glovebox::cli {
+namespace {
+
+// A program's text; what is larger is data, and goes with --file.
+constexpr std::size_t kMaxCode = 64U << 20;
+
+// Files below these are shown in every sandbox as they are, so they need no copy.
+constexpr std::array<std::string_view, 2> kShown = {"/usr/bin/", "/usr/sbin/"};
+
+Result<std::string> read_code(int fd, const std::string& name) {
+  std::string code;
+  std::array<char, 64 * 1024> block;
+  for (;;) {
+    const ssize_t got = ::read(fd, block.data(), block.size());
+    if (got < 0) {
+      return Error(ErrorCode::kInvalid,
+                   Error::from_errno("read '" + printable(name) + "'").message(),
+                   "check the name and its permissions");
+    }
+    if (got == 0) {
+      return code;
+    }
+    code.append(block.data(), static_cast<std::size_t>(got));
+    if (code.size() > kMaxCode) {
+      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is over 64 MiB",
+                   "pass large data with --file");
+    }
+  }
+}
+
+Result<UniqueFd> open_to_read(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) {
+    return Error(ErrorCode::kInvalid,
+                 Error::from_errno("open '" + printable(path) + "'").message(),
+                 "check the name and its permissions");
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is a directory",
+                 "name a file; copy directories in with --file DIR");
+  }
+  return fd;
+}
+
+// The real path of a program that the template shows at the same place, or nothing.
+std::string shown_in_place(const std::string& file) {
+  std::array<char, PATH_MAX> resolved{};
+  if (::realpath(file.c_str(), resolved.data()) == nullptr) {
+    return {};
+  }
+  const std::string path = resolved.data();
+  for (const std::string_view directory : kShown) {
+    if (path.starts_with(directory)) {
+      return path;
+    }
+  }
+  return {};
+}
+
+template <typename T, typename Parser>
+Result<void> parse_into(std::optional<T>& target,
+                        const std::string& text,
+                        const char* option,
+                        Parser parser) {
+  if (text.empty()) {
+    return {};
+  }
+  auto parsed = parser(text);
+  if (!parsed) {
+    return std::move(parsed).error().within(option);
+  }
+  target = std::move(parsed).value();
+  return {};
+}
+
+Result<LimitDefaults> parse_limits(const RunOptionsText& options) {
+  LimitDefaults limits;
+  GB_TRY(parse_into(limits.time, options.time, "--time", parse_duration));
+  GB_TRY(parse_into(limits.cpu_time, options.cpu_time, "--cpu-time", parse_duration));
+  if (limits.cpu_time && limits.cpu_time->count() == 0) {
+    return Error(ErrorCode::kInvalid, "--cpu-time: zero leaves no time at all",
+                 "give 1ms or more, or leave it out");
+  }
+  GB_TRY(parse_into(limits.memory, options.memory, "--memory", parse_bytes));
+  GB_TRY(parse_into(limits.disk, options.disk, "--disk", parse_bytes));
+  GB_TRY(parse_into(limits.output, options.output, "--output", parse_bytes));
+  limits.cpus = options.cpus;
+  limits.pids = options.pids;
+  limits.inodes = options.inodes;
+  limits.open_files = options.open_files;
+  return limits;
+}
+
+Result<Environment> parse_environment(const std::vector<std::string>& texts) {
+  Environment env;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return Error(ErrorCode::kInvalid, "--env: '" + printable(text) + "' is no NAME=VALUE",
+                   "write for instance --env MODE=test");
+    }
+    env.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return env;
+}
+
+// The program: its text, its name, and the language that was named or found.
+Result<void> load_program(const RunOptionsText& options, OneShot& request) {
+  const Registry registry = Registry::load(Registry::user_directories());
+  if (options.has_code) {
+    if (!options.file.empty()) {
+      return Error(ErrorCode::kInvalid, "both a file and -e are given", "leave one of them out");
+    }
+    request.code = options.code;
+  } else if (options.file == "-") {
+    request.code = GB_TRY(read_code(STDIN_FILENO, "standard input"));
+  } else if (options.file.empty()) {
+    return Error(ErrorCode::kInvalid, "nothing to run",
+                 "name a file, '-' for standard input, or give code with -e");
+  } else {
+    const UniqueFd file = GB_TRY(open_to_read(options.file));
+    request.name = options.file;
+    if (options.language.empty()) {
+      request.in_place = shown_in_place(options.file);
+    }
+    if (request.in_place.empty()) {
+      request.code = GB_TRY(read_code(file.get(), options.file));
+    } else {
+      std::array<char, 512> head{};
+      const ssize_t got = ::read(file.get(), head.data(), head.size());
+      request.code.assign(head.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+    }
+  }
+  auto language = options.language.empty()
+                      ? registry.detect(request.name, std::string_view(request.code).substr(0, 512))
+                      : registry.find(options.language);
+  if (!language) {
+    return std::move(language).error();
+  }
+  request.language = std::move(language).value();
+  if (!request.in_place.empty() && request.language.id != kExecutable) {
+    // A script of the system: its language runs it, from a copy like any other.
+    const UniqueFd file = GB_TRY(open_to_read(options.file));
+    request.code = GB_TRY(read_code(file.get(), options.file));
+    request.in_place.clear();
+  }
+  if (request.in_place.empty()) {
+    const Readiness ready = readiness(request.language);
+    if (!ready.ready) {
+      return Error(ErrorCode::kUnsupported,
+                   request.language.title + " is not installed: " + ready.missing + " is missing",
+                   ready.mend);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_options(CLI::App& command, RunOptionsText& options) {
+  command.add_option("FILE", options.file, "The program's file; '-' reads it from standard input");
+  command.add_option("ARGS", options.arguments, "Arguments for the program (after --)");
+  auto* const code = command.add_option("-e,--code", options.code, "Code, in place of a file");
+  code->each([&options](const std::string&) { options.has_code = true; });
+  command.add_option("-l,--language", options.language,
+                     "Language; found by ending or shebang when absent");
+
+  constexpr const char* kWalls = "Walls";
+  command.add_option("--tier", options.tier, "This tier or none: native, landlock")->group(kWalls);
+  command.add_option("--min-tier", options.min_tier, "Accept this tier or a stronger one")
+      ->group(kWalls);
+  command
+      .add_option("--seccomp", options.policy,
+                  "System call policy: 'default', or 'strict', an allow-list for compiled programs")
+      ->check(CLI::IsMember({"default", "strict"}))
+      ->group(kWalls);
+
+  constexpr const char* kLimits = "Limits (the language's own defaults apply where one is absent)";
+  command.add_option("--time", options.time, "Wall time: 30s, 500ms, 2m")->group(kLimits);
+  command.add_option("--cpu-time", options.cpu_time, "CPU time, over all processes")->group(kLimits);
+  command.add_option("--memory", options.memory, "Memory: 512M")->group(kLimits);
+  command.add_option("--cpus", options.cpus, "Processors: 0.5, 2")->group(kLimits);
+  command.add_option("--pids", options.pids, "Processes and threads")->group(kLimits);
+  command.add_option("--disk", options.disk, "Bytes in files: 256M")->group(kLimits);
+  command.add_option("--inodes", options.inodes, "Number of files")->group(kLimits);
+  command.add_option("--open-files", options.open_files, "Open files of one process")
+      ->group(kLimits);
+  command.add_option("--output", options.output, "Bytes kept of each output stream: 1M")
+      ->group(kLimits);
+  command.add_option("--io-rate", options.io_rate, "Bytes a second to and from disks: 10M")
+      ->group(kLimits);
+  command.add_option("--compile-time", options.compile_time, "Wall time of the compiler")
+      ->group(kLimits);
+  command.add_option("--compile-memory", options.compile_memory, "Memory of the compiler")
+      ->group(kLimits);
+
+  constexpr const char* kFiles = "Files and environment";
+  command.add_option("--env", options.env, "NAME=VALUE, repeatable")->group(kFiles);
+  command.add_option("--file", options.files, "SRC[:DST], copied in; repeatable")->group(kFiles);
+  command.add_option("--out", options.out, "Directory for the files that the program made")
+      ->group(kFiles);
+  command.add_option("--stdin", options.stdin_file, "File for the program's standard input")
+      ->group(kFiles);
+
+  constexpr const char* kAnswer = "Answer";
+  command.add_option("--verify", options.verify,
+                     "Shell command, run in the same sandbox after the program")
+      ->group(kAnswer);
+  auto* const json = command.add_flag("--json", options.json, "One JSON object")->group(kAnswer);
+  command.add_flag("--events", options.events, "JSON lines as they happen")
+      ->group(kAnswer)
+      ->excludes(json);
+  command.add_flag("--timings", options.timings, "Show where the time of the start went")
+      ->group(kAnswer);
+  command.add_flag("--summary", options.summary, "Say at the end how it went and which walls held")
+      ->group(kAnswer);
+  command.add_flag("-q,--quiet", options.quiet, "Nothing but the program's output")->group(kAnswer);
+  command.add_flag("--strip-ansi", options.strip_ansi, "Remove terminal control sequences")
+      ->group(kAnswer);
+}
+
+Result<RunPlan> make_run_plan(const RunOptionsText& options) {
+  RunPlan plan;
+  OneShot& request = plan.request;
+  GB_TRY(load_program(options, request));
+  request.arguments = options.arguments;
+  request.limits = run_limits(request.language, GB_TRY(parse_limits(options)));
+  std::optional<Bytes> io_rate;
+  GB_TRY(parse_into(io_rate, options.io_rate, "--io-rate", parse_bytes));
+  request.limits.io_rate = io_rate.value_or(Bytes{0});
+  LimitDefaults compile;
+  GB_TRY(parse_into(compile.time, options.compile_time, "--compile-time", parse_duration));
+  GB_TRY(parse_into(compile.memory, options.compile_memory, "--compile-memory", parse_bytes));
+  request.compile_limits = compile_limits(request.language, compile);
+  GB_TRY(validate(request.limits));
+  GB_TRY(validate(request.compile_limits));
+  request.tier = {.exactly = options.tier, .at_least = options.min_tier};
+  request.strict = options.policy == "strict";
+  request.env = GB_TRY(parse_environment(options.env));
+  for (const std::string& text : options.files) {
+    request.files.push_back(GB_TRY(parse_file_to_copy(text)));
+  }
+  request.out_directory = options.out;
+  request.verify = options.verify;
+  if (!options.stdin_file.empty()) {
+    plan.stdin_file = GB_TRY(open_to_read(options.stdin_file));
+    request.stdin_fd = plan.stdin_file.get();
+  } else if (options.file != "-" && ::fcntl(STDIN_FILENO, F_GETFL) >= 0) {
+    request.stdin_fd = STDIN_FILENO;
+  }
+  return plan;
+}
+
+}  // namespace glovebox::cli

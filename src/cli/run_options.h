@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of `glovebox run`, as typed, and the request that they mean.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "service/one_shot.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace glovebox::cli {
+
+struct RunOptionsText {
+  std::string file;
+  std::vector<std::string> arguments;
+  std::string code;
+  bool has_code = false;
+  std::string language;
+  std::string tier;
+  std::string min_tier;
+  std::string policy;
+  std::string memory;
+  std::string time;
+  std::string cpu_time;
+  std::string disk;
+  std::string output;
+  std::string io_rate;
+  std::optional<double> cpus;
+  std::optional<std::uint32_t> pids;
+  std::optional<std::uint32_t> inodes;
+  std::optional<std::uint32_t> open_files;
+  std::string compile_time;
+  std::string compile_memory;
+  std::vector<std::string> env;
+  std::vector<std::string> files;
+  std::string out;
+  std::string stdin_file;
+  std::string verify;
+  bool strip_ansi = false;
+  bool json = false;
+  bool events = false;
+  bool timings = false;
+  bool summary = false;
+  bool quiet = false;
+};
+
+void add_options(CLI::App& command, RunOptionsText& options);
+
+// What the options mean. Reads the program's file; opens the file for standard input.
+struct RunPlan {
+  OneShot request;
+  UniqueFd stdin_file;
+};
+Result<RunPlan> make_run_plan(const RunOptionsText& options);
+
+}  // namespace glovebox::cli

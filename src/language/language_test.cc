@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "language/language.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace glovebox {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+Language compiled() {
+  Language language;
+  language.id = "x";
+  language.extensions = {".x", ".xx"};
+  language.file_name = "main.x";
+  language.compile = {"xc", "-o{stem}", "{dir}/{file}", "{memory_mib}"};
+  language.run = {"{dir}/{stem}", "{memory_mib}", "{cpus}"};
+  language.env = {{"X_MEMORY", "{memory_mib}MiB"}};
+  return language;
+}
+
+TEST(LanguageTest, FillsInPlaceholders) {
+  Limits run;
+  run.memory = 256_MiB;
+  run.cpus = 2;
+  Limits compile;
+  compile.memory = 1_GiB;
+
+  const Plan plan = make_plan(compiled(), {}, {}, run, compile);
+
+  EXPECT_EQ(plan.file_name, "main.x");
+  ASSERT_TRUE(plan.compile.has_value());
+  EXPECT_THAT(plan.compile->argv, ElementsAre("xc", "-omain", "/workspace/main.x", "1024"));
+  EXPECT_THAT(plan.compile->env, ElementsAre(Pair("X_MEMORY", "1024MiB")));
+  EXPECT_EQ(plan.compile->cwd, "/workspace");
+  EXPECT_THAT(plan.run.argv, ElementsAre("/workspace/main", "256", "2"));
+  EXPECT_THAT(plan.run.env, ElementsAre(Pair("X_MEMORY", "256MiB")));
+  EXPECT_EQ(plan.run.cwd, "/workspace");
+}
+
+TEST(LanguageTest, CountsAtLeastOneProcessor) {
+  Limits run;
+  run.cpus = 0.25;
+
+  EXPECT_EQ(make_plan(compiled(), {}, {}, run, {}).run.argv.back(), "1");
+}
+
+TEST(LanguageTest, AppendsArgumentsUnchanged) {
+  const Plan plan = make_plan(compiled(), {}, {"{file}", "-o x"}, {}, {});
+
+  EXPECT_THAT(plan.run.argv, ElementsAre("/workspace/main", "512", "1", "{file}", "-o x"));
+}
+
+TEST(LanguageTest, LeavesOutTheCompileStepOfInterpreters) {
+  Language language = compiled();
+  language.compile.clear();
+
+  EXPECT_FALSE(make_plan(language, {}, {}, {}, {}).compile.has_value());
+}
+
+TEST(LanguageTest, KeepsAnEndingOfTheUsersThatTheLanguageKnows) {
+  const auto name_for = [](std::string_view user) {
+    return make_plan(compiled(), {.code = "", .name = user}, {}, {}, {}).file_name;
+  };
+
+  EXPECT_EQ(name_for("some/where.d/a.xx"), "main.xx");
+  EXPECT_EQ(name_for("a.y"), "main.x");
+  EXPECT_EQ(name_for("dir.xx/a"), "main.x");
+  EXPECT_EQ(name_for(""), "main.x");
+  EXPECT_EQ(name_for("-"), "main.x");
+}
+
+TEST(LanguageTest, NamesJavaAfterWhatTheSourceHolds) {
+  Language java;
+  java.file_name = "Main.java";
+  java.naming = SourceNaming::kJava;
+  java.compile = {"javac", "{file}"};
+  java.run = {"java", "{main}"};
+  constexpr std::string_view kCode = "package a.b; public class Shop { void main() {} }";
+
+  const Plan plan = make_plan(java, {.code = kCode, .name = "Other.java"}, {}, {}, {});
+
+  EXPECT_EQ(plan.file_name, "Shop.java");
+  EXPECT_THAT(plan.compile->argv, ElementsAre("javac", "Shop.java"));
+  EXPECT_THAT(plan.run.argv, ElementsAre("java", "a.b.Shop"));
+}
+
+TEST(LanguageTest, NamesJavaScriptModulesSoThatOldNodesKnow) {
+  Language language;
+  language.file_name = "main.js";
+  language.extensions = {".js", ".mjs", ".cjs"};
+  language.naming = SourceNaming::kJavaScript;
+  language.run = {"node", "{file}"};
+  const auto name_for = [&](std::string_view code, std::string_view user = "") {
+    return make_plan(language, {.code = code, .name = user}, {}, {}, {}).file_name;
+  };
+
+  EXPECT_EQ(name_for("import fs from 'fs';"), "main.mjs");
+  EXPECT_EQ(name_for("\nexport const a = 1;"), "main.mjs");
+  EXPECT_EQ(name_for("const a = require('fs');\nimport x from 'y'"), "main.js");
+  EXPECT_EQ(name_for("  important()\nimport('fs')"), "main.js");
+  EXPECT_EQ(name_for("1", "a.mjs"), "main.mjs");
+  EXPECT_EQ(name_for("import fs from 'fs';", "a.cjs"), "main.cjs");
+}
+
+TEST(LanguageTest, KeepsTheExecutableBit) {
+  Language language = compiled();
+  language.file_mode = 0755;
+
+  EXPECT_EQ(make_plan(language, {}, {}, {}, {}).file_mode, 0755U);
+}
+
+TEST(LanguageTest, ReplacesOnlyTheLimitsThatAreSet) {
+  LimitDefaults defaults;
+  defaults.memory = 2_GiB;
+  defaults.time = std::chrono::seconds(5);
+  Limits base;
+  base.pids = 7;
+
+  const Limits limits = defaults.over(base);
+
+  EXPECT_EQ(limits.memory, 2_GiB);
+  EXPECT_EQ(limits.wall, std::chrono::seconds(5));
+  EXPECT_EQ(limits.pids, 7U);
+  EXPECT_EQ(limits.disk, base.disk);
+}
+
+TEST(LanguageTest, FindsTheVersionInWhatToolsPrint) {
+  EXPECT_EQ(version_in("Python 3.11.2\n"), "3.11.2");
+  EXPECT_EQ(version_in("g++ (Debian 12.2.0-14+deb12u1) 12.2.0\n"), "12.2.0");
+  EXPECT_EQ(version_in("v20.20.2"), "20.20.2");
+  EXPECT_EQ(version_in("openjdk version \"17.0.15\" 2025-04-15"), "17.0.15");
+  EXPECT_EQ(version_in("mawk 134 x"), "134");
+  EXPECT_EQ(version_in("version 2.\n"), "2");
+  EXPECT_EQ(version_in("none"), "");
+  EXPECT_EQ(version_in(""), "");
+}
+
+}  // namespace
+}  // namespace glovebox

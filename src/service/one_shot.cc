@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/one_shot.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/text.h"
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A compiler needs more than most programs, and its time is not the guest's.
+constexpr Limits kCompileLimits{.wall = 60s, .memory = 1_GiB, .cpus = 2.0};
+
+void apply(Verdict& verdict, RunOutcome outcome) {
+  verdict.status = outcome.status;
+  verdict.exit_code = outcome.exit_code;
+  verdict.signal = outcome.signal;
+  verdict.limit = std::move(outcome.limit);
+  verdict.out = std::move(outcome.out);
+  verdict.err = std::move(outcome.err);
+  verdict.usage = outcome.usage;
+  for (LimitReport& limit : verdict.limits) {
+    limit.hit = std::ranges::find(outcome.hits, limit.name) != outcome.hits.end();
+  }
+}
+
+Verdict make_verdict(const Sandbox& sandbox, std::string_view language, const Limits& limits) {
+  Verdict verdict;
+  verdict.id = sandbox.id();
+  verdict.language = language;
+  verdict.tier = sandbox.tier();
+  verdict.walls = sandbox.walls();
+  verdict.limits = sandbox.limit_reports(limits);
+  verdict.timings = sandbox.timings();
+  verdict.notes = sandbox.notes();
+  return verdict;
+}
+
+class OneShotRun {
+ public:
+  OneShotRun(const OneShot& request, const OneShotObserver& observer)
+      : request_(request), observer_(observer) {}
+
+  Result<OneShotResult> execute() {
+    GB_TRY(validate(request_.limits));
+    const Plan plan = make_plan(request_.language, {request_.code, request_.name},
+                                request_.arguments, request_.limits, request_.compile_limits);
+    SandboxSpec spec{.limits = plan.compile ? larger(request_.limits, request_.compile_limits)
+                                            : request_.limits,
+                     .env = request_.env,
+                     .mounts = request_.language.mounts};
+    const std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, request_.tier));
+    sandbox_ = sandbox.get();
+    result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
+    GB_TRY(prepare(plan));
+    if (!plan.compile || GB_TRY(compile(*plan.compile))) {
+      GB_TRY(run(plan.run));
+      GB_TRY(verify());
+    }
+    GB_TRY(collect());
+    GB_TRY(sandbox->end());
+    return std::move(result_);
+  }
+
+ private:
+  // The file system is made once, for the larger of both; what the cgroup limits can change.
+  static Limits larger(const Limits& run, const Limits& compile) {
+    Limits both = compile;
+    both.disk = std::max(run.disk, compile.disk);
+    both.inodes = std::max(run.inodes, compile.inodes);
+    return both;
+  }
+
+  void phase(std::string_view name) const {
+    if (observer_.phase) {
+      observer_.phase(name);
+    }
+  }
+
+  Result<void> prepare(const Plan& plan) {
+    if (!request_.files.empty()) {
+      phase("files");
+      GB_TRY(copy_in(*sandbox_, request_.files));
+    }
+    if (request_.in_place.empty()) {
+      GB_TRY(sandbox_->write_file(plan.file_name, request_.code, plan.file_mode));
+    }
+    // Only what the guest makes is reported; an empty workspace needs no remembering.
+    if (request_.files.empty() && !request_.in_place.empty()) {
+      return {};
+    }
+    return sandbox_->mark();
+  }
+
+  // True when the run may follow.
+  Result<bool> compile(const Command& command) {
+    phase("compile");
+    const RunOptions options{.limits = request_.compile_limits, .cancel_fd = request_.cancel_fd};
+    RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
+    result_.verdict.timings.push_back({"compile", outcome.usage.wall});
+    if (outcome.status == Status::kOk) {
+      // What the compiler left beside the program is not the guest's doing.
+      GB_TRY(sandbox_->mark());
+      GB_TRY(sandbox_->set_limits(request_.limits));
+      return true;
+    }
+    const Status status = outcome.status;
+    result_.verdict.limits = sandbox_->limit_reports(request_.compile_limits);
+    apply(result_.verdict, std::move(outcome));
+    if (status != Status::kCanceled) {
+      if (status != Status::kError && status != Status::kSignaled) {
+        result_.verdict.notes.push_back("the compiler ended with " + std::string(to_string(status)));
+      }
+      result_.verdict.status = Status::kCompileError;
+    }
+    return false;
+  }
+
+  Result<void> run(Command command) {
+    phase("run");
+    if (!request_.in_place.empty()) {
+      command.argv.front() = request_.in_place;
+    }
+    RunOptions options{.limits = request_.limits,
+                       .stdin_fd = request_.stdin_fd,
+                       .cancel_fd = request_.cancel_fd,
+                       .strict = request_.strict};
+    options.observer.out = observer_.out;
+    options.observer.err = observer_.err;
+    if (observer_.started) {
+      options.observer.started = [this] { observer_.started(sandbox_->id(), "run"); };
+    }
+    RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
+    result_.verdict.timings.push_back({"first_event", outcome.first_event});
+    result_.verdict.timings.push_back({"run", outcome.usage.wall});
+    if (request_.strict) {
+      result_.verdict.walls.seccomp = "strict";
+    }
+    apply(result_.verdict, std::move(outcome));
+    return {};
+  }
+
+  Result<void> verify() {
+    if (request_.verify.empty() || !sandbox_->alive()) {
+      if (!request_.verify.empty()) {
+        result_.verdict.notes.emplace_back("not verified: the sandbox ended with its guest");
+      }
+      return {};
+    }
+    phase("verify");
+    const RunOptions options{.limits = request_.limits, .cancel_fd = request_.cancel_fd};
+    const Command command{.argv = {"/bin/sh", "-c", request_.verify}, .env = {}, .cwd = {}};
+    auto verdict = std::make_shared<Verdict>(make_verdict(*sandbox_, "sh", request_.limits));
+    apply(*verdict, GB_TRY(sandbox_->run(command, options)));
+    verdict->timings.clear();
+    result_.verdict.verification = std::move(verdict);
+    return {};
+  }
+
+  Result<void> collect() {
+    if (!sandbox_->alive()) {
+      if (!request_.out_directory.empty()) {
+        result_.verdict.notes.emplace_back("no files: the sandbox ended with its guest");
+      }
+      return {};
+    }
+    if (result_.verdict.usage.disk.count > 0 || !request_.files.empty() ||
+        request_.in_place.empty()) {
+      Sandbox::Changes changes = GB_TRY(sandbox_->changed_files());
+      result_.verdict.files = std::move(changes.files);
+      result_.verdict.files_truncated = changes.truncated;
+    }
+    if (!request_.out_directory.empty()) {
+      phase("out");
+      const Bytes max{request_.limits.disk.count + request_.compile_limits.disk.count};
+      auto copied = copy_out(*sandbox_, request_.out_directory, max);
+      if (copied) {
+        result_.copied_out = std::move(copied).value();
+      } else {
+        // Names that a guest chose can make this fail; its verdict stands all the same.
+        result_.verdict.notes.push_back("not all files were copied out: " +
+                                        printable(copied.error().message()));
+      }
+    }
+    return {};
+  }
+
+  const OneShot& request_;
+  const OneShotObserver& observer_;
+  Sandbox* sandbox_ = nullptr;
+  OneShotResult result_;
+};
+
+}  // namespace
+
+Limits run_limits(const Language& language, const LimitDefaults& wishes) {
+  return wishes.over(language.run_limits.over(Limits{}));
+}
+
+Limits compile_limits(const Language& language, const LimitDefaults& wishes) {
+  return wishes.over(language.compile_limits.over(kCompileLimits));
+}
+
+Result<OneShotResult> run_once(const OneShot& request, const OneShotObserver& observer) {
+  return OneShotRun(request, observer).execute();
+}
+
+}  // namespace glovebox

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-shot runs: a fresh sandbox, files in, compile, run, verify, files out, gone.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "language/language.h"
+#include "sandbox/sandbox.h"
+#include "service/transfer.h"
+#include "spec/verdict.h"
+
+namespace glovebox {
+
+struct OneShot {
+  Language language;
+  std::string code;
+  std::string name;  // What the user calls the code's file; may be empty.
+  std::vector<std::string> arguments;
+  // A program that the template shows anyway is run where it is, without being copied in.
+  std::string in_place;
+
+  Limits limits;
+  Limits compile_limits;
+  TierWish tier;
+  bool strict = false;
+  Environment env;
+  std::vector<FileToCopy> files;
+  std::string out_directory;  // Empty: nothing is copied out.
+  std::string verify;         // A shell command, run after the guest has ended; empty: none.
+  int stdin_fd = -1;
+  int cancel_fd = -1;
+};
+
+// What happens meanwhile. Any of them may be empty.
+struct OneShotObserver {
+  std::function<void(std::string_view phase)> phase;  // "files", "compile", "run", "verify", "out"
+  std::function<void(std::string_view id, std::string_view phase)> started;
+  std::function<void(std::string_view)> out;  // Of the guest, not of the compiler.
+  std::function<void(std::string_view)> err;
+};
+
+struct OneShotResult {
+  Verdict verdict;
+  std::vector<std::string> copied_out;  // Below out_directory.
+};
+
+// The limits of a run or a compilation of `language`: what the caller set, else what the language
+// wants, else ours.
+Limits run_limits(const Language& language, const LimitDefaults& wishes);
+Limits compile_limits(const Language& language, const LimitDefaults& wishes);
+
+// An Error means that we could not do it; all that a guest can cause is in the verdict.
+Result<OneShotResult> run_once(const OneShot& request, const OneShotObserver& observer);
+
+}  // namespace glovebox

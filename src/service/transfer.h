@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files between the host and a sandbox. On the host's side only what the caller named is read, and
+// nothing outside the caller's output directory is written, whatever the guest made of its names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "sandbox/sandbox.h"
+
+namespace glovebox {
+
+struct FileToCopy {
+  std::string source;  // On the host: a file, or a directory with all below it.
+  std::string target;  // Below the workspace; empty: under the source's own name.
+};
+
+// Reads "SRC[:DST]".
+Result<FileToCopy> parse_file_to_copy(std::string_view text);
+
+// Copies them in, in one stream where there is more than a small file. Symbolic links in a
+// directory are copied as links; devices, sockets and FIFOs are refused.
+Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files);
+
+// Copies the regular files that changed since Sandbox::mark() to `directory`, at most `max` bytes,
+// making it on demand. Answers their names below it. Links in `directory` are never followed.
+Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
+                                          const std::string& directory,
+                                          Bytes max);
+
+}  // namespace glovebox

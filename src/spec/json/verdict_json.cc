@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/json/verdict_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace glovebox {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double milliseconds(std::chrono::microseconds time) {
+  return static_cast<double>(time.count()) / 1000;
+}
+
+Json walls_json(const Walls& walls) {
+  return {{"user_ns", walls.user_ns},
+          {"mount_ns", walls.mount_ns},
+          {"pid_ns", walls.pid_ns},
+          {"net_ns", walls.net_ns},
+          {"ipc_ns", walls.ipc_ns},
+          {"uts_ns", walls.uts_ns},
+          {"cgroup_ns", walls.cgroup_ns},
+          {"seccomp", walls.seccomp},
+          {"landlock", walls.landlock},
+          {"cgroup", walls.cgroup},
+          {"uid", walls.uid},
+          {"no_capabilities", walls.no_capabilities},
+          {"no_new_privs", walls.no_new_privs}};
+}
+
+// A number as an integer where it is one: 512, not 512.0.
+Json number_json(double value) {
+  const auto whole = static_cast<std::int64_t>(value);
+  return static_cast<double>(whole) == value ? Json(whole) : Json(value);
+}
+
+Json limits_json(const std::vector<LimitReport>& limits) {
+  Json json = Json::object();
+  for (const LimitReport& limit : limits) {
+    json[limit.name] = {{"value", number_json(limit.value)},
+                        {"enforced", limit.enforced},
+                        {"hit", limit.hit}};
+  }
+  return json;
+}
+
+Json files_json(const std::vector<FileChange>& files) {
+  Json json = Json::array();
+  for (const FileChange& file : files) {
+    json.push_back({{"path", to_utf8(file.path)},
+                    {"size", file.size},
+                    {"change", std::string(to_string(file.kind))}});
+  }
+  return json;
+}
+
+void add_stream(Json& json, const char* name, const Captured& captured) {
+  json[name] = to_utf8(captured.bytes);
+  if (!is_utf8(captured.bytes)) {
+    json[std::string(name) + "_base64"] = to_base64(captured.bytes);
+  }
+}
+
+Json verdict_json(const Verdict& verdict) {
+  Json json;
+  json["id"] = verdict.id;
+  json["language"] = verdict.language;
+  json["tier"] = verdict.tier;
+  json["status"] = std::string(to_string(verdict.status));
+  json["exit_code"] = verdict.exit_code;
+  json["signal"] = verdict.signal ? Json(*verdict.signal) : Json(nullptr);
+  if (!verdict.limit.empty()) {
+    json["limit"] = verdict.limit;
+  }
+  add_stream(json, "stdout", verdict.out);
+  add_stream(json, "stderr", verdict.err);
+  json["truncated"] = {{"stdout", verdict.out.truncated}, {"stderr", verdict.err.truncated}};
+  json["bytes"] = {{"stdout", verdict.out.total}, {"stderr", verdict.err.total}};
+  json["results"] = Json::array();
+  json["error"] = nullptr;
+  if (verdict.error) {
+    json["error"] = {{"name", to_utf8(verdict.error->name)},
+                     {"value", to_utf8(verdict.error->value)},
+                     {"traceback", to_utf8(verdict.error->traceback)}};
+  }
+  json["files"] = files_json(verdict.files);
+  if (verdict.files_truncated) {
+    json["files_truncated"] = true;
+  }
+  json["walls"] = walls_json(verdict.walls);
+  json["limits"] = limits_json(verdict.limits);
+  json["usage"] = {{"wall_ms", milliseconds(verdict.usage.wall)},
+                   {"cpu_ms", milliseconds(verdict.usage.cpu)},
+                   {"memory_peak", verdict.usage.memory_peak.count},
+                   {"pids_peak", verdict.usage.pids_peak},
+                   {"disk_bytes", verdict.usage.disk.count}};
+  Json timings = Json::object();
+  for (const Timing& timing : verdict.timings) {
+    timings[timing.step + "_us"] = timing.took.count();
+  }
+  json["timings"] = std::move(timings);
+  if (!verdict.notes.empty()) {
+    json["notes"] = verdict.notes;
+  }
+  if (verdict.verification) {
+    json["verification"] = verdict_json(*verdict.verification);
+  }
+  return json;
+}
+
+std::string text_of(const Json& json) {
+  // The texts are valid already; `replace` only keeps a bug of ours from throwing.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string_view name_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return "invalid";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kConflict:
+      return "conflict";
+    case ErrorCode::kExhausted:
+      return "exhausted";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kUnavailable:
+      return "unavailable";
+    case ErrorCode::kRefused:
+      return "refused";
+    case ErrorCode::kInternal:
+      return "internal";
+  }
+  return "internal";
+}
+
+int http_status(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return 400;
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kConflict:
+      return 409;
+    case ErrorCode::kExhausted:
+      return 429;
+    case ErrorCode::kUnsupported:
+      return 501;
+    case ErrorCode::kUnavailable:
+      return 503;
+    case ErrorCode::kRefused:
+      return 403;
+    case ErrorCode::kInternal:
+      return 500;
+  }
+  return 500;
+}
+
+}  // namespace
+
+std::string to_json(const Verdict& verdict) { return text_of(verdict_json(verdict)); }
+
+std::string started_event(std::string_view id, std::string_view phase) {
+  return text_of(Json{{"type", "started"}, {"id", id}, {"phase", phase}});
+}
+
+std::string output_event(std::string_view stream, std::string_view bytes) {
+  Json json{{"type", stream}, {"text", to_utf8(bytes)}};
+  if (!is_utf8(bytes)) {
+    json["base64"] = to_base64(bytes);
+  }
+  return text_of(json);
+}
+
+std::string error_event(const GuestError& error) {
+  return text_of(Json{{"type", "error"},
+                      {"name", to_utf8(error.name)},
+                      {"value", to_utf8(error.value)},
+                      {"traceback", to_utf8(error.traceback)}});
+}
+
+std::string verdict_event(const Verdict& verdict) {
+  Json json = verdict_json(verdict);
+  json["type"] = "verdict";
+  return text_of(json);
+}
+
+std::string to_json(const Error& error) {
+  return text_of(Json{{"code", http_status(error.code())},
+                      {"error", name_of(error.code())},
+                      {"message", to_utf8(error.message())},
+                      {"hint", to_utf8(error.hint())}});
+}
+
+}  // namespace glovebox

@@ -1,0 +1,2 @@
+set -o pipefail
+(exit 3) | cat

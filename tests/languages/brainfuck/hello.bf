@@ -1,0 +1,2 @@
+Copies its input and ends the line
+,[.[-],]++++++++++.

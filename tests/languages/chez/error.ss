@@ -1,0 +1,1 @@
+(error #f "no good")

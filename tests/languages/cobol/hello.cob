@@ -1,0 +1,16 @@
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. HELLO.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01 ENTRY-LINE PIC X(20).
+       01 TOTAL      PIC 9(4) VALUE 0.
+       01 SHOWN      PIC Z(3)9.
+       PROCEDURE DIVISION.
+       MAIN-PART.
+           PERFORM 3 TIMES
+              ACCEPT ENTRY-LINE
+              ADD FUNCTION NUMVAL(ENTRY-LINE) TO TOTAL
+           END-PERFORM.
+           MOVE TOTAL TO SHOWN.
+           DISPLAY "Σ = " FUNCTION TRIM(SHOWN) " ✓".
+           STOP RUN.

@@ -1,0 +1,2 @@
+total = STDIN.each_line.sum(&.to_i)
+puts "Σ = #{total} ✓"

@@ -1,0 +1,2 @@
+main(_) ->
+    undefined_function().

@@ -1,0 +1,3 @@
+program failing
+  stop 3
+end program failing

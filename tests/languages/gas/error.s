@@ -1,0 +1,4 @@
+        .globl  _start
+_start: mov     $60, %eax
+        mov     $3, %edi
+        syscall

@@ -1,0 +1,2 @@
+int total = System.in.readLines().sum { it as int }
+println "Σ = $total ✓"

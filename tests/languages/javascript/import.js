@@ -1,0 +1,3 @@
+import { posix } from "node:path";
+
+console.log(posix.basename(import.meta.url));

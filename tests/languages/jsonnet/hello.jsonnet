@@ -1,0 +1,3 @@
+local sum(values) = std.foldl(function(a, b) a + b, values, 0);
+
+{ sum: 'Σ = %d ✓' % sum([3, 4, 5]) }

@@ -1,0 +1,1 @@
+println(div(1, 0))

@@ -1,0 +1,2 @@
+total = sum(parse(Int, line) for line in eachline(stdin))
+println("Σ = $total ✓")

@@ -1,0 +1,4 @@
+fun main() {
+    val total = generateSequence(::readLine).sumBy { it.toInt() }
+    println("Σ = $total ✓")
+}

@@ -1,0 +1,3 @@
+define(`input', translit(esyscmd(`cat'), `
+', `+'))dnl
+Σ = eval(input`'0) ✓

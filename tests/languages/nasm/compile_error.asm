@@ -1,0 +1,2 @@
+global _start
+_start: nonsense eax

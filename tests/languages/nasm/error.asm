@@ -1,0 +1,4 @@
+global _start
+_start: mov eax, 60
+        mov edi, 3
+        syscall

@@ -1,0 +1,2 @@
+total = sum(fscanf(stdin, "%d"));
+printf("Σ = %d ✓\n", total);

@@ -1,0 +1,4 @@
+program Broken;
+begin
+  Undeclared := 1;
+end.

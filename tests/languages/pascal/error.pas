@@ -1,0 +1,4 @@
+program Failing;
+begin
+  WriteLn(1 div ParamCount);
+end.

@@ -1,0 +1,2 @@
+<?php
+echo intdiv(1, 0);

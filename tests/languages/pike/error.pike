@@ -1,0 +1,3 @@
+int main(int arguments) {
+  return 1 / (arguments - 1);
+}

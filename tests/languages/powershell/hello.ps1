@@ -1,0 +1,3 @@
+$total = 0
+while ($null -ne ($line = [Console]::In.ReadLine())) { $total += [int]$line }
+"Σ = $total ✓"

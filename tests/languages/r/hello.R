@@ -1,0 +1,3 @@
+lines <- readLines(file("stdin"))
+total <- sum(as.integer(lines))
+cat(sprintf("Σ = %d ✓\n", total))

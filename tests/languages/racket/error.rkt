@@ -1,0 +1,3 @@
+#lang racket/base
+
+(error "no good")

@@ -1,0 +1,4 @@
+#lang racket
+
+(define total (for/sum ([line (in-lines)]) (string->number line)))
+(printf "Σ = ~a ✓\n" total)

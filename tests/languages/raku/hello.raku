@@ -1,0 +1,2 @@
+my $total = [+] lines».Int;
+say "Σ = $total ✓";

@@ -1,0 +1,2 @@
+total = $stdin.each_line.sum(&:to_i)
+puts "Σ = #{total} ✓"

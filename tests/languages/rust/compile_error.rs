@@ -1,0 +1,3 @@
+fn main() {
+    let _x: i32 = "text";
+}

@@ -1,0 +1,1 @@
+print (Int.toString (1 div 0));

@@ -1,0 +1,2 @@
+select * from missing;
+select 'not reached';

@@ -1,0 +1,3 @@
+create table numbers (value integer);
+.import '|cat -' numbers
+select 'Σ = ' || sum(value) || ' ✓' as answer from numbers;

@@ -1,0 +1,7 @@
+@ total = 0
+set line = "$<"
+while ("$line" != "")
+  @ total = $total + $line
+  set line = "$<"
+end
+echo "Σ = $total ✓"

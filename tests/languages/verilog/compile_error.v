@@ -1,0 +1,3 @@
+module broken;
+  initial undeclared = 1;
+endmodule

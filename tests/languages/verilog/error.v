@@ -1,0 +1,3 @@
+module failing;
+  initial $fatal(1, "no good");
+endmodule

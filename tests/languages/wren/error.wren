@@ -1,0 +1,1 @@
+Fiber.abort("no good")

@@ -1,0 +1,4 @@
+pub fn main() void {
+    const x: u8 = "text";
+    _ = x;
+}

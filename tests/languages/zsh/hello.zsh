@@ -1,0 +1,3 @@
+integer total
+for line in ${(f)"$(cat)"}; (( total += line ))
+print "Σ = $total ✓"
