@@ -51,12 +51,9 @@ std::string to_string(Bytes bytes) {
     value /= 1024;
     ++unit;
   }
+  const int decimals = value >= 100 || value == std::floor(value) ? 0 : value >= 10 ? 1 : 2;
   std::array<char, 32> text{};
-  const char* const format = value >= 100 || value == std::floor(value) ? "%.0f %s"
-                             : value >= 10                              ? "%.1f %s"
-                                                                        : "%.2f %s";
-  // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): one of the three literals above.
-  (void)std::snprintf(text.data(), text.size(), format, value, kUnits.at(unit));
+  (void)std::snprintf(text.data(), text.size(), "%.*f %s", decimals, value, kUnits.at(unit));
   return text.data();
 }
 

@@ -34,11 +34,10 @@ std::size_t unfinished(std::string_view text) {
   return 0;
 }
 
-template <typename... Values>
-std::string format(const char* pattern, Values... values) {
-  std::array<char, 256> text{};
-  // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral,cppcoreguidelines-pro-type-vararg)
-  (void)std::snprintf(text.data(), text.size(), pattern, values...);
+std::string milliseconds(std::chrono::microseconds time) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.1f ms",
+                      static_cast<double>(time.count()) / 1000);
   return text.data();
 }
 
@@ -134,10 +133,8 @@ std::string summary(const OneShotResult& result, const std::string& out_director
   if (verdict.exit_code != 0) {
     text += ", exit status " + std::to_string(verdict.exit_code);
   }
-  text += format(", %.1f ms wall, %.1f ms cpu, ",
-                 static_cast<double>(verdict.usage.wall.count()) / 1000,
-                 static_cast<double>(verdict.usage.cpu.count()) / 1000) +
-          to_string(verdict.usage.memory_peak) + " memory\n";
+  text += ", " + milliseconds(verdict.usage.wall) + " wall, " + milliseconds(verdict.usage.cpu) +
+          " cpu, " + to_string(verdict.usage.memory_peak) + " memory\n";
   for (const FileChange& file : verdict.files) {
     const bool copied = std::ranges::find(result.copied_out, file.path) != result.copied_out.end();
     text += "  " + std::string(to_string(file.kind)) + " " +
@@ -165,8 +162,10 @@ std::string summary(const OneShotResult& result, const std::string& out_director
 std::string timing_table(const Verdict& verdict) {
   std::string text;
   for (const Timing& timing : verdict.timings) {
-    text += format("  %-22s %8lld us\n", timing.step.c_str(),
-                   static_cast<long long>(timing.took.count()));
+    std::array<char, 64> line{};
+    (void)std::snprintf(line.data(), line.size(), "  %-22.22s %8lld us\n", timing.step.c_str(),
+                        static_cast<long long>(timing.took.count()));
+    text += line.data();
   }
   return text;
 }

@@ -59,6 +59,11 @@ class Reader {
   Result<void> no_unknown_placeholder(const toml::node& node, std::string_view value);
   Result<LimitDefaults> limits(const toml::node& node);
   Result<void> limit(const toml::key& key, const toml::node& node, LimitDefaults& limits);
+  // A number, or a text that `parse` understands.
+  template <typename T>
+  Result<T> measure(const toml::node& node,
+                    Result<T> (*parse)(std::string_view),
+                    std::string_view wanted);
   Result<std::chrono::milliseconds> duration(const toml::node& node);
   Result<Bytes> size(const toml::node& node);
   Result<std::uint32_t> count(const toml::node& node);
@@ -237,36 +242,31 @@ Result<std::vector<std::string>> Reader::argv(const toml::node& node) {
   return values;
 }
 
-Result<std::chrono::milliseconds> Reader::duration(const toml::node& node) {
+template <typename T>
+Result<T> Reader::measure(const toml::node& node,
+                          Result<T> (*parse)(std::string_view),
+                          std::string_view wanted) {
   std::string written;
   if (const auto* number = node.as_integer(); number != nullptr) {
     written = std::to_string(number->get());
   } else if (node.is_string()) {
     written = GB_TRY(text(node, kMaxName));
   } else {
-    return wrong_type(node, "a duration like \"30s\"");
+    return wrong_type(node, wanted);
   }
-  auto parsed = parse_duration(written);
+  auto parsed = parse(written);
   if (!parsed) {
     return fault(node.source(), parsed.error().message(), parsed.error().hint());
   }
   return parsed;
 }
 
+Result<std::chrono::milliseconds> Reader::duration(const toml::node& node) {
+  return measure(node, parse_duration, "a duration like \"30s\"");
+}
+
 Result<Bytes> Reader::size(const toml::node& node) {
-  std::string written;
-  if (const auto* number = node.as_integer(); number != nullptr) {
-    written = std::to_string(number->get());
-  } else if (node.is_string()) {
-    written = GB_TRY(text(node, kMaxName));
-  } else {
-    return wrong_type(node, "a size like \"512M\"");
-  }
-  auto parsed = parse_bytes(written);
-  if (!parsed) {
-    return fault(node.source(), parsed.error().message(), parsed.error().hint());
-  }
-  return parsed;
+  return measure(node, parse_bytes, "a size like \"512M\"");
 }
 
 Result<std::uint32_t> Reader::count(const toml::node& node) {

@@ -78,9 +78,9 @@ TEST(LanguageTest, NamesJavaAfterWhatTheSourceHolds) {
   java.naming = SourceNaming::kJava;
   java.compile = {"javac", "{file}"};
   java.run = {"java", "{main}"};
-  constexpr std::string_view kCode = "package a.b; public class Shop { void main() {} }";
+  const std::string_view code = "package a.b; public class Shop { void main() {} }";
 
-  const Plan plan = make_plan(java, {.code = kCode, .name = "Other.java"}, {}, {}, {});
+  const Plan plan = make_plan(java, {.code = code, .name = "Other.java"}, {}, {}, {});
 
   EXPECT_EQ(plan.file_name, "Shop.java");
   EXPECT_THAT(plan.compile->argv, ElementsAre("javac", "Shop.java"));

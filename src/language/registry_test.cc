@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -11,13 +12,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "language/suggest.h"
-
 namespace glovebox {
 namespace {
 
 using ::testing::Contains;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -239,6 +237,7 @@ TEST(RegistryTest, TakesMissingDirectoriesForEmpty) {
 }
 
 TEST(RegistryTest, LooksInAbsoluteDirectoriesOnly) {
+  // NOLINTBEGIN(concurrency-mt-unsafe): this test has one thread.
   ASSERT_EQ(::setenv("XDG_CONFIG_HOME", "/xdg", 1), 0);
   ASSERT_EQ(::setenv("GLOVEBOX_LANGUAGES", "/a:relative:/b:", 1), 0);
 
@@ -246,6 +245,7 @@ TEST(RegistryTest, LooksInAbsoluteDirectoriesOnly) {
 
   ASSERT_EQ(::unsetenv("XDG_CONFIG_HOME"), 0);
   ASSERT_EQ(::unsetenv("GLOVEBOX_LANGUAGES"), 0);
+  // NOLINTEND(concurrency-mt-unsafe)
   EXPECT_THAT(directories,
               ElementsAre("/etc/glovebox/languages", "/xdg/glovebox/languages", "/a", "/b"));
 }
@@ -256,10 +256,8 @@ TEST(RegistryTest, ListsEveryLanguageOnceAndSorted) {
 
   const std::vector<Language> all = Registry::load({user.path()}).all();
 
-  std::vector<std::string> ids;
-  for (const Language& language : all) {
-    ids.push_back(language.id);
-  }
+  std::vector<std::string> ids(all.size());
+  std::transform(all.begin(), all.end(), ids.begin(), [](const Language& each) { return each.id; });
   EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
   EXPECT_THAT(std::set<std::string>(ids.begin(), ids.end()), SizeIs(ids.size()));
   EXPECT_THAT(ids, Contains("python"));

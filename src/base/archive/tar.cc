@@ -121,7 +121,9 @@ class Extraction {
       if (size < 0 || static_cast<std::uint64_t>(size) > rules_.max_bytes) {
         return bad_entry(path, "larger than allowed");
       }
-      (void)::ftruncate(file.get(), size);
+      if (::ftruncate(file.get(), size) != 0) {
+        return Error::from_errno("write '" + path + "'");
+      }
     }
     const auto mode = static_cast<std::uint32_t>(::archive_entry_perm(entry));
     (void)::fchmod(file.get(), (mode & rules_.mode_mask) | 0600U);

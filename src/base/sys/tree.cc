@@ -68,7 +68,8 @@ Result<void> remove_tree(const std::string& path) {
       if (errno != EISDIR && errno != EPERM) {
         return Error::from_errno("remove " + name);
       }
-      (void)::fchmodat(fd, name.c_str(), 0700, 0);
+      // It may have been made unreadable for its owner; whether this helps shows below.
+      (void)!::fchmodat(fd, name.c_str(), 0700, 0);
       if (open.size() >= kMaxOpen) {
         // Carry the deep part up beside the top, to be removed in the next round.
         const std::string lifted = "deep." + std::to_string(++lifts);
