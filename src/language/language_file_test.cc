@@ -231,6 +231,10 @@ TEST(LanguageFileTest, SurvivesDeepNesting) {
   EXPECT_NE(complaint(allowed + " = 1"), "none");
 }
 
+TEST(LanguageFileTest, SurvivesTextsThatBreakAssertionsOfTheTomlLibrary) {
+  EXPECT_NE(complaint("[\nnv]e = 1"), "none");
+}
+
 TEST(LanguageFileTest, RefusesBytesThatAreNoUtf8) {
   EXPECT_NE(complaint("title = \"\xff\xfe\""), "none");
   EXPECT_NE(complaint(std::string("title = \"a\0b\"", 13)), "none");

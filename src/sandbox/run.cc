@@ -70,7 +70,8 @@ warden::StartRequest Run::make_request(const Command& command) const {
   add_environment(request.env, base_environment());
   if (!sandbox_.enclosure_.tree.empty()) {
     add_environment(request.env, {{"HOME", sandbox_.enclosure_.tree + "/workspace"},
-                                  {"TMPDIR", sandbox_.enclosure_.tree + "/tmp"}});
+                                  {"TMPDIR", sandbox_.enclosure_.tree + "/tmp"},
+                                  {"XDG_CACHE_HOME", sandbox_.enclosure_.tree + "/tmp/.cache"}});
   }
   add_environment(request.env, sandbox_.env_);
   add_environment(request.env, command.env);

@@ -11,6 +11,8 @@ Environment base_environment() {
       {"LOGNAME", "guest"},
       {"SHELL", "/bin/bash"},
       {"TMPDIR", "/tmp"},
+      // Caches are no result: out of the workspace, whose changes are reported.
+      {"XDG_CACHE_HOME", "/tmp/.cache"},
       {"LANG", "C.UTF-8"},
   };
 }

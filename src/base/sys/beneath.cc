@@ -20,7 +20,9 @@ Result<UniqueFd> open_beneath(int directory_fd,
     return Error(ErrorCode::kInvalid, "no path");
   }
   open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  // openat2 refuses flags that O_PATH makes meaningless.
+  const int nonblock = (flags & O_PATH) != 0 ? 0 : O_NONBLOCK;
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW | nonblock);
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const std::string text(path);
