@@ -57,7 +57,7 @@ std::string wall_list(const Walls& walls) {
   add(walls.cgroup_ns, "cgroup namespace");
   add(walls.seccomp != "none", "seccomp (" + walls.seccomp + ")");
   add(walls.landlock > 0, "Landlock ABI " + std::to_string(walls.landlock));
-  add(walls.cgroup != "none", "cgroup " + walls.cgroup);
+  add(walls.cgroup != "none", walls.cgroup == "none" ? "cgroup" : "cgroup " + walls.cgroup);
   add(walls.uid == "mapped", "mapped uid");
   add(walls.no_capabilities, "no capabilities");
   return "  walls held: " + held + "\n" +

@@ -97,7 +97,8 @@ Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits) {
   if (!host.v1_cpu.empty() && limits.cpus < host.processors) {
     cpu_ = GB_TRY(add_branch(slot, host.v1_cpu));
   }
-  if (!host.v1_cpuacct.empty()) {
+  // Only for a limit on CPU time: use alone is known from the processes when they are reaped.
+  if (!host.v1_cpuacct.empty() && limits.cpu_time.count() > 0) {
     cpu_time_ = host.v1_cpuacct == host.v1_cpu && cpu_ >= 0
                     ? cpu_
                     : GB_TRY(add_branch(slot, host.v1_cpuacct));
@@ -139,6 +140,7 @@ Result<void> Cgroup::set_limits(const Limits& limits) {
       GB_TRY(write(memory_, "memory.limit_in_bytes", memory));
     }
     (void)write(memory_, "memory.memsw.limit_in_bytes", memory);
+    (void)write(memory_, "memory.max_usage_in_bytes", "0");
     GB_TRY(write(pids_, "pids.max", pids));
     if (cpu_ >= 0) {
       GB_TRY(write(cpu_, "cpu.cfs_quota_us", cpu_quota_us(limits.cpus)));

@@ -68,7 +68,8 @@ class Cgroup {
   // v1: where the first process writes "0". Valid as long as this object.
   [[nodiscard]] std::span<const int> task_fds() const { return task_fds_; }
 
-  // Changes the limits of the living group, between a compilation and a run for instance.
+  // Changes the limits of the living group, between a compilation and a run for instance. In v1 the
+  // peak of memory starts anew.
   Result<void> set_limits(const Limits& limits);
 
   // Counters; nothing where the host does not count.

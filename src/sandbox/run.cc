@@ -42,6 +42,18 @@ void add_environment(std::vector<std::string>& to, const Environment& from) {
   }
 }
 
+// Without an own root the guest's directories lie in a tree of the host: the same names below it.
+std::string relocated(std::string path, const std::string& tree) {
+  if (!tree.empty()) {
+    for (const std::string_view top : {kWorkspace, std::string_view("/tmp")}) {
+      if (path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/')) {
+        return tree + path;
+      }
+    }
+  }
+  return path;
+}
+
 }  // namespace
 
 Run::Run(Sandbox& sandbox, std::uint32_t channel, const RunOptions& options)
@@ -65,17 +77,19 @@ warden::StartRequest Run::make_request(const Command& command) const {
   const Limits& limits = options_.limits;
   const TierFeatures& features = sandbox_.enclosure_.features;
   const Cgroup& cgroup = sandbox_.enclosure_.cgroup;
+  const std::string& tree = sandbox_.enclosure_.tree;
   warden::StartRequest request;
-  request.argv = command.argv;
   add_environment(request.env, base_environment());
-  if (!sandbox_.enclosure_.tree.empty()) {
-    add_environment(request.env, {{"HOME", sandbox_.enclosure_.tree + "/workspace"},
-                                  {"TMPDIR", sandbox_.enclosure_.tree + "/tmp"},
-                                  {"XDG_CACHE_HOME", sandbox_.enclosure_.tree + "/tmp/.cache"}});
-  }
   add_environment(request.env, sandbox_.env_);
   add_environment(request.env, command.env);
-  request.cwd = command.cwd;
+  for (std::string& variable : request.env) {
+    const std::size_t value = variable.find('=') + 1;
+    variable = variable.substr(0, value) + relocated(variable.substr(value), tree);
+  }
+  for (const std::string& argument : command.argv) {
+    request.argv.push_back(relocated(argument, tree));
+  }
+  request.cwd = relocated(command.cwd, tree);
   request.open_files = limits.open_files;
   if (limits.cpu_time.count() > 0) {
     request.cpu_seconds = static_cast<std::uint64_t>((limits.cpu_time.count() + 999) / 1000);
@@ -315,13 +329,13 @@ RunOutcome Run::judge() {
   if (disk_full && sandbox_.enclosure_.features.limits_disk) {
     outcome.hits.emplace_back("disk");
   }
+  outcome.out = out_.finish();
+  outcome.err = err_.finish();
   if (ended_.start_error != 0) {
     judge_start_error(outcome);
   } else {
     judge_exit(outcome, used, disk_full);
   }
-  outcome.out = out_.finish();
-  outcome.err = err_.finish();
   if (outcome.out.truncated || outcome.err.truncated) {
     outcome.hits.emplace_back("output");
   }

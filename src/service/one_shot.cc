@@ -49,10 +49,14 @@ class OneShotRun {
     GB_TRY(validate(request_.limits));
     const Plan plan = make_plan(request_.language, {request_.code, request_.name},
                                 request_.arguments, request_.limits, request_.compile_limits);
-    SandboxSpec spec{.limits = plan.compile ? larger(request_.limits, request_.compile_limits)
-                                            : request_.limits,
+    // The file system is made once, for the larger of both; what the cgroup limits can change.
+    SandboxSpec spec{.limits = request_.limits,
                      .env = request_.env,
                      .mounts = request_.language.mounts};
+    if (plan.compile) {
+      spec.limits.disk = std::max(spec.limits.disk, request_.compile_limits.disk);
+      spec.limits.inodes = std::max(spec.limits.inodes, request_.compile_limits.inodes);
+    }
     const std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, request_.tier));
     sandbox_ = sandbox.get();
     result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
@@ -67,14 +71,6 @@ class OneShotRun {
   }
 
  private:
-  // The file system is made once, for the larger of both; what the cgroup limits can change.
-  static Limits larger(const Limits& run, const Limits& compile) {
-    Limits both = compile;
-    both.disk = std::max(run.disk, compile.disk);
-    both.inodes = std::max(run.inodes, compile.inodes);
-    return both;
-  }
-
   void phase(std::string_view name) const {
     if (observer_.phase) {
       observer_.phase(name);
@@ -99,6 +95,7 @@ class OneShotRun {
   // True when the run may follow.
   Result<bool> compile(const Command& command) {
     phase("compile");
+    GB_TRY(sandbox_->set_limits(request_.compile_limits));
     const RunOptions options{.limits = request_.compile_limits, .cancel_fd = request_.cancel_fd};
     RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
     result_.verdict.timings.push_back({"compile", outcome.usage.wall});

@@ -27,7 +27,6 @@ enum class Check : std::uint8_t {
   kSetsockopt,   // Not the options that the kernel bugs of 2026 came through.
   kSeccomp,      // Stricter filters yes, listeners no.
   kPersonality,  // The harmless personalities.
-  kSendto,       // Only on connected sockets.
 };
 
 // What a call gets: a constant SECCOMP_RET_… value, or a check of its arguments.
@@ -72,7 +71,6 @@ inline constexpr std::uint32_t kArchOffset = 4;
 // The low half of argument n: all that the kernel looks at for flags and commands of 32 bits. A
 // comparison of the whole word could be passed by with junk in the upper half.
 constexpr std::uint32_t argument(std::uint32_t n) { return 16 + 8 * n; }
-constexpr std::uint32_t argument_high(std::uint32_t n) { return argument(n) + 4; }
 
 struct Range {
   std::uint32_t first;
@@ -173,14 +171,6 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.ret_if_equal(0xffffffff, kAllow);  // A question.
       out.ret(kEperm);
       break;
-    case Check::kSendto:
-      out.load(argument(4));
-      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
-      out.ret(kEperm);
-      out.load(argument_high(4));
-      out.ret_if_equal(0, kAllow);
-      out.ret(kEperm);
-      break;
   }
 }
 
@@ -191,7 +181,7 @@ consteval Program compile(std::span<const Rule> rules,
                           std::uint32_t last_known,
                           Answer unknown) {
   constexpr std::uint32_t kX32Bit = 0x40000000;
-  constexpr std::size_t kChecks = static_cast<std::size_t>(Check::kSendto) + 1;
+  constexpr std::size_t kChecks = static_cast<std::size_t>(Check::kPersonality) + 1;
   constexpr std::size_t kMaxRanges = 512;
 
   // The number line as ranges of one answer each.

@@ -112,10 +112,10 @@ inline constexpr std::array kNoNamespacesGroups = {
     Group{"shared IPC", refuse(EPERM), "System V IPC and message queues of the whole host.",
           kSharedIpc},
     Group{"reaching", refuse(EPERM), "Sockets of the host's services.", kReaching},
-    Group{"sendto", examine(Check::kSendto), "As connect, for one datagram.", {SYS_sendto}},
-    Group{"socket", examine(Check::kSocketLocal), "No network without a network namespace.",
-          {SYS_socket}},
-    Group{"sendmsg", refuse(EPERM), "Its address lies behind a pointer.", {SYS_sendmsg, SYS_sendmmsg}},
+    Group{"socket", examine(Check::kSocketLocal),
+          "No network without a network namespace; and no datagrams, which need no connect to reach "
+          "the host.",
+          {SYS_socket, SYS_socketpair}},
 };
 
 // The allow-list of the strict policy: what compiled C, C++, Rust, Go and the plain interpreters

@@ -113,7 +113,9 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   rules.push_back({tree.c_str(), ~0ULL, false});
   for (const Mount& mount : spec.mounts) {
     // Seen where they are: there is no other root to show them in.
-    rules.push_back({mount.source.c_str(), kRead, mount.optional});
+    struct stat status {};
+    const bool file = ::stat(mount.source.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
+    rules.push_back({mount.source.c_str(), file ? kReadFile : kRead, mount.optional});
   }
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
