@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is installed, and the Debian package of it. The languages are embedded in the program.
+include(GNUInstallDirs)
+
+install(TARGETS glovebox DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS glovebox-warden DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME glovebox)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "Glovebox developers <glovebox@localhost>")
+set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS python3)
+if(GB_STATIC)
+  # Static programs need no libraries of the machine.
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
+else()
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+include(CPack)

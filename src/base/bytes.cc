@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/bytes.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -14,14 +15,18 @@ Result<Bytes> parse_bytes(std::string_view text) {
                  "'" + std::string(text) + "' is no size",
                  "write a number with K, M, G or T, for instance 512M");
   };
-  double number = 0;
+  // Apart from each other, since no double holds every whole number of 63 bits.
+  std::uint64_t whole = 0;
+  double fraction = 0;
   const char* const end = text.data() + text.size();
-  const auto [rest, failure] =
-      std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (failure != std::errc{} || !std::isfinite(number) || number < 0) {
+  auto read = std::from_chars(text.data(), end, whole);
+  if (read.ec != std::errc::result_out_of_range && read.ptr != end && *read.ptr == '.') {
+    read = std::from_chars(read.ptr, end, fraction, std::chars_format::fixed);
+  }
+  if (read.ec != std::errc{}) {
     return invalid();
   }
-  std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  std::string_view unit(read.ptr, static_cast<std::size_t>(end - read.ptr));
   int shift = 0;
   if (!unit.empty() && unit != "B" && unit != "b") {
     constexpr std::string_view kLetters = "KMGT";
@@ -36,11 +41,12 @@ Result<Bytes> parse_bytes(std::string_view text) {
     }
     shift = 10 * (static_cast<int>(step) + 1);
   }
-  const double bytes = std::ldexp(number, shift);
-  if (bytes >= 9.2e18) {
+  if (whole > (std::uint64_t{INT64_MAX} >> shift)) {
     return invalid();
   }
-  return Bytes{static_cast<std::uint64_t>(bytes)};
+  // A double may round a fraction up to one.
+  const auto part = static_cast<std::uint64_t>(std::ldexp(fraction, shift));
+  return Bytes{(whole << shift) + std::min(part, (std::uint64_t{1} << shift) - 1)};
 }
 
 std::string to_string(Bytes bytes) {
@@ -51,7 +57,8 @@ std::string to_string(Bytes bytes) {
     value /= 1024;
     ++unit;
   }
-  const int decimals = value >= 100 || value == std::floor(value) ? 0 : value >= 10 ? 1 : 2;
+  // Three digits after rounding: 9.995 becomes 10.0.
+  const int decimals = value >= 99.95 || value == std::floor(value) ? 0 : value >= 9.995 ? 1 : 2;
   std::array<char, 32> text{};
   (void)std::snprintf(text.data(), text.size(), "%.*f %s", decimals, value, kUnits.at(unit));
   return text.data();

@@ -24,7 +24,7 @@ constexpr Bytes operator""_GiB(unsigned long long n) { return Bytes{n << 30}; }
 // power of 1024. Fails with kInvalid on anything else and on what does not fit 63 bits.
 Result<Bytes> parse_bytes(std::string_view text);
 
-// "512 MiB", "1.5 KiB", "17 B": three significant digits, for people.
+// "512 MiB", "1.50 KiB", "17 B": three significant digits, for people.
 std::string to_string(Bytes bytes);
 
 }  // namespace glovebox

@@ -14,6 +14,8 @@ ErrorCode code_of(int errno_value) {
       return ErrorCode::kNotFound;
     case EINVAL:
     case ENAMETOOLONG:
+    case EXDEV:
+    case ELOOP:
       return ErrorCode::kInvalid;
     case EPERM:
     case EACCES:
@@ -41,7 +43,7 @@ Error Error::from_errno(std::string_view call, int errno_value) {
   const char* text = ::strerrordesc_np(errno_value);
   std::string message(call);
   message += ": ";
-  message += text != nullptr ? text : "unknown error";
+  message += text != nullptr ? std::string(text) : "error " + std::to_string(errno_value);
   return {code_of(errno_value), std::move(message)};
 }
 

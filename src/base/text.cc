@@ -84,13 +84,14 @@ std::string to_base64(std::string_view bytes) {
 }
 
 std::string AnsiStripper::strip(std::string_view bytes) {
+  constexpr unsigned char kEscape = 0x1B;
   std::string text;
   text.reserve(bytes.size());
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
     switch (state_) {
       case State::kText:
-        if (byte == 0x1B) {
+        if (byte == kEscape) {
           state_ = State::kEscape;
         } else {
           text.push_back(c);
@@ -101,24 +102,28 @@ std::string AnsiStripper::strip(std::string_view bytes) {
           state_ = State::kControl;
         } else if (c == ']' || c == 'P' || c == '_' || c == '^' || c == 'X') {
           state_ = State::kString;
-        } else if (byte < 0x20 || byte > 0x2F) {
+        } else if (byte != kEscape && (byte < 0x20 || byte > 0x2F)) {
           state_ = State::kText;  // The final byte; those up to 0x2F are intermediate.
         }
         break;
       case State::kControl:
-        if (byte >= 0x40 && byte <= 0x7E) {
+        if (byte == kEscape) {
+          state_ = State::kEscape;
+        } else if (byte >= 0x40 && byte <= 0x7E) {
           state_ = State::kText;
         }
         break;
       case State::kString:
         if (byte == 0x07) {
           state_ = State::kText;
-        } else if (byte == 0x1B) {
+        } else if (byte == kEscape) {
           state_ = State::kStringEscape;
         }
         break;
       case State::kStringEscape:
-        state_ = c == '\\' ? State::kText : State::kString;
+        if (byte != kEscape) {
+          state_ = c == '\\' ? State::kText : State::kString;
+        }
         break;
     }
   }
@@ -127,12 +132,19 @@ std::string AnsiStripper::strip(std::string_view bytes) {
 
 std::string printable(std::string_view bytes) {
   constexpr std::string_view kHex = "0123456789abcdef";
+  const std::string utf8 = to_utf8(bytes);
   std::string text;
-  for (const char c : to_utf8(bytes)) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    const char c = utf8[i];
+    auto byte = static_cast<unsigned char>(c);
+    // U+0080 to U+009F are control characters too; their second byte is their number.
+    const bool two_bytes = c == '\xC2' && static_cast<unsigned char>(utf8[i + 1]) < 0xA0;
+    if (two_bytes) {
+      byte = static_cast<unsigned char>(utf8[++i]);
+    }
     if (c == '\n') {
       text += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F) {
+    } else if (two_bytes || byte < 0x20 || byte == 0x7F) {
       text += "\\x";
       text.push_back(kHex[byte >> 4]);
       text.push_back(kHex[byte & 15]);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -23,7 +25,8 @@ inline constexpr int kExitOutOfMemory = 137;
 
 // Each adds its command to `app`; when the command line names it, `*action` is set to what it does.
 using Action = std::function<int()>;
-void add_run(CLI::App& app, Action* action);
+// `guest_words` is what follows "--", for the program; the parser never sees it.
+void add_run(CLI::App& app, const std::vector<std::string>& guest_words, Action* action);
 void add_languages(CLI::App& app, Action* action);
 void add_doctor(CLI::App& app, Action* action);
 

@@ -33,7 +33,7 @@ Finding kernel() {
 }
 
 Finding warden() {
-  const auto program = warden_program();
+  const auto program = inner_programs();
   return program ? Finding{"warden", true, "found", {}}
                  : Finding{"warden", false, program.error().message(), program.error().hint()};
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox: runs code that somebody else wrote, in a sealed sandbox.
 #include <CLI/CLI.hpp>
-#include <array>
+#include <algorithm>
 #include <csignal>
+#include <cstdio>
+#include <exception>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/command.h"
+#include "language/suggest.h"
 
 #ifndef GB_VERSION
 #error "the build defines GB_VERSION"
@@ -20,25 +25,64 @@ constexpr const char* kFooter = R"(Examples:
   glovebox languages                      what can run here
   glovebox doctor                         which walls can be built here, and the mend)";
 
+// What is wrong with the command line, and where the right one is shown.
+glovebox::Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const std::vector<std::string> words = app.remaining();
+  if (!chosen.empty()) {
+    return {glovebox::ErrorCode::kInvalid, wrong.what(),
+            "'glovebox " + chosen.front()->get_name() + " --help' shows what it takes"};
+  }
+  if (words.empty() || words.front().starts_with('-')) {
+    return {glovebox::ErrorCode::kInvalid,
+            words.empty() ? wrong.what() : "unknown option '" + words.front() + "'",
+            "'glovebox --help' lists the commands"};
+  }
+  std::vector<std::string_view> names;
+  for (const CLI::App* const command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+  }
+  const std::string nearest = glovebox::nearest_word(words.front(), names);
+  return {glovebox::ErrorCode::kInvalid, "unknown command '" + words.front() + "'",
+          nearest.empty() ? "'glovebox --help' lists the commands"
+                          : "did you mean 'glovebox " + nearest + "'?"};
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Runs untrusted code in a sealed sandbox.", "glovebox");
+  app.set_version_flag("--version", std::string("glovebox ") + GB_VERSION);
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  // What follows "--" is the guest's alone: the parser would take "[a,b]" for a list of two.
+  char** const end = argv + argc;
+  char** const dashes = std::find(argv, end, std::string_view("--"));
+  const std::vector<std::string> guest_words(dashes == end ? end : dashes + 1, end);
+  glovebox::cli::Action action;
+  glovebox::cli::add_run(app, guest_words, &action);
+  glovebox::cli::add_languages(app, &action);
+  glovebox::cli::add_doctor(app, &action);
+  try {
+    app.parse(static_cast<int>(dashes - argv), argv);
+    if (!guest_words.empty() && !app.got_subcommand("run")) {
+      throw CLI::ExtrasError(guest_words);
+    }
+  } catch (const CLI::ParseError& wrong) {
+    // Help and version come this way too.
+    return wrong.get_exit_code() == 0 ? app.exit(wrong)
+                                      : glovebox::cli::report(usage_error(app, wrong));
+  }
+  return action();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   // A reader that goes away is an error to handle, not a reason to die.
   (void)std::signal(SIGPIPE, SIG_IGN);
-
-  CLI::App app("Runs untrusted code in a sealed sandbox.", "glovebox");
-  app.set_version_flag("--version", std::string("glovebox ") + GB_VERSION);
-  app.require_subcommand(1);
-  app.footer(kFooter);
-  glovebox::cli::Action action;
-  glovebox::cli::add_run(app, &action);
-  glovebox::cli::add_languages(app, &action);
-  glovebox::cli::add_doctor(app, &action);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& wrong) {
-    const int status = app.exit(wrong);
-    return status == 0 ? 0 : glovebox::cli::kExitWrongUsage;
+    return run(argc, argv);
+  } catch (const std::exception& unforeseen) {
+    (void)std::fprintf(stderr, "glovebox: %s\n", unforeseen.what());
+    return glovebox::cli::kExitFailed;
   }
-  return action();
 }

@@ -42,6 +42,17 @@ void strip(Captured& captured) {
   captured.bytes = stripper.strip(captured.bytes);
 }
 
+// The verdict stays the guest's own. That its files are not where they were wanted is ours to say,
+// and must not look like success.
+int conclude(const OneShotResult& result) {
+  const int status = exit_status(result.verdict);
+  if (!result.not_copied) {
+    return status;
+  }
+  (void)report(*result.not_copied);
+  return status == 0 ? kExitFailed : status;
+}
+
 int run_for_json(const RunOptionsText& options, const OneShot& request) {
   auto result = run_once(request, {});
   if (!result) {
@@ -53,7 +64,7 @@ int run_for_json(const RunOptionsText& options, const OneShot& request) {
     strip(result->verdict.err);
   }
   write_fully(STDOUT_FILENO, to_json(result->verdict) + "\n");
-  return exit_status(result->verdict);
+  return conclude(*result);
 }
 
 int run_for_events(const RunOptionsText& options, const OneShot& request) {
@@ -73,7 +84,7 @@ int run_for_events(const RunOptionsText& options, const OneShot& request) {
   out.finish(result->verdict.out);
   err.finish(result->verdict.err);
   write_fully(STDOUT_FILENO, verdict_event(result->verdict) + "\n");
-  return exit_status(result->verdict);
+  return conclude(*result);
 }
 
 int run_for_people(const RunOptionsText& options, const OneShot& request) {
@@ -112,7 +123,7 @@ int run_for_people(const RunOptionsText& options, const OneShot& request) {
   if (!options.quiet && (options.summary || terminal || unexplained)) {
     write_fully(STDERR_FILENO, summary(result.value(), request.out_directory));
   }
-  return exit_status(verdict);
+  return conclude(*result);
 }
 
 int run(const RunOptionsText& options) {
@@ -138,12 +149,15 @@ int run(const RunOptionsText& options) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Action* action) {
+void add_run(CLI::App& app, const std::vector<std::string>& guest_words, Action* action) {
   auto* const command = app.add_subcommand("run", "Run a program in a fresh sandbox");
   command->footer(kFooter);
   auto options = std::make_shared<RunOptionsText>();
   add_options(*command, *options);
-  command->callback([action, options] { *action = [options] { return run(*options); }; });
+  command->callback([action, options, guest_words] {
+    add_guest_words(guest_words, *options);
+    *action = [options] { return run(*options); };
+  });
 }
 
 }  // namespace glovebox::cli

@@ -74,15 +74,16 @@ std::string shown_in_place(const std::string& file) {
   return {};
 }
 
-template <typename T, typename Parser>
+// `text` is empty where the option is absent: what was typed empty never comes this far.
+template <typename T>
 Result<void> parse_into(std::optional<T>& target,
                         const std::string& text,
                         const char* option,
-                        Parser parser) {
+                        Result<T> (*parse)(std::string_view)) {
   if (text.empty()) {
     return {};
   }
-  auto parsed = parser(text);
+  auto parsed = parse(text);
   if (!parsed) {
     return std::move(parsed).error().within(option);
   }
@@ -119,6 +120,30 @@ Result<Environment> parse_environment(const std::vector<std::string>& texts) {
     env.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return env;
+}
+
+// A wall that cannot be built is refused: without it the guest would get more than was asked for,
+// or less.
+Result<void> refuse_what_is_missing(const RunOptionsText& options) {
+  if (!options.template_name.empty() && options.template_name != "default") {
+    return Error(ErrorCode::kInvalid,
+                 "unknown template '" + printable(options.template_name) + "'",
+                 "leave --template out: this version has one, 'default'");
+  }
+  if (!options.allow_net.empty()) {
+    return Error(ErrorCode::kRefused,
+                 "--allow-net: this version has no filtered network, and gives guests none at all",
+                 "leave it out to run without a network; copy what is needed in with --file");
+  }
+  if (!options.packages.empty()) {
+    return Error(ErrorCode::kRefused, "--packages: this version cannot install packages",
+                 "leave it out to run without them; guests see what is installed below /usr");
+  }
+  if (!options.policy_file.empty()) {
+    return Error(ErrorCode::kRefused, "--policy: this version cannot enforce policy files",
+                 "leave it out, and set each limit and wall by its own option");
+  }
+  return {};
 }
 
 // The program: its text, its name, and the language that was named or found.
@@ -172,11 +197,18 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
   return {};
 }
 
+// A value that came out empty, as that of a script's unset variable, must not pass for an option
+// that was left out.
+std::string not_empty(const std::string& value) {
+  return value.empty() ? "the value is empty" : std::string();
+}
+
 }  // namespace
 
 void add_options(CLI::App& command, RunOptionsText& options) {
   command.add_option("FILE", options.file, "The program's file; '-' reads it from standard input");
-  command.add_option("ARGS", options.arguments, "Arguments for the program (after --)");
+  auto* const arguments =
+      command.add_option("ARGS", options.arguments, "Arguments for the program (after --)");
   auto* const code = command.add_option("-e,--code", options.code, "Code, in place of a file");
   code->each([&options](const std::string&) { options.has_code = true; });
   command.add_option("-l,--language", options.language,
@@ -187,10 +219,20 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   command.add_option("--min-tier", options.min_tier, "Accept this tier or a stronger one")
       ->group(kWalls);
   command
-      .add_option("--seccomp", options.policy,
+      .add_option("--seccomp", options.seccomp,
                   "System call policy: 'default', or 'strict', an allow-list for compiled programs")
       ->check(CLI::IsMember({"default", "strict"}))
       ->group(kWalls);
+  command.add_option("--template", options.template_name, "What the sandbox shows: 'default'")
+      ->group(kWalls);
+
+  constexpr const char* kAbsent = "Not in this version (refused, never ignored)";
+  command.add_option("--allow-net", options.allow_net, "Host that may be reached; repeatable")
+      ->group(kAbsent);
+  command.add_option("--packages", options.packages, "Packages to install: pip:NAME,npm:NAME")
+      ->group(kAbsent);
+  command.add_option("--policy", options.policy_file, "File of rules for the guest")
+      ->group(kAbsent);
 
   constexpr const char* kLimits = "Limits (the language's own defaults apply where one is absent)";
   command.add_option("--time", options.time, "Wall time: 30s, 500ms, 2m")->group(kLimits);
@@ -234,11 +276,30 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   command.add_flag("-q,--quiet", options.quiet, "Nothing but the program's output")->group(kAnswer);
   command.add_flag("--strip-ansi", options.strip_ansi, "Remove terminal control sequences")
       ->group(kAnswer);
+
+  for (CLI::Option* const option : command.get_options()) {
+    if (option != arguments) {
+      // One value each: a second one would swallow the program's name.
+      option->allow_extra_args(false);
+      if (option != code) {
+        option->check(not_empty);
+      }
+    }
+  }
+}
+
+void add_guest_words(const std::vector<std::string>& words, RunOptionsText& options) {
+  auto first = words.begin();
+  if (first != words.end() && options.file.empty() && !options.has_code) {
+    options.file = *first++;
+  }
+  options.arguments.insert(options.arguments.end(), first, words.end());
 }
 
 Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   RunPlan plan;
   OneShot& request = plan.request;
+  GB_TRY(refuse_what_is_missing(options));
   GB_TRY(load_program(options, request));
   request.arguments = options.arguments;
   request.limits = run_limits(request.language, GB_TRY(parse_limits(options)));
@@ -250,9 +311,9 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   GB_TRY(parse_into(compile.memory, options.compile_memory, "--compile-memory", parse_bytes));
   request.compile_limits = compile_limits(request.language, compile);
   GB_TRY(validate(request.limits));
-  GB_TRY(validate(request.compile_limits));
+  GB_TRY(validate(request.compile_limits, "compile-"));
   request.tier = {.exactly = options.tier, .at_least = options.min_tier};
-  request.strict = options.policy == "strict";
+  request.strict = options.seccomp == "strict";
   request.env = GB_TRY(parse_environment(options.env));
   for (const std::string& text : options.files) {
     request.files.push_back(GB_TRY(parse_file_to_copy(text)));

@@ -24,7 +24,11 @@ struct RunOptionsText {
   std::string language;
   std::string tier;
   std::string min_tier;
-  std::string policy;
+  std::string seccomp;
+  std::string template_name;
+  std::vector<std::string> allow_net;
+  std::vector<std::string> packages;
+  std::string policy_file;
   std::string memory;
   std::string time;
   std::string cpu_time;
@@ -51,6 +55,9 @@ struct RunOptionsText {
 };
 
 void add_options(CLI::App& command, RunOptionsText& options);
+
+// Adds what follows "--": arguments, after the program's file where none was named before.
+void add_guest_words(const std::vector<std::string>& words, RunOptionsText& options);
 
 // What the options mean. Reads the program's file; opens the file for standard input.
 struct RunPlan {

@@ -32,6 +32,18 @@ namespace {
 constexpr std::size_t kMaxItems = 64;
 constexpr std::size_t kMaxText = 4'096;
 
+// The mend where nothing more is known.
+constexpr const char* kShown = "docs/languages.md shows what each key takes";
+
+std::string_view kind_of(const toml::node& node) {
+  return node.is_table()     ? "a table"
+         : node.is_array()   ? "a list"
+         : node.is_string()  ? "a text"
+         : node.is_number()  ? "a number"
+         : node.is_boolean() ? "true or false"
+                             : "something else";
+}
+
 class Reader {
  public:
   explicit Reader(std::string_view file_name) : file_name_(file_name) {}
@@ -49,7 +61,7 @@ class Reader {
 
   [[nodiscard]] Error fault(const toml::source_region& at,
                             const std::string& what,
-                            std::string hint) const;
+                            std::string hint = kShown) const;
   [[nodiscard]] Error unknown_key(const toml::key& key) const;
   [[nodiscard]] Error wrong_type(const toml::node& node, std::string_view wanted) const;
 
@@ -143,29 +155,7 @@ Error Reader::unknown_key(const toml::key& key) const {
 }
 
 Error Reader::wrong_type(const toml::node& node, std::string_view wanted) const {
-  std::string_view found = "something else";
-  switch (node.type()) {
-    case toml::node_type::table:
-      found = "a table";
-      break;
-    case toml::node_type::array:
-      found = "a list";
-      break;
-    case toml::node_type::string:
-      found = "a text";
-      break;
-    case toml::node_type::integer:
-    case toml::node_type::floating_point:
-      found = "a number";
-      break;
-    case toml::node_type::boolean:
-      found = "true or false";
-      break;
-    default:
-      break;
-  }
-  return fault(node.source(), "this must be " + std::string(wanted) + ", not " + std::string(found),
-               "docs/languages.md shows what each key takes");
+  return fault(node.source(), "this must be " + std::string(wanted) + ", not " + std::string(kind_of(node)));
 }
 
 Result<std::string> Reader::text(const toml::node& node, std::size_t most) {
@@ -174,11 +164,11 @@ Result<std::string> Reader::text(const toml::node& node, std::size_t most) {
     return wrong_type(node, "a text in quotes");
   }
   if (value->get().empty() || value->get().size() > most) {
-    return fault(node.source(), "this text must have 1 to " + std::to_string(most) + " bytes", {});
+    return fault(node.source(), "this text must have 1 to " + std::to_string(most) + " bytes");
   }
   // A NUL would end the text early in every system call.
   if (value->get().find('\0') != std::string::npos) {
-    return fault(node.source(), "this text holds a zero byte", {});
+    return fault(node.source(), "this text holds a zero byte");
   }
   return value->get();
 }
@@ -186,7 +176,7 @@ Result<std::string> Reader::text(const toml::node& node, std::size_t most) {
 Result<std::string> Reader::one_line(const toml::node& node, std::size_t most) {
   std::string value = GB_TRY(text(node, most));
   if (!is_printable(value)) {
-    return fault(node.source(), "this must be one line of printable text", {});
+    return fault(node.source(), "this must be one line of printable text");
   }
   return value;
 }
@@ -195,8 +185,7 @@ Result<std::string> Reader::one_line(const toml::node& node, std::size_t most) {
 Result<std::string> Reader::checked_text(const toml::node& node, Check check) {
   std::string value = GB_TRY(text(node, kMaxText));
   if (const char* what = check(value); what != nullptr) {
-    return fault(node.source(), "'" + value.substr(0, kMaxFileName) + "' " + what,
-                 "docs/languages.md shows what each key takes");
+    return fault(node.source(), "'" + value.substr(0, kMaxFileName) + "' " + what);
   }
   return value;
 }
@@ -207,8 +196,7 @@ Result<std::vector<std::string>> Reader::texts(const toml::node& node, std::size
     return wrong_type(node, "a list of texts, [\"…\"]");
   }
   if (list->size() > kMaxItems) {
-    return fault(node.source(), "this list has more than " + std::to_string(kMaxItems) + " items",
-                 {});
+    return fault(node.source(), "this list has more than " + std::to_string(kMaxItems) + " items");
   }
   std::vector<std::string> values;
   for (const toml::node& item : *list) {
@@ -278,7 +266,7 @@ Result<std::uint32_t> Reader::count(const toml::node& node) {
     return wrong_type(node, "a whole number");
   }
   if (number->get() < 0 || number->get() > std::numeric_limits<std::uint32_t>::max()) {
-    return fault(node.source(), "this number is out of range", {});
+    return fault(node.source(), "this number is out of range");
   }
   return static_cast<std::uint32_t>(number->get());
 }
@@ -425,12 +413,12 @@ Result<void> Reader::read_env(const toml::node& node) {
     return wrong_type(node, "a table of names and texts");
   }
   if (table->size() > kMaxItems) {
-    return fault(node.source(), "more than " + std::to_string(kMaxItems) + " variables", {});
+    return fault(node.source(), "more than " + std::to_string(kMaxItems) + " variables");
   }
   for (const auto& [key, value] : *table) {
     const std::string_view name = key.str();
     if (const char* what = variable_fault(name); what != nullptr) {
-      return fault(key.source(), "'" + std::string(name.substr(0, kMaxFileName)) + "' " + what, {});
+      return fault(key.source(), "'" + std::string(name.substr(0, kMaxFileName)) + "' " + what);
     }
     std::string content = GB_TRY(text(value, kMaxText));
     GB_TRY(no_unknown_placeholder(value, content));
@@ -461,9 +449,9 @@ Result<Language> Reader::read(std::string_view text) {
   toml::source_region start;
   start.begin = {1, 1};
   if (text.size() > kMaxLanguageFile) {
-    return fault(start, "this file is larger than 64 KiB", "a language file is a page of text");
+    return fault(start, "this file is larger than 64 KiB", "a language file is a page of text; docs/languages.md shows one");
   }
-  constexpr const char* kMend = "the file must be TOML: https://toml.io";
+  constexpr const char* kMend = "the file must be TOML; docs/languages.md shows a whole one";
   if (const auto found = toml_fault(text)) {
     toml::source_region there;
     there.begin = {static_cast<toml::source_index>(found->line),

@@ -17,8 +17,8 @@
 namespace glovebox {
 namespace {
 
-// The warden and its launcher are in the group as well.
-constexpr std::uint64_t kOwnProcesses = 2;
+// The warden is in the group as well.
+constexpr std::uint64_t kOwnProcesses = 1;
 constexpr std::uint64_t kCpuPeriodUs = 100'000;
 
 std::string cpu_quota_us(double cpus) {

@@ -3,7 +3,7 @@
 //
 // The group is made below the one that we are in ourselves, so that limits which somebody set for
 // us hold for our guests too. Processes are born into it (v2: CLONE_INTO_CGROUP) or step into it as
-// their first act (v1: child/plan.h, cgroup_tasks); nothing is ever moved from outside, because
+// an act of their own (v1: admit() in launch.h); nothing is ever moved from outside, because
 // such a move can wait 10 ms for an RCU grace period (Linux 6.0 and later).
 #pragma once
 

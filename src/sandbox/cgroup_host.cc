@@ -95,10 +95,13 @@ bool delegates(const std::string& directory) {
     return false;
   }
   const std::string control = directory + "/cgroup.subtree_control";
-  for (const char* const controller : {"memory", "pids", "cpu", "io"}) {
-    const auto enabled = read_file(control);
-    if (enabled && !has_word(*enabled, controller) && has_word(*available, controller)) {
-      (void)write_file(control, std::string("+") + controller);
+  // Memory first, and pids only with it: the kernel refuses memory while a process sits in the
+  // group, but lets pids and cpu by, which makes the group a threaded one without room for others.
+  if (write_file(control, "+memory +pids")) {
+    for (const char* const controller : {"cpu", "io"}) {
+      if (has_word(*available, controller)) {
+        (void)write_file(control, std::string("+") + controller);
+      }
     }
   }
   const auto enabled = read_file(control);

@@ -4,79 +4,131 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/check.h"
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
+#include "base/sys/spawn.h"
 
 namespace glovebox {
 namespace {
 
-Result<UniqueFd> open_warden() {
+constexpr const char* kWarden = "glovebox-warden";
+constexpr const char* kArchiver = "glovebox-archiver";
+
+struct Programs {
+  UniqueFd warden;
+  UniqueFd archiver;
+};
+
+Result<Programs> open_programs() {
+  std::vector<std::string> directories;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
   if (const char* const named = std::getenv("GLOVEBOX_WARDEN"); named != nullptr) {
-    UniqueFd fd(::open(named, O_RDONLY | O_CLOEXEC));
-    if (!fd) {
-      return Error::from_errno(std::string("open ") + named)
-          .with_hint("GLOVEBOX_WARDEN must name the program glovebox-warden");
+    const std::string warden(named);
+    const std::size_t slash = warden.rfind('/');
+    directories = {slash == std::string::npos ? "." : warden.substr(0, slash)};
+  } else {
+    std::array<char, 4096> self{};
+    const ssize_t size = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
+    if (size <= 0) {
+      return Error::from_errno("read /proc/self/exe").with_hint("mount /proc");
     }
-    return fd;
+    const std::string program(self.data(), static_cast<std::size_t>(size));
+    const std::string directory = program.substr(0, program.rfind('/'));
+    directories = {directory, directory + "/../libexec/glovebox", "/usr/libexec/glovebox"};
   }
-  std::array<char, 4096> self{};
-  const ssize_t size = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
-  if (size <= 0) {
-    return Error::from_errno("read /proc/self/exe").with_hint("mount /proc");
-  }
-  const std::string program(self.data(), static_cast<std::size_t>(size));
-  const std::string directory = program.substr(0, program.rfind('/'));
-  for (const std::string& path : {directory + "/glovebox-warden",
-                                  directory + "/../libexec/glovebox/glovebox-warden",
-                                  std::string("/usr/libexec/glovebox/glovebox-warden")}) {
-    if (UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); fd) {
-      return fd;
+  for (const std::string& directory : directories) {
+    Programs programs{
+        UniqueFd(::open((directory + "/" + kWarden).c_str(), O_RDONLY | O_CLOEXEC)),
+        UniqueFd(::open((directory + "/" + kArchiver).c_str(), O_RDONLY | O_CLOEXEC))};
+    if (programs.warden && programs.archiver) {
+      return programs;
     }
   }
-  return Error(ErrorCode::kUnsupported, "glovebox-warden is not beside " + program,
-               "install it there or in /usr/libexec/glovebox, or set GLOVEBOX_WARDEN");
+  return Error(ErrorCode::kUnsupported,
+               std::string(kWarden) + " and " + kArchiver + " are not in " + directories.front(),
+               "install both there or in /usr/libexec/glovebox, or name the warden in "
+               "GLOVEBOX_WARDEN, with the archiver beside it");
 }
 
 }  // namespace
 
-Result<int> warden_program() {
-  static const Result<UniqueFd> kProgram = open_warden();
-  if (!kProgram) {
-    return kProgram.error();
+Result<InnerPrograms> inner_programs() {
+  static const Result<Programs> kPrograms = open_programs();
+  if (!kPrograms) {
+    return kPrograms.error();
   }
-  return kProgram.value().get();
+  return InnerPrograms{kPrograms->warden.get(), kPrograms->archiver.get()};
 }
 
-Result<Cloned> clone_into(child::Plan& plan, std::uint64_t flags, int cgroup_fd) {
+Result<Cloned> clone_into(child::Plan& plan,
+                          SetupStacks& stacks,
+                          std::uint64_t flags,
+                          int cgroup_fd) {
   int pidfd = -1;
   abi::CloneArgs arguments{};
-  arguments.flags = flags | CLONE_PIDFD;
+  arguments.flags = flags | CLONE_PIDFD | CLONE_VM;
   arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   arguments.exit_signal = SIGCHLD;
+  arguments.stack = reinterpret_cast<std::uint64_t>(stacks.main.data());
+  arguments.stack_size = stacks.main.size();
   if (cgroup_fd >= 0) {
     arguments.flags |= abi::kCloneIntoCgroup;
     arguments.cgroup = static_cast<std::uint64_t>(cgroup_fd);
   }
+  plan.network_stack_top = stacks.network.data() + stacks.network.size();
   plan.cloned_at_ns = static_cast<std::uint64_t>(
       std::chrono::steady_clock::now().time_since_epoch().count());
-  // Without libc: its fork would run handlers and take locks that other threads may hold.
-  const long pid = sys::raw(SYS_clone3, &arguments, sizeof arguments);
-  if (pid == 0) {
-    child::enter(plan);
-  }
+  const long pid = sys::clone3_on_stack(arguments, &child::enter, &plan);
   if (pid < 0) {
     return Error::from_errno("clone", static_cast<int>(-pid));
   }
   return Cloned{.pid = static_cast<pid_t>(pid), .pidfd = UniqueFd(pidfd)};
+}
+
+Unborn::~Unborn() {
+  if (child_.pidfd) {
+    (void)sys::raw(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
+    siginfo_t info{};
+    (void)::waitid(P_PIDFD, static_cast<id_t>(child_.pidfd.get()), &info, WEXITED);
+  }
+}
+
+Result<void> admit(int control_fd, std::span<const int> cgroup_tasks) {
+  GB_CHECK(cgroup_tasks.size() <= child::kMaxTaskFiles);
+  char go = 1;
+  iovec part{&go, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(child::kMaxTaskFiles * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!cgroup_tasks.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(cgroup_tasks.size_bytes());
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(cgroup_tasks.size_bytes());
+    std::memcpy(CMSG_DATA(header), cgroup_tasks.data(), cgroup_tasks.size_bytes());
+  }
+  // EPIPE: it has failed before, and its report says of what.
+  if (::sendmsg(control_fd, &message, MSG_NOSIGNAL) != 1 && errno != EPIPE) {
+    return Error::from_errno("admit the child to its cgroup");
+  }
+  return {};
 }
 
 int landlock_abi() {

@@ -3,7 +3,13 @@
 // into a plan, asking the kernel what it has.
 #pragma once
 
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -11,19 +17,51 @@
 
 namespace glovebox {
 
-// The program file of the warden: beside our own program, in ../libexec/glovebox, or where
-// GLOVEBOX_WARDEN says. Opened once in a process.
-Result<int> warden_program();
+// Our programs inside a sandbox: beside our own program, in ../libexec/glovebox, or in the directory
+// of the file that GLOVEBOX_WARDEN names. Opened once in a process.
+struct InnerPrograms {
+  int warden;
+  int archiver;
+};
+Result<InnerPrograms> inner_programs();
 
-// A new process that runs `plan`. `flags` are CLONE_… flags of clone(2); `cgroup_fd` is a v2 group
-// to be born in, or -1. Sets the plan's time of cloning.
+// The memory of a set-up: the child lives in it until its exec, so it must stay, unchanged, until
+// then (child/plan.h).
+struct SetupStacks {
+  alignas(16) std::array<std::byte, 32UL * 1024> main;
+  alignas(16) std::array<std::byte, 16UL * 1024> network;
+};
+
+// A new process that runs `plan` on a stack of its own, in our memory. `flags` are CLONE_… flags of
+// clone(2); `cgroup_fd` is a v2 group to be born in, or -1. Completes the plan.
 //
 // Safe in a program with threads: the child makes system calls only.
 struct Cloned {
   pid_t pid = 0;
   UniqueFd pidfd;
 };
-Result<Cloned> clone_into(child::Plan& plan, std::uint64_t flags, int cgroup_fd);
+Result<Cloned> clone_into(child::Plan& plan,
+                          SetupStacks& stacks,
+                          std::uint64_t flags,
+                          int cgroup_fd);
+
+// A child whose sandbox is not made yet: killed and reaped unless it is kept.
+class Unborn {
+ public:
+  explicit Unborn(Cloned child) : child_(std::move(child)) {}
+  Unborn(const Unborn&) = delete;
+  Unborn& operator=(const Unborn&) = delete;
+  ~Unborn();
+
+  [[nodiscard]] pid_t pid() const { return child_.pid; }
+  [[nodiscard]] UniqueFd keep() { return std::move(child_.pidfd); }
+
+ private:
+  Cloned child_;
+};
+
+// Tells the child that its limits stand, with the cgroups (v1) that it joins.
+Result<void> admit(int control_fd, std::span<const int> cgroup_tasks);
 
 // The Landlock ABI of this kernel; 0 when it has none or it is switched off.
 int landlock_abi();

@@ -31,8 +31,8 @@ constexpr microseconds kFirstCheck = 20ms;
 constexpr microseconds kSlowestCheck = 100ms;
 constexpr microseconds kFastestCheck = 2ms;
 
-// The processes of a sandbox that are ours: the warden and its launcher.
-constexpr std::uint64_t kOwnProcesses = 2;
+// The process of a sandbox that is ours: the warden.
+constexpr std::uint64_t kOwnProcesses = 1;
 
 void add_environment(std::vector<std::string>& to, const Environment& from) {
   for (const auto& [name, value] : from) {
@@ -310,16 +310,8 @@ RunOutcome Run::judge() {
   outcome.usage.memory_peak = cgroup.memory_peak().value_or(Bytes{ended_.max_rss});
   outcome.usage.pids_peak = cgroup.pids_peak().value_or(0);
 
-  bool disk_full = false;
-  if (!forced_ && !warden_lost_) {
-    sandbox_.link_.send(warden::Request::kDiskUse, channel_, {});
-    if (const auto frame = sandbox_.expect(channel_, warden::Reply::kDisk)) {
-      if (const auto disk = warden::DiskReport::decode(frame->payload)) {
-        outcome.usage.disk = Bytes{disk->used};
-        disk_full = disk->full;
-      }
-    }
-  }
+  outcome.usage.disk = Bytes{ended_.disk_used};
+  const bool disk_full = ended_.disk_full;
   if (used.oom_kills > 0) {
     outcome.hits.emplace_back("memory");
   }

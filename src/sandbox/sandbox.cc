@@ -127,6 +127,7 @@ Result<void> Sandbox::await_walls() {
       return Error(ErrorCode::kInternal, "the warden began with a frame of the wrong type");
     }
     const auto ready = GB_TRY(warden::ReadyReport::decode(frame.payload));
+    enclosure_.setup.reset();
     if (ready.namespaces.size() != 7) {
       return Error(ErrorCode::kInternal, "the warden named the wrong namespaces");
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "spec/warden_protocol.h"
 
 namespace glovebox {
 namespace {
@@ -40,6 +41,32 @@ Verdict make_verdict(const Sandbox& sandbox, std::string_view language, const Li
   return verdict;
 }
 
+// More than the warden takes is refused here, where it can be said plainly.
+Result<void> check_counts(const Command& command, const Environment& env) {
+  // Room for the variables that every guest has.
+  constexpr std::size_t kMaxVariables = warden::kMaxArguments - 256;
+  if (command.argv.size() > warden::kMaxArguments) {
+    return Error(ErrorCode::kInvalid,
+                 "over " + std::to_string(warden::kMaxArguments) + " arguments",
+                 "pass them in a file with --file, or on standard input");
+  }
+  if (env.size() + command.env.size() > kMaxVariables) {
+    return Error(ErrorCode::kInvalid, "over " + std::to_string(kMaxVariables) + " variables",
+                 "pass them in a file with --file");
+  }
+  return {};
+}
+
+// A request names nothing that a sandbox is made of. What is missing is missing in the
+// installation, and no other request would find it.
+Result<std::unique_ptr<Sandbox>> create_sandbox(const SandboxSpec& spec, const TierWish& tier) {
+  auto sandbox = Sandbox::create(spec, tier);
+  if (!sandbox && sandbox.error().code() == ErrorCode::kNotFound) {
+    return Error(ErrorCode::kUnsupported, sandbox.error().message(), sandbox.error().hint());
+  }
+  return sandbox;
+}
+
 class OneShotRun {
  public:
   OneShotRun(const OneShot& request, const OneShotObserver& observer)
@@ -47,8 +74,10 @@ class OneShotRun {
 
   Result<OneShotResult> execute() {
     GB_TRY(validate(request_.limits));
+    GB_TRY(validate(request_.compile_limits, "compile-"));
     const Plan plan = make_plan(request_.language, {request_.code, request_.name},
                                 request_.arguments, request_.limits, request_.compile_limits);
+    GB_TRY(check_counts(plan.run, request_.env));
     // The file system is made once, for the larger of both; what the cgroup limits can change.
     SandboxSpec spec{.limits = request_.limits,
                      .env = request_.env,
@@ -57,10 +86,13 @@ class OneShotRun {
       spec.limits.disk = std::max(spec.limits.disk, request_.compile_limits.disk);
       spec.limits.inodes = std::max(spec.limits.inodes, request_.compile_limits.inodes);
     }
-    const std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, request_.tier));
+    const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, request_.tier));
     sandbox_ = sandbox.get();
     result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
     GB_TRY(prepare(plan));
+    if (!request_.out_directory.empty()) {
+      GB_TRY(open_out_directory(request_.out_directory));
+    }
     if (!plan.compile || GB_TRY(compile(*plan.compile))) {
       GB_TRY(run(plan.run));
       GB_TRY(verify());
@@ -75,6 +107,13 @@ class OneShotRun {
     if (observer_.phase) {
       observer_.phase(name);
     }
+  }
+
+  [[nodiscard]] std::function<void()> started(std::string_view phase) const {
+    if (!observer_.started) {
+      return {};
+    }
+    return [this, phase] { observer_.started(sandbox_->id(), phase); };
   }
 
   Result<void> prepare(const Plan& plan) {
@@ -96,7 +135,8 @@ class OneShotRun {
   Result<bool> compile(const Command& command) {
     phase("compile");
     GB_TRY(sandbox_->set_limits(request_.compile_limits));
-    const RunOptions options{.limits = request_.compile_limits, .cancel_fd = request_.cancel_fd};
+    RunOptions options{.limits = request_.compile_limits, .cancel_fd = request_.cancel_fd};
+    options.observer.started = started("compile");
     RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
     result_.verdict.timings.push_back({"compile", outcome.usage.wall});
     if (outcome.status == Status::kOk) {
@@ -128,9 +168,7 @@ class OneShotRun {
                        .strict = request_.strict};
     options.observer.out = observer_.out;
     options.observer.err = observer_.err;
-    if (observer_.started) {
-      options.observer.started = [this] { observer_.started(sandbox_->id(), "run"); };
-    }
+    options.observer.started = started("run");
     RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
     result_.verdict.timings.push_back({"first_event", outcome.first_event});
     result_.verdict.timings.push_back({"run", outcome.usage.wall});
@@ -161,7 +199,9 @@ class OneShotRun {
   Result<void> collect() {
     if (!sandbox_->alive()) {
       if (!request_.out_directory.empty()) {
-        result_.verdict.notes.emplace_back("no files: the sandbox ended with its guest");
+        keep_not_copied(Error(ErrorCode::kUnavailable,
+                              "no files were copied out: the sandbox ended with its guest",
+                              "raise the limit that ended it"));
       }
       return {};
     }
@@ -179,11 +219,15 @@ class OneShotRun {
         result_.copied_out = std::move(copied).value();
       } else {
         // Names that a guest chose can make this fail; its verdict stands all the same.
-        result_.verdict.notes.push_back("not all files were copied out: " +
-                                        printable(copied.error().message()));
+        keep_not_copied(std::move(copied).error().within("not all files were copied out"));
       }
     }
     return {};
+  }
+
+  void keep_not_copied(Error error) {
+    result_.verdict.notes.push_back(printable(error.message()));
+    result_.not_copied = std::move(error);
   }
 
   const OneShot& request_;

@@ -47,6 +47,7 @@ struct OneShotObserver {
 struct OneShotResult {
   Verdict verdict;
   std::vector<std::string> copied_out;  // Below out_directory.
+  std::optional<Error> not_copied;      // Why the others, or all, are missing there.
 };
 
 // The limits of a run or a compilation of `language`: what the caller set, else what the language

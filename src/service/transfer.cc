@@ -37,6 +37,29 @@ Error cannot_read(const std::string& path) {
       .with_hint("check the name and its permissions");
 }
 
+// A file in the way is the caller's mistake; whatever else keeps us from writing is the host's.
+Error cannot_write(const char* attempt, const std::string& directory) {
+  const ErrorCode code = errno == ENOTDIR ? ErrorCode::kInvalid : ErrorCode::kUnavailable;
+  const std::string call = std::string(attempt) + " '" + printable(directory) + "'";
+  return {code, Error::from_errno(call).message(),
+          "give --out a directory that can be written, or a new name in one"};
+}
+
+// The sandbox answers in words; these are what ENOSPC is called.
+bool is_out_of_space(const Error& error) {
+  return error.message().ends_with(Error::from_errno("", ENOSPC).message());
+}
+
+// With the mend of what the sandbox said while files were copied in.
+Error cannot_copy_in(Error error) {
+  if (!error.hint().empty()) {
+    return error;
+  }
+  const bool full = is_out_of_space(error);
+  return std::move(error).with_hint(full ? "raise --disk, or --inodes where the files are many"
+                                         : "check the SRC[:DST] of --file");
+}
+
 Result<std::string> read_small(int fd, off_t size, const std::string& path) {
   std::string bytes(static_cast<std::size_t>(size), '\0');
   std::size_t at = 0;
@@ -91,7 +114,8 @@ class Packer {
  private:
   Result<void> add_directory(UniqueFd fd, mode_t mode, const std::string& name, std::size_t depth) {
     if (depth >= kMaxDepth) {
-      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is too deep");
+      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is too deep",
+                   "copy a directory further down in, or an archive of this one");
     }
     GB_TRY(writer_.add_directory(name, mode));
     const int number = fd.release();
@@ -153,7 +177,9 @@ Result<bool> copy_small(Sandbox& sandbox, const FileToCopy& file) {
     return false;
   }
   const std::string bytes = GB_TRY(read_small(fd.get(), status.st_size, file.source));
-  GB_TRY(sandbox.write_file(file.target, bytes, status.st_mode & 0777));
+  if (auto put = sandbox.write_file(file.target, bytes, status.st_mode & 0777); !put) {
+    return cannot_copy_in(std::move(put).error());
+  }
   return true;
 }
 
@@ -208,21 +234,30 @@ Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files) {
   if (!written && (unpacked || written.error().code() != ErrorCode::kInternal)) {
     return written;
   }
-  return unpacked;
+  if (!unpacked) {
+    return cannot_copy_in(std::move(unpacked).error());
+  }
+  return {};
+}
+
+Result<UniqueFd> open_out_directory(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) {
+    return cannot_write("make", directory);
+  }
+  UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) {
+    return cannot_write("open", directory);
+  }
+  if (::faccessat(fd.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    return cannot_write("write to", directory);
+  }
+  return fd;
 }
 
 Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
                                           const std::string& directory,
                                           Bytes max) {
-  if (::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) {
-    return Error::from_errno("make '" + printable(directory) + "'")
-        .with_hint("give --out a directory that can be written");
-  }
-  const UniqueFd target(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!target) {
-    return Error::from_errno("open '" + printable(directory) + "'")
-        .with_hint("give --out a directory that can be written");
-  }
+  const UniqueFd target = GB_TRY(open_out_directory(directory));
   Pipe pipe = GB_TRY(make_pipe());
   std::vector<std::string> names;
   Result<void> extracted;

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "sandbox/sandbox.h"
 
 namespace glovebox {
@@ -23,6 +24,10 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text);
 // Copies them in, in one stream where there is more than a small file. Symbolic links in a
 // directory are copied as links; devices, sockets and FIFOs are refused.
 Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files);
+
+// Opens a directory for copy_out(), and makes it where its parent exists. Called before the run as
+// well, so that no guest works for files that then have no place.
+Result<UniqueFd> open_out_directory(const std::string& directory);
 
 // Copies the regular files that changed since Sandbox::mark() to `directory`, at most `max` bytes,
 // making it on demand. Answers their names below it. Links in `directory` are never followed.

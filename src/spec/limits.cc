@@ -9,16 +9,16 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-Result<void> check(bool holds, const char* field, const char* mend) {
-  if (holds) {
-    return {};
-  }
-  return Error(ErrorCode::kInvalid, std::string("limit ") + field + " is out of range", mend);
-}
-
 }  // namespace
 
-Result<void> validate(const Limits& limits) {
+Result<void> validate(const Limits& limits, std::string_view prefix) {
+  const auto check = [prefix](bool holds, const char* field, const char* mend) -> Result<void> {
+    if (holds) {
+      return {};
+    }
+    return Error(ErrorCode::kInvalid,
+                 "limit " + std::string(prefix) + field + " is out of range", mend);
+  };
   GB_TRY(check(limits.wall > milliseconds(0) && limits.wall <= hours(24 * 366), "time",
                "give 1ms up to a year"));
   GB_TRY(check(limits.cpu_time >= milliseconds(0) && limits.cpu_time <= hours(24 * 366),

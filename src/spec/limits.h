@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -43,7 +44,7 @@ struct Limits {
 };
 
 // Fails with kInvalid, naming the first field that could never let a guest start, or that is
-// larger than the kernel can express.
-Result<void> validate(const Limits& limits);
+// larger than the kernel can express. `prefix` goes before the field's name: "compile-".
+Result<void> validate(const Limits& limits, std::string_view prefix = {});
 
 }  // namespace glovebox

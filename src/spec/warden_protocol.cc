@@ -137,7 +137,11 @@ Result<ReadyReport> ReadyReport::decode(std::string_view bytes) {
   ReadyReport report;
   report.protocol = in.u32();
   const std::uint32_t count = in.u32();
-  for (std::uint32_t i = 0; i < count && i < 16 && in.ok(); ++i) {
+  constexpr std::uint32_t kMostNamespaces = 16;
+  if (count > kMostNamespaces) {
+    return Error(ErrorCode::kInvalid, "malformed ready report");
+  }
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     report.namespaces.push_back(in.u64());
   }
   report.seccomp_mode = in.u32();
@@ -155,6 +159,8 @@ std::string EndedReport::encode() const {
   out.u64(cpu_us);
   out.u64(max_rss);
   out.u8(deadline ? 1 : 0);
+  out.u64(disk_used);
+  out.u8(disk_full ? 1 : 0);
   return out.take();
 }
 
@@ -166,7 +172,9 @@ Result<EndedReport> EndedReport::decode(std::string_view bytes) {
   report.cpu_us = in.u64();
   report.max_rss = in.u64();
   report.deadline = in.u8() != 0;
-  return checked(in, std::move(report), "end report");
+  report.disk_used = in.u64();
+  report.disk_full = in.u8() != 0;
+  return checked(in, report, "end report");
 }
 
 std::string DoneReport::encode() const {
@@ -199,7 +207,10 @@ Result<FilesReport> FilesReport::decode(std::string_view bytes) {
   FilesReport report;
   report.truncated = in.u8() != 0;
   const std::uint32_t count = in.u32();
-  for (std::uint32_t i = 0; i < count && i < kMaxListedFiles && in.ok(); ++i) {
+  if (count > kMaxListedFiles) {
+    return Error(ErrorCode::kInvalid, "malformed list of files");
+  }
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     FileChange file;
     file.path = in.text();
     file.size = in.u64();
@@ -211,21 +222,6 @@ Result<FilesReport> FilesReport::decode(std::string_view bytes) {
     report.files.push_back(std::move(file));
   }
   return checked(in, std::move(report), "list of files");
-}
-
-std::string DiskReport::encode() const {
-  WireWriter out;
-  out.u64(used);
-  out.u8(full ? 1 : 0);
-  return out.take();
-}
-
-Result<DiskReport> DiskReport::decode(std::string_view bytes) {
-  WireReader in(bytes);
-  DiskReport report;
-  report.used = in.u64();
-  report.full = in.u8() != 0;
-  return checked(in, report, "disk report");
 }
 
 }  // namespace glovebox::warden

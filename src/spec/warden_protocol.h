@@ -32,7 +32,6 @@ enum class Request : std::uint8_t {
   kPack = 7,      // PackRequest. Answered by kStdout frames holding a tar archive, then kEnded.
   kMark = 8,      // Remember the workspace's files as they are now; answered by kDone.
   kChanges = 9,   // Answered by kFiles: what differs from the mark.
-  kDiskUse = 10,  // Answered by kDisk.
 };
 
 enum class Reply : std::uint8_t {
@@ -44,8 +43,7 @@ enum class Reply : std::uint8_t {
   kEnded = 69,  // EndedReport
   kDone = 70,   // DoneReport
   kFiles = 71,  // FilesReport
-  kDisk = 72,   // DiskReport
-  kStdinTaken = 73,  // Payload: how many bytes of standard input were passed on, u32.
+  kStdinTaken = 72,  // Payload: how many bytes of standard input were passed on, u32.
 };
 
 struct StartRequest {
@@ -123,6 +121,8 @@ struct EndedReport {
   std::uint64_t cpu_us = 0;      // User and system time of the process and what it waited for.
   std::uint64_t max_rss = 0;     // Bytes, of the largest of its processes.
   bool deadline = false;         // The warden's own timer ended it.
+  std::uint64_t disk_used = 0;   // Bytes of the sandbox's file system, then.
+  bool disk_full = false;
 
   [[nodiscard]] std::string encode() const;
   static Result<EndedReport> decode(std::string_view bytes);
@@ -139,13 +139,6 @@ struct FilesReport {
   bool truncated = false;
   [[nodiscard]] std::string encode() const;
   static Result<FilesReport> decode(std::string_view bytes);
-};
-
-struct DiskReport {
-  std::uint64_t used = 0;
-  bool full = false;
-  [[nodiscard]] std::string encode() const;
-  static Result<DiskReport> decode(std::string_view bytes);
 };
 
 }  // namespace glovebox::warden

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox-warden: the first process of every sandbox.
 //
-// The set-up code (sandbox/child) has built the walls before this program starts; it holds no
-// capability and cannot leave. Descriptor 3 is the control socket; the current directory is the
-// workspace. Order: hide from guests, fork the launcher, confine ourselves, say what we see, serve.
+// The set-up code (sandbox/child) has built the walls before this program starts: it holds no
+// capability, cannot leave, and lives under the filter that its guests inherit. Descriptor 3 is the
+// control socket, descriptor 4 the archiver's program; the current directory is the workspace.
+//
+// It is freestanding (freestanding/start.cc), because libc's own start takes longer than all else
+// that happens here before a guest runs.
+#include <fcntl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <string_view>
 
-#include "warden/filter.h"
-#include "warden/launcher.h"
+#include "base/sys/raw.h"
+#include "warden/starter.h"
 #include "warden/walls.h"
 #include "warden/warden.h"
 #include "warden/workspace.h"
@@ -22,38 +28,70 @@ namespace glovebox::warden {
 namespace {
 
 constexpr int kControlFd = 3;
+constexpr int kArchiverFd = 4;
 
-int serve(bool own_pids) {
-  UniqueFd control(kControlFd);
-  (void)::umask(022);
+// Whoever started glovebox may have had signals ignored; that would survive every exec.
+void reset_signals() {
+  for (int signal = 1; signal <= 64; ++signal) {
+    (void)::signal(signal, SIG_DFL);
+  }
   (void)::signal(SIGPIPE, SIG_IGN);
+}
+
+// Started by anybody but the set-up, "every process that I may signal" would be the host's.
+bool stands_within(const ReadyReport& walls, Pids pids) {
+  return walls.seccomp_mode == SECCOMP_MODE_FILTER && walls.no_new_privs &&
+         (pids == Pids::kShared || ::getpid() == 1);
+}
+
+// When the host runs out of memory, sandboxes go first. Guests inherit it.
+void prefer_us_for_oom() {
+  const UniqueFd fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (fd) {
+    (void)!::write(fd.get(), "1000", 4);
+  }
+}
+
+int serve(Pids pids) {
+  UniqueFd control(kControlFd);
+  UniqueFd archiver(kArchiverFd);
+  const ReadyReport walls = observe_walls();
+  if (!stands_within(walls, pids)) {
+    constexpr std::string_view kMessage = "glovebox-warden runs inside sandboxes only\n";
+    (void)!::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+    return 2;
+  }
+  prefer_us_for_oom();
+  // Guests share our uid: without this they could read our memory and descriptors in /proc.
+  (void)::prctl(PR_SET_DUMPABLE, 0);
+  (void)::umask(022);
+  reset_signals();
   sigset_t children;
   (void)::sigemptyset(&children);
   (void)::sigaddset(&children, SIGCHLD);
   (void)::sigprocmask(SIG_BLOCK, &children, nullptr);
-  // Where we are not PID 1, orphans come to us all the same.
-  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
-
-  const ReadyReport walls = observe_walls();
-  auto launcher = Launcher::create(own_pids);
-  // Guests share our uid: without this they could read our memory and descriptors in /proc.
-  (void)::prctl(PR_SET_DUMPABLE, 0);
-  auto workspace = Workspace::create();
+  if (pids == Pids::kShared) {
+    // Where we are not PID 1, orphans come to us all the same.
+    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
   UniqueFd ended(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!launcher || !workspace || !ended || !confine_self()) {
+  auto workspace = Workspace::create();
+  if (!workspace || !ended) {
     return 1;
   }
-  Warden warden(std::move(control), std::move(ended), std::move(launcher).value(),
+  Warden warden(std::move(control), std::move(ended), std::move(archiver), Starter(pids),
                 std::move(workspace).value());
   warden.send(Reply::kReady, 0, walls.encode());
-  return warden.run();
+  warden.run();
+  return 0;
 }
 
 }  // namespace
 }  // namespace glovebox::warden
 
-// Usage: glovebox-warden [own-pids|shared-pids]; only glovebox starts it.
+// Usage: glovebox-warden own-pids|shared-pids; only glovebox starts it.
 int main(int argc, char** argv) {
+  using glovebox::warden::Pids;
   const std::string_view pids = argc > 1 ? argv[1] : "own-pids";
-  return glovebox::warden::serve(pids == "own-pids");
+  return glovebox::warden::serve(pids == "own-pids" ? Pids::kOwn : Pids::kShared);
 }

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "base/wire.h"
-#include "warden/archive.h"
 
 namespace glovebox::warden {
 namespace {
@@ -78,114 +77,101 @@ Result<Streams> make_streams(bool with_stdin) {
   return streams;
 }
 
-int complain(const Result<void>& result) {
-  if (result) {
-    return 0;
-  }
-  const std::string text = result.error().message() + "\n";
-  (void)!::write(STDERR_FILENO, text.data(), text.size());
-  return 1;
-}
-
-int unpack_task(const Workspace& workspace, std::string_view payload) {
-  return complain(unpack(workspace, payload, STDIN_FILENO));
-}
-
-int pack_task(const Workspace& workspace, std::string_view payload) {
-  const auto request = PackRequest::decode(payload);
-  return request ? complain(pack(workspace, request.value(), STDOUT_FILENO)) : 1;
-}
-
 }  // namespace
 
-Warden::Warden(UniqueFd control, UniqueFd children, Launcher launcher, Workspace workspace)
+Warden::Warden(UniqueFd control,
+               UniqueFd children,
+               UniqueFd archiver,
+               Starter starter,
+               Workspace workspace)
     : control_(std::move(control)),
       children_(std::move(children)),
-      launcher_(std::move(launcher)),
+      archiver_(std::move(archiver)),
+      starter_(starter),
       workspace_(std::move(workspace)) {}
 
 void Warden::send(Reply type, std::uint32_t channel, std::string_view payload) {
   append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
 }
 
-int Warden::run() {
-  // Beside each descriptor, whose it is; rebuilt in each turn, for there are few.
-  enum class Source { kControl, kChildren, kIn, kOut, kErr, kTimer };
-  std::vector<pollfd> polled;
-  std::vector<std::pair<Source, std::uint32_t>> sources;
-  for (;;) {
-    if (!flush()) {
-      return 0;
-    }
-    polled.clear();
-    sources.clear();
-    const auto watch = [&](const UniqueFd& fd, short events, Source source, std::uint32_t channel) {
-      if (fd) {
-        polled.push_back({fd.get(), events, 0});
-        sources.emplace_back(source, channel);
-      }
-    };
-    watch(control_, static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT)),
-          Source::kControl, 0);
-    watch(children_, POLLIN, Source::kChildren, 0);
-    const bool room = outgoing_.size() < kOutgoingBound;
-    for (auto& [channel, process] : processes_) {
-      if (!process.input.empty()) {
-        watch(process.in, POLLOUT, Source::kIn, channel);
-      }
-      if (room) {
-        watch(process.out, POLLIN, Source::kOut, channel);
-        watch(process.err, POLLIN, Source::kErr, channel);
-      }
-      watch(process.timer, POLLIN, Source::kTimer, channel);
-    }
-    if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
-      return 1;
-    }
-    for (std::size_t i = 0; i < polled.size(); ++i) {
-      if (polled[i].revents == 0) {
-        continue;
-      }
-      const auto [source, channel] = sources[i];
-      const auto found = processes_.find(channel);
-      switch (source) {
-        case Source::kControl:
-          if ((polled[i].revents & ~POLLOUT) != 0 && !read_control()) {
-            return 0;
-          }
-          break;
-        case Source::kChildren:
-          reap();
-          break;
-        case Source::kIn:
-          if (found != processes_.end()) {
-            pass_input(channel, found->second);
-          }
-          break;
-        case Source::kOut:
-          if (found != processes_.end()) {
-            pass_output(channel, found->second, found->second.out, Reply::kStdout);
-          }
-          break;
-        case Source::kErr:
-          if (found != processes_.end()) {
-            pass_output(channel, found->second, found->second.err, Reply::kStderr);
-          }
-          break;
-        case Source::kTimer:
-          if (found != processes_.end() && found->second.timer) {
-            found->second.hit_deadline = true;
-            found->second.timer.reset();
-            (void)launcher_.kill_everything();
-          }
-          break;
-      }
-    }
+void Warden::run() {
+  while (flush() && serve()) {
     for (auto next = processes_.begin(); next != processes_.end();) {
       const auto current = next++;
       finish(current->first, current->second);
     }
   }
+  starter_.kill_everything();
+}
+
+bool Warden::serve() {
+  // Beside each descriptor, whose it is; rebuilt in each turn, for there are few.
+  enum class Source { kControl, kChildren, kIn, kOut, kErr, kTimer };
+  std::vector<pollfd> polled;
+  std::vector<std::pair<Source, std::uint32_t>> sources;
+  const auto watch = [&](const UniqueFd& fd, short events, Source source, std::uint32_t channel) {
+    if (fd) {
+      polled.push_back({fd.get(), events, 0});
+      sources.emplace_back(source, channel);
+    }
+  };
+  watch(control_, static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT)),
+        Source::kControl, 0);
+  watch(children_, POLLIN, Source::kChildren, 0);
+  const bool room = outgoing_.size() < kOutgoingBound;
+  for (auto& [channel, process] : processes_) {
+    if (!process.input.empty()) {
+      watch(process.in, POLLOUT, Source::kIn, channel);
+    }
+    if (room) {
+      watch(process.out, POLLIN, Source::kOut, channel);
+      watch(process.err, POLLIN, Source::kErr, channel);
+    }
+    watch(process.timer, POLLIN, Source::kTimer, channel);
+  }
+  if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
+    return false;
+  }
+  for (std::size_t i = 0; i < polled.size(); ++i) {
+    if (polled[i].revents == 0) {
+      continue;
+    }
+    const auto [source, channel] = sources[i];
+    const auto found = processes_.find(channel);
+    switch (source) {
+      case Source::kControl:
+        if ((polled[i].revents & ~POLLOUT) != 0 && !read_control()) {
+          return false;
+        }
+        break;
+      case Source::kChildren:
+        reap();
+        break;
+      case Source::kIn:
+        if (found != processes_.end()) {
+          pass_input(channel, found->second);
+        }
+        break;
+      case Source::kOut:
+        if (found != processes_.end()) {
+          pass_output(channel, found->second, found->second.out, Reply::kStdout);
+        }
+        break;
+      case Source::kErr:
+        if (found != processes_.end()) {
+          pass_output(channel, found->second, found->second.err, Reply::kStderr);
+        }
+        break;
+      case Source::kTimer:
+        if (found != processes_.end() && found->second.timer) {
+          found->second.hit_deadline = true;
+          found->second.timer.reset();
+          starter_.kill_everything();
+        }
+        break;
+    }
+  }
+  return true;
 }
 
 bool Warden::flush() {
@@ -215,7 +201,6 @@ bool Warden::read_control() {
     return errno == EAGAIN || errno == EINTR;
   }
   if (got == 0) {
-    (void)launcher_.kill_everything();
     return false;
   }
   parser_.feed({bytes.data(), static_cast<std::size_t>(got)});
@@ -260,10 +245,10 @@ void Warden::handle(const Frame& frame) {
       break;
     }
     case Request::kUnpack:
-      fork_task(frame.channel, frame.payload, unpack_task);
+      (void)start_archiver(frame.channel, {"glovebox-archiver", "unpack", std::string(frame.payload)});
       break;
     case Request::kPack:
-      fork_task(frame.channel, frame.payload, pack_task);
+      pack(frame.channel, frame.payload);
       break;
     case Request::kMark:
       workspace_.mark();
@@ -271,9 +256,6 @@ void Warden::handle(const Frame& frame) {
       break;
     case Request::kChanges:
       send(Reply::kFiles, frame.channel, workspace_.changes().encode());
-      break;
-    case Request::kDiskUse:
-      send(Reply::kDisk, frame.channel, workspace_.disk_use().encode());
       break;
   }
 }
@@ -302,13 +284,13 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
     report_start_error(channel, errno);
     return;
   }
-  const auto started = launcher_.start(request.value(), streams->guest);
-  if (!started || started->start_error != 0) {
-    report_start_error(channel, started ? started->start_error : EPIPE);
+  const Started started = starter_.start(request.value(), streams->guest);
+  if (started.start_error != 0) {
+    report_start_error(channel, started.start_error);
     return;
   }
   Process& process = processes_[channel];
-  process.pid = started->pid;
+  process.pid = started.pid;
   process.alone = request->alone;
   process.in = std::move(streams->in);
   process.out = std::move(streams->out);
@@ -330,36 +312,57 @@ void Warden::set_deadline(Process& process, std::uint64_t milliseconds) {
   (void)::timerfd_settime(process.timer.get(), 0, &at, nullptr);
 }
 
-void Warden::fork_task(std::uint32_t channel, std::string_view payload, Task task) {
+void Warden::pack(std::uint32_t channel, std::string_view payload) {
+  const auto request = PackRequest::decode(payload);
+  if (!request) {
+    report_start_error(channel, EINVAL);
+    return;
+  }
+  Process* const process = start_archiver(
+      channel, {"glovebox-archiver", "pack", std::to_string(request->max_bytes)});
+  if (process == nullptr) {
+    return;
+  }
+  // The archiver knows nothing of the mark: it is told the names.
+  const auto add = [process](const std::string& path) { (process->input += path) += '\0'; };
+  if (request->changed_only) {
+    for (const FileChange& change : workspace_.changes().files) {
+      if (change.kind != FileChange::Kind::kDeleted) {
+        add(change.path);
+      }
+    }
+  } else {
+    bool truncated = false;
+    for (const auto& [path, seen] : workspace_.walk(request->path, truncated)) {
+      add(path);
+    }
+  }
+  process->input_ended = true;
+  pass_input(channel, *process);
+}
+
+Warden::Process* Warden::start_archiver(std::uint32_t channel,
+                                        const std::vector<std::string>& argv) {
   if (processes_.contains(channel)) {
     report_start_error(channel, EBUSY);
-    return;
+    return nullptr;
   }
   auto streams = make_streams(true);
   if (!streams) {
     report_start_error(channel, errno);
-    return;
+    return nullptr;
   }
-  const pid_t pid = ::fork();
-  if (pid < 0) {
-    report_start_error(channel, errno);
-    return;
-  }
-  if (pid == 0) {
-    // The workspace's descriptor must survive; the control socket and all other streams not.
-    (void)::dup2(streams->guest.in.get(), STDIN_FILENO);
-    (void)::dup2(streams->guest.out.get(), STDOUT_FILENO);
-    (void)::dup2(streams->guest.err.get(), STDERR_FILENO);
-    const auto root = static_cast<unsigned>(workspace_.descriptor());
-    (void)::close_range(3, root - 1, 0);
-    (void)::close_range(root + 1, ~0U, 0);
-    ::_exit(task(workspace_, payload));
+  const Started started = starter_.start_own(archiver_.get(), argv, streams->guest);
+  if (started.start_error != 0) {
+    report_start_error(channel, started.start_error);
+    return nullptr;
   }
   Process& process = processes_[channel];
-  process.pid = pid;
+  process.pid = started.pid;
   process.in = std::move(streams->in);
   process.out = std::move(streams->out);
   process.err = std::move(streams->err);
+  return &process;
 }
 
 void Warden::signal(std::uint32_t channel, std::string_view payload) {
@@ -368,7 +371,7 @@ void Warden::signal(std::uint32_t channel, std::string_view payload) {
     return;
   }
   if (request->everything) {
-    (void)launcher_.kill_everything();
+    starter_.kill_everything();
     return;
   }
   const auto found = processes_.find(channel);
@@ -388,9 +391,6 @@ void Warden::reap() {
     if (pid <= 0) {
       return;
     }
-    if (pid == launcher_.pid()) {
-      ::_exit(1);  // Nothing can be started or ended without it; the sandbox ends here.
-    }
     for (auto& [channel, process] : processes_) {
       if (process.pid == pid && !process.exited) {
         process.exited = true;
@@ -400,7 +400,7 @@ void Warden::reap() {
         process.timer.reset();
         process.in.reset();
         if (process.alone) {
-          (void)launcher_.kill_everything();
+          starter_.kill_everything();
         }
       }
     }
@@ -467,10 +467,13 @@ void Warden::finish(std::uint32_t channel, Process& process) {
   if (process.out || process.err) {
     return;
   }
+  const Workspace::DiskUse disk = workspace_.disk_use();
   const EndedReport report{.wait_status = process.wait_status,
                            .cpu_us = process.cpu_us,
                            .max_rss = process.max_rss,
-                           .deadline = process.hit_deadline};
+                           .deadline = process.hit_deadline,
+                           .disk_used = disk.used,
+                           .disk_full = disk.full};
   send(Reply::kEnded, channel, report.encode());
   processes_.erase(channel);
 }

@@ -15,23 +15,29 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/frame.h"
 #include "base/unique_fd.h"
-#include "warden/launcher.h"
+#include "warden/starter.h"
 #include "warden/workspace.h"
 
 namespace glovebox::warden {
 
 class Warden {
  public:
-  // `control` is the socket to the outside; `children` a signalfd for SIGCHLD, which is blocked.
-  Warden(UniqueFd control, UniqueFd children, Launcher launcher, Workspace workspace);
+  // `control` is the socket to the outside; `children` a signalfd for SIGCHLD, which is blocked;
+  // `archiver` the program glovebox-archiver.
+  Warden(UniqueFd control,
+         UniqueFd children,
+         UniqueFd archiver,
+         Starter starter,
+         Workspace workspace);
 
   void send(Reply type, std::uint32_t channel, std::string_view payload);
 
-  // Serves until the control socket closes. Answers the exit status.
-  int run();
+  // Serves until the control socket closes, then kills everything that was started.
+  void run();
 
  private:
   // A process that was asked for, from its start until its end was reported.
@@ -50,13 +56,14 @@ class Warden {
     std::string input;
     bool input_ended = false;
   };
-  // What runs in a forked warden: unpack or pack. Its descriptors 0, 1 and 2 are the streams.
-  using Task = int (*)(const Workspace& workspace, std::string_view payload);
-
+  // Serves one turn. False when the control socket has closed.
+  bool serve();
   bool read_control();
   void handle(const Frame& frame);
   void start(std::uint32_t channel, std::string_view payload);
-  void fork_task(std::uint32_t channel, std::string_view payload, Task task);
+  void pack(std::uint32_t channel, std::string_view payload);
+  // Answers nothing when it could not be started, which has then been reported.
+  Process* start_archiver(std::uint32_t channel, const std::vector<std::string>& argv);
   void set_deadline(Process& process, std::uint64_t milliseconds);
   void report_start_error(std::uint32_t channel, int error);
   void signal(std::uint32_t channel, std::string_view payload);
@@ -70,7 +77,8 @@ class Warden {
 
   UniqueFd control_;
   UniqueFd children_;
-  Launcher launcher_;
+  UniqueFd archiver_;
+  Starter starter_;
   Workspace workspace_;
   FrameParser parser_;
   std::string outgoing_;

@@ -186,14 +186,14 @@ FilesReport Workspace::changes() const {
   return report;
 }
 
-DiskReport Workspace::disk_use() const {
+Workspace::DiskUse Workspace::disk_use() const {
   struct statfs status {};
   if (::fstatfs(root_.get(), &status) != 0) {
     return {};
   }
   const auto block = static_cast<std::uint64_t>(status.f_bsize);
   const std::uint64_t used = (status.f_blocks - status.f_bfree) * block;
-  return DiskReport{.used = used - std::min(used, used_by_us_),
+  return {.used = used - std::min(used, used_by_us_),
                     .full = status.f_bavail == 0 || (status.f_files > 0 && status.f_ffree == 0)};
 }
 

@@ -35,10 +35,11 @@ class Workspace {
   void mark();
   [[nodiscard]] FilesReport changes() const;
 
-  [[nodiscard]] DiskReport disk_use() const;
-
-  // The workspace itself, as an open directory.
-  [[nodiscard]] int descriptor() const { return root_.get(); }
+  struct DiskUse {
+    std::uint64_t used = 0;  // By the guest.
+    bool full = false;
+  };
+  [[nodiscard]] DiskUse disk_use() const;
 
   // One regular file, as a walk sees it.
   struct Seen {

@@ -60,10 +60,14 @@ class Extraction {
   // The name of the regular file that was made; empty for anything else.
   Result<std::string> extract(struct archive_entry* entry) {
     const std::string path = GB_TRY(clean_name(entry));
+    const auto type = ::archive_entry_filetype(entry);
     if (path.empty()) {
+      if (type != AE_IFDIR) {
+        return bad_entry(".", "only a directory can have this name");
+      }
       return path;
     }
-    switch (::archive_entry_filetype(entry)) {
+    switch (type) {
       case AE_IFDIR:
         GB_TRY(sys::make_parents_beneath(directory_fd_, path + "/"));
         return std::string();
@@ -241,7 +245,13 @@ Result<void> TarWriter::add_file(const std::string& name, int fd) {
   std::array<char, 64 * 1024> block;
   for (auto rest = static_cast<std::uint64_t>(status.st_size); rest > 0;) {
     const ssize_t got = ::read(fd, block.data(), std::min<std::uint64_t>(rest, block.size()));
-    if (got <= 0) {
+    if (got < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return Error::from_errno("read '" + name + "'");
+    }
+    if (got == 0) {
       break;
     }
     if (::archive_write_data(writer_.get(), block.data(), static_cast<std::size_t>(got)) < 0) {

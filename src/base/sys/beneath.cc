@@ -49,6 +49,8 @@ Result<void> make_parents_beneath(int directory_fd, std::string_view path) {
     if (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
       return Error::from_errno("make directory " + std::string(directory));
     }
+    // What exists may be a file or a link.
+    GB_TRY(open_beneath(directory_fd, directory, O_PATH | O_DIRECTORY));
   }
   return {};
 }

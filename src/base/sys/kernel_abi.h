@@ -54,6 +54,9 @@ inline constexpr std::uint32_t kFsconfigSetFlag = 0;
 inline constexpr std::uint32_t kFsconfigSetString = 1;
 inline constexpr std::uint32_t kFsconfigCreate = 6;
 
+// arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.6.
+inline constexpr long kSysFchmodat2 = 452;
+
 // include/uapi/linux/sched.h: struct clone_args, as of Linux 5.7.
 struct CloneArgs {
   std::uint64_t flags = 0;

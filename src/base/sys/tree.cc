@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
 #include "base/unique_fd.h"
 
 namespace glovebox::sys {
@@ -18,12 +20,36 @@ namespace {
 
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
+// Lets the owner of a directory, which O_PATH opened, do everything with it.
+void allow_owner(int directory) {
+  // Before Linux 6.6, /proc is the only way to the mode behind such a descriptor.
+  if (raw(abi::kSysFchmodat2, directory, "", 0700, AT_EMPTY_PATH) != 0) {
+    (void)!::chmod(("/proc/self/fd/" + std::to_string(directory)).c_str(), 0700);
+  }
+}
+
+// Opens a directory that may have been made unreadable for its owner.
 Directory open_directory(int parent, const char* name) {
+  if (const UniqueFd place(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      place) {
+    allow_owner(place.get());
+  }
   const int fd = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
     return {nullptr, ::closedir};
   }
   return {::fdopendir(fd), ::closedir};
+}
+
+// Moves a directory to `top`, under the first name "deep.N" above `last` that nothing has there.
+bool lift(int parent, const char* name, int top, std::uint64_t& last) {
+  do {
+    const std::string lifted = "deep." + std::to_string(++last);
+    if (::renameat(parent, name, top, lifted.c_str()) == 0) {
+      return true;
+    }
+  } while (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR);
+  return false;
 }
 
 }  // namespace
@@ -65,23 +91,20 @@ Result<void> remove_tree(const std::string& path) {
       if (::unlinkat(fd, name.c_str(), 0) == 0) {
         continue;
       }
-      if (errno != EISDIR && errno != EPERM) {
-        return Error::from_errno("remove " + name);
-      }
-      // It may have been made unreadable for its owner; whether this helps shows below.
-      (void)!::fchmodat(fd, name.c_str(), 0700, 0);
-      if (open.size() >= kMaxOpen) {
-        // Carry the deep part up beside the top, to be removed in the next round.
-        const std::string lifted = "deep." + std::to_string(++lifts);
-        if (::renameat(fd, name.c_str(), ::dirfd(open.front().first.get()), lifted.c_str()) == 0) {
-          again = true;
-          continue;
-        }
+      if (errno != EISDIR) {
         return Error::from_errno("remove " + name);
       }
       Directory next = open_directory(fd, name.c_str());
       if (!next) {
         return Error::from_errno("open " + name);
+      }
+      if (open.size() >= kMaxOpen) {
+        // Carry the deep part up into the top, to be removed in the next round.
+        if (!lift(fd, name.c_str(), ::dirfd(open.front().first.get()), lifts)) {
+          return Error::from_errno("remove " + name);
+        }
+        again = true;
+        continue;
       }
       open.emplace_back(std::move(next), name);
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From clone to exec, as one straight line. The order is what makes it safe:
-//   - limits first, so that everything after is charged to the sandbox;
-//   - the file system while we still hold the capabilities of our user namespace;
+//   - the file system while we still hold the capabilities of our user namespace; beside it, on
+//     other processors, a helper makes the network namespace and the parent the cgroup;
+//   - the limits before anything of the guest's;
 //   - then the capabilities go, for good;
 //   - Landlock and seccomp last, so that they need not allow any step above.
 // Nothing here may allocate, lock, or use thread-local storage (see plan.h).
@@ -12,7 +13,10 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <linux/sockios.h>
 #include <net/if.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -23,6 +27,7 @@
 
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
+#include "base/sys/spawn.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/child/report.h"
 
@@ -32,16 +37,19 @@ namespace {
 using sys::raw;
 
 constexpr int kControl = 3;  // The warden's end of the control socket, by agreement.
-constexpr int kWarden = 4;   // Its program, until the exec.
+constexpr int kArchiver = 4;
+constexpr int kWarden = 5;   // Its program, until the exec.
 
 class Entrance {
  public:
   explicit Entrance(const Plan& plan) noexcept : plan_(plan), report_(plan.control_fd, plan.cloned_at_ns) {}
 
   [[noreturn]] void run() noexcept {
-    step(SetupStep::kCgroup, &Entrance::join_cgroups);
-    step(SetupStep::kNetwork, &Entrance::bring_up_network);
+    (void)raw(SYS_close, plan_.parent_fd);
     step(SetupStep::kIdentity, &Entrance::become_guest);
+    if (plan_.network_namespace) {
+      start_network();
+    }
     if (plan_.own_root) {
       step(SetupStep::kRoot, &Entrance::make_root);
       step(SetupStep::kFiles, &Entrance::write_files);
@@ -50,6 +58,10 @@ class Entrance {
       step(SetupStep::kLockUserNamespaces, &Entrance::lock_user_namespaces);
       step(SetupStep::kEnterRoot, &Entrance::enter_root);
     }
+    if (plan_.network_namespace) {
+      step(SetupStep::kNetwork, &Entrance::join_network);
+    }
+    step(SetupStep::kCgroup, &Entrance::join_cgroups);
     step(SetupStep::kPrivileges, &Entrance::drop_privileges);
     if (plan_.landlock_abi > 0) {
       step(SetupStep::kLandlock, &Entrance::restrict_files);
@@ -83,43 +95,91 @@ class Entrance {
     }
   }
 
-  // ---- limits -------------------------------------------------------------------------------
-
-  long join_cgroups() noexcept {
-    for (const int tasks : plan_.cgroup_tasks) {
-      const long written = raw(SYS_write, tasks, "0", 1);
-      if (written < 0) {
-        return written;
-      }
-      ++detail_;
-    }
-    if (plan_.user_namespace) {
-      // After the moves, so that the namespace's root is the sandbox's own group.
-      return raw(SYS_unshare, CLONE_NEWCGROUP);
-    }
-    return 0;
-  }
-
   // ---- network ------------------------------------------------------------------------------
 
-  long bring_up_network() noexcept {
-    if (plan_.network_fd >= 0) {
-      return raw(SYS_setns, plan_.network_fd, CLONE_NEWNET);
+  void start_network() noexcept {
+    network_.pid = sys::clone_on_stack(CLONE_VM | CLONE_FILES | SIGCHLD, plan_.network_stack_top,
+                                       &Entrance::make_network, &network_);
+  }
+
+  // In a process of its own, with our descriptors and our power over the user namespace.
+  [[noreturn]] static void make_network(void* argument) noexcept {
+    auto& network = *static_cast<Network*>(argument);
+    network.descriptor = network_descriptor();
+    for (;;) {
+      (void)raw(SYS_exit, 0);
     }
-    if (!plan_.network_namespace) {
-      return 0;
+  }
+
+  // A descriptor of the new namespace, or a negative errno.
+  static long network_descriptor() noexcept {
+    if (const long r = raw(SYS_unshare, CLONE_NEWNET); r < 0) {
+      return r;
     }
-    const long fd = raw(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-      return fd;
+    const long socket = raw(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) {
+      return socket;
     }
     ifreq request{};
     request.ifr_name[0] = 'l';
     request.ifr_name[1] = 'o';
     request.ifr_flags = IFF_UP | IFF_RUNNING;
-    const long result = raw(SYS_ioctl, fd, SIOCSIFFLAGS, &request);
-    (void)raw(SYS_close, fd);
+    long result = raw(SYS_ioctl, socket, SIOCSIFFLAGS, &request);
+    if (result >= 0) {
+      result = raw(SYS_ioctl, socket, SIOCGSKNS, 0);
+    }
+    (void)raw(SYS_close, socket);
     return result;
+  }
+
+  long join_network() noexcept {
+    if (network_.pid < 0) {
+      return network_.pid;
+    }
+    if (const long r = raw(SYS_wait4, network_.pid, nullptr, 0, nullptr); r < 0) {
+      return r;
+    }
+    if (network_.descriptor < 0) {
+      return network_.descriptor;
+    }
+    const long result = raw(SYS_setns, network_.descriptor, CLONE_NEWNET);
+    (void)raw(SYS_close, network_.descriptor);
+    return result;
+  }
+
+  // ---- limits -------------------------------------------------------------------------------
+
+  // The parent sends one byte and the `tasks` files of our cgroups (v1). Writing "0" moves the
+  // writing thread alone and, unlike any other move, does not wait for an RCU grace period
+  // (kernel/cgroup/cgroup.c, cgroup_procs_write_start: no lock for "0" without threadgroup).
+  long join_cgroups() noexcept {
+    char go = 0;
+    std::array<int, kMaxTaskFiles> tasks{};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof tasks)> control{};
+    iovec part{&go, 1};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const long got = raw(SYS_recvmsg, plan_.control_fd, &message, MSG_CMSG_CLOEXEC);
+    if (got != 1 || (message.msg_flags & MSG_CTRUNC) != 0) {
+      return got < 0 ? got : -ECANCELED;
+    }
+    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+      const std::size_t size = header->cmsg_len - CMSG_LEN(0);
+      __builtin_memcpy(tasks.data(), CMSG_DATA(header), size);
+      for (std::size_t i = 0; i < size / sizeof(int); ++i) {
+        const long written = raw(SYS_write, tasks[i], "0", 1);
+        if (written < 0) {
+          return written;
+        }
+        ++detail_;
+      }
+    }
+    // After the moves, so that the namespace's root is the sandbox's own group.
+    return plan_.user_namespace ? raw(SYS_unshare, CLONE_NEWCGROUP) : 0;
   }
 
   // ---- identity -----------------------------------------------------------------------------
@@ -375,9 +435,12 @@ class Entrance {
     // Out of the way first, so that no dup2 below closes what a later one needs.
     const long control = raw(SYS_fcntl, plan_.control_fd, F_DUPFD_CLOEXEC, 16);
     const long warden = raw(SYS_fcntl, plan_.warden_fd, F_DUPFD_CLOEXEC, 16);
+    const long archiver = raw(SYS_fcntl, plan_.archiver_fd, F_DUPFD_CLOEXEC, 16);
     const long null = raw(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
-    if (control < 0 || warden < 0 || null < 0) {
-      return control < 0 ? control : warden < 0 ? warden : null;
+    for (const long fd : {control, warden, archiver, null}) {
+      if (fd < 0) {
+        return fd;
+      }
     }
     for (int fd = 0; fd < 3; ++fd) {
       if (null != fd) {
@@ -385,6 +448,9 @@ class Entrance {
       }
     }
     if (const long r = raw(SYS_dup3, warden, kWarden, O_CLOEXEC); r < 0) {
+      return r;
+    }
+    if (const long r = raw(SYS_dup2, archiver, kArchiver); r < 0) {
       return r;
     }
     if (const long r = raw(SYS_dup2, control, kControl); r < 0) {
@@ -441,9 +507,11 @@ class Entrance {
     if (ruleset < 0) {
       return ruleset;
     }
-    // The warden's program lies outside the new root; its inode alone may be executed.
-    if (const long r = add_rule(ruleset, kWarden, abi::kFsExecute | abi::kFsReadFile); r < 0) {
-      return r;
+    // Our own programs lie outside the new root; these inodes alone may be executed there.
+    for (const int program : {kWarden, kArchiver}) {
+      if (const long r = add_rule(ruleset, program, abi::kFsExecute | abi::kFsReadFile); r < 0) {
+        return r;
+      }
     }
     for (const AccessRule& rule : plan_.landlock_rules) {
       const long fd = raw(SYS_openat, AT_FDCWD, rule.path, O_PATH | O_CLOEXEC);
@@ -473,14 +541,21 @@ class Entrance {
     return raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
   }
 
+  // What the helper that makes the network namespace and we say to each other.
+  struct Network {
+    long pid = -ECHILD;
+    long descriptor = -ECANCELED;
+  };
+
   const Plan& plan_;
   Report report_;
+  Network network_;
   long root_ = -1;
   std::uint32_t detail_ = 0;
 };
 
 }  // namespace
 
-void enter(const Plan& plan) noexcept { Entrance(plan).run(); }
+void enter(void* plan) noexcept { Entrance(*static_cast<const Plan*>(plan)).run(); }
 
 }  // namespace glovebox::child

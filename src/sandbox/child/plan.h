@@ -2,8 +2,9 @@
 // The plan of a sandbox's set-up: everything that the code between clone and exec needs to know,
 // prepared before the clone, because that code may only make system calls.
 //
-// All pointers point into memory that the parent keeps until the child has run its exec. Paths of
-// targets are relative to the new root; paths of sources are absolute outside.
+// The child shares the parent's memory until its exec: all pointers point into memory that the parent
+// leaves as it is until then. Paths of targets are relative to the new root; paths of sources are
+// absolute outside.
 #pragma once
 
 #include <linux/filter.h>
@@ -20,15 +21,15 @@ namespace glovebox::child {
 enum class SetupStep : std::uint32_t {
   kNone,
   kBorn,
-  kCgroup,
   kIdentity,
-  kNetwork,
   kRoot,
   kFiles,
   kMounts,
   kProc,
   kLockUserNamespaces,
   kEnterRoot,
+  kNetwork,
+  kCgroup,
   kPrivileges,
   kLandlock,
   kSeccomp,
@@ -76,14 +77,12 @@ struct Plan {
   // Becomes descriptor 3 of the warden. Also carries the report of this set-up.
   int control_fd = -1;
   int warden_fd = -1;
+  int archiver_fd = -1;  // Becomes descriptor 4 of the warden.
+  // The parent's end of the control socket: closed first, so that a dead parent is noticed.
+  int parent_fd = -1;
 
   // When the parent called clone, in nanoseconds of the monotonic clock.
   std::uint64_t cloned_at_ns = 0;
-
-  // `tasks` files of cgroup v1 hierarchies. Writing "0" moves the writing thread alone, and unlike
-  // any other move it does not wait for an RCU grace period
-  // (kernel/cgroup/cgroup.c, cgroup_procs_write_start: no lock for "0" without threadgroup).
-  std::span<const int> cgroup_tasks;
 
   // Who the guest is inside, once `user_namespace` holds; otherwise who it becomes outside, with
   // zero meaning that the identity stays.
@@ -95,10 +94,10 @@ struct Plan {
   std::string_view uid_map;
   std::string_view gid_map;
 
-  // Join, in a network namespace of one's own.
+  // Make and join a network namespace of one's own, with its loopback device up. It takes as long as
+  // the file system, so a helper makes it beside that, on this stack.
   bool network_namespace = false;
-  // A network namespace to join instead of the one from clone, or -1.
-  int network_fd = -1;
+  void* network_stack_top = nullptr;
 
   // File system view; without it the guest sees the host's files as far as Landlock lets it.
   bool own_root = false;
@@ -122,9 +121,12 @@ struct Plan {
   const char* const* warden_argv = nullptr;
 };
 
-// Runs the plan in a freshly cloned process and becomes the warden. Returns never: on failure it
-// reports the step and its errno on the control socket and exits.
-// Requires: single-threaded; every signal handler at its default.
-[[noreturn]] void enter(const Plan& plan) noexcept;
+// How many cgroups a sandbox can be a member of: memory, pids, cpu, cpuacct, blkio.
+inline constexpr std::size_t kMaxTaskFiles = 8;
+
+// Runs the plan (a `const Plan*`) in a freshly cloned process and becomes the warden. Returns never:
+// on failure it reports the step and its errno on the control socket and exits.
+// Requires: every signal handler at its default.
+[[noreturn]] void enter(void* plan) noexcept;
 
 }  // namespace glovebox::child

@@ -27,6 +27,9 @@ enum class Check : std::uint8_t {
   kSetsockopt,   // Not the options that the kernel bugs of 2026 came through.
   kSeccomp,      // Stricter filters yes, listeners no.
   kPersonality,  // The harmless personalities.
+  kNotFirst,     // Its first argument is a pid: not that of the warden in a pid namespace.
+  kSelfOnly,     // Its first argument is a pid: zero, which is the caller.
+  kSelfOnly2,    // Likewise its second.
 };
 
 // What a call gets: a constant SECCOMP_RET_… value, or a check of its arguments.
@@ -129,7 +132,10 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.ret(kNoFamily);
       out.load(argument(1));
       out.emit(BPF_ALU | BPF_AND | BPF_K, 0xf);
-      out.ret_if_equal(2, kNoFamily);  // A datagram socket needs no connect to reach the host.
+      // A datagram socket needs no connect to reach the host; and SOCK_RAW becomes one
+      // (net/unix/af_unix.c, unix_create).
+      out.ret_if_equal(2, kNoFamily);
+      out.ret_if_equal(3, kNoFamily);
       out.ret(kAllow);
       break;
     case Check::kIoctl:
@@ -171,6 +177,17 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.ret_if_equal(0xffffffff, kAllow);  // A question.
       out.ret(kEperm);
       break;
+    case Check::kNotFirst:
+      out.load(argument(0));
+      out.ret_if_equal(1, kEperm);
+      out.ret(kAllow);
+      break;
+    case Check::kSelfOnly:
+    case Check::kSelfOnly2:
+      out.load(argument(check == Check::kSelfOnly ? 0 : 1));
+      out.ret_if_equal(0, kAllow);
+      out.ret(kEperm);
+      break;
   }
 }
 
@@ -181,7 +198,7 @@ consteval Program compile(std::span<const Rule> rules,
                           std::uint32_t last_known,
                           Answer unknown) {
   constexpr std::uint32_t kX32Bit = 0x40000000;
-  constexpr std::size_t kChecks = static_cast<std::size_t>(Check::kPersonality) + 1;
+  constexpr std::size_t kChecks = static_cast<std::size_t>(Check::kSelfOnly2) + 1;
   constexpr std::size_t kMaxRanges = 512;
 
   // The number line as ranges of one answer each.

@@ -105,6 +105,8 @@ inline constexpr std::array kDefaultGroups = {
           {SYS_seccomp}},
     Group{"personality", examine(Check::kPersonality), "Some switch off protections.",
           {SYS_personality}},
+    Group{"limits", examine(Check::kNotFirst), "The warden has the guest's uid, so its limits could be taken.",
+          {SYS_prlimit64}},
 };
 
 // What the landlock tier refuses on top: without namespaces these reach the host.
@@ -116,6 +118,11 @@ inline constexpr std::array kNoNamespacesGroups = {
           "No network without a network namespace; and no datagrams, which need no connect to reach "
           "the host.",
           {SYS_socket, SYS_socketpair}},
+    Group{"others", examine(Check::kSelfOnly), "Limits and processors of the user's other processes.",
+          {SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setparam, SYS_sched_setscheduler,
+           SYS_sched_setattr}},
+    Group{"others' priorities", examine(Check::kSelfOnly2), "Likewise.",
+          {SYS_setpriority, SYS_ioprio_set}},
 };
 
 // The allow-list of the strict policy: what compiled C, C++, Rust, Go and the plain interpreters

@@ -41,6 +41,8 @@ struct Enclosure {
   std::string seccomp;  // The name of the policy in force.
   int landlock = 0;
   std::vector<Timing> timings;
+  // What the set-up still reads until its exec (sandbox/launch.h).
+  std::shared_ptr<const void> setup;
 };
 
 class Tier {

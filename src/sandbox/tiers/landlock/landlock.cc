@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/sys/kernel_abi.h"
@@ -57,16 +59,25 @@ TierFeatures features() {
   return {.limits_memory = cgroups.memory, .limits_pids = cgroups.pids || ::geteuid() == 0};
 }
 
+struct Setup {
+  SetupStacks stacks;
+  std::string tree;
+  std::string workspace;
+  std::vector<Mount> mounts;
+  std::vector<child::AccessRule> rules;
+  child::Plan plan;
+};
+
 Result<void> check_kernel() {
   const int abi = landlock_abi();
   if (abi == 0) {
     return Error(ErrorCode::kUnsupported, "the kernel has no Landlock",
                  "boot a kernel with Landlock (5.13 or later), with lsm=landlock,…");
   }
-  if (abi < kScopesFrom && ::geteuid() != 0) {
+  if (abi < kScopesFrom) {
     return Error(ErrorCode::kUnsupported,
                  "Landlock ABI " + std::to_string(abi) + " cannot keep signals inside",
-                 "use Linux 6.12 or later, or run as root");
+                 "use Linux 6.12 or later");
   }
   return {};
 }
@@ -99,19 +110,23 @@ Result<TierFeatures> LandlockTier::probe() {
 Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   Stopwatch watch;
   GB_TRY(check_kernel());
-  const int warden = GB_TRY(warden_program());
+  const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
   watch.lap("slot");
   Cgroup cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
-  watch.lap("cgroup");
+  watch.lap("cgroup_made");
 
   const bool root = ::geteuid() == 0;
   const uid_t owner = root ? slot.host_uid() : ::geteuid();
   const std::string tree = GB_TRY(make_tree(slot, owner));
-  const std::string workspace = tree + "/workspace";
-  std::vector<child::AccessRule> rules(kHostRules.begin(), kHostRules.end());
-  rules.push_back({tree.c_str(), ~0ULL, false});
-  for (const Mount& mount : spec.mounts) {
+  std::shared_ptr<Setup> setup(new Setup);
+  setup->tree = tree;
+  setup->workspace = tree + "/workspace";
+  setup->mounts = spec.mounts;
+  std::vector<child::AccessRule>& rules = setup->rules;
+  rules.assign(kHostRules.begin(), kHostRules.end());
+  rules.push_back({setup->tree.c_str(), ~0ULL, false});
+  for (const Mount& mount : setup->mounts) {
     // Seen where they are: there is no other root to show them in.
     struct stat status {};
     const bool file = ::stat(mount.source.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
@@ -122,39 +137,42 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
     return Error::from_errno("socketpair");
   }
   UniqueFd control(pair[0]);
-  const UniqueFd inner(pair[1]);
+  UniqueFd inner(pair[1]);
 
-  child::Plan plan;
+  child::Plan& plan = setup->plan;
   plan.control_fd = inner.get();
-  plan.warden_fd = warden;
-  plan.cgroup_tasks = cgroup.task_fds();
+  plan.parent_fd = control.get();
+  plan.warden_fd = programs.warden;
+  plan.archiver_fd = programs.archiver;
   if (root) {
     plan.uid = owner;
     plan.gid = owner;
   }
-  plan.workspace = workspace.c_str();
+  plan.workspace = setup->workspace.c_str();
   plan.landlock_abi = landlock_abi();
   plan.landlock_fs = landlock_fs_rights(plan.landlock_abi);
-  plan.landlock_scoped =
-      plan.landlock_abi >= kScopesFrom ? abi::kScopeAbstractUnixSocket | abi::kScopeSignal : 0;
+  plan.landlock_scoped = abi::kScopeAbstractUnixSocket | abi::kScopeSignal;
   plan.landlock_rules = rules;
   plan.filter = policy::no_namespaces_filter();
-  const std::array<const char*, 3> arguments = {"glovebox-warden",
-                                                root ? "own-pids" : "shared-pids", nullptr};
-  plan.warden_argv = arguments.data();
+  static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "shared-pids",
+                                                            nullptr};
+  plan.warden_argv = kArguments.data();
   watch.lap("plan");
 
-  Cloned cloned = GB_TRY(clone_into(plan, kFlags, cgroup.directory_fd()));
+  Unborn child(GB_TRY(clone_into(plan, setup->stacks, kFlags, cgroup.directory_fd())));
   watch.lap("clone");
+  inner.reset();
+  GB_TRY(admit(control.get(), cgroup.task_fds()));
   return Enclosure{.slot = std::move(slot),
                    .cgroup = std::move(cgroup),
                    .control = std::move(control),
-                   .pidfd = std::move(cloned.pidfd),
+                   .pidfd = child.keep(),
                    .tree = tree,
                    .features = features(),
                    .seccomp = "default",
                    .landlock = plan.landlock_abi,
-                   .timings = watch.laps()};
+                   .timings = watch.laps(),
+                   .setup = setup};
 }
 
 }  // namespace glovebox

@@ -12,7 +12,10 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/sys/kernel_abi.h"
 #include "sandbox/child/plan.h"
@@ -24,10 +27,11 @@
 namespace glovebox {
 namespace {
 
-// The cgroup namespace is not among them: the child takes it after it has entered its group.
+// The network and the cgroup namespace are not among them: the one is made beside the rest, the other
+// taken after the child has entered its group.
 // CLONE_CLEAR_SIGHAND (Linux 5.5) is not in libc's header.
-constexpr std::uint64_t kFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
-                                 CLONE_NEWIPC | CLONE_NEWUTS | 0x100000000ULL;
+constexpr std::uint64_t kFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
+                                 CLONE_NEWUTS | 0x100000000ULL;
 
 std::string id_map(unsigned inside, unsigned outside) {
   return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
@@ -50,6 +54,14 @@ TierFeatures features() {
           .own_pids = true,
           .loopback_network = true};
 }
+
+struct Setup {
+  SetupStacks stacks;
+  RootPlan files;
+  std::string uid_map;
+  std::string gid_map;
+  child::Plan plan;
+};
 
 Error unsupported(Error error) {
   return {ErrorCode::kUnsupported, error.message(),
@@ -90,16 +102,23 @@ Result<TierFeatures> NativeTier::probe() {
 
 Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   Stopwatch watch;
-  const int warden = GB_TRY(warden_program());
+  const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
   watch.lap("slot");
-  Cgroup cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
-  watch.lap("cgroup");
+
+  // v2 wants the group before the process; in v1 it is made while the child builds its walls.
+  const bool born_in_group = Cgroup::support().mode == CgroupMode::kV2;
+  std::optional<Cgroup> cgroup;
+  if (born_in_group) {
+    cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
+    watch.lap("cgroup_made");
+  }
 
   const bool root = ::geteuid() == 0;
-  const RootPlan files = GB_TRY(RootPlan::create(spec));
-  const std::string uid_map = id_map(kGuestUid, root ? slot.host_uid() : ::geteuid());
-  const std::string gid_map = id_map(kGuestGid, root ? slot.host_uid() : ::getegid());
+  std::shared_ptr<Setup> setup(new Setup);
+  setup->files = GB_TRY(RootPlan::create(spec));
+  setup->uid_map = id_map(kGuestUid, root ? slot.host_uid() : ::geteuid());
+  setup->gid_map = id_map(kGuestGid, root ? slot.host_uid() : ::getegid());
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
     return Error::from_errno("socketpair");
@@ -107,59 +126,61 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   UniqueFd control(pair[0]);
   UniqueFd inner(pair[1]);
 
-  child::Plan plan;
+  child::Plan& plan = setup->plan;
   plan.control_fd = inner.get();
-  plan.warden_fd = warden;
-  plan.cgroup_tasks = cgroup.task_fds();
+  plan.parent_fd = control.get();
+  plan.warden_fd = programs.warden;
+  plan.archiver_fd = programs.archiver;
   plan.user_namespace = true;
   plan.uid = kGuestUid;
   plan.gid = kGuestGid;
   plan.maps_from_parent = root;
-  plan.uid_map = uid_map;
-  plan.gid_map = gid_map;
+  plan.uid_map = setup->uid_map;
+  plan.gid_map = setup->gid_map;
   plan.network_namespace = true;
-  files.apply(plan);
+  setup->files.apply(plan);
   plan.landlock_abi = landlock_abi();
   plan.landlock_fs = landlock_fs_rights(plan.landlock_abi);
   plan.landlock_scoped =
       plan.landlock_abi >= 6 ? abi::kScopeAbstractUnixSocket | abi::kScopeSignal : 0;
   plan.filter = policy::default_filter();
-  constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-pids", nullptr};
+  static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-pids", nullptr};
   plan.warden_argv = kArguments.data();
   watch.lap("plan");
 
-  auto attempt = clone_into(plan, kFlags, cgroup.directory_fd());
+  auto attempt = clone_into(plan, setup->stacks, kFlags, cgroup ? cgroup->directory_fd() : -1);
   if (!attempt) {
     return unsupported(std::move(attempt).error());
   }
-  Cloned cloned = std::move(attempt).value();
+  Unborn child(std::move(attempt).value());
   watch.lap("clone");
   inner.reset();
   if (root) {
     // Only we may map an id that is not the child's own; it waits for the byte.
-    auto mapped = write_proc(cloned.pid, "gid_map", gid_map);
-    if (mapped) {
-      mapped = write_proc(cloned.pid, "uid_map", uid_map);
-    }
+    GB_TRY(write_proc(child.pid(), "gid_map", setup->gid_map));
+    GB_TRY(write_proc(child.pid(), "uid_map", setup->uid_map));
     const char go = 1;
-    if (!mapped || ::send(control.get(), &go, 1, MSG_NOSIGNAL) != 1) {
-      Error error = mapped ? Error::from_errno("release the child") : std::move(mapped).error();
-      (void)::kill(cloned.pid, SIGKILL);
-      (void)::waitpid(cloned.pid, nullptr, 0);
-      return error;
+    if (::send(control.get(), &go, 1, MSG_NOSIGNAL) != 1) {
+      return Error::from_errno("release the child");
     }
     watch.lap("id_maps");
   }
+  if (!cgroup) {
+    cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
+    watch.lap("cgroup_made");
+  }
+  GB_TRY(admit(control.get(), cgroup->task_fds()));
 
   return Enclosure{.slot = std::move(slot),
-                   .cgroup = std::move(cgroup),
+                   .cgroup = *std::move(cgroup),
                    .control = std::move(control),
-                   .pidfd = std::move(cloned.pidfd),
+                   .pidfd = child.keep(),
                    .tree = {},
                    .features = features(),
                    .seccomp = "default",
                    .landlock = plan.landlock_abi,
-                   .timings = watch.laps()};
+                   .timings = watch.laps(),
+                   .setup = setup};
 }
 
 }  // namespace glovebox

@@ -31,14 +31,14 @@ constexpr std::array<const char*, 2> kCommonEtc = {"/etc/alternatives", "/etc/ld
 // What /proc shows of the host beyond the guest's own processes and the machine's size. Files that
 // only root can read need no mask: the guest's root is nobody outside. Names as in runc's list of
 // masked paths and in proc(5).
-constexpr std::array<const char*, 17> kMaskedFiles = {
+constexpr std::array<const char*, 18> kMaskedFiles = {
     "proc/kcore",         "proc/keys",       "proc/key-users", "proc/kallsyms",  "proc/kmsg",
     "proc/latency_stats", "proc/timer_list", "proc/sched_debug", "proc/interrupts", "proc/softirqs",
     "proc/modules",       "proc/config.gz",  "proc/iomem",     "proc/ioports",   "proc/diskstats",
-    "proc/partitions",    "proc/sysrq-trigger"};
-constexpr std::array<const char*, 8> kMaskedDirectories = {"proc/acpi", "proc/asound", "proc/scsi",
+    "proc/partitions",    "proc/sysrq-trigger", "proc/schedstat"};
+constexpr std::array<const char*, 9> kMaskedDirectories = {"proc/acpi", "proc/asound", "proc/scsi",
                                                            "proc/bus",  "proc/driver", "proc/fs",
-                                                           "proc/irq",  "proc/tty"};
+                                                           "proc/irq",  "proc/tty",   "proc/pressure"};
 
 constexpr std::string_view kPasswd =
     "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"

@@ -15,6 +15,9 @@ namespace glovebox {
 // Owns every string and array that the plan points to. Must live until the child has exec'ed.
 class RootPlan {
  public:
+  // An empty one, to be assigned to.
+  RootPlan() = default;
+
   // Looks at the host (does /lib64 exist, is it a link, …) and lays the root out.
   static Result<RootPlan> create(const SandboxSpec& spec);
 
@@ -22,8 +25,6 @@ class RootPlan {
   void apply(child::Plan& plan) const;
 
  private:
-  RootPlan() = default;
-
   const char* keep(std::string text);
   void add_directory(std::string path, std::uint32_t mode);
   // With the directories above it, as far as they are not there yet.

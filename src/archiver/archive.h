@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Archives in and out of the workspace: tar, plain or gzip.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace glovebox::archiver {
+
+// Reads a tar archive from `input_fd` and creates its directories, regular files and symbolic
+// links below `directory`, a path from the workspace `root_fd`. Absolute names, "..", hard links,
+// devices, and anything that would write through a link are refused with the entry's name.
+Result<void> unpack(int root_fd, std::string_view directory, int input_fd);
+
+// Reads paths, each ended by a zero byte, from `names_fd`, and writes a tar archive of the regular
+// files of those names to `output_fd`. Files larger than what is left of `max_bytes`, and what is
+// no regular file any more, are left out.
+Result<void> pack(int root_fd, std::uint64_t max_bytes, int names_fd, int output_fd);
+
+}  // namespace glovebox::archiver

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// New processes that share their parent's memory until they call exec.
+//
+// Copying an address space, however small, costs more than all that happens in it before an exec.
+// The price: the child has a stack but no thread-local storage of its own, so it may make system
+// calls (base/sys/raw.h) and nothing else, and what it reads must stay as it is until its exec.
+#pragma once
+
+#include <sys/syscall.h>
+
+#include <cstdint>
+
+namespace glovebox::sys {
+
+using ChildMain = void (*)(void*);
+
+namespace detail {
+
+// One call for clone and clone3, which differ in their arguments only. In the child, on its new
+// stack, `main` is called with `argument` and must not return.
+inline long spawn(long number, long first, long second, ChildMain main, void* argument) noexcept {
+  long result = number;
+  register void* main_in asm("r12") = reinterpret_cast<void*>(main);
+  register void* argument_in asm("r13") = argument;
+  register long r10 asm("r10") = 0;
+  register long r8 asm("r8") = 0;
+  register long r9 asm("r9") = 0;
+  asm volatile(
+      "syscall\n\t"
+      "test %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xor %%ebp, %%ebp\n\t"
+      "mov %%r13, %%rdi\n\t"
+      "call *%%r12\n\t"
+      "ud2\n"
+      "1:"
+      : "+a"(result)
+      : "D"(first), "S"(second), "d"(0L), "r"(r10), "r"(r8), "r"(r9), "r"(main_in),
+        "r"(argument_in)
+      : "rcx", "r11", "memory");
+  return result;
+}
+
+}  // namespace detail
+
+// clone(2). `flags` hold CLONE_VM and the signal at its end; `stack_top` is aligned to 16 bytes.
+// Answers the pid, or a negative errno.
+inline long clone_on_stack(unsigned long flags,
+                           void* stack_top,
+                           ChildMain main,
+                           void* argument) noexcept {
+  return detail::spawn(SYS_clone, static_cast<long>(flags), reinterpret_cast<long>(stack_top), main,
+                       argument);
+}
+
+// clone3(2), with CLONE_VM and a stack in its arguments.
+template <typename Arguments>
+long clone3_on_stack(const Arguments& arguments, ChildMain main, void* argument) noexcept {
+  return detail::spawn(SYS_clone3, reinterpret_cast<long>(&arguments), sizeof arguments, main,
+                       argument);
+}
+
+}  // namespace glovebox::sys

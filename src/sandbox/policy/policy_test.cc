@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/policy/policy.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace glovebox::policy {
+namespace {
+
+constexpr std::uint32_t kX32Bit = 0x40000000;
+constexpr std::uint64_t kJunk = 0xdeadbeefULL << 32;
+
+struct Call {
+  std::uint32_t number;
+  std::array<std::uint64_t, 6> arguments{};
+  std::uint32_t arch = AUDIT_ARCH_X86_64;
+};
+
+Call call(long number, std::array<std::uint64_t, 6> arguments = {}) {
+  return {static_cast<std::uint32_t>(number), arguments};
+}
+
+// What the kernel would answer: an interpreter of the instructions that the compiler emits.
+// Anything else, or a jump past the end, answers kBroken.
+constexpr std::uint32_t kBroken = 0xbad;
+
+std::uint32_t answer(Filter filter, const Call& call) {
+  seccomp_data data{};
+  data.nr = static_cast<int>(call.number);
+  data.arch = call.arch;
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    data.args[i] = call.arguments[i];
+  }
+  std::uint32_t accumulator = 0;
+  for (std::size_t at = 0; at < filter.size(); ++at) {
+    const sock_filter& step = filter[at];
+    switch (step.code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        if (step.k % 4 != 0 || step.k + 4 > sizeof(data)) {
+          return kBroken;
+        }
+        std::memcpy(&accumulator, reinterpret_cast<const char*>(&data) + step.k, 4);
+        break;
+      case BPF_ALU | BPF_AND | BPF_K:
+        accumulator &= step.k;
+        break;
+      case BPF_JMP | BPF_JA:
+        at += step.k;
+        break;
+      case BPF_JMP | BPF_JEQ | BPF_K:
+        at += accumulator == step.k ? step.jt : step.jf;
+        break;
+      case BPF_JMP | BPF_JGE | BPF_K:
+        at += accumulator >= step.k ? step.jt : step.jf;
+        break;
+      case BPF_JMP | BPF_JSET | BPF_K:
+        at += (accumulator & step.k) != 0 ? step.jt : step.jf;
+        break;
+      case BPF_RET | BPF_K:
+        return step.k;
+      default:
+        return kBroken;
+    }
+  }
+  return kBroken;
+}
+
+constexpr std::uint32_t refused(int error) {
+  return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
+}
+
+struct Policy {
+  std::string name;
+  Filter filter;
+};
+std::ostream& operator<<(std::ostream& out, const Policy& policy) { return out << policy.name; }
+
+// Claims about all policies.
+class EveryPolicyTest : public ::testing::TestWithParam<Policy> {
+ protected:
+  static std::uint32_t ask(const Call& call) { return answer(GetParam().filter, call); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Policies,
+                         EveryPolicyTest,
+                         ::testing::Values(Policy{"default", default_filter()},
+                                           Policy{"no_namespaces", no_namespaces_filter()},
+                                           Policy{"strict", strict_filter()}),
+                         [](const auto& policy) { return policy.param.name; });
+
+TEST_P(EveryPolicyTest, AnswersEachNumber) {
+  for (std::uint32_t number = 0; number < 2048; ++number) {
+    EXPECT_NE(answer(GetParam().filter, {number}), kBroken) << number;
+  }
+}
+
+TEST_P(EveryPolicyTest, KillsForeignArchitectures) {
+  constexpr std::array<std::uint32_t, 3> kForeign = {AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, 0};
+  for (const std::uint32_t arch : kForeign) {
+    for (const long number : {SYS_read, SYS_getpid, SYS_mount}) {
+      Call foreign = call(number);
+      foreign.arch = arch;
+      EXPECT_EQ(ask(foreign), SECCOMP_RET_KILL_PROCESS) << arch << ' ' << number;
+    }
+  }
+}
+
+TEST_P(EveryPolicyTest, KillsTheX32Range) {
+  for (const std::uint32_t number : {kX32Bit, kX32Bit | SYS_read, kX32Bit | 512, 0xffffffffU}) {
+    EXPECT_EQ(ask({number}), SECCOMP_RET_KILL_PROCESS) << number;
+  }
+}
+
+TEST_P(EveryPolicyTest, SaysThatUnreviewedCallsDoNotExist) {
+  for (const std::uint32_t number : {470U, 512U, 547U, 1000U, kX32Bit - 1}) {
+    EXPECT_EQ(ask({number}), refused(ENOSYS)) << number;
+  }
+}
+
+TEST_P(EveryPolicyTest, SaysThatClone3DoesNotExistSoThatLibcFallsBack) {
+  EXPECT_EQ(ask(call(SYS_clone3)), refused(ENOSYS));
+}
+
+TEST_P(EveryPolicyTest, AllowsThreadsAndProcesses) {
+  const std::uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                               CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |
+                               CLONE_CHILD_CLEARTID;
+  for (const std::uint64_t flags :
+       {thread, std::uint64_t{SIGCHLD}, std::uint64_t{CLONE_VM | CLONE_VFORK | SIGCHLD}}) {
+    EXPECT_EQ(ask(call(SYS_clone, {flags})), SECCOMP_RET_ALLOW) << flags;
+  }
+  EXPECT_EQ(ask(call(SYS_execve)), SECCOMP_RET_ALLOW);
+}
+
+TEST_P(EveryPolicyTest, RefusesACloneWithANewNamespace) {
+  for (const std::uint64_t flag : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET,
+                                   CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP, CLONE_UNTRACED}) {
+    EXPECT_EQ(ask(call(SYS_clone, {flag | SIGCHLD})), refused(EPERM)) << flag;
+    EXPECT_EQ(ask(call(SYS_clone, {kJunk | flag | SIGCHLD})), refused(EPERM)) << flag;
+  }
+}
+
+TEST_P(EveryPolicyTest, RefusesToTypeIntoTheTerminal) {
+  constexpr std::uint64_t kTioclinux = 0x541C;
+  for (const std::uint64_t command :
+       {std::uint64_t{TIOCSTI}, kTioclinux, std::uint64_t{TIOCSETD}}) {
+    EXPECT_EQ(ask(call(SYS_ioctl, {0, command})), refused(EPERM)) << command;
+    EXPECT_EQ(ask(call(SYS_ioctl, {0, kJunk | command})), refused(EPERM)) << command;
+  }
+  EXPECT_EQ(ask(call(SYS_ioctl, {0, TIOCGWINSZ})), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(ask(call(SYS_ioctl, {TIOCSTI, FIONREAD})), SECCOMP_RET_ALLOW);
+}
+
+TEST_P(EveryPolicyTest, LooksAtTheLowHalfOfAnArgumentOnly) {
+  const std::vector<Call> calls = {
+      call(SYS_clone, {SIGCHLD}),
+      call(SYS_socket, {AF_UNIX, SOCK_STREAM, 0}),
+      call(SYS_socket, {AF_INET, SOCK_STREAM, 0}),
+      call(SYS_socket, {AF_NETLINK, SOCK_RAW, NETLINK_ROUTE}),
+      call(SYS_socket, {AF_ALG, SOCK_SEQPACKET, 0}),
+      call(SYS_ioctl, {0, TIOCGWINSZ}),
+      call(SYS_setsockopt, {3, SOL_SOCKET, SO_REUSEADDR}),
+      call(SYS_setsockopt, {3, 17, 100}),
+      call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER}),
+      call(SYS_personality, {ADDR_NO_RANDOMIZE}),
+  };
+  for (const Call& plain : calls) {
+    Call junk = plain;
+    for (std::uint64_t& argument : junk.arguments) {
+      argument |= kJunk;
+    }
+    EXPECT_EQ(ask(junk), ask(plain)) << plain.number;
+  }
+}
+
+class DefaultPolicyTest : public ::testing::Test {
+ protected:
+  static std::uint32_t ask(const Call& call) { return answer(default_filter(), call); }
+};
+
+TEST_F(DefaultPolicyTest, AnswersEachRefusalWithItsErrno) {
+  for (const Refusal& refusal : default_refusals()) {
+    EXPECT_EQ(ask(call(refusal.number)), refused(refusal.error))
+        << refusal.group << ' ' << refusal.number;
+  }
+}
+
+TEST_F(DefaultPolicyTest, RefusesWhatReachesAroundTheWalls) {
+  for (const long number : {SYS_mount,
+                            SYS_umount2,
+                            SYS_pivot_root,
+                            SYS_chroot,
+                            SYS_open_tree,
+                            SYS_move_mount,
+                            SYS_fsopen,
+                            SYS_unshare,
+                            SYS_setns,
+                            SYS_bpf,
+                            SYS_ptrace,
+                            SYS_perf_event_open,
+                            SYS_process_vm_readv,
+                            SYS_process_vm_writev,
+                            SYS_pidfd_getfd,
+                            SYS_open_by_handle_at,
+                            SYS_init_module,
+                            SYS_finit_module,
+                            SYS_kexec_load,
+                            SYS_reboot,
+                            SYS_clock_settime}) {
+    EXPECT_EQ(ask(call(number)), refused(EPERM)) << number;
+  }
+  for (const long number : {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+                            SYS_add_key, SYS_request_key, SYS_keyctl, SYS_userfaultfd}) {
+    EXPECT_EQ(ask(call(number)), refused(ENOSYS)) << number;
+  }
+}
+
+TEST_F(DefaultPolicyTest, AllowsWhatOrdinaryProgramsDo) {
+  for (const long number : {SYS_read, SYS_write, SYS_openat, SYS_mmap, SYS_mprotect, SYS_futex,
+                            SYS_connect, SYS_bind, SYS_shmget, SYS_setuid, SYS_prctl, SYS_rseq,
+                            SYS_landlock_create_ruleset, SYS_close_range, SYS_faccessat2}) {
+    EXPECT_EQ(ask(call(number)), SECCOMP_RET_ALLOW) << number;
+  }
+}
+
+TEST_F(DefaultPolicyTest, KnowsFourFamiliesOfSockets) {
+  for (std::uint64_t family = 0; family < 64; ++family) {
+    const bool known =
+        family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
+    EXPECT_EQ(ask(call(SYS_socket, {family, SOCK_STREAM, 0})),
+              known ? SECCOMP_RET_ALLOW : refused(EAFNOSUPPORT))
+        << family;
+  }
+}
+
+TEST_F(DefaultPolicyTest, KnowsOneProtocolOfNetlink) {
+  for (std::uint64_t protocol = 1; protocol < 32; ++protocol) {
+    EXPECT_EQ(ask(call(SYS_socket, {AF_NETLINK, SOCK_RAW, protocol})), refused(EAFNOSUPPORT))
+        << protocol;
+  }
+}
+
+TEST_F(DefaultPolicyTest, RefusesSocketOptionsWithABadHistory) {
+  struct Option {
+    std::uint64_t level;
+    std::uint64_t name;
+  };
+  constexpr Option kUdpEncap{17, 100};
+  constexpr Option kTcpUlp{6, 31};
+  for (const Option& option :
+       {kUdpEncap, kTcpUlp, Option{0, 64}, Option{41, 64}, Option{0, 65}, Option{41, 65}}) {
+    EXPECT_EQ(ask(call(SYS_setsockopt, {3, option.level, option.name})), refused(EPERM))
+        << option.level << ' ' << option.name;
+  }
+  // The same numbers mean something else at another level.
+  for (const Option& option : {Option{6, 100}, Option{17, 31}, Option{1, 64}, Option{6, 64},
+                               Option{17, 65}, Option{0, 100}, Option{41, 31}, Option{6, 1}}) {
+    EXPECT_EQ(ask(call(SYS_setsockopt, {3, option.level, option.name})), SECCOMP_RET_ALLOW)
+        << option.level << ' ' << option.name;
+  }
+}
+
+TEST_F(DefaultPolicyTest, LetsGuestsFilterThemselvesButNotListen) {
+  EXPECT_EQ(ask(call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC})),
+            SECCOMP_RET_ALLOW);
+  EXPECT_EQ(ask(call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER,
+                                   SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_TSYNC})),
+            refused(EPERM));
+}
+
+TEST_F(DefaultPolicyTest, AllowsHarmlessPersonalitiesOnly) {
+  for (const std::uint64_t persona :
+       {std::uint64_t{PER_LINUX}, std::uint64_t{PER_LINUX32}, std::uint64_t{UNAME26},
+        std::uint64_t{ADDR_NO_RANDOMIZE}, std::uint64_t{0xffffffff}}) {
+    EXPECT_EQ(ask(call(SYS_personality, {persona})), SECCOMP_RET_ALLOW) << persona;
+  }
+  for (const std::uint64_t persona :
+       {std::uint64_t{READ_IMPLIES_EXEC}, std::uint64_t{MMAP_PAGE_ZERO}, std::uint64_t{PER_SVR4},
+        std::uint64_t{ADDR_NO_RANDOMIZE | READ_IMPLIES_EXEC}}) {
+    EXPECT_EQ(ask(call(SYS_personality, {persona})), refused(EPERM)) << persona;
+  }
+}
+
+class NoNamespacesPolicyTest : public ::testing::Test {
+ protected:
+  static std::uint32_t ask(const Call& call) { return answer(no_namespaces_filter(), call); }
+};
+
+TEST_F(NoNamespacesPolicyTest, RefusesAllThatTheDefaultRefuses) {
+  for (const Refusal& refusal : default_refusals()) {
+    EXPECT_EQ(ask(call(refusal.number)), refused(refusal.error)) << refusal.number;
+  }
+}
+
+TEST_F(NoNamespacesPolicyTest, RefusesWhatReachesTheHostsServices) {
+  for (const long number :
+       {SYS_connect, SYS_shmget, SYS_shmat, SYS_semget, SYS_msgget, SYS_mq_open}) {
+    EXPECT_EQ(ask(call(number)), refused(EPERM)) << number;
+  }
+}
+
+TEST_F(NoNamespacesPolicyTest, AllowsLocalSocketsThatMustConnectFirst) {
+  for (const long number : {SYS_socket, SYS_socketpair}) {
+    for (const std::uint64_t type : {SOCK_STREAM + 0, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                                     SOCK_SEQPACKET | SOCK_CLOEXEC}) {
+      EXPECT_EQ(ask(call(number, {AF_UNIX, type})), SECCOMP_RET_ALLOW) << number << ' ' << type;
+    }
+    for (const std::uint64_t family : {AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK}) {
+      EXPECT_EQ(ask(call(number, {family, SOCK_STREAM})), refused(EAFNOSUPPORT)) << family;
+    }
+  }
+}
+
+TEST_F(NoNamespacesPolicyTest, RefusesDatagramsWhichNeedNoConnect) {
+  // A raw UNIX socket is a datagram socket: unix(7) has no other kind of it.
+  for (const long number : {SYS_socket, SYS_socketpair}) {
+    for (const std::uint64_t type : {SOCK_DGRAM, SOCK_RAW}) {
+      EXPECT_EQ(ask(call(number, {AF_UNIX, type})), refused(EAFNOSUPPORT)) << number << ' ' << type;
+      EXPECT_EQ(ask(call(number, {AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK})),
+                refused(EAFNOSUPPORT))
+          << number << ' ' << type;
+    }
+  }
+}
+
+class StrictPolicyTest : public ::testing::Test {
+ protected:
+  static std::uint32_t ask(const Call& call) { return answer(strict_filter(), call); }
+};
+
+TEST_F(StrictPolicyTest, RefusesWhatIsNotOnItsList) {
+  for (const long number : {SYS_socket, SYS_connect, SYS_bind, SYS_sendto, SYS_setuid, SYS_chown,
+                            SYS_setxattr, SYS_mknod, SYS_inotify_init1, SYS_seccomp, SYS_shmget,
+                            SYS_mount, SYS_ptrace, SYS_bpf, SYS_keyctl, SYS_io_uring_setup}) {
+    EXPECT_EQ(ask(call(number)), refused(EPERM)) << number;
+  }
+}
+
+TEST_F(StrictPolicyTest, AllowsNothingThatTheDefaultRefuses) {
+  for (const Refusal& refusal : default_refusals()) {
+    EXPECT_NE(ask(call(refusal.number)), SECCOMP_RET_ALLOW) << refusal.number;
+  }
+}
+
+TEST_F(StrictPolicyTest, AllowsWhatComputingTakes) {
+  for (const long number : {SYS_read, SYS_write, SYS_openat, SYS_mmap, SYS_brk, SYS_futex,
+                            SYS_rt_sigaction, SYS_clock_gettime, SYS_getrandom, SYS_exit_group}) {
+    EXPECT_EQ(ask(call(number)), SECCOMP_RET_ALLOW) << number;
+  }
+}
+
+// In a child: installs the filter and makes one call that it refuses. Exits with the call's errno,
+// or with 255 when the kernel does not take the filter.
+void try_in_kernel(Filter filter) {
+  const sock_fprog program{static_cast<unsigned short>(filter.size()),
+                           const_cast<sock_filter*>(filter.data())};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) {
+    ::_exit(255);
+  }
+  ::_exit(::syscall(SYS_unshare, CLONE_NEWUSER) == 0 ? 0 : errno);
+}
+
+TEST_P(EveryPolicyTest, IsTakenByTheKernel) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    try_in_kernel(GetParam().filter);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), EPERM);
+}
+
+}  // namespace
+}  // namespace glovebox::policy

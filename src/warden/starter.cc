@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warden/starter.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
+#include "base/sys/spawn.h"
+
+namespace glovebox::warden {
+namespace {
+
+// Everything that the new process needs, made before it exists: it runs in our memory until its
+// exec and may only make system calls.
+struct Start {
+  int program_fd = -1;                  // What to execute, or, when negative,
+  std::vector<std::string> candidates;  // the paths to try, in the order of PATH.
+  std::vector<char*> argv;
+  std::vector<char*> env;
+  std::string cwd = ".";
+  std::array<int, 3> stdio{};
+  struct Limit {
+    int resource;
+    rlimit64 value;
+  };
+  std::vector<Limit> limits;
+  std::span<const sock_filter> filter;
+  Pids pids = Pids::kOwn;
+  long error = 0;
+};
+
+std::vector<std::string> find_candidates(const std::string& program,
+                                         const std::vector<std::string>& env) {
+  if (program.find('/') != std::string::npos) {
+    return {program};
+  }
+  std::string_view path = "/usr/local/bin:/usr/bin:/bin";
+  for (const std::string& variable : env) {
+    if (variable.starts_with("PATH=")) {
+      path = std::string_view(variable).substr(5);
+    }
+  }
+  std::vector<std::string> candidates;
+  while (!path.empty()) {
+    const std::size_t colon = path.find(':');
+    candidates.push_back(std::string(path.substr(0, colon)) + "/" + program);
+    path = colon == std::string_view::npos ? std::string_view{} : path.substr(colon + 1);
+  }
+  return candidates;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (const std::string& text : texts) {
+    result.push_back(const_cast<char*>(text.data()));  // execve(2) does not write to them.
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+// What the warden has changed for itself and an exec would keep.
+long reset_signals() {
+  struct {
+    void* handler = nullptr;
+    unsigned long flags = 0;
+    void* restorer = nullptr;
+    std::uint64_t mask = 0;
+  } const by_default;
+  (void)sys::raw(SYS_rt_sigaction, SIGPIPE, &by_default, nullptr, 8);
+  const std::uint64_t none = 0;
+  return sys::raw(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, 8);
+}
+
+// Without a pid namespace a guest could signal the warden: from a domain of its own it reaches only
+// what it has started itself (Landlock ABI 6, Linux 6.12).
+long leave_wardens_domain() {
+  const abi::LandlockRulesetAttr attributes{
+      .scoped = abi::kScopeSignal | abi::kScopeAbstractUnixSocket};
+  const long ruleset = sys::raw(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
+  return ruleset < 0 ? ruleset : sys::raw(SYS_landlock_restrict_self, ruleset, 0);
+}
+
+long execute(const Start& start) {
+  if (start.program_fd >= 0) {
+    return sys::raw(SYS_execveat, start.program_fd, "", start.argv.data(), start.env.data(),
+                    AT_EMPTY_PATH);
+  }
+  long result = -ENOENT;
+  for (const std::string& candidate : start.candidates) {
+    const long r = sys::raw(SYS_execve, candidate.c_str(), start.argv.data(), start.env.data());
+    // As execvp(3): a later directory may have what this one refuses or lacks.
+    if (r == -EACCES || result == -ENOENT) {
+      result = r;
+    }
+    if (r != -ENOENT && r != -ENOTDIR && r != -EACCES) {
+      return r;
+    }
+  }
+  return result;
+}
+
+long become(const Start& start) {
+  (void)sys::raw(SYS_setsid);
+  if (const long r = reset_signals(); r < 0) {
+    return r;
+  }
+  if (start.pids == Pids::kShared) {
+    // Should the warden be killed after all, from outside, its guests do not stay.
+    (void)sys::raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (const long r = leave_wardens_domain(); r < 0) {
+      return r;
+    }
+  }
+  for (int fd = 0; fd < 3; ++fd) {
+    if (const long r = sys::raw(SYS_dup2, start.stdio[static_cast<std::size_t>(fd)], fd); r < 0) {
+      return r;
+    }
+  }
+  if (const long r = sys::raw(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
+    return r;
+  }
+  if (const long r = sys::raw(SYS_chdir, start.cwd.c_str()); r < 0) {
+    return r;
+  }
+  for (const Start::Limit& limit : start.limits) {
+    if (const long r = sys::raw(SYS_prlimit64, 0, limit.resource, &limit.value, nullptr); r < 0) {
+      return r;
+    }
+  }
+  if (!start.filter.empty()) {
+    const struct {
+      unsigned short length;
+      const sock_filter* filter;
+    } program = {static_cast<unsigned short>(start.filter.size()), start.filter.data()};
+    if (const long r = sys::raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program); r < 0) {
+      return r;
+    }
+  }
+  return execute(start);
+}
+
+[[noreturn]] void run_start(void* argument) {
+  auto& start = *static_cast<Start*>(argument);
+  start.error = -become(start);
+  for (;;) {
+    (void)sys::raw(SYS_exit, 127);
+  }
+}
+
+void add_limit(Start& start, int resource, std::uint64_t soft, std::uint64_t hard) {
+  if (soft > 0) {
+    start.limits.push_back({resource, rlimit64{soft, hard}});
+  }
+}
+
+Started spawn(Start& start) {
+  // A stack of its own, because it runs in our memory while we wait for its exec.
+  alignas(16) static std::array<char, 16 * 1024> stack;
+  const long pid = sys::clone_on_stack(CLONE_VM | CLONE_VFORK | SIGCHLD,
+                                       stack.data() + stack.size(), run_start, &start);
+  if (pid < 0) {
+    return {.start_error = static_cast<int>(-pid)};
+  }
+  if (start.error != 0) {
+    return {.start_error = static_cast<int>(start.error)};
+  }
+  return {.pid = static_cast<pid_t>(pid)};
+}
+
+std::array<int, 3> descriptors(const GuestStdio& stdio) {
+  return {stdio.in.get(), stdio.out.get(), stdio.err.get()};
+}
+
+}  // namespace
+
+Started Starter::start(const StartRequest& request, const GuestStdio& stdio) const {
+  if (request.argv.empty()) {
+    return {.start_error = EINVAL};
+  }
+  Start start;
+  start.candidates = find_candidates(request.argv.front(), request.env);
+  start.argv = pointers(request.argv);
+  start.env = pointers(request.env);
+  if (!request.cwd.empty()) {
+    start.cwd = request.cwd;
+  }
+  start.stdio = descriptors(stdio);
+  add_limit(start, RLIMIT_NOFILE, request.open_files, request.open_files);
+  // The hard limit kills what ignores SIGXCPU.
+  add_limit(start, RLIMIT_CPU, request.cpu_seconds, request.cpu_seconds + 1);
+  add_limit(start, RLIMIT_NPROC, request.processes, request.processes);
+  add_limit(start, RLIMIT_DATA, request.data_size, request.data_size);
+  add_limit(start, RLIMIT_FSIZE, request.file_size, request.file_size);
+  std::vector<sock_filter> filter(request.filter.size() / sizeof(sock_filter));
+  if (!filter.empty()) {
+    std::memcpy(filter.data(), request.filter.data(), filter.size() * sizeof(sock_filter));
+  }
+  start.filter = filter;
+  start.pids = pids_;
+  return spawn(start);
+}
+
+Started Starter::start_own(int program_fd,
+                           const std::vector<std::string>& argv,
+                           const GuestStdio& stdio) const {
+  Start start;
+  start.program_fd = program_fd;
+  start.argv = pointers(argv);
+  start.env = pointers({});
+  start.stdio = descriptors(stdio);
+  start.pids = pids_;
+  return spawn(start);
+}
+
+void Starter::kill_everything() const {
+  // Spares the caller (kill(2)). In a pid namespace it reaches what is in it; elsewhere the Landlock
+  // domain that we were born in keeps it inside.
+  (void)::kill(-1, SIGKILL);
+}
+
+}  // namespace glovebox::warden

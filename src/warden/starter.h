@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting guests, and ending them all.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "spec/warden_protocol.h"
+
+namespace glovebox::warden {
+
+// What a process gets as its descriptors 0, 1 and 2.
+struct GuestStdio {
+  UniqueFd in;
+  UniqueFd out;
+  UniqueFd err;
+};
+
+struct Started {
+  pid_t pid = 0;
+  int start_error = 0;  // errno of what its start failed on (no such program, …); pid is 0 then.
+};
+
+// Whether the sandbox has a pid namespace. Without one the warden is no PID 1, and the kernel does
+// not protect it from its children's signals.
+enum class Pids { kOwn, kShared };
+
+class Starter {
+ public:
+  explicit Starter(Pids pids) : pids_(pids) {}
+
+  // Starts what `request` names, as a child of ours in a session of its own. Returns once it has
+  // called exec, or failed to.
+  [[nodiscard]] Started start(const StartRequest& request, const GuestStdio& stdio) const;
+
+  // Starts a program of ours by its descriptor, for work on hostile data.
+  [[nodiscard]] Started start_own(int program_fd,
+                                  const std::vector<std::string>& argv,
+                                  const GuestStdio& stdio) const;
+
+  // Sends SIGKILL to every process of the sandbox but this one.
+  void kill_everything() const;
+
+ private:
+  Pids pids_;
+};
+
+}  // namespace glovebox::warden

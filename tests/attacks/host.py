@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bait on the host, and the oracles that see from outside whether an attack got there."""
+
+import contextlib
+import glob
+import hashlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+SANDBOX_UIDS = range(0x70000000, 0x80000000)
+SETTLE_SECONDS = 10
+# These change on their own.
+RESTLESS_SYSCTLS = {"ns_last_pid", "perf_event_max_sample_rate", "perf_cpu_time_max_percent"}
+
+
+class Host:
+    """Lays out the bait; `tokens` are what a case's code may name as @token@."""
+
+    def __init__(self, uid):
+        self.uid = uid
+        self.mark = "gbattack" + os.urandom(8).hex()
+        self.secret = "canary" + os.urandom(16).hex()
+        self.folder = tempfile.mkdtemp(prefix="glovebox-attack-bait-")
+        os.chmod(self.folder, 0o755)
+        self.home = os.path.join(self.folder, "home")
+        self.runtime = os.path.join(self.folder, "runtime")
+        for folder in (self.home, self.runtime):
+            os.mkdir(folder, 0o700)
+            os.chown(folder, uid, uid)
+        private_folder = "/root" if os.geteuid() == 0 else self.folder
+        self.canaries = {
+            "private": os.path.join(private_folder, "canary-" + self.mark),
+            "public": os.path.join(self.folder, "canary"),
+            "own": os.path.join(self.home, "canary"),
+        }
+        for name, path in self.canaries.items():
+            with open(path, "w", encoding="ascii") as file:
+                file.write(self.secret + "\n")
+            os.chmod(path, 0o644 if name == "public" else 0o600)
+        os.chown(self.canaries["own"], uid, uid)
+        self.tcp = socket.create_server(("127.0.0.1", 0))
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.bind(("127.0.0.1", 0))
+        self.abstract = unix_socket(socket.SOCK_STREAM, "\0" + self.mark)
+        self.abstract_datagrams = unix_socket(socket.SOCK_DGRAM, "\0" + self.mark + "-dgram")
+        self.socket_path = os.path.join(self.folder, "service.sock")
+        self.path = unix_socket(socket.SOCK_STREAM, self.socket_path)
+        os.chmod(self.socket_path, 0o777)
+        self.tokens = {
+            "private": self.canaries["private"],
+            "public": self.canaries["public"],
+            "own": self.canaries["own"],
+            "port": str(self.tcp.getsockname()[1]),
+            "udp_port": str(self.udp.getsockname()[1]),
+            "abstract": self.mark,
+            "socket": self.socket_path,
+            "mark": self.mark,
+        }
+        self.start_victim()
+        self.before = self.snapshot()
+
+    def start_victim(self):
+        identity = {}
+        if os.geteuid() == 0:
+            identity = {"user": self.uid, "group": self.uid, "extra_groups": []}
+        self.victim = subprocess.Popen(["sleep", "infinity"], **identity)
+        self.tokens["victim"] = str(self.victim.pid)
+
+    def snapshot(self):
+        return {
+            "canaries": {name: describe_file(path) for name, path in self.canaries.items()},
+            "passwd": describe_file("/etc/passwd"),
+            "shadow": describe_file("/etc/shadow"),
+            "sysctls": read_sysctls(),
+            "mounts": read_or_none("/proc/self/mountinfo"),
+            "ipc": read_ipc(),
+            "victim's limits and scheduling": describe_process(self.victim.pid),
+            "leftovers": self.leftovers(),
+        }
+
+    def begin_case(self):
+        self.before = self.snapshot()
+
+    def complaints(self, output):
+        """What the attack did to the host, one sentence each."""
+        found = []
+        if self.secret in output:
+            found.append("a canary's text is in the output")
+        # Cleaning may outlive the answer by a moment.
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while self.leftovers() - self.before["leftovers"] and time.monotonic() < deadline:
+            time.sleep(0.02)
+        after = self.snapshot()
+        for what in ("canaries", "passwd", "shadow", "mounts", "ipc",
+                     "victim's limits and scheduling"):
+            if after[what] != self.before[what]:
+                found.append(f"{what} changed: {difference(self.before[what], after[what])}")
+        for name, value in after["sysctls"].items():
+            if value != self.before["sysctls"].get(name):
+                found.append(f"/proc/sys/kernel/{name} changed")
+        left = after["leftovers"] - self.before["leftovers"]
+        if left:
+            found.append(f"left behind: {', '.join(sorted(left))}")
+        for name in ("tcp", "abstract", "path"):
+            if was_connected(getattr(self, name)):
+                found.append(f"the {name} socket of the host was connected to")
+        for name in ("udp", "abstract_datagrams"):
+            if was_written(getattr(self, name)):
+                found.append(f"the {name} socket of the host got a datagram")
+        state = read_or_none(f"/proc/{self.victim.pid}/stat") or ""
+        if self.victim.poll() is not None:
+            found.append(f"the victim process ended with {self.victim.returncode}")
+            self.start_victim()
+        elif state.rsplit(")", 1)[1].split()[0] not in "SR":
+            found.append("the victim process was stopped")
+            self.victim.kill()
+            self.victim.wait()
+            self.start_victim()
+        return found
+
+    def leftovers(self):
+        """What sandboxes leave, except those that still run: others use this machine, too."""
+        slots = "/run/glovebox" if self.uid == 0 else self.runtime + "/glovebox"
+        live = live_slots("/run/glovebox") | live_slots(slots)
+        found = {f"cgroup {path}" for path in find_cgroups() if slot_in(path) not in live}
+        found |= {f"tree {path}" for path in glob.glob("/tmp/glovebox-*")
+                  if slot_in(path) not in live | {None}}
+        found |= {f"slot {name}" for name in list_or_none(slots) if name not in live}
+        found |= {f"process {pid}" for pid, slot in find_processes(self.mark) if slot not in live}
+        return found
+
+    def remove(self):
+        self.victim.kill()
+        self.victim.wait()
+        for listener in (self.tcp, self.udp, self.abstract, self.abstract_datagrams, self.path):
+            listener.close()
+        os.unlink(self.canaries["private"])
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def unix_socket(kind, address):
+    made = socket.socket(socket.AF_UNIX, kind)
+    made.bind(address)
+    if kind == socket.SOCK_STREAM:
+        made.listen()
+    return made
+
+
+def was_connected(listener):
+    listener.setblocking(False)
+    try:
+        listener.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def was_written(receiver):
+    receiver.setblocking(False)
+    written = False
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            receiver.recv(1)
+            written = True
+    return written
+
+
+def read_or_none(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def describe_file(path):
+    try:
+        status = os.stat(path)
+    except OSError:
+        return "gone"
+    text = read_or_none(path) or ""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return (digest, status.st_mode, status.st_uid, status.st_gid, status.st_mtime_ns)
+
+
+def read_sysctls():
+    names = (os.path.basename(path) for path in glob.glob("/proc/sys/kernel/*")
+             if os.path.isfile(path))
+    return {name: read_or_none(f"/proc/sys/kernel/{name}") for name in names
+            if name not in RESTLESS_SYSCTLS}
+
+
+def describe_process(pid):
+    try:
+        return (read_or_none(f"/proc/{pid}/limits"), os.getpriority(os.PRIO_PROCESS, pid),
+                os.sched_getscheduler(pid), sorted(os.sched_getaffinity(pid)))
+    except ProcessLookupError:
+        return "gone"
+
+
+def read_ipc():
+    # Key and id of each object; the other columns move with honest use.
+    return {kind: sorted(line.split()[1] for line in (read_or_none(f"/proc/sysvipc/{kind}") or "")
+                         .splitlines()[1:]) for kind in ("shm", "sem", "msg")}
+
+
+def list_or_none(folder):
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def live_slots(folder):
+    """Numbers of the sandboxes whose glovebox runs: it holds a lock on the slot's file."""
+    locked = {line.split()[5].rsplit(":", 1)[1]
+              for line in (read_or_none("/proc/locks") or "").splitlines() if "FLOCK" in line}
+    live = set()
+    for name in list_or_none(folder):
+        try:
+            if str(os.stat(f"{folder}/{name}").st_ino) in locked:
+                live.add(name)
+        except OSError:
+            continue  # Given back while we looked.
+    return live
+
+
+def slot_in(path):
+    found = re.search(r"/glovebox-([0-9a-f]{1,6})$", path)
+    return found and found[1]
+
+
+def find_cgroups():
+    return {folder for folder, _, _ in os.walk("/sys/fs/cgroup")
+            if os.path.basename(folder).startswith("glovebox-")}
+
+
+def find_processes(mark):
+    """(pid, slot) of processes with our mark, where the slot is None, or a sandbox's uid."""
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            uid = os.stat(f"/proc/{pid}").st_uid
+            state = read_or_none(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[0]
+        except (OSError, AttributeError, IndexError):
+            continue  # It ended while we looked.
+        if state == "Z":
+            continue
+        if any(mark in (read_or_none(f"/proc/{pid}/{file}") or "")
+               for file in ("environ", "cmdline")):
+            found.add((pid, None))
+        elif uid in SANDBOX_UIDS:
+            found.add((pid, f"{uid - SANDBOX_UIDS.start:x}"))
+    return found
+
+
+def difference(before, after):
+    if isinstance(before, str) and isinstance(after, str):
+        changed = set(before.splitlines()) ^ set(after.splitlines())
+        return "; ".join(sorted(changed))[:300]
+    if isinstance(before, tuple) and isinstance(after, tuple):
+        return "; ".join(difference(a, b) if isinstance(a, str) else f"{a} -> {b}"
+                         for a, b in zip(before, after) if a != b)
+    return f"{before} -> {after}"

@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every attack of cases/ in a sandbox and judges, inside and outside, that it was refused.
+
+An attack prints `ATTEMPT name answer` lines, where the answer is an errno's name, `done`, or a word
+of its own. Each must be one that its case expects; and the host must be as it was before.
+"""
+
+import argparse
+import functools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tomllib
+
+from host import Host
+from oracles import ORACLES
+
+HERE = pathlib.Path(__file__).resolve().parent
+TIMEOUT_SECONDS = 180
+KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
+        "oracle", "needs", "limits", "hit"}
+TIERS = ["native", "landlock"]
+
+
+def main():
+    arguments = parse_arguments()
+    cases = load_cases(arguments.case)
+    if arguments.control:
+        cases = [case for case in cases if works_without_walls(case, arguments)]
+    uid = arguments.as_user if arguments.as_user is not None else os.geteuid()
+    host = Host(uid)
+    runner = Runner(arguments, host, uid)
+    try:
+        results = [runner.run(case) for case in cases]
+    finally:
+        host.remove()
+    return summarise(arguments, results)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--glovebox", required=True, type=pathlib.Path,
+                        help="the program under attack")
+    parser.add_argument("--tier", default="native", choices=TIERS)
+    parser.add_argument("--as-user", type=int, metavar="UID", help="run glovebox as this user")
+    parser.add_argument("--control", action="store_true",
+                        help="run attacks without walls; succeeds when each is judged a failure")
+    parser.add_argument("--case", type=int, action="append", metavar="NN",
+                        help="only this; repeatable")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results here")
+    parser.add_argument("--expected-skips", type=pathlib.Path, metavar="FILE",
+                        help="lines 'NN reason' of cases that may be skipped")
+    parser.add_argument("--verbose", action="store_true", help="show what each attack printed")
+    return parser.parse_args()
+
+
+def load_cases(wanted):
+    cases = []
+    for path in sorted((HERE / "cases").glob("*.toml")):
+        case = tomllib.loads(path.read_text(encoding="utf-8"))
+        unknown = case.keys() - KEYS
+        if unknown or not case.get("expect"):
+            sys.exit(f"{path.name}: unknown keys {sorted(unknown)} or nothing expected")
+        case["file"] = path.stem
+        if not wanted or case["number"] in wanted:
+            cases.append(case)
+    return cases
+
+
+def works_without_walls(case, arguments):
+    control = case.get("control", False)
+    as_root = os.geteuid() == 0 and not arguments.as_user
+    return (arguments.tier in case.get("tiers", TIERS)
+            and (control is True or (control == "root" and as_root)))
+
+
+class Runner:
+    def __init__(self, arguments, host, uid):
+        self.arguments = arguments
+        self.host = host
+        self.uid = uid
+        # The most special place comes last.
+        self.places = [arguments.tier, arguments.tier + "-user"][:1 if uid == 0 else 2]
+        self.identity = {}
+        if os.geteuid() == 0 and uid != 0:
+            self.identity = {"user": uid, "group": uid, "extra_groups": []}
+        self.environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                            "HOME": host.home, "XDG_RUNTIME_DIR": host.runtime,
+                            "TMPDIR": "/tmp", "LANG": "C.UTF-8",
+                            "GLOVEBOX_ATTACK_SECRET": host.secret}
+
+    def run(self, case):
+        reason = self.reason_to_skip(case)
+        if reason:
+            return self.tell(case, "skipped", [reason])
+        self.host.begin_case()
+        oracle = ORACLES[case.get("oracle")](self.host)
+        try:
+            if self.arguments.control:
+                output, verdict = self.run_bare(case)
+            else:
+                output, verdict = self.run_in(case, oracle.options)
+            complaints = oracle.complaints(verdict)
+        except subprocess.TimeoutExpired:
+            output, verdict, complaints = "", {"status": "never ended"}, []
+        finally:
+            oracle.remove()
+        complaints += judge_attempts(case, self.places, output)
+        if not self.arguments.control:
+            complaints += judge_verdict(case, self.places, verdict)
+        complaints += self.host.complaints(output)
+        if self.arguments.verbose:
+            print(output, verdict.get("stderr", ""), sep="\n")
+        return self.tell(case, "failed" if complaints else "refused", complaints)
+
+    def reason_to_skip(self, case):
+        if self.arguments.tier not in case.get("tiers", TIERS):
+            return "not in this tier"
+        for program in case.get("needs", []):
+            if not shutil.which(program, path=self.environment["PATH"]):
+                return f"{program} is not installed"
+        for limit in [] if self.arguments.control else case.get("limits", []):
+            # The verdict said so beforehand; and without it the attack would hurt the machine.
+            if not self.enforced_limits().get(limit):
+                return f"the limit of {limit} is not enforced here, and the verdict says so"
+        return None
+
+    @functools.cache
+    def enforced_limits(self):
+        command = [*self.command([]), "-l", "bash", "-e", "true"]
+        done = subprocess.run(command, capture_output=True, cwd="/", env=self.environment,
+                              timeout=TIMEOUT_SECONDS, check=False, **self.identity)
+        if done.returncode:
+            sys.exit(f"no sandbox of this tier can be built: {done.stderr.decode().strip()}")
+        limits = json.loads(done.stdout)["limits"]
+        return {name: limit["enforced"] for name, limit in limits.items()}
+
+    def command(self, options):
+        return [str(self.arguments.glovebox.resolve()), "run", "--json", "--tier",
+                self.arguments.tier, "--env", f"GLOVEBOX_ATTACK_MARK={self.host.mark}", *options]
+
+    def code(self, case):
+        code = case["code"]
+        if case["language"] == "python":
+            code = (HERE / "guest.py").read_text(encoding="utf-8") + code
+        for name, value in self.host.tokens.items():
+            code = code.replace(f"@{name}@", value)
+        return code
+
+    def run_in(self, case, options):
+        command = [*self.command(options), *case.get("options", []), "-l", case["language"], "-"]
+        done = subprocess.run(command, input=self.code(case).encode(), capture_output=True, cwd="/",
+                              env=self.environment, timeout=TIMEOUT_SECONDS, check=False,
+                              **self.identity)
+        answer = done.stdout.decode("utf-8", "replace")
+        try:
+            verdict = json.loads(answer)
+        except ValueError:
+            verdict = {"status": f"no verdict, exit {done.returncode}"}
+        verdict.setdefault("status", f"no verdict, {verdict.get('message')}")
+        # The whole answer is searched for canaries; attempts count only from the guest's stdout.
+        verdict["leaks"] = self.host.secret in answer + done.stderr.decode("utf-8", "replace")
+        if not verdict.get("stderr"):
+            verdict["stderr"] = done.stderr.decode("utf-8", "replace")
+        return verdict.get("stdout", ""), verdict
+
+    def run_bare(self, case):
+        interpreter = "python3" if case["language"] == "python" else "bash"
+        command = [shutil.which(interpreter, path=self.environment["PATH"]), "-"]
+        if self.uid == 0:
+            # Root could hurt the host: what it changes stays in these, while the files are shared.
+            command = ["unshare", "-m", "-i", "-u", "-p", "-f", "--mount-proc", *command]
+        done = subprocess.run(command, input=self.code(case).encode(), cwd=self.host.home,
+                              capture_output=True, env=self.environment, timeout=TIMEOUT_SECONDS,
+                              start_new_session=True, check=False, **self.identity)
+        errors = done.stderr.decode("utf-8", "replace")
+        return done.stdout.decode("utf-8", "replace"), {"stderr": errors}
+
+    def tell(self, case, outcome, complaints):
+        print(f"{outcome:8}{case['file']}  {case['title']}", flush=True)
+        for complaint in complaints:
+            print(f"          {complaint}", flush=True)
+        return {"case": case["file"], "number": case["number"], "outcome": outcome,
+                "complaints": complaints}
+
+
+def for_tier(table, *places):
+    """What a table says, with what its sub-tables `landlock` or `landlock-user` say instead."""
+    answers = {name: answer for name, answer in table.items() if not isinstance(answer, dict)}
+    for place in places:
+        answers |= table.get(place, {})
+    return answers
+
+
+def judge_attempts(case, places, output):
+    expected = for_tier(case["expect"], *places)
+    seen = {}
+    for line in output.splitlines():
+        words = line.split(maxsplit=2)
+        if len(words) >= 2 and words[0] == "ATTEMPT":
+            seen.setdefault(words[1], []).append(words[2] if len(words) > 2 else "")
+    # An empty list allows no answer: the attempt must not happen at all.
+    complaints = [f"{name}: never attempted" for name in expected
+                  if name not in seen and expected[name]]
+    for name, answers in seen.items():
+        allowed = expected.get(name, [])
+        allowed = [allowed] if isinstance(allowed, str) else allowed
+        complaints += [f"{name}: {answer}, expected {' or '.join(allowed) or 'no such attempt'}"
+                       for answer in answers if answer not in allowed]
+    return complaints
+
+
+def judge_verdict(case, places, verdict):
+    status = case.get("status", ["ok"])
+    status = {"any": status} if isinstance(status, list) else status
+    allowed = next(status[place] for place in (*reversed(places), "any") if place in status)
+    complaints = []
+    if verdict["status"] not in allowed:
+        complaints.append(f"status {verdict['status']}, expected {' or '.join(allowed)}; "
+                          f"signal {verdict.get('signal')}; {verdict.get('stderr', '')[-300:]!r}")
+    for limit in case.get("hit", []):
+        # Only a cgroup counts what it refused.
+        has_cgroup = verdict.get("walls", {}).get("cgroup") != "none"
+        counted = has_cgroup or limit not in {"pids", "memory"}
+        if counted and not verdict.get("limits", {}).get(limit, {}).get("hit"):
+            complaints.append(f"the verdict does not say that the limit of {limit} was hit")
+    if verdict.get("leaks"):
+        complaints.append("a canary's text is in the answer")
+    return complaints
+
+
+def summarise(arguments, results):
+    count = {outcome: sum(result["outcome"] == outcome for result in results)
+             for outcome in ("refused", "failed", "skipped")}
+    print(f"{count['refused']} attacks refused, {count['failed']} failed, "
+          f"{count['skipped']} skipped")
+    if arguments.json:
+        report = {"tier": arguments.tier, "results": results}
+        arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+    if arguments.control:
+        # Without walls a judge that still says "refused" is blind.
+        return 0 if results and count["failed"] == len(results) else 1
+    expected = set()
+    if arguments.expected_skips:
+        lines = arguments.expected_skips.read_text(encoding="utf-8").splitlines()
+        expected = {int(line.split()[0]) for line in lines if line.strip() and line[0] != "#"}
+    surprises = [result["case"] for result in results
+                 if result["outcome"] == "skipped" and result["number"] not in expected
+                 and result["complaints"] != ["not in this tier"]]
+    if surprises:
+        print("unexpected skips:", ", ".join(surprises))
+    return 1 if not results or count["failed"] or surprises else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`glovebox doctor` and `glovebox languages`, and what every command says of itself."""
+
+import re
+import unittest
+
+from program import Case, glovebox, languages
+
+# Those that contracts.md names: their ids are for ever.
+PROMISED = (
+    "python javascript typescript bash c cpp csharp java go rust ruby php perl lua r julia haskell "
+    "ocaml fortran pascal kotlin sql awk octave prolog erlang elixir d nim scheme lisp nasm"
+).split()
+SHORT_NAMES = {"py": "python", "js": "javascript", "ts": "typescript", "c++": "cpp", "cs": "csharp",
+               "rb": "ruby", "rs": "rust", "golang": "go"}
+
+
+class Doctor(Case):
+    def test_finds_walls_that_can_be_built_here(self):
+        answer = glovebox("doctor", "--json")
+        self.assert_status(answer, 0)
+        found = {finding["what"]: finding for finding in answer.verdict}
+        self.assertLessEqual({"kernel", "warden", "cgroup", "landlock", "leftovers"}, set(found))
+        tiers = [what for what, finding in found.items() if what.startswith("tier ")
+                 and finding["ok"]]
+        self.assertNotEqual(tiers, [], "status 0 promises a tier")
+
+    def test_has_four_fields_for_each_finding(self):
+        for finding in glovebox("doctor", "--json").verdict:
+            with self.subTest(finding=finding.get("what")):
+                self.assertEqual(list(finding), ["what", "ok", "detail", "mend"])
+                self.assertIsInstance(finding["ok"], bool)
+                self.assertTrue(finding["detail"])
+
+    def test_names_the_mend_of_all_that_is_not_right(self):
+        for finding in glovebox("doctor", "--json").verdict:
+            if not finding["ok"]:
+                with self.subTest(finding=finding["what"]):
+                    self.assertTrue(finding["mend"])
+
+    def test_says_the_same_to_people(self):
+        answer = glovebox("doctor")
+        self.assert_status(answer, 0)
+        marks = {line[0] for line in answer.out.decode().splitlines() if line[0] != " "}
+        self.assertLessEqual(marks, {"✓", "✗"})
+        for finding in glovebox("doctor", "--json").verdict:
+            self.assertIn(f" {finding['what']}: ", answer.out.decode())
+
+    def test_fails_and_names_the_mend_without_a_warden(self):
+        env = {"GLOVEBOX_WARDEN": "/nonexistent/warden"}
+        answer = glovebox("doctor", "--json", env=env)
+        self.assert_status(answer, 125)
+        found = {finding["what"]: finding for finding in answer.verdict}
+        self.assertFalse(found["warden"]["ok"])
+        self.assertIn("GLOVEBOX_WARDEN", found["warden"]["mend"])
+
+
+class Languages(Case):
+    def test_are_all_that_were_promised(self):
+        self.assertEqual(sorted(set(PROMISED) - set(languages())), [])
+
+    def test_have_the_usual_short_names(self):
+        for short, language in SHORT_NAMES.items():
+            with self.subTest(name=short):
+                self.assertIn(short, languages()[language]["names"])
+
+    def test_have_names_that_no_other_has(self):
+        owner = {}
+        for language in languages().values():
+            for name in {language["id"], *language["names"]}:
+                self.assertNotIn(name, owner, f"both {owner.get(name)} and {language['id']}")
+                owner[name] = language["id"]
+
+    def test_that_are_absent_say_what_is_missing_and_the_mend(self):
+        for language in languages().values():
+            with self.subTest(language=language["id"]):
+                self.assertIsInstance(language["ready"], bool)
+                self.assertEqual(bool(language["missing"]), not language["ready"])
+                self.assertEqual(bool(language["mend"]), not language["ready"])
+
+    def test_that_are_ready_tell_their_version(self):
+        listed = {language["id"]: language
+                  for language in glovebox("languages", "--json").verdict}
+        self.assertEqual(set(listed), set(languages()))
+        self.assertRegex(listed["python"]["version"], r"^3\.\d+")
+        for language in listed.values():
+            if not language["ready"]:
+                self.assertEqual(language["version"], "", language["id"])
+
+    def test_are_counted_for_people(self):
+        text = glovebox("languages", "--no-versions").out.decode()
+        count = re.search(r"^(\d+) of (\d+) languages are ready$", text, re.MULTILINE)
+        self.assertIsNotNone(count, text)
+        ready = sum(language["ready"] for language in languages().values())
+        self.assertEqual((int(count[1]), int(count[2])), (ready, len(languages())))
+
+    def test_of_users_are_listed_with_the_built_in_ones(self):
+        self.file("mine.toml", 'id = "mine"\ntitle = "Mine"\nextensions = [".mine"]\n'
+                               'file_name = "main.mine"\nrun = ["/bin/sh", "{file}"]\n')
+        answer = glovebox("languages", "--json", "--no-versions",
+                          env={"GLOVEBOX_LANGUAGES": str(self.dir)})
+        self.assert_status(answer, 0)
+        self.assertIn("mine", [language["id"] for language in answer.verdict])
+
+    def test_of_users_that_are_broken_are_named_and_do_not_hide_the_others(self):
+        self.file("bad.toml", 'id = "bad"\nname = \n')
+        answer = glovebox("languages", "--json", "--no-versions",
+                          env={"GLOVEBOX_LANGUAGES": str(self.dir)})
+        self.assert_status(answer, 125)
+        self.assertIn("bad.toml:2:", answer.message)
+        self.assertEqual({language["id"] for language in answer.verdict}, set(languages()))
+
+
+class Help(Case):
+    def test_of_every_command_has_examples(self):
+        for command in ([], ["run"], ["languages"], ["doctor"]):
+            with self.subTest(command=command):
+                answer = glovebox(*command, "--help")
+                self.assert_status(answer, 0)
+                self.assertIn("Examples:\n  glovebox", answer.out.decode())
+                self.assertEqual(answer.err, b"")
+
+    def test_version_is_one_line(self):
+        answer = glovebox("--version")
+        self.assert_status(answer, 0)
+        self.assertRegex(answer.out.decode(), r"^glovebox \d+\.\d+\.\d+\S*\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

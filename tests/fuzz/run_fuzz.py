@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the fuzz targets with clang and libFuzzer, and runs each for some seconds.
+
+Only what changed is compiled again. A crash is kept in build/fuzz/crashes, and fails the run.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build/fuzz"
+
+BASE = ["base/check.cc", "base/error.cc"]
+FRAME = [*BASE, "base/frame.cc", "base/wire.cc"]
+TARGETS = {
+    "frame": FRAME,
+    "warden_protocol": [*BASE, "base/wire.cc", "spec/warden_protocol.cc", "spec/verdict.cc"],
+    "tar": [*BASE, "base/archive/tar.cc", "base/sys/beneath.cc", "base/sys/tree.cc",
+            "base/text.cc", "base/unique_fd.cc"],
+    "language_file": [*BASE, "base/bytes.cc", "base/duration.cc", "base/text.cc",
+                      "language/file_rules.cc", "language/java_source.cc", "language/language.cc",
+                      "language/language_file.cc", "language/suggest.cc",
+                      "language/toml_guard.cc", "spec/limits.cc"],
+    "text": [*BASE, "base/bytes.cc", "base/duration.cc", "base/text.cc"],
+}
+LIBRARIES = {"tar": ["-larchive"]}
+# Where the seeds are those of the project itself.
+SEEDS = {"language_file": ROOT / "languages"}
+FLAGS = ["-std=c++2b", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all",
+         f"-I{ROOT / 'src'}", f"-I{HERE}"]
+SANITIZE = "-fsanitize=fuzzer,address,undefined"
+FEWEST_EXECUTIONS = 100
+# Beyond the seconds given, a target may take this long to start and to end.
+GRACE_S = 120
+
+
+def is_fresh(made, depends):
+    """Whether `made` is newer than all that its dependency file names."""
+    if not made.exists() or not depends.exists():
+        return False
+    names = depends.read_text().replace("\\\n", " ").split(":", 1)[1].split()
+    age = made.stat().st_mtime
+    return all(os.path.exists(name) and os.path.getmtime(name) <= age for name in names)
+
+
+def compile_source(compiler, source):
+    made = BUILD / "objects" / source.relative_to(ROOT).with_suffix(".o")
+    depends = made.with_suffix(".d")
+    if not is_fresh(made, depends):
+        made.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run([compiler, *FLAGS, SANITIZE, "-MMD", "-MF", depends, "-c", source, "-o",
+                        made], check=True)
+    return made
+
+
+def build(compiler, targets, parallel):
+    """Target -> its program."""
+    sources = {target: [HERE / f"{target}_fuzz.cc",
+                        *(ROOT / "src" / name for name in TARGETS[target])] for target in targets}
+    every = sorted({source for of_target in sources.values() for source in of_target})
+    with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
+        objects = dict(zip(every, pool.map(lambda s: compile_source(compiler, s), every)))
+    programs = {}
+    for target in targets:
+        program = BUILD / f"{target}_fuzz"
+        parts = [objects[source] for source in sources[target]]
+        newest = max(part.stat().st_mtime for part in parts)
+        if not program.exists() or program.stat().st_mtime < newest:
+            subprocess.run([compiler, SANITIZE, *parts, *LIBRARIES.get(target, []), "-o",
+                            program], check=True)
+        programs[target] = program
+    return programs
+
+
+def fuzz(target, program, seconds):
+    """Runs one target. Answers how often it was executed, and what is wrong, if anything."""
+    # libFuzzer writes what it finds into the first directory: the repository's seeds stay as they
+    # are, and what was learned in earlier runs is kept.
+    learned = BUILD / "corpus" / target
+    crashes = BUILD / "crashes" / target
+    for directory in (learned, crashes):
+        directory.mkdir(parents=True, exist_ok=True)
+    seeds = [directory for directory in (HERE / "corpus" / target, SEEDS.get(target))
+             if directory and directory.is_dir()]
+    command = [program, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
+               "-max_len=65536", "-print_final_stats=1", f"-artifact_prefix={crashes}/", learned,
+               *seeds]
+    before = set(crashes.iterdir())
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=seconds + GRACE_S, check=False)
+    except subprocess.TimeoutExpired:
+        return 0, "did not end"
+    counted = re.search(r"number_of_executed_units:\s*(\d+)", done.stderr)
+    executions = int(counted[1]) if counted else 0
+    if done.returncode != 0:
+        kept = "".join(f"\ninput: {path}" for path in sorted(set(crashes.iterdir()) - before))
+        return executions, f"status {done.returncode}\n{done.stderr[-6000:]}{kept}"
+    if executions < FEWEST_EXECUTIONS:
+        return executions, f"ran less than {FEWEST_EXECUTIONS} times"
+    return executions, None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=5, help="for each target")
+    parser.add_argument("--parallel", type=int, default=2)
+    parser.add_argument("--compiler", default="clang++-14")
+    parser.add_argument("targets", nargs="*", metavar="TARGET",
+                        help=f"one of: {', '.join(TARGETS)}; all when absent")
+    options = parser.parse_args()
+    if unknown := set(options.targets) - set(TARGETS):
+        parser.error(f"no such target: {', '.join(sorted(unknown))}")
+    if shutil.which(options.compiler) is None:
+        sys.exit(f"{options.compiler} is not installed: apt-get install clang-14")
+    targets = options.targets or list(TARGETS)
+    try:
+        programs = build(options.compiler, targets, options.parallel)
+    except subprocess.CalledProcessError as failure:
+        sys.exit(f"cannot build: {failure.cmd[-1]}")
+
+    failed = False
+    with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
+        jobs = {target: pool.submit(fuzz, target, programs[target], options.seconds)
+                for target in targets}
+        for target, job in jobs.items():
+            executions, problem = job.result()
+            print(f"{target}: {executions} executions{': ' + problem if problem else ''}",
+                  flush=True)
+            failed = failed or problem is not None
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sandbox leaves on a host while it lives, and should not when it is gone."""
+
+import dataclasses
+import os
+import pathlib
+import time
+
+# src/sandbox/slot.h: the uids of guests when root starts them.
+FIRST_UID = 0x70000000
+GUEST_UIDS = range(FIRST_UID, FIRST_UID + (1 << 20))
+
+
+@dataclasses.dataclass
+class Places:
+    """Where the sandboxes of one test can be found."""
+
+    user: int | None  # Who starts them; None is root.
+    slots: pathlib.Path
+    trees: pathlib.Path
+    marker: bytes  # NAME=VALUE in the environment of whoever starts them.
+
+
+def _names(directory):
+    try:
+        return set(os.listdir(directory))
+    except OSError:
+        return set()
+
+
+def _process_ids():
+    return [name for name in _names("/proc") if name.isdigit()]
+
+
+def _processes(places):
+    found = set()
+    for pid in _process_ids():
+        try:
+            process = pathlib.Path("/proc", pid)
+            fields = dict(line.split(":", 1) for line in
+                          (process / "status").read_text(errors="replace").splitlines()
+                          if ":" in line)
+            uids = {int(uid) for uid in fields["Uid"].split()}
+            ours = any(uid in GUEST_UIDS or uid == places.user for uid in uids)
+            if ours or places.marker in (process / "environ").read_bytes().split(b"\0"):
+                # The start time tells a process from a later one with the same number.
+                began = (process / "stat").read_text().rsplit(")", 1)[1].split()[19]
+                found.add(f"{pid} {fields['Name'].strip()} state {fields['State'].strip()} "
+                          f"uid {fields['Uid'].split()[0]} since {began}")
+        except (OSError, KeyError):
+            continue  # It ended while we looked.
+    return found
+
+
+def _namespaces():
+    found = set()
+    for pid in _process_ids():
+        try:
+            found.add(os.readlink(f"/proc/{pid}/ns/net"))
+        except OSError:
+            continue
+    return found
+
+
+def _mounts():
+    return set(pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
+
+
+def _cgroups():
+    return {os.path.join(parent, name)
+            for parent, names, _ in os.walk("/sys/fs/cgroup")
+            for name in names if name.startswith("glovebox-")}
+
+
+def _loop_devices():
+    found = set()
+    for backing in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            found.add(f"{backing}: {backing.read_text().strip()}")
+        except OSError:
+            continue
+    return found
+
+
+def look(places):
+    """Kind -> what there is of it now."""
+    return {
+        "processes": _processes(places),
+        "network namespaces": _namespaces(),
+        "mounts": _mounts(),
+        "cgroups": _cgroups(),
+        "slots": _names(places.slots),
+        "trees": _names(places.trees),
+        "loop devices": _loop_devices(),
+    }
+
+
+def remaining(places, before, patience_s):
+    """What is new since `before` and does not go, by kind.
+
+    Others may run sandboxes on this machine at the same time: theirs come and go, so only what is
+    there at every look counts.
+    """
+    left = None
+    end = time.monotonic() + patience_s
+    while True:
+        now = look(places)
+        new = {kind: now[kind] - before[kind] for kind in now}
+        left = new if left is None else {kind: left[kind] & new[kind] for kind in left}
+        left = {kind: names for kind, names in left.items() if names}
+        if not left or time.monotonic() > end:
+            break
+        time.sleep(0.1)
+    gone = {f"{line} is gone" for line in before["mounts"] - _mounts()}
+    return {**left, **({"lost mounts": gone} if gone else {})}
+
+
+def open_files():
+    """Open files of the whole machine."""
+    return int(pathlib.Path("/proc/sys/fs/file-nr").read_text().split()[0])
