@@ -71,7 +71,9 @@ int run_for_events(const RunOptionsText& options, const OneShot& request) {
   EventPrinter out("stdout", request.limits.output, options.strip_ansi);
   EventPrinter err("stderr", request.limits.output, options.strip_ansi);
   OneShotObserver observer;
-  observer.started = [](std::string_view id, std::string_view phase) {
+  bool begun = false;
+  observer.started = [&begun](std::string_view id, std::string_view phase) {
+    begun = true;
     write_fully(STDOUT_FILENO, started_event(id, phase) + "\n");
   };
   observer.out = [&out](std::string_view bytes) { out.pass(bytes); };
@@ -80,6 +82,10 @@ int run_for_events(const RunOptionsText& options, const OneShot& request) {
   if (!result) {
     write_fully(STDOUT_FILENO, to_json(result.error()) + "\n");
     return report(result.error());
+  }
+  if (!begun) {
+    // The program could not be started; why not is in its streams, as always.
+    observer.started(result->verdict.id, "run");
   }
   out.finish(result->verdict.out);
   err.finish(result->verdict.err);

@@ -48,8 +48,7 @@ Result<UniqueFd> open_to_read(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
-    return Error(ErrorCode::kInvalid,
-                 Error::from_errno("open '" + printable(path) + "'").message(),
+    return Error(ErrorCode::kInvalid, Error::from_errno("open '" + printable(path) + "'").message(),
                  "check the name and its permissions");
   }
   if (S_ISDIR(status.st_mode)) {
@@ -65,7 +64,7 @@ std::string shown_in_place(const std::string& file) {
   if (::realpath(file.c_str(), resolved.data()) == nullptr) {
     return {};
   }
-  const std::string path = resolved.data();
+  std::string path = resolved.data();
   for (const std::string_view directory : kShown) {
     if (path.starts_with(directory)) {
       return path;
@@ -126,8 +125,7 @@ Result<Environment> parse_environment(const std::vector<std::string>& texts) {
 // or less.
 Result<void> refuse_what_is_missing(const RunOptionsText& options) {
   if (!options.template_name.empty() && options.template_name != "default") {
-    return Error(ErrorCode::kInvalid,
-                 "unknown template '" + printable(options.template_name) + "'",
+    return Error(ErrorCode::kInvalid, "unknown template '" + printable(options.template_name) + "'",
                  "leave --template out: this version has one, 'default'");
   }
   if (!options.allow_net.empty()) {
@@ -236,7 +234,8 @@ void add_options(CLI::App& command, RunOptionsText& options) {
 
   constexpr const char* kLimits = "Limits (the language's own defaults apply where one is absent)";
   command.add_option("--time", options.time, "Wall time: 30s, 500ms, 2m")->group(kLimits);
-  command.add_option("--cpu-time", options.cpu_time, "CPU time, over all processes")->group(kLimits);
+  command.add_option("--cpu-time", options.cpu_time, "CPU time, over all processes")
+      ->group(kLimits);
   command.add_option("--memory", options.memory, "Memory: 512M")->group(kLimits);
   command.add_option("--cpus", options.cpus, "Processors: 0.5, 2")->group(kLimits);
   command.add_option("--pids", options.pids, "Processes and threads")->group(kLimits);
@@ -262,8 +261,9 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->group(kFiles);
 
   constexpr const char* kAnswer = "Answer";
-  command.add_option("--verify", options.verify,
-                     "Shell command, run in the same sandbox after the program")
+  command
+      .add_option("--verify", options.verify,
+                  "Shell command, run in the same sandbox after the program")
       ->group(kAnswer);
   auto* const json = command.add_flag("--json", options.json, "One JSON object")->group(kAnswer);
   command.add_flag("--events", options.events, "JSON lines as they happen")

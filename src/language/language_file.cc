@@ -155,7 +155,8 @@ Error Reader::unknown_key(const toml::key& key) const {
 }
 
 Error Reader::wrong_type(const toml::node& node, std::string_view wanted) const {
-  return fault(node.source(), "this must be " + std::string(wanted) + ", not " + std::string(kind_of(node)));
+  return fault(node.source(),
+               "this must be " + std::string(wanted) + ", not " + std::string(kind_of(node)));
 }
 
 Result<std::string> Reader::text(const toml::node& node, std::size_t most) {
@@ -449,7 +450,8 @@ Result<Language> Reader::read(std::string_view text) {
   toml::source_region start;
   start.begin = {1, 1};
   if (text.size() > kMaxLanguageFile) {
-    return fault(start, "this file is larger than 64 KiB", "a language file is a page of text; docs/languages.md shows one");
+    return fault(start, "this file is larger than 64 KiB",
+                 "a language file is a page of text; docs/languages.md shows one");
   }
   constexpr const char* kMend = "the file must be TOML; docs/languages.md shows a whole one";
   if (const auto found = toml_fault(text)) {

@@ -29,6 +29,7 @@ std::string complaint(const std::string& more) {
   }
   EXPECT_EQ(parsed.error().code(), ErrorCode::kInvalid);
   EXPECT_THAT(parsed.error().message(), StartsWith("x.toml:"));
+  EXPECT_NE(parsed.error().hint(), "") << "each complaint needs its mend";
   return parsed.error().message().substr(7);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -150,7 +151,8 @@ class OneShotRun {
     apply(result_.verdict, std::move(outcome));
     if (status != Status::kCanceled) {
       if (status != Status::kError && status != Status::kSignaled) {
-        result_.verdict.notes.push_back("the compiler ended with " + std::string(to_string(status)));
+        result_.verdict.notes.push_back("the compiler ended with " +
+                                        std::string(to_string(status)));
       }
       result_.verdict.status = Status::kCompileError;
     }
@@ -217,12 +219,27 @@ class OneShotRun {
       auto copied = copy_out(*sandbox_, request_.out_directory, max);
       if (copied) {
         result_.copied_out = std::move(copied).value();
+        miss_none();
       } else {
         // Names that a guest chose can make this fail; its verdict stands all the same.
         keep_not_copied(std::move(copied).error().within("not all files were copied out"));
       }
     }
     return {};
+  }
+
+  // The size of a sparse file, of which no disk limit knows, may be more than is ever copied out.
+  void miss_none() {
+    const std::set<std::string_view> copied(result_.copied_out.begin(), result_.copied_out.end());
+    for (const FileChange& file : result_.verdict.files) {
+      if (file.kind != FileChange::Kind::kDeleted && !copied.contains(file.path)) {
+        keep_not_copied(Error(ErrorCode::kExhausted,
+                              "not all files were copied out: '" + printable(file.path) +
+                                  "' is left, of " + to_string(Bytes{file.size}),
+                              "raise --disk, or let the program make smaller files"));
+        return;
+      }
+    }
   }
 
   void keep_not_copied(Error error) {

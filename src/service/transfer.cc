@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,7 +83,10 @@ class Packer {
  public:
   explicit Packer(TarWriter& writer) : writer_(writer) {}
 
-  Result<void> add(int parent, const std::string& entry, const std::string& name, std::size_t depth) {
+  Result<void> add(int parent,
+                   const std::string& entry,
+                   const std::string& name,
+                   std::size_t depth) {
     struct stat status {};
     // At the top a link that the caller named is followed; below, links stay links.
     if (::fstatat(parent, entry.c_str(), &status, depth == 0 ? 0 : AT_SYMLINK_NOFOLLOW) != 0) {
@@ -118,6 +122,7 @@ class Packer {
                    "copy a directory further down in, or an archive of this one");
     }
     GB_TRY(writer_.add_directory(name, mode));
+    const std::string below = name + "/";
     const int number = fd.release();
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(number), ::closedir);
     if (!directory) {
@@ -127,7 +132,7 @@ class Packer {
     while (const dirent* entry = ::readdir(directory.get())) {
       const std::string child = entry->d_name;
       if (child != "." && child != "..") {
-        GB_TRY(add(number, child, name + "/" + child, depth + 1));
+        GB_TRY(add(number, child, below + child, depth + 1));
       }
     }
     return {};
@@ -147,6 +152,11 @@ Result<Pipe> make_pipe() {
     return Error::from_errno("pipe");
   }
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+bool has_no_reader(int write_end) {
+  pollfd end{write_end, 0, 0};
+  return ::poll(&end, 1, 0) > 0 && (end.revents & POLLERR) != 0;
 }
 
 // Keeps SIGPIPE from this thread: a reader that gives up early is an error to report, not a death.
@@ -222,17 +232,20 @@ Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files) {
   }
   Pipe pipe = GB_TRY(make_pipe());
   Result<void> written;
+  bool abandoned = false;
   std::thread writer([&] {
     block_sigpipe();
     written = write_archive(pipe.write.get(), large);
+    abandoned = !written && has_no_reader(pipe.write.get());
     pipe.write.reset();
   });
   Result<void> unpacked = sandbox.unpack("", pipe.read.get());
   pipe.read.reset();
   writer.join();
-  // The writer's complaint is the cause when both have one: a half archive unpacks badly.
-  if (!written && (unpacked || written.error().code() != ErrorCode::kInternal)) {
-    return written;
+  // The writer's complaint is the cause when both have one, for a half archive unpacks badly;
+  // unless it only complains that the reader gave up.
+  if (!written && !abandoned) {
+    return cannot_copy_in(std::move(written).error());
   }
   if (!unpacked) {
     return cannot_copy_in(std::move(unpacked).error());
@@ -283,7 +296,10 @@ Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
   pipe.write.reset();
   reader.join();
   if (!extracted) {
-    return std::move(extracted).error().within("copy out");
+    return std::move(extracted)
+        .error()
+        .within("copy out")
+        .with_hint("give --out an empty directory that can be written");
   }
   if (!packed) {
     return std::move(packed).error();

@@ -251,5 +251,22 @@ TEST_F(TransferTest, BringsOutNoMoreThanItIsToldTo) {
   EXPECT_FALSE(fs::exists(path("out/sparse")));
 }
 
+TEST_F(TransferTest, SaysWhyThereCanBeNoOutDirectory) {
+  ASSERT_TRUE(open_out_directory(path("new")));
+  EXPECT_TRUE(fs::is_directory(path("new")));
+  EXPECT_TRUE(open_out_directory(path("new"))) << "one that exists will do";
+
+  std::ofstream(path("plain")) << "precious";
+  const auto in_the_way = open_out_directory(path("plain"));
+  ASSERT_FALSE(in_the_way);
+  EXPECT_EQ(in_the_way.error().code(), ErrorCode::kInvalid);
+  EXPECT_NE(in_the_way.error().hint(), "");
+  EXPECT_EQ(text("plain"), "precious");
+
+  const auto deeper = open_out_directory(path("no/such"));
+  ASSERT_FALSE(deeper);
+  EXPECT_EQ(deeper.error().code(), ErrorCode::kUnavailable);
+}
+
 }  // namespace
 }  // namespace glovebox

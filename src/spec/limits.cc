@@ -16,13 +16,13 @@ Result<void> validate(const Limits& limits, std::string_view prefix) {
     if (holds) {
       return {};
     }
-    return Error(ErrorCode::kInvalid,
-                 "limit " + std::string(prefix) + field + " is out of range", mend);
+    return Error(ErrorCode::kInvalid, "limit " + std::string(prefix) + field + " is out of range",
+                 mend);
   };
   GB_TRY(check(limits.wall > milliseconds(0) && limits.wall <= hours(24 * 366), "time",
                "give 1ms up to a year"));
-  GB_TRY(check(limits.cpu_time >= milliseconds(0) && limits.cpu_time <= hours(24 * 366),
-               "cpu-time", "give 1ms up to a year"));
+  GB_TRY(check(limits.cpu_time >= milliseconds(0) && limits.cpu_time <= hours(24 * 366), "cpu-time",
+               "give 1ms up to a year"));
   // A shell with its libraries touches about 2 MiB; the warden needs some of its own.
   GB_TRY(check(limits.memory >= 4_MiB && limits.memory <= Bytes{1ULL << 50}, "memory",
                "give 4M up to 1024T"));

@@ -112,5 +112,15 @@ TEST(LimitsTest, NamesTheFirstFieldWhereSeveralAreWrong) {
   EXPECT_THAT(valid.error().message(), HasSubstr("memory"));
 }
 
+TEST(LimitsTest, NamesTheFieldWithItsPrefix) {
+  Limits limits;
+  limits.memory = Bytes{1};
+
+  const auto valid = validate(limits, "compile-");
+
+  ASSERT_FALSE(valid);
+  EXPECT_THAT(valid.error().message(), HasSubstr("compile-memory"));
+}
+
 }  // namespace
 }  // namespace glovebox

@@ -164,6 +164,30 @@ class Options(Mistake):
     def test_unknown_command_is_named(self):
         self.refused(glovebox("bogus", cwd=self.empty), "bogus", statuses=(2,))
 
+    def test_unknown_command_near_a_known_one_gets_a_suggestion(self):
+        for typed, meant in (("rum", "run"), ("language", "languages"), ("docter", "doctor")):
+            with self.subTest(command=typed):
+                self.refused(glovebox(typed, cwd=self.empty), typed, f"'glovebox {meant}'",
+                             statuses=(2,))
+
+    def test_unknown_by_control_characters_do_not_reach_the_terminal(self):
+        for words in (("\x1b[31m",), ("run", "--\x1b[31m"), ("run", "--tier=\x1b[31m", "-e", "x"),
+                      ("run", "--seccomp", "\x1b[31m"), ("languages", "\x07")):
+            with self.subTest(words=words):
+                answer = glovebox(*words, cwd=self.empty)
+                self.refused(answer)
+                self.assertNotRegex(answer.err, rb"[\x00-\x09\x0b-\x1f]")
+
+    def test_empty_as_from_an_unset_variable_are_refused(self):
+        for option in ("--tier", "--min-tier", "--seccomp", "--template", "--allow-net",
+                       "--packages", "--policy", "--time", "--cpus", "--pids", "--memory", "--env",
+                       "--file", "--out", "--stdin", "--verify", "--language"):
+            with self.subTest(option=option):
+                self.refused(self.run_here("-e", "true", option, ""), option, statuses=(2,))
+
+    def test_words_after_two_dashes_are_only_for_run(self):
+        self.refused(glovebox("languages", "--", "word", cwd=self.empty), "word", statuses=(2,))
+
     def test_no_command_at_all(self):
         self.refused(glovebox(cwd=self.empty), statuses=(2,))
 
@@ -176,6 +200,38 @@ class Options(Mistake):
 
     def test_policy_unknown_names_those_that_are(self):
         self.refused(self.shell("--seccomp", "bogus"), "bogus", "strict", statuses=(2,))
+
+
+class WallsOfLaterVersions(Mistake):
+    """What this version cannot build is refused: a guest never gets less or more than was asked."""
+
+    def test_template_unknown_names_the_one_that_is(self):
+        self.refused(self.shell("--template", "bogus"), "bogus", "'default'", statuses=(2,))
+
+    def test_template_default_is_accepted(self):
+        self.assert_status(self.shell("--template", "default"), 0)
+
+    def test_network_is_refused(self):
+        self.refused(self.shell("--allow-net", "example.com"), "--allow-net", statuses=(126,))
+        self.refused(self.shell("--allow-net", "*.example.com", "--allow-net", "192.0.2.1:443"),
+                     "--allow-net", statuses=(126,))
+
+    def test_packages_are_refused(self):
+        self.refused(self.shell("--packages", "pip:numpy,npm:left-pad"), "--packages",
+                     statuses=(126,))
+
+    def test_policy_is_refused_whether_its_file_exists_or_not(self):
+        for policy in (self.file("policy.toml", ""), "/nonexistent/policy.toml"):
+            with self.subTest(policy=policy):
+                self.refused(self.shell("--policy", str(policy)), "--policy", statuses=(126,))
+
+    def test_refusals_are_told_to_programs_too(self):
+        for form in ("--json", "--events"):
+            with self.subTest(form=form):
+                answer = self.shell("--allow-net", "example.com", form)
+                self.assert_status(answer, 126)
+                self.assertEqual(answer.events[-1]["error"], "refused")
+                self.assertTrue(answer.events[-1]["hint"])
 
 
 # Option -> the values that it must refuse beside those which all must refuse.
@@ -248,7 +304,11 @@ class Files(Mistake):
     def test_larger_than_the_disk_limit(self):
         big = self.file("big", b"x" * (1 << 20))
         answer = self.shell("--file", str(big), "--disk", "64K")
-        self.refused(answer, "big")
+        self.refused(answer, "big", "--disk")
+
+    def test_small_but_larger_than_the_disk_limit(self):
+        small = self.file("small", b"x" * (200 << 10))
+        self.refused(self.shell("--file", str(small), "--disk", "64K"), "small", "--disk")
 
     def test_standard_input_that_does_not_exist_or_is_a_directory(self):
         self.refused(self.shell("--stdin", "/nonexistent"), "/nonexistent")
@@ -260,6 +320,32 @@ class Files(Mistake):
             with self.subTest(out=place):
                 self.refused(self.shell("--out", place), place)
         self.assertEqual(plain.read_bytes(), b"")
+
+    def test_out_with_a_file_in_the_way_is_wrong_usage(self):
+        plain = self.file("plain", "")
+        for place in (plain, plain / "below"):
+            with self.subTest(out=place):
+                self.refused(self.shell("--out", str(place)), str(place), statuses=(2,))
+
+    def test_out_that_cannot_be_made_is_told_before_the_program_runs(self):
+        answer = self.run_here("-l", "sh", "-e", "echo it ran", "--out", "/proc/nonexistent")
+        self.refused(answer, "/proc/nonexistent", statuses=(125,))
+
+    def test_out_where_files_do_not_fit_does_not_look_like_success(self):
+        out = self.dir / "results"
+        (out / "name" / "is-a-directory").mkdir(parents=True)
+        answer = self.run_here("-l", "sh", "-e", "echo lost > name", "--out", str(out))
+        self.assert_status(answer, 125)
+        self.assertIn("not all files were copied out", answer.message)
+        self.assertIn("mend:", answer.message)
+
+    def test_out_too_small_for_a_sparse_file_does_not_look_like_success(self):
+        out = self.dir / "results"
+        answer = self.run_here("-l", "sh", "-e", "truncate -s 1T sparse; echo 1 > small", "--out",
+                               str(out))
+        self.assert_status(answer, 125)
+        self.assertIn("'sparse'", answer.message)
+        self.assertEqual([path.name for path in out.iterdir()], ["small"])
 
 
 class Arguments(Mistake):
@@ -277,7 +363,12 @@ class Arguments(Mistake):
         if answer.status == 0:
             self.assertEqual(answer.out, b"50000\n", str(answer))
         else:
-            self.refused(answer)
+            self.refused(answer, "arguments", statuses=(2,))
+
+    def test_in_brackets_arrive_as_they_are(self):
+        script = self.file("show.py", "import sys; print(sys.argv[1:])")
+        answer = self.run_here(str(script), "--", "[a,b]", "[]", "--", "")
+        self.assertEqual(answer.out, b"['[a,b]', '[]', '--', '']\n", str(answer))
 
     def test_larger_together_than_a_message_are_passed_on_or_refused(self):
         script = self.file("sum.py", "import sys; print(sum(map(len, sys.argv[1:])))")

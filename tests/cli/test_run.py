@@ -3,6 +3,7 @@
 
 import base64
 import json
+import os
 import unittest
 
 from program import Case, run
@@ -86,6 +87,17 @@ class Input(Case):
         answer = shell("env", env={"SECRET_TOKEN": "hunter2"})
         self.assert_status(answer, 0)
         self.assertNotIn(b"hunter2", answer.out)
+
+    def test_options_take_one_value_and_leave_the_program_its_name(self):
+        script = self.file("show.py", "import sys; print(sys.argv[1:])")
+        for option, value in (("--env", "A=1"), ("--file", f"{script}:copy.py")):
+            with self.subTest(option=option):
+                answer = run(option, value, str(script), "word")
+                self.assertEqual(answer.out, b"['word']\n", str(answer))
+
+    def test_program_may_follow_two_dashes(self):
+        script = self.file("show.py", "import sys; print(sys.argv[1:])")
+        self.assertEqual(run("--", str(script), "-x").out, b"['-x']\n")
 
     def test_arguments_follow_two_dashes(self):
         script = self.file("show.py", "import sys; print(sys.argv[1:])")
@@ -177,6 +189,19 @@ class Files(Case):
         self.assertEqual(found, {"edited.txt", "d/new.txt"})
         self.assertEqual((out / "edited.txt").read_text(), "after\n")
         self.assertEqual(edited.read_text(), "before")
+
+    def test_with_unusual_names_are_copied_out(self):
+        out = self.dir / "results"
+        names = {b"two words", b"-x", b"\xff\xfe", b"a\nb", b"\\", b".hidden", "grün".encode(),
+                 b"n" * 255, b"hard"}
+        code = f"""import os
+for name in {names!r}:
+    if name != b"hard":
+        open(name, "w").close()
+os.link(".hidden", "hard")"""
+        answer = python(code, "--out", str(out))
+        self.assert_status(answer, 0)
+        self.assertEqual(set(os.listdir(os.fsencode(out))), names)
 
     def test_that_are_links_do_not_lead_out(self):
         secret = self.file("secret.txt", "secret")
@@ -305,7 +330,18 @@ class Events(Case):
         self.need("c")
         events = run("-l", "c", "-e", "int main( {}", "--events").events
         self.assertEqual(events[0]["type"], "started", json.dumps(events)[:500])
+        self.assertEqual(events[-1]["type"], "verdict")
         self.assertEqual(events[-1]["status"], "compile_error")
+
+    def test_begin_with_started_for_each_phase(self):
+        self.need("c")
+        events = run("-l", "c", "-e", "int main(void) { return 0; }", "--events").events
+        phases = [event["phase"] for event in events if event["type"] == "started"]
+        self.assertEqual(phases, ["compile", "run"])
+
+    def test_begin_with_started_when_the_program_cannot_start(self):
+        events = python("", "--env", "PATH=/nonexistent", "--events").events
+        self.assertEqual((events[0]["type"], events[-1]["type"]), ("started", "verdict"))
 
 
 class Verify(Case):

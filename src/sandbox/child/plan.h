@@ -60,7 +60,7 @@ struct Symlink {
 struct Bind {
   const char* source;
   const char* target;
-  std::uint64_t attributes;  // kMount… of kernel_abi.h, set recursively.
+  std::uint64_t attributes;  // kMount… of kernel_abi.h, added recursively.
   bool optional;             // Left out when the source or the target does not exist.
 };
 
@@ -101,8 +101,7 @@ struct Plan {
 
   // File system view; without it the guest sees the host's files as far as Landlock lets it.
   bool own_root = false;
-  const char* root_size = nullptr;
-  const char* root_inodes = nullptr;
+  const char* root_options = nullptr;  // Of its tmpfs: size, nr_inodes, mode (tmpfs(5)).
   std::span<const Directory> directories;
   std::span<const Bind> binds;
   std::span<const Bind> masks;

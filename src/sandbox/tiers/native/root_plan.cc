@@ -15,8 +15,6 @@ namespace glovebox {
 namespace {
 
 constexpr std::uint64_t kReadOnly = abi::kMountRdonly | abi::kMountNosuid | abi::kMountNodev;
-constexpr std::uint64_t kWritable = abi::kMountNosuid | abi::kMountNodev;
-constexpr std::uint64_t kDevice = abi::kMountNosuid | abi::kMountNoexec;
 
 // Pages and inodes of our own files and directories, so that the guest gets what it was promised.
 constexpr std::uint64_t kOwnBytes = 128 * 1024;
@@ -28,17 +26,19 @@ constexpr std::array<const char*, 5> kUsrLinks = {"bin", "sbin", "lib", "lib64",
 // What every program may need of /etc and what is no secret of the host.
 constexpr std::array<const char*, 2> kCommonEtc = {"/etc/alternatives", "/etc/ld.so.cache"};
 
-// What /proc shows of the host beyond the guest's own processes and the machine's size. Files that
-// only root can read need no mask: the guest's root is nobody outside. Names as in runc's list of
-// masked paths and in proc(5).
-constexpr std::array<const char*, 18> kMaskedFiles = {
-    "proc/kcore",         "proc/keys",       "proc/key-users", "proc/kallsyms",  "proc/kmsg",
-    "proc/latency_stats", "proc/timer_list", "proc/sched_debug", "proc/interrupts", "proc/softirqs",
-    "proc/modules",       "proc/config.gz",  "proc/iomem",     "proc/ioports",   "proc/diskstats",
-    "proc/partitions",    "proc/sysrq-trigger", "proc/schedstat"};
-constexpr std::array<const char*, 9> kMaskedDirectories = {"proc/acpi", "proc/asound", "proc/scsi",
-                                                           "proc/bus",  "proc/driver", "proc/fs",
-                                                           "proc/irq",  "proc/tty",   "proc/pressure"};
+// What /proc shows everybody of the host, beyond the guest's own processes and the machine's size.
+// Files that only root can read need no mask: the guest's uid is nobody outside. Names as in runc's
+// list of masked paths and in proc(5); not every kernel has all of them.
+constexpr std::array<const char*, 9> kMaskedFiles = {
+    "proc/keys",     "proc/key-users", "proc/kallsyms",  "proc/latency_stats", "proc/interrupts",
+    "proc/softirqs", "proc/diskstats", "proc/partitions", "proc/schedstat"};
+constexpr std::array<const char*, 6> kMaskedDirectories = {"proc/acpi", "proc/asound", "proc/scsi",
+                                                           "proc/bus",  "proc/fs", "proc/pressure"};
+
+// What they are covered with: an empty file and an empty directory.
+constexpr const char* kMasks = "mnt";
+constexpr const char* kMaskFile = "mnt/file";
+constexpr const char* kMaskDirectory = "mnt/directory";
 
 constexpr std::string_view kPasswd =
     "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
@@ -114,7 +114,7 @@ void RootPlan::add_devices() {
   for (const char* const device :
        {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
     files_.push_back({device + 1, {}});
-    binds_.push_back({device, device + 1, kDevice, false});
+    binds_.push_back({device, device + 1, 0, false});
   }
   links_.push_back({"dev/fd", "/proc/self/fd"});
   links_.push_back({"dev/stdin", "/proc/self/fd/0"});
@@ -123,19 +123,18 @@ void RootPlan::add_devices() {
 }
 
 void RootPlan::add_writable() {
-  // Pieces of the root's own tmpfs mounted over themselves: the root becomes read-only later, they
-  // do not, and one size and one number of inodes bound them all.
+  // Pieces of the root's own tmpfs mounted over themselves, with its attributes: the root becomes
+  // read-only later, they do not, and one size and one number of inodes bound them all.
   add_directory("workspace", 0755);
   add_directory("tmp", 01777);
   add_directory("dev/shm", 01777);
   for (const char* const path : {"workspace", "tmp", "dev/shm"}) {
-    binds_.push_back({path, path, kWritable, false});
+    binds_.push_back({path, path, 0, false});
   }
   add_directory("var", 0755);
   links_.push_back({"var/tmp", "../tmp"});
   add_directory("run", 0755);
   add_directory("proc", 0555);
-  add_directory("mnt", 0555);
 }
 
 void RootPlan::add_etc(const SandboxSpec& spec) {
@@ -152,19 +151,16 @@ void RootPlan::add_etc(const SandboxSpec& spec) {
 }
 
 void RootPlan::add_proc_masks() {
-  struct stat status {};
+  add_directory(kMasks, 0555);
+  add_directory(kMaskDirectory, 0555);
+  files_.push_back({kMaskFile, {}});
+  // Read-only once: what is bound from a mount has its attributes.
+  masks_.push_back({kMasks, kMasks, kReadOnly | abi::kMountNoexec, false});
   for (const char* const file : kMaskedFiles) {
-    // Only what a stranger could read; the rest costs a mount and hides nothing.
-    const std::string path = std::string("/") + file;
-    if (::stat(path.c_str(), &status) == 0 && (status.st_mode & 0006) != 0) {
-      masks_.push_back({"/dev/null", file, kDevice | abi::kMountRdonly, true});
-    }
+    masks_.push_back({kMaskFile, file, 0, true});
   }
   for (const char* const directory : kMaskedDirectories) {
-    const std::string path = std::string("/") + directory;
-    if (::stat(path.c_str(), &status) == 0) {
-      masks_.push_back({"mnt", directory, kReadOnly, true});
-    }
+    masks_.push_back({kMaskDirectory, directory, 0, true});
   }
 }
 
@@ -191,16 +187,16 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   }
   plan.add_proc_masks();
   plan.add_access_rules();
-  plan.size_ = plan.keep(std::to_string(spec.limits.disk.count + kOwnBytes));
-  plan.inodes_ = plan.keep(std::to_string(spec.limits.inodes + kOwnInodes));
+  plan.options_ =
+      plan.keep("mode=0755,size=" + std::to_string(spec.limits.disk.count + kOwnBytes) +
+                ",nr_inodes=" + std::to_string(spec.limits.inodes + kOwnInodes));
   plan.hostname_ = plan.keep(spec.hostname);
   return plan;
 }
 
 void RootPlan::apply(child::Plan& plan) const {
   plan.own_root = true;
-  plan.root_size = size_;
-  plan.root_inodes = inodes_;
+  plan.root_options = options_;
   plan.directories = directories_;
   plan.binds = binds_;
   plan.masks = masks_;

@@ -45,8 +45,7 @@ class RootPlan {
   std::vector<child::TextFile> files_;
   std::vector<child::Symlink> links_;
   std::vector<child::AccessRule> rules_;
-  const char* size_ = nullptr;
-  const char* inodes_ = nullptr;
+  const char* options_ = nullptr;
   const char* hostname_ = nullptr;
 };
 
