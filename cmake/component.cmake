@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One library per directory, with its tests and the layers that it may use.
 include(GoogleTest)
 

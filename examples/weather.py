@@ -1,4 +1,5 @@
 # glovebox: --file examples/data/seattle-weather.csv --out results --summary
+# SPDX-License-Identifier: Apache-2.0
 """Four years of Seattle's weather: when does it rain, and is "sun" warm?"""
 import matplotlib
 

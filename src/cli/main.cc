@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,8 +61,11 @@ int run(int argc, char** argv) {
   const std::vector<std::string> guest_words(dashes == end ? end : dashes + 1, end);
   glovebox::cli::Action action;
   glovebox::cli::add_run(app, guest_words, &action);
-  glovebox::cli::add_languages(app, &action);
-  glovebox::cli::add_doctor(app, &action);
+  if (argc < 2 || std::string_view(argv[1]) != "run") {
+    // Nobody who runs something waits for the description of the rest.
+    glovebox::cli::add_languages(app, &action);
+    glovebox::cli::add_doctor(app, &action);
+  }
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
     if (!guest_words.empty() && !app.got_subcommand("run")) {
@@ -80,7 +85,11 @@ int main(int argc, char** argv) {
   // A reader that goes away is an error to handle, not a reason to die.
   (void)std::signal(SIGPIPE, SIG_IGN);
   try {
-    return run(argc, argv);
+    const int status = run(argc, argv);
+    // Without the destructors of what the kernel takes back anyway.
+    (void)std::fflush(nullptr);
+    std::cout.flush();
+    std::_Exit(status);
   } catch (const std::exception& unforeseen) {
     (void)std::fprintf(stderr, "glovebox: %s\n", unforeseen.what());
     return glovebox::cli::kExitFailed;

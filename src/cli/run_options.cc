@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 2> kShown = {"/usr/bin/", "/usr/sbin/"};
 
 Result<std::string> read_code(int fd, const std::string& name) {
   std::string code;
-  std::array<char, 64 * 1024> block;
+  std::array<char, 16 * 1024> block;
   for (;;) {
     const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0) {

@@ -140,7 +140,6 @@ Result<void> Cgroup::set_limits(const Limits& limits) {
       GB_TRY(write(memory_, "memory.limit_in_bytes", memory));
     }
     (void)write(memory_, "memory.memsw.limit_in_bytes", memory);
-    (void)write(memory_, "memory.max_usage_in_bytes", "0");
     GB_TRY(write(pids_, "pids.max", pids));
     if (cpu_ >= 0) {
       GB_TRY(write(cpu_, "cpu.cfs_quota_us", cpu_quota_us(limits.cpus)));
@@ -159,6 +158,14 @@ Result<void> Cgroup::set_limits(const Limits& limits) {
     }
   }
   return limits.io_rate.count > 0 ? limit_io(limits.io_rate) : Result<void>();
+}
+
+Result<void> Cgroup::change_limits(const Limits& limits) {
+  GB_TRY(set_limits(limits));
+  if (mode_ == CgroupMode::kV1) {
+    (void)write(memory_, "memory.max_usage_in_bytes", "0");
+  }
+  return {};
 }
 
 Result<void> Cgroup::limit_io(Bytes rate) {

@@ -70,7 +70,7 @@ class Cgroup {
 
   // Changes the limits of the living group, between a compilation and a run for instance. In v1 the
   // peak of memory starts anew.
-  Result<void> set_limits(const Limits& limits);
+  Result<void> change_limits(const Limits& limits);
 
   // Counters; nothing where the host does not count.
   [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const;
@@ -107,6 +107,7 @@ class Cgroup {
   [[nodiscard]] std::optional<std::string> read(int branch, const char* file) const;
   [[nodiscard]] std::optional<std::uint64_t> read_number(int branch, const char* file) const;
   [[nodiscard]] std::uint64_t read_keyed(int branch, const char* file, std::string_view key) const;
+  Result<void> set_limits(const Limits& limits);
   Result<void> limit_io(Bytes rate);
 
   CgroupMode mode_ = CgroupMode::kNone;

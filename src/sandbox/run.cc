@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/wire.h"
 #include "sandbox/cgroup_host.h"
@@ -62,7 +63,7 @@ Run::Run(Sandbox& sandbox, std::uint32_t channel, const RunOptions& options)
       options_(options),
       out_(options.limits.output),
       err_(options.limits.output),
-      before_(count()),
+      before_(std::exchange(sandbox.used_, true) ? count() : Counters{}),
       start_(Clock::now()),
       next_check_(start_ + kFirstCheck) {}
 
@@ -194,7 +195,7 @@ void Run::wait_for_something() {
 }
 
 void Run::feed_stdin() {
-  std::array<char, 64 * 1024> bytes;
+  std::array<char, 16 * 1024> bytes;
   const ssize_t got =
       ::read(options_.stdin_fd, bytes.data(), std::min(bytes.size(), stdin_window_));
   if (got > 0) {
@@ -310,23 +311,32 @@ RunOutcome Run::judge() {
   outcome.usage.memory_peak = cgroup.memory_peak().value_or(Bytes{ended_.max_rss});
   outcome.usage.pids_peak = cgroup.pids_peak().value_or(0);
 
-  outcome.usage.disk = Bytes{ended_.disk_used};
-  const bool disk_full = ended_.disk_full;
+  // A tier without a file system of its own would tell of the host's.
+  const bool own_disk = sandbox_.enclosure_.features.limits_disk;
+  if (own_disk) {
+    outcome.usage.disk = Bytes{ended_.disk_used};
+    outcome.usage.inodes = ended_.inodes_used;
+  }
+  const bool disk_full = own_disk && ended_.disk_full;
+  const bool inodes_full = own_disk && ended_.inodes_full;
   if (used.oom_kills > 0) {
     outcome.hits.emplace_back("memory");
   }
   if (used.pids_refusals > 0) {
     outcome.hits.emplace_back("pids");
   }
-  if (disk_full && sandbox_.enclosure_.features.limits_disk) {
+  if (disk_full) {
     outcome.hits.emplace_back("disk");
+  }
+  if (inodes_full) {
+    outcome.hits.emplace_back("inodes");
   }
   outcome.out = out_.finish();
   outcome.err = err_.finish();
   if (ended_.start_error != 0) {
     judge_start_error(outcome);
   } else {
-    judge_exit(outcome, used, disk_full);
+    judge_exit(outcome, used, disk_full || inodes_full);
   }
   if (outcome.out.truncated || outcome.err.truncated) {
     outcome.hits.emplace_back("output");
@@ -370,7 +380,7 @@ void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) 
     outcome.status = Status::kOutOfMemory;
   } else if (failed && used.pids_refusals > 0) {
     outcome.status = Status::kPidsLimit;
-  } else if ((failed && disk_full && sandbox_.enclosure_.features.limits_disk) ||
+  } else if ((failed && disk_full) ||
              outcome.signal == SIGXFSZ) {
     outcome.status = Status::kDiskFull;
   } else if (outcome.signal) {

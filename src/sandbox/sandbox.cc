@@ -256,7 +256,7 @@ Result<Sandbox::Changes> Sandbox::changed_files() {
 Result<void> Sandbox::set_limits(const Limits& limits) {
   GB_TRY(validate(limits));
   limits_ = limits;
-  return enclosure_.cgroup.set_limits(limits);
+  return enclosure_.cgroup.change_limits(limits);
 }
 
 void Sandbox::kill_now() {
@@ -312,7 +312,8 @@ std::vector<LimitReport> Sandbox::limit_reports(const Limits& limits) const {
       {"output", number(limits.output.count), true, false},
   };
   if (limits.cpu_time.count() > 0) {
-    reports.push_back({"cpu-time", seconds(limits.cpu_time), true, false});
+    // RLIMIT_CPU alone bounds each process, not all of them together.
+    reports.push_back({"cpu-time", seconds(limits.cpu_time), cgroup.counts_cpu_time(), false});
   }
   if (limits.io_rate.count > 0) {
     reports.push_back({"io-rate", number(limits.io_rate.count), cgroup.limits_io(), false});

@@ -108,6 +108,7 @@ class Sandbox {
 
   [[nodiscard]] std::string_view id() const { return id_; }
   [[nodiscard]] std::string_view tier() const { return tier_; }
+  [[nodiscard]] const TierFeatures& features() const { return enclosure_.features; }
   [[nodiscard]] const Walls& walls() const { return walls_; }
   [[nodiscard]] const std::vector<Timing>& timings() const { return timings_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
@@ -134,6 +135,7 @@ class Sandbox {
   std::vector<Timing> timings_;
   std::vector<std::string> notes_;
   std::uint32_t next_channel_ = 1;
+  bool used_ = false;  // Something ran in it; before that all counters are zero.
   bool dead_ = false;
   bool ended_ = false;
 };

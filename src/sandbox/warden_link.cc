@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 
 namespace glovebox {
@@ -39,8 +38,7 @@ Result<std::optional<Frame>> WardenLink::poll_frame() {
   if (GB_TRY(parser_.next(frame))) {
     return std::optional(frame);
   }
-  std::array<char, 128 * 1024> bytes;
-  const ssize_t got = ::recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const ssize_t got = ::recv(socket_.get(), received_.get(), kReceiveSize, MSG_DONTWAIT);
   if (got == 0 || (got < 0 && errno == ECONNRESET)) {
     return Error(ErrorCode::kUnavailable, "the warden is gone");
   }
@@ -50,7 +48,7 @@ Result<std::optional<Frame>> WardenLink::poll_frame() {
     }
     return Error::from_errno("hear the warden");
   }
-  parser_.feed({bytes.data(), static_cast<std::size_t>(got)});
+  parser_.feed({received_.get(), static_cast<std::size_t>(got)});
   if (GB_TRY(parser_.next(frame))) {
     return std::optional(frame);
   }

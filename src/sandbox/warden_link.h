@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,8 +45,12 @@ class WardenLink {
   void close() { socket_.reset(); }
 
  private:
+  static constexpr std::size_t kReceiveSize = 128UL * 1024;
+
   UniqueFd socket_;
   FrameParser parser_;
+  // On the heap, uninitialized: most sandboxes say little, and pages that nobody touches cost nothing.
+  std::unique_ptr<char[]> received_{new char[kReceiveSize]};
   std::string outgoing_;
 };
 

@@ -65,6 +65,7 @@ struct Usage {
   Bytes memory_peak;
   std::uint64_t pids_peak = 0;
   Bytes disk;
+  std::uint64_t inodes = 0;  // Files and directories, open and deleted ones too.
   friend bool operator==(const Usage&, const Usage&) = default;
 };
 

@@ -160,7 +160,9 @@ std::string EndedReport::encode() const {
   out.u64(max_rss);
   out.u8(deadline ? 1 : 0);
   out.u64(disk_used);
+  out.u64(inodes_used);
   out.u8(disk_full ? 1 : 0);
+  out.u8(inodes_full ? 1 : 0);
   return out.take();
 }
 
@@ -173,7 +175,9 @@ Result<EndedReport> EndedReport::decode(std::string_view bytes) {
   report.max_rss = in.u64();
   report.deadline = in.u8() != 0;
   report.disk_used = in.u64();
+  report.inodes_used = in.u64();
   report.disk_full = in.u8() != 0;
+  report.inodes_full = in.u8() != 0;
   return checked(in, report, "end report");
 }
 

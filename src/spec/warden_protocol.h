@@ -121,8 +121,11 @@ struct EndedReport {
   std::uint64_t cpu_us = 0;      // User and system time of the process and what it waited for.
   std::uint64_t max_rss = 0;     // Bytes, of the largest of its processes.
   bool deadline = false;         // The warden's own timer ended it.
-  std::uint64_t disk_used = 0;   // Bytes of the sandbox's file system, then.
+  // The sandbox's file system, then: what the guest uses of it, and whether anything is left.
+  std::uint64_t disk_used = 0;
+  std::uint64_t inodes_used = 0;
   bool disk_full = false;
+  bool inodes_full = false;
 
   [[nodiscard]] std::string encode() const;
   static Result<EndedReport> decode(std::string_view bytes);

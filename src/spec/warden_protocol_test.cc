@@ -87,7 +87,9 @@ EndedReport some() {
           .max_rss = 32,
           .deadline = true,
           .disk_used = 1ULL << 36,
-          .disk_full = true};
+          .inodes_used = 1ULL << 33,
+          .disk_full = true,
+          .inodes_full = true};
 }
 template <>
 DoneReport some() {
@@ -213,7 +215,9 @@ TEST(EndedReportTest, KeepsEachFieldAndTheSignsOfNumbers) {
   EXPECT_EQ(got->max_rss, sent.max_rss);
   EXPECT_EQ(got->deadline, sent.deadline);
   EXPECT_EQ(got->disk_used, sent.disk_used);
+  EXPECT_EQ(got->inodes_used, sent.inodes_used);
   EXPECT_EQ(got->disk_full, sent.disk_full);
+  EXPECT_EQ(got->inodes_full, sent.inodes_full);
 }
 
 TEST(FilesReportTest, KeepsEachFile) {

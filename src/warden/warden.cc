@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,9 @@ namespace {
 // Above this much unsent output, pipes are left unread and their writers wait.
 constexpr std::size_t kOutgoingBound = 512 * 1024;
 constexpr std::size_t kReadSize = 64 * 1024;
+
+// Not on the stack: a page of it that nothing is read into is never touched.
+std::array<char, kReadSize> read_buffer;
 
 struct Pipe {
   UniqueFd read;
@@ -195,7 +199,7 @@ bool Warden::flush() {
 }
 
 bool Warden::read_control() {
-  std::array<char, kReadSize> bytes;
+  const std::span<char> bytes = read_buffer;
   const ssize_t got = ::recv(control_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got < 0) {
     return errno == EAGAIN || errno == EINTR;
@@ -391,11 +395,14 @@ void Warden::reap() {
     if (pid <= 0) {
       return;
     }
+    const std::uint64_t cpu_us = microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
+    bool known = false;
     for (auto& [channel, process] : processes_) {
       if (process.pid == pid && !process.exited) {
+        known = true;
         process.exited = true;
         process.wait_status = status;
-        process.cpu_us = microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
+        process.cpu_us = cpu_us;
         process.max_rss = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
         process.timer.reset();
         process.in.reset();
@@ -403,6 +410,9 @@ void Warden::reap() {
           starter_.kill_everything();
         }
       }
+    }
+    if (!known) {
+      orphans_cpu_us_ += cpu_us;
     }
   }
 }
@@ -439,7 +449,7 @@ void Warden::pass_input(std::uint32_t channel, Process& process) {
 }
 
 void Warden::pass_output(std::uint32_t channel, Process& process, UniqueFd& stream, Reply type) {
-  std::array<char, kReadSize> bytes;
+  const std::span<char> bytes = read_buffer;
   while (stream && outgoing_.size() < kOutgoingBound) {
     const ssize_t got = ::read(stream.get(), bytes.data(), bytes.size());
     if (got > 0) {
@@ -469,11 +479,13 @@ void Warden::finish(std::uint32_t channel, Process& process) {
   }
   const Workspace::DiskUse disk = workspace_.disk_use();
   const EndedReport report{.wait_status = process.wait_status,
-                           .cpu_us = process.cpu_us,
+                           .cpu_us = process.cpu_us + std::exchange(orphans_cpu_us_, 0),
                            .max_rss = process.max_rss,
                            .deadline = process.hit_deadline,
-                           .disk_used = disk.used,
-                           .disk_full = disk.full};
+                           .disk_used = disk.bytes,
+                           .inodes_used = disk.inodes,
+                           .disk_full = disk.bytes_full,
+                           .inodes_full = disk.inodes_full};
   send(Reply::kEnded, channel, report.encode());
   processes_.erase(channel);
 }

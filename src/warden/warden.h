@@ -83,6 +83,7 @@ class Warden {
   FrameParser parser_;
   std::string outgoing_;
   std::map<std::uint32_t, Process> processes_;
+  std::uint64_t orphans_cpu_us_ = 0;  // Of processes that nobody in the sandbox waited for.
 };
 
 }  // namespace glovebox::warden

@@ -65,7 +65,7 @@ Result<Workspace> Workspace::create() {
     return Error::from_errno("open the workspace");
   }
   Workspace workspace(std::move(root));
-  workspace.used_by_us_ = workspace.disk_use().used;
+  workspace.used_by_us_ = workspace.disk_use();
   return workspace;
 }
 
@@ -192,9 +192,12 @@ Workspace::DiskUse Workspace::disk_use() const {
     return {};
   }
   const auto block = static_cast<std::uint64_t>(status.f_bsize);
-  const std::uint64_t used = (status.f_blocks - status.f_bfree) * block;
-  return {.used = used - std::min(used, used_by_us_),
-                    .full = status.f_bavail == 0 || (status.f_files > 0 && status.f_ffree == 0)};
+  const std::uint64_t bytes = (status.f_blocks - status.f_bfree) * block;
+  const std::uint64_t inodes = status.f_files - status.f_ffree;
+  return {.bytes = bytes - std::min(bytes, used_by_us_.bytes),
+          .inodes = inodes - std::min(inodes, used_by_us_.inodes),
+          .bytes_full = status.f_bavail == 0,
+          .inodes_full = status.f_files > 0 && status.f_ffree == 0};
 }
 
 }  // namespace glovebox::warden

@@ -36,8 +36,10 @@ class Workspace {
   [[nodiscard]] FilesReport changes() const;
 
   struct DiskUse {
-    std::uint64_t used = 0;  // By the guest.
-    bool full = false;
+    std::uint64_t bytes = 0;  // By the guest.
+    std::uint64_t inodes = 0;
+    bool bytes_full = false;
+    bool inodes_full = false;
   };
   [[nodiscard]] DiskUse disk_use() const;
 
@@ -59,7 +61,7 @@ class Workspace {
 
   UniqueFd root_;
   Listing marked_;
-  std::uint64_t used_by_us_ = 0;  // Bytes of the set-up itself, which the guest did not write.
+  DiskUse used_by_us_;  // What the set-up itself made.
 };
 
 }  // namespace glovebox::warden

@@ -30,6 +30,7 @@ enum class Check : std::uint8_t {
   kNotFirst,     // Its first argument is a pid: not that of the warden in a pid namespace.
   kSelfOnly,     // Its first argument is a pid: zero, which is the caller.
   kSelfOnly2,    // Likewise its second.
+  kNoPath,       // Its second argument is a path: none, which means the descriptor itself.
 };
 
 // What a call gets: a constant SECCOMP_RET_… value, or a check of its arguments.
@@ -182,6 +183,14 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.ret_if_equal(1, kEperm);
       out.ret(kAllow);
       break;
+    case Check::kNoPath:
+      out.load(argument(1));
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+      out.ret(kEperm);
+      out.load(argument(1) + 4);  // The upper half: this argument is a pointer.
+      out.ret_if_equal(0, kAllow);
+      out.ret(kEperm);
+      break;
     case Check::kSelfOnly:
     case Check::kSelfOnly2:
       out.load(argument(check == Check::kSelfOnly ? 0 : 1));
@@ -198,7 +207,7 @@ consteval Program compile(std::span<const Rule> rules,
                           std::uint32_t last_known,
                           Answer unknown) {
   constexpr std::uint32_t kX32Bit = 0x40000000;
-  constexpr std::size_t kChecks = static_cast<std::size_t>(Check::kSelfOnly2) + 1;
+  constexpr std::size_t kChecks = static_cast<std::size_t>(Check::kNoPath) + 1;
   constexpr std::size_t kMaxRanges = 512;
 
   // The number line as ranges of one answer each.

@@ -57,6 +57,14 @@ consteval Program make_no_namespaces() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
+consteval Program make_shared_user() {
+  RuleTable table;
+  add(table, kDefaultGroups);
+  add(table, kNoNamespacesGroups);
+  add(table, kSharedUserGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
 consteval Program make_strict() {
   RuleTable table;
   add(table, kStrictGroups);
@@ -84,6 +92,7 @@ consteval RefusalTable list_refusals() {
 
 constexpr Program kDefault = make_default();
 constexpr Program kNoNamespaces = make_no_namespaces();
+constexpr Program kSharedUser = make_shared_user();
 constexpr Program kStrict = make_strict();
 constexpr RefusalTable kRefusals = list_refusals();
 
@@ -91,6 +100,7 @@ constexpr RefusalTable kRefusals = list_refusals();
 
 Filter default_filter() { return kDefault.instructions(); }
 Filter no_namespaces_filter() { return kNoNamespaces.instructions(); }
+Filter shared_user_filter() { return kSharedUser.instructions(); }
 Filter strict_filter() { return kStrict.instructions(); }
 
 std::span<const Refusal> default_refusals() { return {kRefusals.refusals.data(), kRefusals.size}; }

@@ -30,6 +30,9 @@ Filter default_filter();
 // connect, no System V IPC or message queues.
 Filter no_namespaces_filter();
 
+// The same where the guest has the caller's own uid: no change of metadata by path.
+Filter shared_user_filter();
+
 // For compiled programs that need little: an allow-list, installed on top of default_filter().
 Filter strict_filter();
 

@@ -33,10 +33,13 @@ struct Group {
 };
 
 namespace newer {
+inline constexpr std::uint32_t kFchmodat2 = 452;
 inline constexpr std::uint32_t kMapShadowStack = 453;
 inline constexpr std::uint32_t kStatmount = 457;
 inline constexpr std::uint32_t kListmount = 458;
 inline constexpr std::uint32_t kLsmSetSelfAttr = 460;
+inline constexpr std::uint32_t kSetxattrat = 463;
+inline constexpr std::uint32_t kRemovexattrat = 466;
 inline constexpr std::uint32_t kOpenTreeAttr = 467;
 }  // namespace newer
 
@@ -123,6 +126,19 @@ inline constexpr std::array kNoNamespacesGroups = {
            SYS_sched_setattr}},
     Group{"others' priorities", examine(Check::kSelfOnly2), "Likewise.",
           {SYS_setpriority, SYS_ioprio_set}},
+    Group{"file watching", refuse(EPERM), "Tells what others do with files; Landlock lets it by.",
+          {SYS_inotify_add_watch}},
+};
+
+// And what it refuses besides where the guest has the caller's own uid: Landlock does not cover the
+// metadata of files, which their owner may change anywhere. Through a descriptor it goes, for that
+// needs an open that Landlock has seen.
+inline constexpr std::array kSharedUserGroups = {
+    Group{"metadata", refuse(EPERM), "Modes, owners, times and attributes of the user's other files.",
+          {SYS_chmod, SYS_fchmodat, newer::kFchmodat2, SYS_chown, SYS_lchown, SYS_fchownat, SYS_utime,
+           SYS_utimes, SYS_futimesat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr,
+           newer::kSetxattrat, newer::kRemovexattrat}},
+    Group{"times", examine(Check::kNoPath), "Likewise.", {SYS_utimensat}},
 };
 
 // The allow-list of the strict policy: what compiled C, C++, Rust, Go and the plain interpreters

@@ -153,7 +153,7 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   plan.landlock_fs = landlock_fs_rights(plan.landlock_abi);
   plan.landlock_scoped = abi::kScopeAbstractUnixSocket | abi::kScopeSignal;
   plan.landlock_rules = rules;
-  plan.filter = policy::no_namespaces_filter();
+  plan.filter = root ? policy::no_namespaces_filter() : policy::shared_user_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "shared-pids",
                                                             nullptr};
   plan.warden_argv = kArguments.data();

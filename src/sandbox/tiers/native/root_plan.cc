@@ -29,16 +29,17 @@ constexpr std::array<const char*, 2> kCommonEtc = {"/etc/alternatives", "/etc/ld
 // What /proc shows everybody of the host, beyond the guest's own processes and the machine's size.
 // Files that only root can read need no mask: the guest's uid is nobody outside. Names as in runc's
 // list of masked paths and in proc(5); not every kernel has all of them.
-constexpr std::array<const char*, 9> kMaskedFiles = {
-    "proc/keys",     "proc/key-users", "proc/kallsyms",  "proc/latency_stats", "proc/interrupts",
-    "proc/softirqs", "proc/diskstats", "proc/partitions", "proc/schedstat"};
+constexpr std::array<const char*, 12> kMaskedFiles = {
+    "proc/keys",      "proc/key-users",  "proc/kallsyms",  "proc/latency_stats",
+    "proc/softirqs",  "proc/interrupts", "proc/diskstats", "proc/partitions",
+    "proc/schedstat", "proc/iomem",      "proc/ioports",   "proc/config.gz"};
 constexpr std::array<const char*, 6> kMaskedDirectories = {"proc/acpi", "proc/asound", "proc/scsi",
                                                            "proc/bus",  "proc/fs", "proc/pressure"};
 
 // What they are covered with: an empty file and an empty directory.
-constexpr const char* kMasks = "mnt";
-constexpr const char* kMaskFile = "mnt/file";
-constexpr const char* kMaskDirectory = "mnt/directory";
+constexpr const char* kMasks = "run/masks";
+constexpr const char* kMaskFile = "run/masks/file";
+constexpr const char* kMaskDirectory = "run/masks/directory";
 
 constexpr std::string_view kPasswd =
     "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every tier promises, tried in real sandboxes. A later tier joins by its name in fixture.cc.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "sandbox/sandbox.h"
+
+namespace glovebox::conformance {
+
+// Waits until `holds`, looking again and again; false when it did not within `patience`.
+bool eventually(const std::function<bool()>& holds,
+                std::chrono::milliseconds patience = std::chrono::seconds(10));
+
+// A descriptor from which `bytes` are read: an unlinked file of the host.
+UniqueFd file_with(std::string_view bytes);
+
+// `size` bytes in which every value occurs and no short piece repeats at once.
+std::string binary(std::size_t size);
+
+const LimitReport& report_of(const std::vector<LimitReport>& reports, std::string_view name);
+
+// One sandbox of the tier under test, made when it is first asked for.
+class Conformance : public testing::TestWithParam<std::string> {
+ protected:
+  // Skips where the tier does not work on this host.
+  void SetUp() override;
+
+  // A sandbox of the tier, or a failed test and a null pointer.
+  [[nodiscard]] std::unique_ptr<Sandbox> make(const Limits& limits = {}) const;
+
+  // The test's own sandbox. make_with() is for one with other limits, and comes before it.
+  Sandbox& sandbox();
+  void make_with(const Limits& limits);
+  void end_sandbox();
+
+  // Runs /bin/sh -c `script`. An Error fails the test and answers as kFailed.
+  RunOutcome sh(const std::string& script);
+  RunOutcome sh(const std::string& script, const RunOptions& options);
+  RunOutcome run(const std::vector<std::string>& argv, const RunOptions& options = {});
+
+  // The standard output of a script that must end well.
+  std::string output_of(const std::string& script);
+
+  [[nodiscard]] const TierFeatures& features() const { return features_; }
+  [[nodiscard]] TierWish tier() const { return {.exactly = GetParam(), .at_least = {}}; }
+
+  // Processes of the host that are part of this test's sandboxes, wardens and all.
+  [[nodiscard]] std::vector<pid_t> processes() const;
+  // Those without what we started ourselves: the wardens.
+  [[nodiscard]] std::vector<pid_t> guests() const;
+
+  // Runs a shell in the sandbox and looks at it from the host with `look` while it waits.
+  void look_at_guest(const std::function<void(pid_t guest)>& look);
+
+ private:
+  TierFeatures features_;
+  std::string marker_;  // In the environment of every guest.
+  std::unique_ptr<Sandbox> sandbox_;
+};
+
+}  // namespace glovebox::conformance
+
+// Each file of tests names the tiers that it runs over in the same way.
+#define GB_FOR_EVERY_TIER(suite)                                                             \
+  INSTANTIATE_TEST_SUITE_P(Tiers, suite, testing::ValuesIn(::glovebox::conformance::tiers()), \
+                           [](const auto& tier) { return tier.param; })
+
+namespace glovebox::conformance {
+
+std::vector<std::string> tiers();
+
+}  // namespace glovebox::conformance

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents say must work: runs the marked commands, and follows the links.
+
+A block of shell commands with the comment `<!-- run -->` in front of it is run from top to bottom
+in a copy of the examples; it fails where one of its commands fails. GLOVEBOX_BIN names the
+directory of the built programs.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = pathlib.Path(os.environ.get("GLOVEBOX_BIN", ROOT / "build/release/bin")).resolve()
+FEWEST_BLOCKS = 5
+SECONDS = 120
+
+BLOCK = re.compile(r"^<!-- run -->\n+```sh\n(?P<commands>.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+OPTION = re.compile(r"--[a-z][a-z-]+")
+GROUP = re.compile(r'Group\{"(?P<name>[^"]+)",\s*(?P<answer>\w+)\((?P<argument>[^)]*)\),'
+                   r'\s*(?P<why>(?:"[^"]*"\s*)+),')
+HEADING = re.compile(r"^#+ +(?P<text>.+?) *$", re.MULTILINE)
+
+
+def documents():
+    """The Markdown files that git knows or would take, deleted ones left out."""
+    listed = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard",
+         "*.md"], check=True, capture_output=True, text=True).stdout.split("\0")
+    return sorted(ROOT / name for name in set(listed) if name and (ROOT / name).is_file())
+
+
+def with_commands():
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(document):
+    """The (line, commands) of each marked block."""
+    text = document.read_text()
+    return [(text.count("\n", 0, found.start("commands")) + 1, found["commands"])
+            for found in BLOCK.finditer(text)]
+
+
+def links(document):
+    text = CODE.sub("", FENCED.sub("", document.read_text()))
+    return [found["target"] for found in LINK.finditer(text)]
+
+
+def anchors(document):
+    """The names that GitHub gives to a document's headings."""
+    text = FENCED.sub("", document.read_text())
+    return {re.sub(r"[^\w\- ]", "", found["text"].lower()).replace(" ", "-")
+            for found in HEADING.finditer(text)}
+
+
+def joined(strings):
+    """What the compiler makes of string literals side by side."""
+    return "".join(re.findall(r'"([^"]*)"', strings))
+
+
+def answer_of(group):
+    return {"allow": "allowed", "examine": "depends on the arguments",
+            "refuse": f"`{group['argument']}`"}[group["answer"]]
+
+
+def run(commands, folder):
+    environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"}
+    environment.pop("GLOVEBOX_WARDEN", None)
+    return subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=folder,
+                          env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, errors="replace", timeout=SECONDS, check=False)
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self.assertTrue((PROGRAMS / "glovebox").is_file(),
+                        f"no glovebox in {PROGRAMS}: build it, or set GLOVEBOX_BIN")
+        folder = tempfile.TemporaryDirectory(prefix="glovebox-docs-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        shutil.copytree(ROOT / "examples", self.folder / "examples")
+
+    def test_every_marked_command_ends_well(self):
+        for document in with_commands():
+            for line, commands in blocks(document):
+                with self.subTest(document=str(document.relative_to(ROOT)), line=line):
+                    done = run(commands, self.folder)
+                    self.assertEqual(done.returncode, 0,
+                                     f"\n{commands}\n{done.stdout}{done.stderr}")
+
+    def test_a_command_that_fails_is_noticed(self):
+        self.assertNotEqual(run("false\ntrue\n", self.folder).returncode, 0)
+
+    def test_enough_commands_are_marked(self):
+        self.assertGreaterEqual(sum(len(blocks(each)) for each in with_commands()), FEWEST_BLOCKS)
+
+    def test_every_mark_stands_before_a_block(self):
+        for document in with_commands():
+            marks = document.read_text().splitlines().count("<!-- run -->")
+            self.assertEqual(marks, len(blocks(document)), document)
+
+
+class Tables(unittest.TestCase):
+    def test_readme_has_every_option_of_run(self):
+        done = subprocess.run([PROGRAMS / "glovebox", "run", "--help"], capture_output=True,
+                              text=True, check=True)
+        offered = set(OPTION.findall(done.stdout.split("Exit status:")[0])) - {"--help"}
+        table = (ROOT / "README.md").read_text().split("### Options of `run`")[1]
+        described = set(OPTION.findall("".join(
+            row.split("|")[1] for row in table.split("###")[0].splitlines()
+            if row.startswith("| "))))
+        self.assertGreater(len(offered), 20)
+        self.assertEqual(described, offered)
+
+    def test_security_has_every_group_of_system_calls(self):
+        source = (ROOT / "src/sandbox/policy/tables.h").read_text()
+        rows = set((ROOT / "SECURITY.md").read_text().splitlines())
+        groups = [f"| {group['name']} | {answer_of(group)} | {joined(group['why'])} |"
+                  for group in GROUP.finditer(source)]
+        self.assertEqual(len(groups), source.count("Group{"), "a group that is not understood")
+        for group in groups:
+            with self.subTest(group=group):
+                self.assertTrue(group in rows, "no such row in SECURITY.md")
+
+
+class Links(unittest.TestCase):
+    def test_every_relative_link_leads_somewhere(self):
+        for document in documents():
+            for link in links(document):
+                if urllib.parse.urlsplit(link).scheme:
+                    continue
+                path, _, anchor = urllib.parse.unquote(link).partition("#")
+                target = (document.parent / path) if path else document
+                with self.subTest(document=str(document.relative_to(ROOT)), link=link):
+                    self.assertTrue(target.exists(), "no such file")
+                    if anchor and target.suffix == ".md":
+                        self.assertIn(anchor, anchors(target), "no such heading")
+
+
+if __name__ == "__main__":
+    unittest.main()
