@@ -45,5 +45,5 @@ function(gb_test name)
   target_link_libraries(gb_${name} PRIVATE
     ${arg_LIBRARIES} gb_build_flags GTest::gmock GTest::gtest_main)
   target_link_options(gb_${name} PRIVATE -Wl,--gc-sections)
-  gtest_discover_tests(gb_${name} PROPERTIES LABELS "${arg_LABELS}" DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(gb_${name} NO_PRETTY_VALUES PROPERTIES LABELS "${arg_LABELS}" DISCOVERY_TIMEOUT 60)
 endfunction()

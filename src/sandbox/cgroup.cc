@@ -263,6 +263,8 @@ std::uint64_t Cgroup::pids_refusals() const { return read_keyed(pids_, "pids.eve
 void Cgroup::kill() const {
   if (mode_ == CgroupMode::kV2) {
     (void)write(0, "cgroup.kill", "1");
+  } else if (!branches_.empty()) {
+    (void)kill_listed(branches_.front().directory.get());
   }
 }
 
@@ -281,6 +283,32 @@ Result<void> Cgroup::remove() {
 
 Cgroup::~Cgroup() { (void)remove(); }
 
+std::uint32_t Cgroup::kill_listed(int directory) {
+  std::uint32_t killed = 0;
+  for (int round = 0; round < 200; ++round) {
+    const UniqueFd list(::openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC));
+    std::array<char, 8192> text{};
+    const ssize_t size = list ? ::read(list.get(), text.data(), text.size()) : 0;
+    if (size <= 0) {
+      break;
+    }
+    // They are in a group of ours: guests, by construction.
+    const char* at = text.data();
+    const char* const end = at + size;
+    while (at < end) {
+      pid_t pid = 0;
+      const auto [next, failure] = std::from_chars(at, end, pid);
+      if (failure == std::errc{} && pid > 1) {
+        (void)::kill(pid, SIGKILL);
+        ++killed;
+      }
+      at = next + 1;
+    }
+    wait_a_moment(round < 10 ? 1 : 5);
+  }
+  return killed;
+}
+
 Result<Cgroup::Leftover> Cgroup::remove_leftover(const std::string& path) {
   Leftover leftover;
   if (!path.starts_with(kCgroupRoot)) {
@@ -291,27 +319,7 @@ Result<Cgroup::Leftover> Cgroup::remove_leftover(const std::string& path) {
     return leftover;
   }
   leftover.existed = true;
-  for (int round = 0; round < 200; ++round) {
-    const UniqueFd list(::openat(directory.get(), "cgroup.procs", O_RDONLY | O_CLOEXEC));
-    std::array<char, 8192> text{};
-    const ssize_t size = list ? ::read(list.get(), text.data(), text.size()) : 0;
-    if (size <= 0) {
-      break;
-    }
-    // They are in a group of ours whose owner is dead: orphans of a sandbox, by construction.
-    const char* at = text.data();
-    const char* const end = at + size;
-    while (at < end) {
-      pid_t pid = 0;
-      const auto [next, failure] = std::from_chars(at, end, pid);
-      if (failure == std::errc{} && pid > 1) {
-        (void)::kill(pid, SIGKILL);
-        ++leftover.processes;
-      }
-      at = next + 1;
-    }
-    wait_a_moment(5);
-  }
+  leftover.processes = kill_listed(directory.get());
   GB_TRY(remove_directory(path));
   return leftover;
 }

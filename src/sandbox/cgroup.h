@@ -79,7 +79,8 @@ class Cgroup {
   [[nodiscard]] std::uint64_t oom_kills() const;
   [[nodiscard]] std::uint64_t pids_refusals() const;
 
-  // Kills every process in the group where the kernel can do that in one step (v2).
+  // Kills every process in the group, and waits until that is done where the kernel cannot do it in
+  // one step (v1).
   void kill() const;
 
   // Removes the group. Waits up to a second for its last process to be gone.
@@ -100,6 +101,8 @@ class Cgroup {
   };
 
   Cgroup() = default;
+  // Answers how many were killed.
+  static std::uint32_t kill_listed(int directory);
   Result<int> add_branch(Slot& slot, const std::string& parent);
   Result<void> create_v1(Slot& slot, const Limits& limits);
   Result<void> create_v2(Slot& slot, const Limits& limits);

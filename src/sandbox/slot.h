@@ -32,6 +32,9 @@ class Slot {
   // Gives the slot back. What was noted must be gone by then.
   ~Slot();
 
+  // Gives it up, with what was noted still there, for a later sweep to remove.
+  void leave_to_sweep() { file_.reset(); }
+
   // Writes down something that must not outlive the owner, before it is made: a cgroup directory,
   // or a directory tree. Absolute paths without line breaks.
   Result<void> note_cgroup(std::string_view path);

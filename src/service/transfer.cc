@@ -222,9 +222,12 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text) {
 
 Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files) {
   std::vector<FileToCopy> large;
-  for (const FileToCopy& file : files) {
+  for (FileToCopy file : files) {
+    if (file.target.empty()) {
+      file.target = base_name(file.source);
+    }
     if (!GB_TRY(copy_small(sandbox, file))) {
-      large.push_back(file);
+      large.push_back(std::move(file));
     }
   }
   if (large.empty()) {

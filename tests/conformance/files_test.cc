@@ -62,13 +62,11 @@ class Files : public Conformance {
     std::map<std::string, std::string> files;
     {
       const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-      const auto done = extract_tar(archive, fd.get(), {.max_bytes = 64U << 20},
-                                    [&](std::string_view name) {
-                                      std::ifstream file(directory + "/" + std::string(name),
-                                                         std::ios::binary);
-                                      files[std::string(name)] = {
-                                          std::istreambuf_iterator<char>(file), {}};
-                                    });
+      const auto done =
+          extract_tar(archive, fd.get(), {.max_bytes = 64U << 20}, [&](std::string_view name) {
+            std::ifstream file(directory + "/" + std::string(name), std::ios::binary);
+            files[std::string(name)] = {std::istreambuf_iterator<char>(file), {}};
+          });
       EXPECT_TRUE(done) << done.error().message();
     }
     std::filesystem::remove_all(directory);
@@ -164,9 +162,9 @@ TEST_P(Files, ThatChangedAreToldFromThoseThatDidNot) {
   ASSERT_TRUE(sandbox().mark());
   EXPECT_THAT(changed(), IsEmpty());
   output_of("echo more >>grown; rm gone; echo x >d/new; : >empty; cat kept d/deep >/dev/null");
-  EXPECT_THAT(changed(), UnorderedElementsAre(
-                             Pair("grown", Kind::kModified), Pair("gone", Kind::kDeleted),
-                             Pair("d/new", Kind::kCreated), Pair("empty", Kind::kCreated)));
+  EXPECT_THAT(changed(),
+              UnorderedElementsAre(Pair("grown", Kind::kModified), Pair("gone", Kind::kDeleted),
+                                   Pair("d/new", Kind::kCreated), Pair("empty", Kind::kCreated)));
   ASSERT_TRUE(sandbox().mark());
   EXPECT_THAT(changed(), IsEmpty());
 }
@@ -184,17 +182,21 @@ TEST_P(Files, ThatChangedComeOutAsTheyAre) {
   ASSERT_TRUE(sandbox().write_file("kept", "first", 0644));
   ASSERT_TRUE(sandbox().mark());
   output_of("mkdir -p a/b; printf 'x\\0y' >a/b/c; : >empty; head -c 5000000 /dev/zero >zeros");
-  EXPECT_THAT(packed(), UnorderedElementsAre(Pair("a/b/c", std::string("x\0y", 3)),
-                                             Pair("empty", ""),
-                                             Pair("zeros", std::string(5'000'000, '\0'))));
+  EXPECT_THAT(packed(),
+              UnorderedElementsAre(Pair("a/b/c", std::string("x\0y", 3)), Pair("empty", ""),
+                                   Pair("zeros", std::string(5'000'000, '\0'))));
 }
 
 TEST_P(Files, ComeOutWithNamesOfAnyBytes) {
   ASSERT_TRUE(sandbox().mark());
-  output_of("printf 1 >'a\nb'; printf 2 >\"$(printf '\\377\\376')\"; printf 3 >'-rf *'; "
-            "printf 4 >'\xc3\xa4'; printf 5 >\"$(printf '\\033[31m')\"");
-  const std::map<std::string, std::string> expected = {
-      {"a\nb", "1"}, {"\xff\xfe", "2"}, {"-rf *", "3"}, {"\xc3\xa4", "4"}, {"\x1b[31m", "5"}};
+  output_of(
+      "printf 1 >'a\nb'; printf 2 >\"$(printf '\\377\\376')\"; printf 3 >'-rf *'; "
+      "printf 4 >'\xc3\xa4'; printf 5 >\"$(printf '\\033[31m')\"");
+  const std::map<std::string, std::string> expected = {{"a\nb", "1"},
+                                                       {"\xff\xfe", "2"},
+                                                       {"-rf *", "3"},
+                                                       {"\xc3\xa4", "4"},
+                                                       {"\x1b[31m", "5"}};
   EXPECT_EQ(packed(), expected);
   const auto kinds = changed();
   for (const auto& [name, content] : expected) {
@@ -204,8 +206,9 @@ TEST_P(Files, ComeOutWithNamesOfAnyBytes) {
 
 TEST_P(Files, ThatAreNoneAreNeverRead) {
   ASSERT_TRUE(sandbox().mark());
-  output_of("printf real >real; ln -s /etc/passwd link; ln -s real near; mkfifo fifo; "
-            "ln -s / root; ln -s /dev/zero endless; mkdir d; ln -s ../real d/up");
+  output_of(
+      "printf real >real; ln -s /etc/passwd link; ln -s real near; mkfifo fifo; "
+      "ln -s / root; ln -s /dev/zero endless; mkdir d; ln -s ../real d/up");
   EXPECT_THAT(packed(), ElementsAre(Pair("real", "real")));
   EXPECT_THAT(changed(), ElementsAre(Pair("real", Kind::kCreated)));
 }

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -114,6 +115,15 @@ void Conformance::SetUp() {
   features_ = *features;
 }
 
+void Conformance::TearDown() {
+  sandbox_.reset();
+  if (!marker_.empty()) {
+    for (const pid_t guest : guests()) {
+      ::kill(guest, SIGKILL);
+    }
+  }
+}
+
 std::unique_ptr<Sandbox> Conformance::make(const Limits& limits) const {
   const std::size_t equals = marker_.find('=');
   SandboxSpec spec{.limits = limits,
@@ -175,8 +185,7 @@ std::vector<pid_t> Conformance::processes() const {
     const pid_t pid = std::atoi(name.c_str());
     // A zombie has no environment any more, and a process that lost its parent no descent.
     const std::string environment = '\0' + read_file(entry.path() / "environ");
-    if (descends_from_us(pid) ||
-        environment.find('\0' + marker_ + '\0') != std::string::npos) {
+    if (descends_from_us(pid) || environment.find('\0' + marker_ + '\0') != std::string::npos) {
       found.push_back(pid);
     }
   }

@@ -36,6 +36,8 @@ class Conformance : public testing::TestWithParam<std::string> {
  protected:
   // Skips where the tier does not work on this host.
   void SetUp() override;
+  // Leaves no guest on the host, whatever a failed test found out.
+  void TearDown() override;
 
   // A sandbox of the tier, or a failed test and a null pointer.
   [[nodiscard]] std::unique_ptr<Sandbox> make(const Limits& limits = {}) const;
@@ -73,7 +75,7 @@ class Conformance : public testing::TestWithParam<std::string> {
 }  // namespace glovebox::conformance
 
 // Each file of tests names the tiers that it runs over in the same way.
-#define GB_FOR_EVERY_TIER(suite)                                                             \
+#define GB_FOR_EVERY_TIER(suite)                                                              \
   INSTANTIATE_TEST_SUITE_P(Tiers, suite, testing::ValuesIn(::glovebox::conformance::tiers()), \
                            [](const auto& tier) { return tier.param; })
 

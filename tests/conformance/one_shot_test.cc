@@ -113,7 +113,7 @@ TEST_P(OneShotRuns, CopyInAndOutWhatIsAskedFor) {
   const std::string bytes = binary(1 << 20);
   std::ofstream(directory + "/in/deep/data", std::ios::binary) << bytes;
   OneShot asked = request("cat in/deep/data in/deep/data >twice; ln -s /etc/passwd link");
-  asked.files = {{.source = directory + "/in", .target = {}}};
+  asked.files = {{.source = directory + "/in", .target = "in"}};
   asked.out_directory = directory + "/out";
   const OneShotResult result = once(asked);
   EXPECT_EQ(result.verdict.status, Status::kOk) << result.verdict.err.bytes;
@@ -122,6 +122,16 @@ TEST_P(OneShotRuns, CopyInAndOutWhatIsAskedFor) {
   std::ifstream twice(directory + "/out/twice", std::ios::binary);
   const std::string got((std::istreambuf_iterator<char>(twice)), {});
   EXPECT_TRUE(got == bytes + bytes);
+  std::filesystem::remove_all(directory);
+}
+
+TEST_P(OneShotRuns, CopyInUnderTheSourcesOwnNameWhereNoOtherIsGiven) {
+  OneShot asked = request("cat hostname-of-nobody");
+  const std::string directory = testing::TempDir() + "conformance-" + std::to_string(::getpid());
+  std::filesystem::create_directory(directory);
+  asked.files = {{.source = directory + "/hostname-of-nobody", .target = {}}};
+  std::ofstream(asked.files.front().source) << "it\n";
+  EXPECT_EQ(once(asked).verdict.out.bytes, "it\n");
   std::filesystem::remove_all(directory);
 }
 

@@ -89,8 +89,8 @@ TEST_P(Processes, AreRefusedWithMoreArgumentsThanARequestHolds) {
 TEST_P(Processes, SeeAnEnvironmentThatIsOnlyOurs) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): this test has one thread.
   ::setenv("GB_SECRET_OF_THE_HOST", "1", 1);
-  const auto outcome = sandbox().run(
-      {.argv = {"env"}, .env = {{"MINE", "a=b\nc"}, {"LANG", "C"}}, .cwd = {}}, {});
+  const auto outcome =
+      sandbox().run({.argv = {"env"}, .env = {{"MINE", "a=b\nc"}, {"LANG", "C"}}, .cwd = {}}, {});
   ASSERT_TRUE(outcome);
   std::vector<std::string> names;
   for (const std::string& line : lines_of(outcome->out.bytes)) {

@@ -28,8 +28,7 @@ Bytes memory_of_ours() {
 TEST_P(Streams, PassBinaryInputThroughExactly) {
   const std::string sent = binary(5 << 20);
   const UniqueFd input = file_with(sent);
-  const RunOutcome outcome =
-      sh("cat", {.limits = {.output = 8_MiB}, .stdin_fd = input.get()});
+  const RunOutcome outcome = sh("cat", {.limits = {.output = 8_MiB}, .stdin_fd = input.get()});
   EXPECT_EQ(outcome.status, Status::kOk);
   EXPECT_EQ(outcome.out.total, sent.size());
   EXPECT_TRUE(outcome.out.bytes == sent) << "other bytes came back";
@@ -58,9 +57,7 @@ TEST_P(Streams, PassInputThroughAsItIsWritten) {
   EXPECT_EQ(outcome.exit_code, 7) << "the end of the input was not seen";
 }
 
-TEST_P(Streams, GiveEmptyInputWhereThereIsNone) {
-  EXPECT_EQ(output_of("cat; echo end"), "end\n");
-}
+TEST_P(Streams, GiveEmptyInputWhereThereIsNone) { EXPECT_EQ(output_of("cat; echo end"), "end\n"); }
 
 TEST_P(Streams, DoNotWaitForAGuestThatNeverReads) {
   const UniqueFd input = file_with(std::string(5 << 20, 'x'));
@@ -99,8 +96,7 @@ TEST_P(Streams, KeepNulBytesAndBrokenText) {
 }
 
 TEST_P(Streams, KeepTheHeadAndTheTailOfTooMuchAndCountAllOfIt) {
-  const RunOutcome outcome =
-      sh("seq 1 100000", {.limits = {.output = 1_KiB}});
+  const RunOutcome outcome = sh("seq 1 100000", {.limits = {.output = 1_KiB}});
   EXPECT_EQ(outcome.status, Status::kOk);
   EXPECT_TRUE(outcome.out.truncated);
   EXPECT_EQ(outcome.out.total, 588'895U);
@@ -112,8 +108,7 @@ TEST_P(Streams, KeepTheHeadAndTheTailOfTooMuchAndCountAllOfIt) {
 }
 
 TEST_P(Streams, KeepWhatIsExactlyAsLongAsTheLimit) {
-  const RunOutcome outcome =
-      sh("head -c 1024 /dev/zero", {.limits = {.output = 1_KiB}});
+  const RunOutcome outcome = sh("head -c 1024 /dev/zero", {.limits = {.output = 1_KiB}});
   EXPECT_EQ(outcome.out.bytes, std::string(1024, '\0'));
   EXPECT_FALSE(outcome.out.truncated);
   EXPECT_THAT(outcome.hits, testing::IsEmpty());

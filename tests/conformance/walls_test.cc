@@ -56,8 +56,8 @@ class WallsOf : public Conformance {
   // Namespace -> whether walls() says that the guest has its own.
   std::map<std::string, bool> namespaces() {
     const Walls& walls = sandbox().walls();
-    return {{"user", walls.user_ns}, {"mnt", walls.mount_ns}, {"pid", walls.pid_ns},
-            {"net", walls.net_ns},   {"ipc", walls.ipc_ns},   {"uts", walls.uts_ns},
+    return {{"user", walls.user_ns},    {"mnt", walls.mount_ns}, {"pid", walls.pid_ns},
+            {"net", walls.net_ns},      {"ipc", walls.ipc_ns},   {"uts", walls.uts_ns},
             {"cgroup", walls.cgroup_ns}};
   }
 };
@@ -166,9 +166,11 @@ TEST_P(WallsOf, LetTheGuestWriteNowhereElse) {
 }
 
 TEST_P(WallsOf, ShowTheGuestNoSecretsOfTheHost) {
-  for (const char* const file : {"/etc/shadow", "/root", "/proc/1/environ", "/proc/kcore",
-                                 "/proc/self/../1/root/etc/shadow", "/sys/kernel", "/run/systemd"}) {
-    EXPECT_THAT(sh(std::string("cat ") + file + " || ls -A " + file + "/").out.bytes, IsEmpty()) << file;
+  for (const char* const file :
+       {"/etc/shadow", "/root", "/proc/1/environ", "/proc/kcore", "/proc/self/../1/root/etc/shadow",
+        "/sys/kernel", "/run/systemd"}) {
+    EXPECT_THAT(sh(std::string("cat ") + file + " || ls -A " + file + "/").out.bytes, IsEmpty())
+        << file;
   }
 }
 
@@ -199,9 +201,10 @@ TEST_P(WallsOf, HideSandboxesFromEachOther) {
   const std::unique_ptr<Sandbox> other = make();
   ASSERT_TRUE(other);
   const auto there = other->run(
-      {.argv = {"/bin/sh", "-c",
-                "echo secret >secret; echo secret >\"$TMPDIR/secret\"; chmod -R a+rwX . \"$TMPDIR\"; "
-                "echo \"$HOME\"; echo \"$TMPDIR\"; exec sleep 1000 >/dev/null 2>&1 &"},
+      {.argv =
+           {"/bin/sh", "-c",
+            "echo secret >secret; echo secret >\"$TMPDIR/secret\"; chmod -R a+rwX . \"$TMPDIR\"; "
+            "echo \"$HOME\"; echo \"$TMPDIR\"; exec sleep 1000 >/dev/null 2>&1 &"},
        .env = {},
        .cwd = {}},
       {.limits = {}, .kill_rest = false});
@@ -240,10 +243,9 @@ TEST_P(WallsOf, LeaveNothingOnTheHost) {
     EXPECT_EQ(cgroups.empty(), sandbox().walls().cgroup == "none");
   }
   const std::string home = output_of("echo here >witness; mkdir -m 0 d; echo -n \"$HOME\"");
-  ASSERT_TRUE(sandbox().run({.argv = {"/bin/sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 &"},
-                             .env = {},
-                             .cwd = {}},
-                            {.limits = {}, .kill_rest = false}));
+  ASSERT_TRUE(sandbox().run(
+      {.argv = {"/bin/sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 &"}, .env = {}, .cwd = {}},
+      {.limits = {}, .kill_rest = false}));
   const auto ended = sandbox().end();
   EXPECT_TRUE(ended) << ended.error().message();
 
