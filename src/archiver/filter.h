@@ -6,8 +6,8 @@
 
 namespace glovebox::archiver {
 
-// Leaves this process only what moving bytes and files takes: no exec, no fork, no sockets. Anything
-// else ends it. Irrevocable.
+// Leaves this process only what moving bytes and files takes: no exec, no fork, no sockets.
+// Anything else ends it. Irrevocable.
 Result<void> confine_self();
 
 }  // namespace glovebox::archiver

@@ -11,8 +11,7 @@ namespace glovebox {
 
 Result<Bytes> parse_bytes(std::string_view text) {
   const auto invalid = [text] {
-    return Error(ErrorCode::kInvalid,
-                 "'" + std::string(text) + "' is no size",
+    return Error(ErrorCode::kInvalid, "'" + std::string(text) + "' is no size",
                  "write a number with K, M, G or T, for instance 512M");
   };
   // Apart from each other, since no double holds every whole number of 63 bits.

@@ -9,14 +9,12 @@ namespace glovebox {
 
 Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const auto invalid = [text] {
-    return Error(ErrorCode::kInvalid,
-                 "'" + std::string(text) + "' is no duration",
+    return Error(ErrorCode::kInvalid, "'" + std::string(text) + "' is no duration",
                  "write a number with ms, s, m or h, for instance 30s");
   };
   double number = 0;
   const char* const end = text.data() + text.size();
-  const auto [rest, failure] =
-      std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   if (failure != std::errc{} || !std::isfinite(number) || number < 0) {
     return invalid();
   }

@@ -34,7 +34,8 @@ Result<bool> FrameParser::next(Frame& frame) {
   WireReader header(rest.substr(0, kFrameHeaderSize));
   const std::uint32_t size = header.u32();
   if (size > kMaxFramePayload) {
-    return Error(ErrorCode::kInvalid, "frame of " + std::to_string(size) + " bytes is over the limit");
+    return Error(ErrorCode::kInvalid,
+                 "frame of " + std::to_string(size) + " bytes is over the limit");
   }
   if (rest.size() < kFrameHeaderSize + size) {
     return false;

@@ -25,7 +25,10 @@ struct Frame {
 };
 
 // Appends one frame to `out`. Requires: payload.size() <= kMaxFramePayload.
-void append_frame(std::string& out, std::uint8_t type, std::uint32_t channel, std::string_view payload);
+void append_frame(std::string& out,
+                  std::uint8_t type,
+                  std::uint32_t channel,
+                  std::string_view payload);
 
 // Cuts a byte stream into frames. Holds at most one frame and what was fed beyond it.
 class FrameParser {

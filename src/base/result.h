@@ -91,9 +91,9 @@ class [[nodiscard]] Result<void> {
 
 // The value of `expr`, or a return from the enclosing function with its error. Not for
 // coroutines: g++ 12 crashes on a statement expression that contains co_await.
-#define GB_TRY(expr)                                               \
-  __extension__({                                                  \
-    auto gb_try_result = (expr);                                   \
-    if (!gb_try_result) return std::move(gb_try_result).error();   \
-    std::move(gb_try_result).value();                              \
+#define GB_TRY(expr)                                             \
+  __extension__({                                                \
+    auto gb_try_result = (expr);                                 \
+    if (!gb_try_result) return std::move(gb_try_result).error(); \
+    std::move(gb_try_result).value();                            \
   })

@@ -103,8 +103,10 @@ std::vector<Finding> examine() {
     findings.push_back(tier(*each));
   }
   const Swept swept = sweep_leftovers();
-  Finding leftovers{"leftovers", swept.failures.empty(),
-                    std::to_string(swept.slots) + " dead sandboxes swept", {}};
+  Finding leftovers{"leftovers",
+                    swept.failures.empty(),
+                    std::to_string(swept.slots) + " dead sandboxes swept",
+                    {}};
   if (!swept.failures.empty()) {
     leftovers.detail = swept.failures.front();
     leftovers.mend = "remove it by hand, then run glovebox doctor again";

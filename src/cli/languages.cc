@@ -98,8 +98,9 @@ void print_text(const std::vector<Row>& rows) {
     ready += row.readiness.ready ? 1 : 0;
     std::cout << (row.readiness.ready ? "✓ " : "· ") << column(row.language.id, 18)
               << column(row.language.title, 26)
-              << (row.readiness.ready ? row.version : "missing " + row.readiness.missing + ": " +
-                                                          row.readiness.mend)
+              << (row.readiness.ready
+                      ? row.version
+                      : "missing " + row.readiness.missing + ": " + row.readiness.mend)
               << "\n";
   }
   std::cout << ready << " of " << rows.size() << " languages are ready\n";

@@ -15,9 +15,7 @@
 namespace glovebox::cli {
 namespace {
 
-std::size_t head_of(Bytes limit) {
-  return static_cast<std::size_t>(limit.count - limit.count / 2);
-}
+std::size_t head_of(Bytes limit) { return static_cast<std::size_t>(limit.count - limit.count / 2); }
 
 // Bytes at the end of `text` that begin a character without finishing it.
 std::size_t unfinished(std::string_view text) {

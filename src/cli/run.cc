@@ -17,7 +17,8 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Exit status: the program's own (128+N when signal N ended it); 124 time limit; 137 memory
+constexpr const char* kFooter =
+    R"(Exit status: the program's own (128+N when signal N ended it); 124 time limit; 137 memory
 limit; 126 refused; 125 glovebox could not do it; 2 wrong usage.
 
 Examples:

@@ -92,9 +92,7 @@ bool is_javascript_module(std::string_view code) {
   return false;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

@@ -9,9 +9,7 @@ namespace {
 // Dots outside of strings and comments; each may make a table within a table.
 constexpr std::size_t kMaxDots = 256;
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 // What may begin the name in a table header, or close an empty one, which the library refuses well.
 bool begins_name(char c) {
@@ -127,8 +125,6 @@ class Scan {
 
 }  // namespace
 
-std::optional<TomlFault> toml_fault(std::string_view text) {
-  return Scan(text).run();
-}
+std::optional<TomlFault> toml_fault(std::string_view text) { return Scan(text).run(); }
 
 }  // namespace glovebox

@@ -153,8 +153,8 @@ Result<void> Cgroup::set_limits(const Limits& limits) {
       GB_TRY(write(pids_, "pids.max", pids));
     }
     if (cpu_ >= 0) {
-      GB_TRY(write(cpu_, "cpu.max",
-                   cpu_quota_us(limits.cpus) + " " + std::to_string(kCpuPeriodUs)));
+      GB_TRY(
+          write(cpu_, "cpu.max", cpu_quota_us(limits.cpus) + " " + std::to_string(kCpuPeriodUs)));
     }
   }
   return limits.io_rate.count > 0 ? limit_io(limits.io_rate) : Result<void>();
@@ -199,8 +199,8 @@ std::optional<std::string> Cgroup::read(int branch, const char* file) const {
   if (branch < 0) {
     return std::nullopt;
   }
-  const UniqueFd fd(
-      ::openat(branches_[static_cast<std::size_t>(branch)].directory.get(), file, O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(::openat(branches_[static_cast<std::size_t>(branch)].directory.get(), file,
+                             O_RDONLY | O_CLOEXEC));
   std::array<char, 4096> text{};
   const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
   if (size < 0) {

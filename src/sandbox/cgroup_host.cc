@@ -168,14 +168,12 @@ CgroupHost look_at_host() {
   }
   struct statfs status {};
   const std::string root(kCgroupRoot);
-  const bool unified =
-      ::statfs(root.c_str(), &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC;
+  const bool unified = ::statfs(root.c_str(), &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC;
   if (!unified) {
     host.support.reason =
-        ::geteuid() == 0
-            ? "the memory and pids controllers are not mounted below /sys/fs/cgroup"
-            : "cgroup v1 is for root only; run as root, or boot with cgroup v2 "
-              "(systemd.unified_cgroup_hierarchy=1)";
+        ::geteuid() == 0 ? "the memory and pids controllers are not mounted below /sys/fs/cgroup"
+                         : "cgroup v1 is for root only; run as root, or boot with cgroup v2 "
+                           "(systemd.unified_cgroup_hierarchy=1)";
     return host;
   }
   host.v2_parent = find_v2_parent(root, own_path(*table, "").value_or("/"));

@@ -90,8 +90,8 @@ Result<Cloned> clone_into(child::Plan& plan,
     arguments.cgroup = static_cast<std::uint64_t>(cgroup_fd);
   }
   plan.network_stack_top = stacks.network.data() + stacks.network.size();
-  plan.cloned_at_ns = static_cast<std::uint64_t>(
-      std::chrono::steady_clock::now().time_since_epoch().count());
+  plan.cloned_at_ns =
+      static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   const long pid = sys::clone3_on_stack(arguments, &child::enter, &plan);
   if (pid < 0) {
     return Error::from_errno("clone", static_cast<int>(-pid));
@@ -132,8 +132,8 @@ Result<void> admit(int control_fd, std::span<const int> cgroup_tasks) {
 }
 
 int landlock_abi() {
-  static const long kAbi = sys::raw(SYS_landlock_create_ruleset, nullptr, 0,
-                                    abi::kLandlockCreateRulesetVersion);
+  static const long kAbi =
+      sys::raw(SYS_landlock_create_ruleset, nullptr, 0, abi::kLandlockCreateRulesetVersion);
   return kAbi > 0 ? static_cast<int>(kAbi) : 0;
 }
 

@@ -17,8 +17,8 @@
 
 namespace glovebox {
 
-// Our programs inside a sandbox: beside our own program, in ../libexec/glovebox, or in the directory
-// of the file that GLOVEBOX_WARDEN names. Opened once in a process.
+// Our programs inside a sandbox: beside our own program, in ../libexec/glovebox, or in the
+// directory of the file that GLOVEBOX_WARDEN names. Opened once in a process.
 struct InnerPrograms {
   int warden;
   int archiver;

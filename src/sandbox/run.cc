@@ -241,8 +241,7 @@ Result<void> Run::take_frames() {
         break;
       case warden::Reply::kStdinTaken: {
         WireReader reader(frame->payload);
-        stdin_window_ =
-            std::min<std::size_t>(warden::kStdinWindow, stdin_window_ + reader.u32());
+        stdin_window_ = std::min<std::size_t>(warden::kStdinWindow, stdin_window_ + reader.u32());
         break;
       }
       case warden::Reply::kEnded:
@@ -307,7 +306,8 @@ RunOutcome Run::judge() {
   Counters used = count();
   used.oom_kills -= before_.oom_kills;
   used.pids_refusals -= before_.pids_refusals;
-  outcome.usage.cpu = cgroup.counts_cpu_time() ? used.cpu - before_.cpu : microseconds(ended_.cpu_us);
+  outcome.usage.cpu =
+      cgroup.counts_cpu_time() ? used.cpu - before_.cpu : microseconds(ended_.cpu_us);
   outcome.usage.memory_peak = cgroup.memory_peak().value_or(Bytes{ended_.max_rss});
   outcome.usage.pids_peak = cgroup.pids_peak().value_or(0);
 
@@ -380,8 +380,7 @@ void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) 
     outcome.status = Status::kOutOfMemory;
   } else if (failed && used.pids_refusals > 0) {
     outcome.status = Status::kPidsLimit;
-  } else if ((failed && disk_full) ||
-             outcome.signal == SIGXFSZ) {
+  } else if ((failed && disk_full) || outcome.signal == SIGXFSZ) {
     outcome.status = Status::kDiskFull;
   } else if (outcome.signal) {
     outcome.status = Status::kSignaled;

@@ -52,8 +52,7 @@ Error setup_error(const warden::SetupReport& report) {
                               std::string(child::setup_step_name(step)) + ", part " +
                               std::to_string(report.detail);
   const bool forbidden = report.error == EPERM || report.error == EACCES ||
-                         report.error == ENOSYS || report.error == EINVAL ||
-                         report.error == ENODEV;
+                         report.error == ENOSYS || report.error == EINVAL || report.error == ENODEV;
   const Error error = Error::from_errno(attempt, report.error);
   return {forbidden ? ErrorCode::kUnsupported : error.code(), error.message(),
           "run 'glovebox doctor' to see which walls can be built here"};
@@ -93,7 +92,8 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
     if (last->code() != ErrorCode::kUnsupported) {
       break;
     }
-    notes.push_back("tier " + std::string(tier->name()) + " does not work here: " + last->message());
+    notes.push_back("tier " + std::string(tier->name()) +
+                    " does not work here: " + last->message());
   }
   if (!last) {
     return Error(ErrorCode::kUnsupported, "no tier fits");
@@ -219,8 +219,8 @@ Result<void> Sandbox::unpack(std::string_view directory, int archive_fd) {
   return {};
 }
 
-Result<void> Sandbox::pack_changes(
-    Bytes max, const std::function<Result<void>(std::string_view)>& sink) {
+Result<void> Sandbox::pack_changes(Bytes max,
+                                   const std::function<Result<void>(std::string_view)>& sink) {
   Result<void> kept;
   RunOptions options{.limits = limits_, .kill_rest = false};
   options.limits.wall = 1h;

@@ -55,8 +55,9 @@ Result<UniqueFd> open_slots() {
     }
     if (errno != ENOENT || (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)) {
       return Error::from_errno("make " + path)
-          .with_hint("glovebox keeps track of its sandboxes there; make it writable, or set "
-                     "XDG_RUNTIME_DIR");
+          .with_hint(
+              "glovebox keeps track of its sandboxes there; make it writable, or set "
+              "XDG_RUNTIME_DIR");
     }
   }
   return Error(ErrorCode::kUnavailable, "no directory at " + path);

@@ -49,7 +49,8 @@ class WardenLink {
 
   UniqueFd socket_;
   FrameParser parser_;
-  // On the heap, uninitialized: most sandboxes say little, and pages that nobody touches cost nothing.
+  // On the heap, uninitialized: most sandboxes say little, and pages that nobody touches cost
+  // nothing.
   std::unique_ptr<char[]> received_{new char[kReceiveSize]};
   std::string outgoing_;
 };

@@ -40,9 +40,9 @@ enum class Reply : std::uint8_t {
   kStarted = 66,  // Payload: pid inside, u32.
   kStdout = 67,
   kStderr = 68,
-  kEnded = 69,  // EndedReport
-  kDone = 70,   // DoneReport
-  kFiles = 71,  // FilesReport
+  kEnded = 69,       // EndedReport
+  kDone = 70,        // DoneReport
+  kFiles = 71,       // FilesReport
   kStdinTaken = 72,  // Payload: how many bytes of standard input were passed on, u32.
 };
 
@@ -51,14 +51,14 @@ struct StartRequest {
   std::vector<std::string> env;  // "NAME=value"
   std::string cwd;
   std::uint32_t open_files = 0;
-  std::uint64_t cpu_seconds = 0;      // RLIMIT_CPU of each process; 0 is none.
-  std::uint64_t processes = 0;        // RLIMIT_NPROC; 0 is none.
-  std::uint64_t data_size = 0;        // RLIMIT_DATA, where no cgroup limits memory; 0 is none.
-  std::uint64_t file_size = 0;        // RLIMIT_FSIZE, where no file system limits it; 0 is none.
-  std::uint64_t deadline_ms = 0;      // The warden's own wall timer, a backstop; 0 is none.
-  bool with_stdin = false;            // Otherwise standard input is /dev/null.
-  bool alone = false;                 // When this process ends, everything else is killed.
-  std::string filter;                 // A seccomp filter (sock_filter array) on top; empty is none.
+  std::uint64_t cpu_seconds = 0;  // RLIMIT_CPU of each process; 0 is none.
+  std::uint64_t processes = 0;    // RLIMIT_NPROC; 0 is none.
+  std::uint64_t data_size = 0;    // RLIMIT_DATA, where no cgroup limits memory; 0 is none.
+  std::uint64_t file_size = 0;    // RLIMIT_FSIZE, where no file system limits it; 0 is none.
+  std::uint64_t deadline_ms = 0;  // The warden's own wall timer, a backstop; 0 is none.
+  bool with_stdin = false;        // Otherwise standard input is /dev/null.
+  bool alone = false;             // When this process ends, everything else is killed.
+  std::string filter;             // A seccomp filter (sock_filter array) on top; empty is none.
 
   [[nodiscard]] std::string encode() const;
   static Result<StartRequest> decode(std::string_view bytes);
@@ -92,9 +92,9 @@ struct PackRequest {
 
 // Sent by the set-up code between clone and exec (sandbox/child), before the warden runs.
 struct SetupReport {
-  std::uint32_t failed_step = 0;  // A SetupStep; 0 when all went well.
-  std::int32_t error = 0;         // errno of the call that failed.
-  std::uint32_t detail = 0;       // Which of several alike: the index of a mount, and so on.
+  std::uint32_t failed_step = 0;       // A SetupStep; 0 when all went well.
+  std::int32_t error = 0;              // errno of the call that failed.
+  std::uint32_t detail = 0;            // Which of several alike: the index of a mount, and so on.
   std::vector<std::uint32_t> step_us;  // Time of each step, in the order of SetupStep.
 
   static Result<SetupReport> decode(std::string_view bytes);

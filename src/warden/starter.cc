@@ -92,8 +92,8 @@ long reset_signals() {
 // Without a pid namespace a guest could signal the warden: from a domain of its own it reaches only
 // what it has started itself (Landlock ABI 6, Linux 6.12).
 long leave_wardens_domain() {
-  const abi::LandlockRulesetAttr attributes{
-      .scoped = abi::kScopeSignal | abi::kScopeAbstractUnixSocket};
+  const abi::LandlockRulesetAttr attributes{.scoped =
+                                                abi::kScopeSignal | abi::kScopeAbstractUnixSocket};
   const long ruleset = sys::raw(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
   return ruleset < 0 ? ruleset : sys::raw(SYS_landlock_restrict_self, ruleset, 0);
 }
@@ -231,8 +231,8 @@ Started Starter::start_own(int program_fd,
 }
 
 void Starter::kill_everything() const {
-  // Spares the caller (kill(2)). In a pid namespace it reaches what is in it; elsewhere the Landlock
-  // domain that we were born in keeps it inside.
+  // Spares the caller (kill(2)). In a pid namespace it reaches what is in it; elsewhere the
+  // Landlock domain that we were born in keeps it inside.
   (void)::kill(-1, SIGKILL);
 }
 

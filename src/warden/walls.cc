@@ -42,9 +42,9 @@ bool has_no_capabilities() {
 
 ReadyReport observe_walls() {
   ReadyReport report;
-  for (const char* const name : {"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/pid",
-                                 "/proc/self/ns/net", "/proc/self/ns/ipc", "/proc/self/ns/uts",
-                                 "/proc/self/ns/cgroup"}) {
+  for (const char* const name :
+       {"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/pid", "/proc/self/ns/net",
+        "/proc/self/ns/ipc", "/proc/self/ns/uts", "/proc/self/ns/cgroup"}) {
     struct stat status {};
     report.namespaces.push_back(::stat(name, &status) == 0 ? status.st_ino : 0);
   }

@@ -83,11 +83,8 @@ Result<Streams> make_streams(bool with_stdin) {
 
 }  // namespace
 
-Warden::Warden(UniqueFd control,
-               UniqueFd children,
-               UniqueFd archiver,
-               Starter starter,
-               Workspace workspace)
+Warden::Warden(
+    UniqueFd control, UniqueFd children, UniqueFd archiver, Starter starter, Workspace workspace)
     : control_(std::move(control)),
       children_(std::move(children)),
       archiver_(std::move(archiver)),
@@ -119,8 +116,8 @@ bool Warden::serve() {
       sources.emplace_back(source, channel);
     }
   };
-  watch(control_, static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT)),
-        Source::kControl, 0);
+  watch(control_, static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT)), Source::kControl,
+        0);
   watch(children_, POLLIN, Source::kChildren, 0);
   const bool room = outgoing_.size() < kOutgoingBound;
   for (auto& [channel, process] : processes_) {
@@ -249,7 +246,8 @@ void Warden::handle(const Frame& frame) {
       break;
     }
     case Request::kUnpack:
-      (void)start_archiver(frame.channel, {"glovebox-archiver", "unpack", std::string(frame.payload)});
+      (void)start_archiver(frame.channel,
+                           {"glovebox-archiver", "unpack", std::string(frame.payload)});
       break;
     case Request::kPack:
       pack(frame.channel, frame.payload);
@@ -322,8 +320,8 @@ void Warden::pack(std::uint32_t channel, std::string_view payload) {
     report_start_error(channel, EINVAL);
     return;
   }
-  Process* const process = start_archiver(
-      channel, {"glovebox-archiver", "pack", std::to_string(request->max_bytes)});
+  Process* const process =
+      start_archiver(channel, {"glovebox-archiver", "pack", std::to_string(request->max_bytes)});
   if (process == nullptr) {
     return;
   }

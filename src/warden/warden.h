@@ -28,11 +28,8 @@ class Warden {
  public:
   // `control` is the socket to the outside; `children` a signalfd for SIGCHLD, which is blocked;
   // `archiver` the program glovebox-archiver.
-  Warden(UniqueFd control,
-         UniqueFd children,
-         UniqueFd archiver,
-         Starter starter,
-         Workspace workspace);
+  Warden(
+      UniqueFd control, UniqueFd children, UniqueFd archiver, Starter starter, Workspace workspace);
 
   void send(Reply type, std::uint32_t channel, std::string_view payload);
 

@@ -128,7 +128,8 @@ Workspace::Listing Workspace::walk(std::string_view path, bool& truncated) const
           truncated = true;
           return files;
         }
-        std::string full = directory.empty() ? std::string(name) : directory + "/" + std::string(name);
+        std::string full =
+            directory.empty() ? std::string(name) : directory + "/" + std::string(name);
         struct stat status {};
         if (::fstatat(fd->get(), std::string(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
           continue;

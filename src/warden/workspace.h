@@ -23,7 +23,9 @@ class Workspace {
 
   // Opens a file or directory below the workspace (sys::open_beneath). `path` may be absolute if it
   // names something in the workspace, or below /tmp, which the guest may write as well.
-  [[nodiscard]] Result<UniqueFd> open(std::string_view path, int flags, std::uint32_t mode = 0) const;
+  [[nodiscard]] Result<UniqueFd> open(std::string_view path,
+                                      int flags,
+                                      std::uint32_t mode = 0) const;
 
   // Makes the directories in front of the last component of `path`.
   Result<void> make_parents(std::string_view path) const;

@@ -112,8 +112,8 @@ class Extraction {
 
   Result<void> extract_file(struct archive_entry* entry, const std::string& path) {
     GB_TRY(sys::make_parents_beneath(directory_fd_, path));
-    const UniqueFd file = GB_TRY(
-        sys::open_beneath(directory_fd_, path, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    const UniqueFd file =
+        GB_TRY(sys::open_beneath(directory_fd_, path, O_WRONLY | O_CREAT | O_TRUNC, 0600));
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
       return bad_entry(path, "something that is no file has this name already");
@@ -164,10 +164,9 @@ class Extraction {
     }
     GB_TRY(sys::make_parents_beneath(directory_fd_, path));
     const std::size_t slash = path.rfind('/');
-    const UniqueFd parent =
-        GB_TRY(sys::open_beneath(directory_fd_,
-                                 slash == std::string::npos ? "." : path.substr(0, slash),
-                                 O_RDONLY | O_DIRECTORY));
+    const UniqueFd parent = GB_TRY(
+        sys::open_beneath(directory_fd_, slash == std::string::npos ? "." : path.substr(0, slash),
+                          O_RDONLY | O_DIRECTORY));
     const std::string last = slash == std::string::npos ? path : path.substr(slash + 1);
     if (::symlinkat(target, parent.get(), last.c_str()) != 0) {
       return Error::from_errno("link '" + path + "'");

@@ -19,7 +19,7 @@ namespace glovebox {
 
 // What an extraction may make.
 struct TarRules {
-  bool symlinks = false;       // Otherwise they are refused.
+  bool symlinks = false;        // Otherwise they are refused.
   std::uint64_t max_bytes = 0;  // Of content, over all files.
   std::size_t max_entries = 1'000'000;
   std::uint32_t mode_mask = 0777;

@@ -41,10 +41,9 @@ Result<void> make_parents_beneath(int directory_fd, std::string_view path) {
       continue;
     }
     const std::size_t above = directory.rfind('/');
-    const UniqueFd parent =
-        GB_TRY(open_beneath(directory_fd,
-                            above == std::string_view::npos ? "." : directory.substr(0, above),
-                            O_PATH | O_DIRECTORY));
+    const UniqueFd parent = GB_TRY(open_beneath(
+        directory_fd, above == std::string_view::npos ? "." : directory.substr(0, above),
+        O_PATH | O_DIRECTORY));
     const std::string name(directory.substr(above == std::string_view::npos ? 0 : above + 1));
     if (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
       return Error::from_errno("make directory " + std::string(directory));

@@ -2,8 +2,8 @@
 // Files below a directory whose content somebody else decides about.
 //
 // A path is walked from the directory's own descriptor without following a single link and without
-// ever leaving it (openat2(2), RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS), so no
-// swap and no race can lead elsewhere.
+// ever leaving it (openat2(2), RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS), so
+// no swap and no race can lead elsewhere.
 #pragma once
 
 #include <cstdint>

@@ -25,11 +25,11 @@ inline constexpr std::uint64_t kFsWriteFile = 1ULL << 1;
 inline constexpr std::uint64_t kFsReadFile = 1ULL << 2;
 inline constexpr std::uint64_t kFsReadDir = 1ULL << 3;
 inline constexpr std::uint64_t kFsAllAbi1 = (1ULL << 13) - 1;
-inline constexpr std::uint64_t kFsRefer = 1ULL << 13;     // ABI 2
-inline constexpr std::uint64_t kFsTruncate = 1ULL << 14;  // ABI 3
-inline constexpr std::uint64_t kFsIoctlDev = 1ULL << 15;  // ABI 5
-inline constexpr std::uint64_t kNetBindTcp = 1ULL << 0;     // ABI 4
-inline constexpr std::uint64_t kNetConnectTcp = 1ULL << 1;  // ABI 4
+inline constexpr std::uint64_t kFsRefer = 1ULL << 13;                 // ABI 2
+inline constexpr std::uint64_t kFsTruncate = 1ULL << 14;              // ABI 3
+inline constexpr std::uint64_t kFsIoctlDev = 1ULL << 15;              // ABI 5
+inline constexpr std::uint64_t kNetBindTcp = 1ULL << 0;               // ABI 4
+inline constexpr std::uint64_t kNetConnectTcp = 1ULL << 1;            // ABI 4
 inline constexpr std::uint64_t kScopeAbstractUnixSocket = 1ULL << 0;  // ABI 6
 inline constexpr std::uint64_t kScopeSignal = 1ULL << 1;              // ABI 6
 

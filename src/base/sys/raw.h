@@ -23,8 +23,12 @@ long word(T value) {
 }
 }  // namespace detail
 
-template <typename A = long, typename B = long, typename C = long, typename D = long,
-          typename E = long, typename F = long>
+template <typename A = long,
+          typename B = long,
+          typename C = long,
+          typename D = long,
+          typename E = long,
+          typename F = long>
 long raw(long number, A a = 0, B b = 0, C c = 0, D d = 0, E e = 0, F f = 0) noexcept {
   long result = number;
   register long r10 asm("r10") = detail::word(d);
@@ -32,8 +36,8 @@ long raw(long number, A a = 0, B b = 0, C c = 0, D d = 0, E e = 0, F f = 0) noex
   register long r9 asm("r9") = detail::word(f);
   asm volatile("syscall"
                : "+a"(result)
-               : "D"(detail::word(a)), "S"(detail::word(b)), "d"(detail::word(c)), "r"(r10), "r"(r8),
-                 "r"(r9)
+               : "D"(detail::word(a)), "S"(detail::word(b)), "d"(detail::word(c)), "r"(r10),
+                 "r"(r8), "r"(r9)
                : "rcx", "r11", "memory");
   return result;
 }

@@ -35,8 +35,7 @@ inline long spawn(long number, long first, long second, ChildMain main, void* ar
       "ud2\n"
       "1:"
       : "+a"(result)
-      : "D"(first), "S"(second), "d"(0L), "r"(r10), "r"(r8), "r"(r9), "r"(main_in),
-        "r"(argument_in)
+      : "D"(first), "S"(second), "d"(0L), "r"(r10), "r"(r8), "r"(r9), "r"(main_in), "r"(argument_in)
       : "rcx", "r11", "memory");
   return result;
 }

@@ -2,9 +2,9 @@
 // The plan of a sandbox's set-up: everything that the code between clone and exec needs to know,
 // prepared before the clone, because that code may only make system calls.
 //
-// The child shares the parent's memory until its exec: all pointers point into memory that the parent
-// leaves as it is until then. Paths of targets are relative to the new root; paths of sources are
-// absolute outside.
+// The child shares the parent's memory until its exec: all pointers point into memory that the
+// parent leaves as it is until then. Paths of targets are relative to the new root; paths of
+// sources are absolute outside.
 #pragma once
 
 #include <linux/filter.h>
@@ -94,8 +94,8 @@ struct Plan {
   std::string_view uid_map;
   std::string_view gid_map;
 
-  // Make and join a network namespace of one's own, with its loopback device up. It takes as long as
-  // the file system, so a helper makes it beside that, on this stack.
+  // Make and join a network namespace of one's own, with its loopback device up. It takes as long
+  // as the file system, so a helper makes it beside that, on this stack.
   bool network_namespace = false;
   void* network_stack_top = nullptr;
 
@@ -123,9 +123,9 @@ struct Plan {
 // How many cgroups a sandbox can be a member of: memory, pids, cpu, cpuacct, blkio.
 inline constexpr std::size_t kMaxTaskFiles = 8;
 
-// Runs the plan (a `const Plan*`) in a freshly cloned process and becomes the warden. Returns never:
-// on failure it reports the step and its errno on the control socket and exits.
-// Requires: every signal handler at its default.
+// Runs the plan (a `const Plan*`) in a freshly cloned process and becomes the warden. Returns
+// never: on failure it reports the step and its errno on the control socket and exits. Requires:
+// every signal handler at its default.
 [[noreturn]] void enter(void* plan) noexcept;
 
 }  // namespace glovebox::child

@@ -85,7 +85,10 @@ class Assembler {
  public:
   Program program;
 
-  constexpr void emit(std::uint16_t code, std::uint32_t k, std::uint8_t jt = 0, std::uint8_t jf = 0) {
+  constexpr void emit(std::uint16_t code,
+                      std::uint32_t k,
+                      std::uint8_t jt = 0,
+                      std::uint8_t jf = 0) {
     program.code[program.size++] = sock_filter{code, jt, jf, k};
   }
   constexpr void load(std::uint32_t offset) { emit(BPF_LD | BPF_W | BPF_ABS, offset); }
@@ -118,9 +121,9 @@ constexpr void emit_check(Assembler& out, Check check) {
       break;
     case Check::kSocket:
       out.load(argument(0));
-      out.ret_if_equal(1, kAllow);   // AF_UNIX
-      out.ret_if_equal(2, kAllow);   // AF_INET
-      out.ret_if_equal(10, kAllow);  // AF_INET6
+      out.ret_if_equal(1, kAllow);                    // AF_UNIX
+      out.ret_if_equal(2, kAllow);                    // AF_INET
+      out.ret_if_equal(10, kAllow);                   // AF_INET6
       out.emit(BPF_JMP | BPF_JEQ | BPF_K, 16, 1, 0);  // AF_NETLINK
       out.ret(kNoFamily);
       out.load(argument(2));
@@ -171,8 +174,8 @@ constexpr void emit_check(Assembler& out, Check check) {
     case Check::kPersonality:
       out.load(argument(0));
       out.ret_if_equal(0, kAllow);
-      out.ret_if_equal(8, kAllow);           // PER_LINUX32
-      out.ret_if_equal(0x20000, kAllow);     // UNAME26
+      out.ret_if_equal(8, kAllow);        // PER_LINUX32
+      out.ret_if_equal(0x20000, kAllow);  // UNAME26
       out.ret_if_equal(0x20008, kAllow);
       out.ret_if_equal(0x40000, kAllow);     // ADDR_NO_RANDOMIZE, which sanitizers ask for.
       out.ret_if_equal(0xffffffff, kAllow);  // A question.
@@ -241,8 +244,8 @@ consteval Program compile(std::span<const Rule> rules,
   // right half; its left half follows directly, so only the jump to the right half is patched.
   struct Work {
     std::size_t low;
-    std::size_t high;          // Ranges [low, high).
-    std::size_t patch;         // The comparison that jumps here, or none.
+    std::size_t high;   // Ranges [low, high).
+    std::size_t patch;  // The comparison that jumps here, or none.
   };
   constexpr std::size_t kNone = ~std::size_t{0};
   std::array<Work, 64> stack{};

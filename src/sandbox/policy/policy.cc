@@ -82,8 +82,8 @@ consteval RefusalTable list_refusals() {
     if (group.answer.check == Check::kNone && group.answer.value != SECCOMP_RET_ALLOW) {
       for (const std::uint32_t call : group.calls) {
         table.refusals[table.size++] =
-            Refusal{static_cast<int>(call),
-                    static_cast<int>(group.answer.value & SECCOMP_RET_DATA), group.name};
+            Refusal{static_cast<int>(call), static_cast<int>(group.answer.value & SECCOMP_RET_DATA),
+                    group.name};
       }
     }
   }

@@ -19,7 +19,8 @@ Result<Tier*> find_tier(std::string_view name) {
     known += known.empty() ? "" : ", ";
     known += tier->name();
   }
-  return Error(ErrorCode::kInvalid, "unknown tier '" + std::string(name) + "'", "known are: " + known);
+  return Error(ErrorCode::kInvalid, "unknown tier '" + std::string(name) + "'",
+               "known are: " + known);
 }
 
 }  // namespace

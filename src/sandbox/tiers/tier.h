@@ -72,9 +72,9 @@ struct TierWish {
   std::string at_least;  // This one or a stronger one.
 };
 
-// The tiers that fit, the one to try first in front: the one asked for; otherwise `native`, then what
-// is stronger, then what is weaker but not below the floor. Whether they work here shows when they
-// are tried; asking probe() first would cost each start what only a few hosts need. Fails with
+// The tiers that fit, the one to try first in front: the one asked for; otherwise `native`, then
+// what is stronger, then what is weaker but not below the floor. Whether they work here shows when
+// they are tried; asking probe() first would cost each start what only a few hosts need. Fails with
 // kInvalid for unknown names and for a wish that contradicts itself.
 Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
 

@@ -87,7 +87,9 @@ int open(const char* path, int flags, ...) {
   return answer(raw(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 int close(int fd) { return answer(raw(SYS_close, fd)); }
-ssize_t read(int fd, void* to, std::size_t size) { return answer<ssize_t>(raw(SYS_read, fd, to, size)); }
+ssize_t read(int fd, void* to, std::size_t size) {
+  return answer<ssize_t>(raw(SYS_read, fd, to, size));
+}
 ssize_t write(int fd, const void* from, std::size_t size) {
   return answer<ssize_t>(raw(SYS_write, fd, from, size));
 }

@@ -33,8 +33,8 @@ constexpr std::array<const char*, 12> kMaskedFiles = {
     "proc/keys",      "proc/key-users",  "proc/kallsyms",  "proc/latency_stats",
     "proc/softirqs",  "proc/interrupts", "proc/diskstats", "proc/partitions",
     "proc/schedstat", "proc/iomem",      "proc/ioports",   "proc/config.gz"};
-constexpr std::array<const char*, 6> kMaskedDirectories = {"proc/acpi", "proc/asound", "proc/scsi",
-                                                           "proc/bus",  "proc/fs", "proc/pressure"};
+constexpr std::array<const char*, 6> kMaskedDirectories = {
+    "proc/acpi", "proc/asound", "proc/scsi", "proc/bus", "proc/fs", "proc/pressure"};
 
 // What they are covered with: an empty file and an empty directory.
 constexpr const char* kMasks = "run/masks";
@@ -188,9 +188,8 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   }
   plan.add_proc_masks();
   plan.add_access_rules();
-  plan.options_ =
-      plan.keep("mode=0755,size=" + std::to_string(spec.limits.disk.count + kOwnBytes) +
-                ",nr_inodes=" + std::to_string(spec.limits.inodes + kOwnInodes));
+  plan.options_ = plan.keep("mode=0755,size=" + std::to_string(spec.limits.disk.count + kOwnBytes) +
+                            ",nr_inodes=" + std::to_string(spec.limits.inodes + kOwnInodes));
   plan.hostname_ = plan.keep(spec.hostname);
   return plan;
 }
