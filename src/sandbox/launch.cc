@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,6 +65,12 @@ Result<Programs> open_programs() {
                "GLOVEBOX_WARDEN, with the archiver beside it");
 }
 
+// Whether this process could be dumped before its first sandbox.
+int dumpable_at_first() {
+  static const int kDumpable = ::prctl(PR_GET_DUMPABLE);
+  return kDumpable;
+}
+
 }  // namespace
 
 Result<InnerPrograms> inner_programs() {
@@ -89,6 +96,7 @@ Result<Cloned> clone_into(child::Plan& plan,
     arguments.flags |= abi::kCloneIntoCgroup;
     arguments.cgroup = static_cast<std::uint64_t>(cgroup_fd);
   }
+  (void)dumpable_at_first();
   plan.network_stack_top = stacks.network.data() + stacks.network.size();
   plan.cloned_at_ns =
       static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -99,11 +107,14 @@ Result<Cloned> clone_into(child::Plan& plan,
   return Cloned{.pid = static_cast<pid_t>(pid), .pidfd = UniqueFd(pidfd)};
 }
 
+void restore_dumpable() { (void)::prctl(PR_SET_DUMPABLE, dumpable_at_first()); }
+
 Unborn::~Unborn() {
   if (child_.pidfd) {
     (void)sys::raw(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
     siginfo_t info{};
     (void)::waitid(P_PIDFD, static_cast<id_t>(child_.pidfd.get()), &info, WEXITED);
+    restore_dumpable();
   }
 }
 

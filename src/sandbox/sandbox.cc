@@ -16,6 +16,7 @@
 #include "base/wire.h"
 #include "sandbox/cgroup_host.h"
 #include "sandbox/child/plan.h"
+#include "sandbox/launch.h"
 #include "sandbox/run.h"
 #include "sandbox/stopwatch.h"
 
@@ -128,6 +129,7 @@ Result<void> Sandbox::await_walls() {
     }
     const auto ready = GB_TRY(warden::ReadyReport::decode(frame.payload));
     enclosure_.setup.reset();
+    restore_dumpable();
     if (ready.namespaces.size() != 7) {
       return Error(ErrorCode::kInternal, "the warden named the wrong namespaces");
     }

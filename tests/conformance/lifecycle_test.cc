@@ -2,6 +2,7 @@
 // The life of a sandbox: many at once, cut short from inside and outside, and its end.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +72,12 @@ TEST_P(Lifecycle, EndsOnceHoweverOftenItIsEnded) {
   EXPECT_TRUE(sandbox().end());
   EXPECT_THAT(processes(), IsEmpty());
   expect_that_nothing_works();
+}
+
+TEST_P(Lifecycle, LeavesItsOwnerAsDumpableAsItWas) {
+  const int before = ::prctl(PR_GET_DUMPABLE);
+  sandbox();
+  EXPECT_EQ(::prctl(PR_GET_DUMPABLE), before);
 }
 
 TEST_P(Lifecycle, EndsWithItsObject) {
