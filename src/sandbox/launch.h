@@ -45,8 +45,8 @@ Result<Cloned> clone_into(child::Plan& plan,
                           std::uint64_t flags,
                           int cgroup_fd);
 
-// To be called when a child has left our memory: a change of user in it has made that undumpable for
-// us as well (kernel/cred.c, commit_creds).
+// To be called when a child has left our memory: a change of user in it has made that undumpable
+// for us as well (kernel/cred.c, commit_creds).
 void restore_dumpable();
 
 // A child whose sandbox is not made yet: killed and reaped unless it is kept.

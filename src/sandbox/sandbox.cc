@@ -159,6 +159,12 @@ Result<void> Sandbox::await_walls() {
     if (enclosure_.landlock == 0) {
       notes_.emplace_back("this kernel has no Landlock; the other walls stand");
     }
+    if (!walls_.user_ns && ready.uid == ::geteuid()) {
+      notes_.emplace_back(
+          "the guest has your own user id, so it may not change modes of files by name: what a "
+          "linker "
+          "makes does not run here");
+    }
     if (!enclosure_.features.limits_memory) {
       notes_.push_back("no cgroup limits memory here: " + Cgroup::support().reason);
     }

@@ -22,7 +22,7 @@ from oracles import ORACLES
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 180
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
-        "oracle", "needs", "limits", "hit"}
+        "oracle", "needs", "limits", "hit", "runs_compiled"}
 TIERS = ["native", "landlock"]
 
 
@@ -120,6 +120,9 @@ class Runner:
     def reason_to_skip(self, case):
         if self.arguments.tier not in case.get("tiers", TIERS):
             return "not in this tier"
+        if (case.get("runs_compiled") and not self.arguments.control
+                and self.arguments.tier == "landlock" and self.arguments.as_user):
+            return "a linker cannot make its output executable here"
         for program in case.get("needs", []):
             if not shutil.which(program, path=self.environment["PATH"]):
                 return f"{program} is not installed"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The landlock tier: for hosts that forbid user namespaces. Landlock, seccomp and rlimits, and the
-// cgroup where there is one; the guest sees the host's process table, clock and host name, and
-// shares its file system as far as the rules let it.
+// cgroup where there is one. The guest sees the host's name, and by guessing which paths and
+// process numbers exist; it opens files of the host as far as the rules let it.
 #pragma once
 
 #include "sandbox/tiers/tier.h"
