@@ -454,13 +454,14 @@ Result<Language> Reader::read(std::string_view text) {
                  "a language file is a page of text; docs/languages.md shows one");
   }
   constexpr const char* kMend = "the file must be TOML; docs/languages.md shows a whole one";
-  if (const auto found = toml_fault(text)) {
+  const GuardedToml guarded = guard_toml(text);
+  if (guarded.fault) {
     toml::source_region there;
-    there.begin = {static_cast<toml::source_index>(found->line),
-                   static_cast<toml::source_index>(found->column)};
-    return fault(there, found->what, kMend);
+    there.begin = {static_cast<toml::source_index>(guarded.fault->line),
+                   static_cast<toml::source_index>(guarded.fault->column)};
+    return fault(there, guarded.fault->what, kMend);
   }
-  const toml::parse_result parsed = toml::parse(text);
+  const toml::parse_result parsed = toml::parse(guarded.text);
   if (!parsed) {
     return fault(parsed.error().source(), std::string(parsed.error().description()), kMend);
   }

@@ -9,6 +9,11 @@ namespace {
 // Dots outside of strings and comments; each may make a table within a table.
 constexpr std::size_t kMaxDots = 256;
 
+constexpr const char* kForeign =
+    "letters beyond ASCII may stand in comments only; write them as \\uXXXX in double quotes";
+
+bool is_foreign(char c) { return static_cast<unsigned char>(c) >= 0x80; }
+
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 // What may begin the name in a table header, or close an empty one, which the library refuses well.
@@ -17,21 +22,29 @@ bool begins_name(char c) {
          c == '-' || c == '"' || c == '\'' || c == ']';
 }
 
-// Elsewhere the library takes a quote for a part of the number or key before it, and what seems to
-// be a text for more of that.
-bool may_precede_string(char c) {
-  return c == '\n' || c == '=' || c == '[' || c == ',' || c == '{' || c == '.';
-}
-
 class Scan {
  public:
   explicit Scan(std::string_view text) : text_(text) {
     if (text_.starts_with("\xef\xbb\xbf")) {
-      at_ = 3;
+      text_.remove_prefix(3);
     }
   }
 
-  std::optional<TomlFault> run() {
+  GuardedToml run() {
+    GuardedToml guarded{.fault = find_fault(), .text = {}};
+    for (const char c : text_) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte < 0x80) {
+        guarded.text.push_back(c);
+      } else if (byte >= 0xc0) {
+        guarded.text.push_back('?');  // One for each character: its first byte.
+      }
+    }
+    return guarded;
+  }
+
+ private:
+  std::optional<TomlFault> find_fault() {
     std::size_t dots = 0;
     char previous = '\n';  // What came last that is no blank.
     while (at_ < text_.size()) {
@@ -41,15 +54,19 @@ class Scan {
         continue;
       }
       if (c == '"' || c == '\'') {
-        if (!may_precede_string(previous)) {
-          return fault(at_, "a text must not begin here");
-        }
+        const std::size_t begin = at_;
         skip_string(c);
+        const auto letter =
+            std::find_if(text_.begin() + static_cast<std::ptrdiff_t>(begin),
+                         text_.begin() + static_cast<std::ptrdiff_t>(at_), is_foreign);
+        if (letter != text_.begin() + static_cast<std::ptrdiff_t>(at_)) {
+          return fault(static_cast<std::size_t>(letter - text_.begin()), kForeign);
+        }
         previous = c;
         continue;
       }
-      if (static_cast<unsigned char>(c) >= 0x80) {
-        return fault(at_, "letters beyond ASCII may stand in texts and comments only");
+      if (is_foreign(c)) {
+        return fault(at_, kForeign);
       }
       if (c == '.' && ++dots > kMaxDots) {
         return fault(at_, "there are too many dotted keys");
@@ -63,7 +80,6 @@ class Scan {
     return std::nullopt;
   }
 
- private:
   // Behind the string that begins here. One that is not closed ends with its line, or the text; the
   // library will complain about it.
   void skip_string(char quote) {
@@ -125,6 +141,6 @@ class Scan {
 
 }  // namespace
 
-std::optional<TomlFault> toml_fault(std::string_view text) { return Scan(text).run(); }
+GuardedToml guard_toml(std::string_view text) { return Scan(text).run(); }
 
 }  // namespace glovebox

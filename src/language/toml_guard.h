@@ -2,14 +2,16 @@
 // Stops texts that toml++ 3.3 must not see.
 //
 // That library is sound for what is nearly TOML, but in three places a hostile text makes it do
-// what C++ does not define: a letter beyond ASCII where a key or a blank belongs, a table header
-// without a name, and dotted keys so deep that freeing them overflows the stack. None of them can
-// be in a valid file, so they are found here first, by a scan that knows only strings and comments.
-// Until Debian has toml++ 3.4.
+// what C++ does not define: a letter beyond ASCII where it expects none, a table header without a
+// name, and dotted keys so deep that freeing them overflows the stack. The last two are found here
+// first, by a scan that knows only strings and comments. Of letters it never sees any: in comments
+// they are replaced, and elsewhere they are refused, since TOML can write each as "\\u00e9". Until
+// Debian has toml++ 3.4.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace glovebox {
@@ -20,6 +22,11 @@ struct TomlFault {
   const char* what = "";
 };
 
-std::optional<TomlFault> toml_fault(std::string_view text);
+struct GuardedToml {
+  std::optional<TomlFault> fault;
+  std::string text;  // What the library may see; lines and columns are those of the original.
+};
+
+GuardedToml guard_toml(std::string_view text);
 
 }  // namespace glovebox
