@@ -11,8 +11,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 namespace glovebox::conformance {
@@ -30,9 +28,15 @@ class WardenOfThisBuild : public testing::Environment {
 
 const auto* const kWarden = testing::AddGlobalTestEnvironment(new WardenOfThisBuild);
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+std::string read_file(const std::filesystem::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> block;
+  // A file of /proc fails in the middle when its process ends.
+  for (ssize_t got = 0; (got = ::read(fd.get(), block.data(), block.size())) > 0;) {
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  return text;
 }
 
 // The parent of a process; zero for one that is gone.

@@ -28,8 +28,6 @@ inline constexpr std::uint64_t kFsAllAbi1 = (1ULL << 13) - 1;
 inline constexpr std::uint64_t kFsRefer = 1ULL << 13;                 // ABI 2
 inline constexpr std::uint64_t kFsTruncate = 1ULL << 14;              // ABI 3
 inline constexpr std::uint64_t kFsIoctlDev = 1ULL << 15;              // ABI 5
-inline constexpr std::uint64_t kNetBindTcp = 1ULL << 0;               // ABI 4
-inline constexpr std::uint64_t kNetConnectTcp = 1ULL << 1;            // ABI 4
 inline constexpr std::uint64_t kScopeAbstractUnixSocket = 1ULL << 0;  // ABI 6
 inline constexpr std::uint64_t kScopeSignal = 1ULL << 1;              // ABI 6
 
@@ -44,15 +42,7 @@ inline constexpr std::uint64_t kMountRdonly = 0x1;
 inline constexpr std::uint64_t kMountNosuid = 0x2;
 inline constexpr std::uint64_t kMountNodev = 0x4;
 inline constexpr std::uint64_t kMountNoexec = 0x8;
-inline constexpr std::uint32_t kOpenTreeClone = 1;
-inline constexpr std::uint32_t kOpenTreeCloexec = 02000000;
 inline constexpr std::uint32_t kAtRecursive = 0x8000;
-inline constexpr std::uint32_t kMoveMountFromEmptyPath = 0x4;
-inline constexpr std::uint32_t kFsopenCloexec = 1;
-inline constexpr std::uint32_t kFsmountCloexec = 1;
-inline constexpr std::uint32_t kFsconfigSetFlag = 0;
-inline constexpr std::uint32_t kFsconfigSetString = 1;
-inline constexpr std::uint32_t kFsconfigCreate = 6;
 
 // arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.6.
 inline constexpr long kSysFchmodat2 = 452;
