@@ -13,12 +13,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/sys/descriptors.h"
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
@@ -65,6 +65,94 @@ Result<Programs> open_programs() {
                "GLOVEBOX_WARDEN, with the archiver beside it");
 }
 
+// The way down into a realm. Entering a pid namespace counts for children only (setns(2)), and one
+// cannot be made below it from outside, so it takes two helpers: the first enters both namespaces,
+// the second is born in them and makes the child. Both share our memory and our descriptors, and
+// leave us the child as our own (CLONE_PARENT).
+struct Descent {
+  const Realm& realm;
+  uid_t owner;
+  const abi::CloneArgs& arguments;
+  child::Plan& plan;
+  void* stack_top;
+  long second = 0;
+  long result = -ECANCELED;
+};
+
+[[noreturn]] void leave_helper() {
+  for (;;) {
+    (void)sys::raw(SYS_exit, 0);
+  }
+}
+
+[[noreturn]] void make_child_in_realm(void* argument) {
+  auto& descent = *static_cast<Descent*>(argument);
+  descent.result = sys::clone3_on_stack(descent.arguments, &child::enter, &descent.plan);
+  leave_helper();
+}
+
+long enter_realm(Descent& descent) {
+  if (const long r = sys::raw(SYS_setns, descent.realm.user_ns.get(), CLONE_NEWUSER); r < 0) {
+    return r;
+  }
+  if (const long r = sys::raw(SYS_setns, descent.realm.pid_ns.get(), CLONE_NEWPID); r < 0) {
+    return r;
+  }
+  if (descent.owner != 0) {
+    // The child may then map itself: a single id, that of its maker.
+    if (const long r = sys::raw(SYS_setresgid, descent.owner, descent.owner, descent.owner);
+        r < 0) {
+      return r;
+    }
+    if (const long r = sys::raw(SYS_setresuid, descent.owner, descent.owner, descent.owner);
+        r < 0) {
+      return r;
+    }
+  }
+  return 0;
+}
+
+[[noreturn]] void go_down(void* argument) {
+  auto& descent = *static_cast<Descent*>(argument);
+  if (const long r = enter_realm(descent); r < 0) {
+    descent.result = r;
+    leave_helper();
+  }
+  descent.second = sys::clone_on_stack(CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_PARENT,
+                                       descent.stack_top, make_child_in_realm, &descent);
+  if (descent.second < 0) {
+    descent.result = descent.second;
+  }
+  leave_helper();
+}
+
+// Answers an errno, or zero.
+int clone_in_realm(child::Plan& plan,
+                   SetupStacks& stacks,
+                   abi::CloneArgs arguments,
+                   const Birthplace& where) {
+  arguments.flags |= CLONE_PARENT;
+  arguments.exit_signal = 0;  // Its maker's, with CLONE_PARENT.
+  // The first helper is done with its half when the second begins.
+  std::byte* const middle = stacks.descent.data() + stacks.descent.size() / 2;
+  Descent descent{.realm = *where.realm,
+                  .owner = where.owner,
+                  .arguments = arguments,
+                  .plan = plan,
+                  .stack_top = stacks.descent.data() + stacks.descent.size()};
+  const long first = sys::clone_on_stack(CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, middle,
+                                         go_down, &descent);
+  if (first < 0) {
+    return static_cast<int>(-first);
+  }
+  for (const long helper : {first, descent.second}) {
+    if (helper > 0) {
+      (void)::waitpid(static_cast<pid_t>(helper), nullptr, 0);
+    }
+  }
+  return descent.result < 0 ? static_cast<int>(-descent.result) : 0;
+}
+
 // Whether this process could be dumped before its first sandbox.
 int dumpable_at_first() {
   static const int kDumpable = ::prctl(PR_GET_DUMPABLE);
@@ -81,25 +169,28 @@ Result<InnerPrograms> inner_programs() {
   return InnerPrograms{kPrograms->warden.get(), kPrograms->archiver.get()};
 }
 
-Result<Cloned> clone_into(child::Plan& plan,
-                          SetupStacks& stacks,
-                          std::uint64_t flags,
-                          int cgroup_fd) {
+Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthplace& where) {
   int pidfd = -1;
   abi::CloneArgs arguments{};
-  arguments.flags = flags | CLONE_PIDFD | CLONE_VM;
+  arguments.flags = where.flags | CLONE_PIDFD | CLONE_VM;
   arguments.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   arguments.exit_signal = SIGCHLD;
   arguments.stack = reinterpret_cast<std::uint64_t>(stacks.main.data());
   arguments.stack_size = stacks.main.size();
-  if (cgroup_fd >= 0) {
+  if (where.cgroup_fd >= 0) {
     arguments.flags |= abi::kCloneIntoCgroup;
-    arguments.cgroup = static_cast<std::uint64_t>(cgroup_fd);
+    arguments.cgroup = static_cast<std::uint64_t>(where.cgroup_fd);
   }
   (void)dumpable_at_first();
   plan.network_stack_top = stacks.network.data() + stacks.network.size();
   plan.cloned_at_ns =
       static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  if (where.realm != nullptr) {
+    if (const int error = clone_in_realm(plan, stacks, arguments, where); error != 0) {
+      return Error::from_errno("clone in a realm", error);
+    }
+    return Cloned{.pid = 0, .pidfd = UniqueFd(pidfd)};
+  }
   const long pid = sys::clone3_on_stack(arguments, &child::enter, &plan);
   if (pid < 0) {
     return Error::from_errno("clone", static_cast<int>(-pid));
@@ -120,23 +211,8 @@ Unborn::~Unborn() {
 
 Result<void> admit(int control_fd, std::span<const int> cgroup_tasks) {
   GB_CHECK(cgroup_tasks.size() <= child::kMaxTaskFiles);
-  char go = 1;
-  iovec part{&go, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(child::kMaxTaskFiles * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (!cgroup_tasks.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(cgroup_tasks.size_bytes());
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(cgroup_tasks.size_bytes());
-    std::memcpy(CMSG_DATA(header), cgroup_tasks.data(), cgroup_tasks.size_bytes());
-  }
   // EPIPE: it has failed before, and its report says of what.
-  if (::sendmsg(control_fd, &message, MSG_NOSIGNAL) != 1 && errno != EPIPE) {
+  if (sys::send_with(control_fd, "g", cgroup_tasks, 0) != 1 && errno != EPIPE) {
     return Error::from_errno("admit the child to its cgroup");
   }
   return {};

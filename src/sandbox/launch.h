@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/child/plan.h"
+#include "sandbox/realm.h"
 
 namespace glovebox {
 
@@ -30,20 +31,27 @@ Result<InnerPrograms> inner_programs();
 struct SetupStacks {
   alignas(16) std::array<std::byte, 32UL * 1024> main;
   alignas(16) std::array<std::byte, 16UL * 1024> network;
+  alignas(16) std::array<std::byte, 16UL * 1024> descent;
 };
 
-// A new process that runs `plan` on a stack of its own, in our memory. `flags` are CLONE_… flags of
-// clone(2); `cgroup_fd` is a v2 group to be born in, or -1. Completes the plan.
+// Where a new process is born.
+struct Birthplace {
+  std::uint64_t flags = 0;       // CLONE_… flags of clone(2).
+  int cgroup_fd = -1;            // A v2 group, or -1.
+  const Realm* realm = nullptr;  // None: in our own namespaces.
+  // In a realm: whose the new user namespace is; zero: the caller's.
+  uid_t owner = 0;
+};
+
+// A new process that runs `plan` on a stack of its own, in our memory, as our child. Completes the
+// plan. Its pid is known only when it is born outside realms.
 //
 // Safe in a program with threads: the child makes system calls only.
 struct Cloned {
   pid_t pid = 0;
   UniqueFd pidfd;
 };
-Result<Cloned> clone_into(child::Plan& plan,
-                          SetupStacks& stacks,
-                          std::uint64_t flags,
-                          int cgroup_fd);
+Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthplace& where);
 
 // To be called when a child has left our memory: a change of user in it has made that undumpable
 // for us as well (kernel/cred.c, commit_creds).

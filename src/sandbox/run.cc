@@ -74,14 +74,16 @@ Run::Counters Run::count() const {
           .pids_refusals = cgroup.pids_refusals()};
 }
 
-warden::StartRequest Run::make_request(const Command& command) const {
-  const Limits& limits = options_.limits;
-  const TierFeatures& features = sandbox_.enclosure_.features;
-  const Cgroup& cgroup = sandbox_.enclosure_.cgroup;
-  const std::string& tree = sandbox_.enclosure_.tree;
+warden::StartRequest Run::make_request(const Sandbox& sandbox,
+                                       const Command& command,
+                                       const RunOptions& options) {
+  const Limits& limits = options.limits;
+  const TierFeatures& features = sandbox.enclosure_.features;
+  const Cgroup& cgroup = sandbox.enclosure_.cgroup;
+  const std::string& tree = sandbox.enclosure_.tree;
   warden::StartRequest request;
   add_environment(request.env, base_environment());
-  add_environment(request.env, sandbox_.env_);
+  add_environment(request.env, sandbox.env_);
   add_environment(request.env, command.env);
   for (std::string& variable : request.env) {
     const std::size_t value = variable.find('=') + 1;
@@ -106,9 +108,9 @@ warden::StartRequest Run::make_request(const Command& command) const {
     request.file_size = limits.disk.count;
   }
   request.deadline_ms = static_cast<std::uint64_t>((limits.wall + kBackstop).count());
-  request.with_stdin = options_.stdin_fd >= 0;
-  request.alone = options_.kill_rest;
-  if (options_.strict) {
+  request.with_stdin = options.stdin_fd >= 0;
+  request.alone = options.kill_rest;
+  if (options.strict) {
     const policy::Filter filter = policy::strict_filter();
     request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   }
@@ -119,7 +121,7 @@ Result<RunOutcome> Run::execute(const Command& command) {
   if (command.argv.empty()) {
     return Error(ErrorCode::kInvalid, "no command to run");
   }
-  const std::string request = make_request(command).encode();
+  const std::string request = make_request(sandbox_, command, options_).encode();
   if (request.size() > kMaxFramePayload) {
     return Error(ErrorCode::kInvalid, "arguments and environment are over 1 MiB",
                  "pass large input as a file or on standard input");
@@ -216,7 +218,8 @@ Result<void> Run::take_frames() {
       return {};
     }
     if (frame->channel != channel_) {
-      continue;  // The late echo of an earlier run.
+      sandbox_.take_detached(*frame);
+      continue;
     }
     if (first_event_.count() == 0) {
       first_event_ = duration_cast<microseconds>(Clock::now() - start_);

@@ -21,6 +21,11 @@ class Run {
 
   Result<RunOutcome> execute(const Command& command);
 
+  // The request that starts `command` there, with the limits that are each process's own.
+  static warden::StartRequest make_request(const Sandbox& sandbox,
+                                           const Command& command,
+                                           const RunOptions& options);
+
   // One of the warden's own commands that has streams as a process has: kUnpack, kPack.
   Result<RunOutcome> task(warden::Request request, std::string_view payload);
 
@@ -38,7 +43,6 @@ class Run {
   };
 
   [[nodiscard]] Counters count() const;
-  [[nodiscard]] warden::StartRequest make_request(const Command& command) const;
   Result<RunOutcome> follow();
   void lose_warden();
   void wait_for_something();

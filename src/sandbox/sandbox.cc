@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/sandbox.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fstream>
 
 #include "base/sys/raw.h"
 #include "base/sys/tree.h"
@@ -45,6 +47,19 @@ std::uint64_t own_namespace(const char* name) {
   struct stat status {};
   const std::string path = std::string("/proc/self/ns/") + name;
   return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+// The number by which our /proc knows the process, which is alive or a zombie of ours.
+Result<pid_t> pid_of(int pidfd) {
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(pidfd));
+  std::string key;
+  pid_t pid = 0;
+  while (info >> key) {
+    if (key == "Pid:" && info >> pid && pid > 0) {
+      return pid;
+    }
+  }
+  return Error(ErrorCode::kUnavailable, "the sandbox has ended");
 }
 
 Error setup_error(const warden::SetupReport& report) {
@@ -156,7 +171,7 @@ Result<void> Sandbox::await_walls() {
     if (ready.seccomp_mode != 2 || !ready.no_new_privs) {
       return Error(ErrorCode::kInternal, "the sandbox came up without its system call filter");
     }
-    if (enclosure_.landlock == 0) {
+    if (enclosure_.landlock == 0 && !enclosure_.realm) {
       notes_.emplace_back("this kernel has no Landlock; the other walls stand");
     }
     if (!walls_.user_ns && ready.uid == ::geteuid()) {
@@ -179,6 +194,7 @@ Result<Frame> Sandbox::expect(std::uint32_t channel, warden::Reply type) {
     if (frame.channel == channel && static_cast<warden::Reply>(frame.type) == type) {
       return frame;
     }
+    take_detached(frame);
   }
 }
 
@@ -194,6 +210,93 @@ Result<void> Sandbox::expect_done(std::uint32_t channel) {
 Result<RunOutcome> Sandbox::run(const Command& command, const RunOptions& options) {
   Run run(*this, next_channel_++, options);
   return run.execute(command);
+}
+
+Result<Sandbox::Detached> Sandbox::start_detached(const Command& command,
+                                                  const RunOptions& options,
+                                                  const std::array<int, 3>& descriptors) {
+  warden::StartRequest request = Run::make_request(*this, command, options);
+  request.with_descriptors = true;
+  request.alone = false;
+  request.deadline_ms = 0;
+  const Detached channel = next_channel_++;
+  used_ = true;
+  GB_TRY(link_.send_with(warden::Request::kStart, channel, request.encode(), descriptors));
+  detached_[channel] = std::nullopt;
+  const auto deadline = Clock::now() + kPatience;
+  for (;;) {
+    const Frame frame = GB_TRY(link_.receive(deadline));
+    if (frame.channel != channel) {
+      take_detached(frame);
+      continue;
+    }
+    if (static_cast<warden::Reply>(frame.type) == warden::Reply::kStarted) {
+      return channel;
+    }
+    detached_.erase(channel);
+    const auto ended = GB_TRY(warden::EndedReport::decode(frame.payload));
+    return Error::from_errno("start " + command.argv.front(), ended.start_error);
+  }
+}
+
+Result<void> Sandbox::signal_detached(Detached process, int signal) {
+  const warden::SignalRequest request{.signal = static_cast<std::uint32_t>(signal)};
+  link_.send(warden::Request::kSignal, process, request.encode());
+  return link_.flush();
+}
+
+std::optional<warden::EndedReport> Sandbox::detached_end(Detached process) {
+  for (;;) {
+    const auto found = detached_.find(process);
+    if (found == detached_.end()) {
+      return std::nullopt;
+    }
+    if (found->second) {
+      const auto report = found->second;
+      detached_.erase(found);
+      return report;
+    }
+    const auto frame = link_.poll_frame();
+    if (!frame) {
+      dead_ = true;
+      detached_.erase(found);
+      return warden::EndedReport{.wait_status = SIGKILL};
+    }
+    if (!frame.value()) {
+      return std::nullopt;
+    }
+    take_detached(*frame.value());
+  }
+}
+
+void Sandbox::take_detached(const Frame& frame) {
+  const auto found = detached_.find(frame.channel);
+  if (found != detached_.end() && static_cast<warden::Reply>(frame.type) == warden::Reply::kEnded) {
+    auto report = warden::EndedReport::decode(frame.payload);
+    found->second = report ? std::move(report).value() : warden::EndedReport{};
+  }
+}
+
+Environment Sandbox::environment() const {
+  Environment all = base_environment();
+  for (const auto& [name, value] : env_) {
+    std::erase_if(all, [&name](const auto& known) { return known.first == name; });
+    all.emplace_back(name, value);
+  }
+  return all;
+}
+
+Result<Realm> Sandbox::realm() const {
+  const pid_t pid = GB_TRY(pid_of(enclosure_.pidfd.get()));
+  const auto open_namespace = [pid](const char* name) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/ns/" + name;
+    return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  };
+  Realm realm{.user_ns = open_namespace("user"), .pid_ns = open_namespace("pid")};
+  if (!realm.user_ns || !realm.pid_ns) {
+    return Error::from_errno("open the namespaces of a realm");
+  }
+  return realm;
 }
 
 Result<void> Sandbox::write_file(std::string_view path,

@@ -8,9 +8,11 @@
 // is confined by the kernel, not by this object: if our process dies, the sandbox dies with it.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +80,33 @@ class Sandbox {
   // started for a reason of ours; "no such program" is an outcome (exit code 127, as in a shell).
   Result<RunOutcome> run(const Command& command, const RunOptions& options);
 
+  // A process that outlives runs and is none: an agent. Its standard output and error and its
+  // descriptor 3 are the caller's (that order); they stay the caller's to close.
+  using Detached = std::uint32_t;
+  Result<Detached> start_detached(const Command& command,
+                                  const RunOptions& options,
+                                  const std::array<int, 3>& descriptors);
+
+  // To its process group.
+  Result<void> signal_detached(Detached process, int signal);
+
+  // How it ended, once: nothing while it lives, and after that was told. Does not wait.
+  std::optional<warden::EndedReport> detached_end(Detached process);
+
+  // The namespaces of this sandbox, for others to be made in it. Requires: made as a realm.
+  [[nodiscard]] Result<Realm> realm() const;
+
+  // Becomes readable when the warden has said something: detached_end() may know more then.
+  [[nodiscard]] int events_fd() const { return link_.fd(); }
+
+  [[nodiscard]] const Limits& limits() const { return limits_; }
+  // What every process of it gets.
+  [[nodiscard]] Environment environment() const;
+
+  // The warden's process. Ours.
+  [[nodiscard]] int pidfd() const { return enclosure_.pidfd.get(); }
+  [[nodiscard]] const Cgroup& cgroup() const { return enclosure_.cgroup; }
+
   // Writes one file below the workspace, with its directories.
   Result<void> write_file(std::string_view path, std::string_view bytes, std::uint32_t mode);
 
@@ -121,6 +150,7 @@ class Sandbox {
   Result<void> await_walls();
   Result<void> expect_done(std::uint32_t channel);
   Result<Frame> expect(std::uint32_t channel, warden::Reply type);
+  void take_detached(const Frame& frame);
   void kill_now();
 
   friend class Run;
@@ -135,6 +165,8 @@ class Sandbox {
   std::vector<Timing> timings_;
   std::vector<std::string> notes_;
   std::uint32_t next_channel_ = 1;
+  // What runs beside runs, with how it ended once it has.
+  std::map<Detached, std::optional<warden::EndedReport>> detached_;
   bool used_ = false;  // Something ran in it; before that all counters are zero.
   bool dead_ = false;
   bool ended_ = false;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sandbox/realm.h"
 #include "spec/command.h"
 #include "spec/guest.h"
 #include "spec/limits.h"
@@ -24,6 +25,12 @@ struct SandboxSpec {
   std::vector<Mount> mounts;
 
   std::string hostname = "glovebox";
+
+  // Makes this sandbox a realm (sandbox/realm.h). Nothing of a guest's may run in it.
+  bool realm = false;
+
+  // The realm to be made in; none is the host's own namespaces. Not ours, needed by create() only.
+  const Realm* within = nullptr;
 };
 
 // The small environment that every guest starts with, and nothing of ours.

@@ -6,10 +6,34 @@
 
 #include <cerrno>
 
+#include "base/sys/descriptors.h"
+
 namespace glovebox {
 
 void WardenLink::send(warden::Request type, std::uint32_t channel, std::string_view payload) {
   append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
+}
+
+Result<void> WardenLink::send_with(warden::Request type,
+                                   std::uint32_t channel,
+                                   std::string_view payload,
+                                   std::span<const int> passed) {
+  for (;;) {
+    GB_TRY(flush());
+    if (!has_unsent()) {
+      break;
+    }
+    pollfd polled{socket_.get(), POLLOUT, 0};
+    (void)::poll(&polled, 1, -1);
+  }
+  send(type, channel, payload);
+  // The descriptors belong to the first byte of the frame.
+  if (sys::send_with(socket_.get(), std::string_view(outgoing_).substr(0, 1), passed, 0) != 1) {
+    outgoing_.clear();
+    return Error(ErrorCode::kUnavailable, "the warden is gone");
+  }
+  outgoing_.erase(0, 1);
+  return flush();
 }
 
 Result<void> WardenLink::flush() {

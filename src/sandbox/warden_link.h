@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,13 @@ class WardenLink {
 
   // Queues a frame; it leaves with flush() and with every receive().
   void send(warden::Request type, std::uint32_t channel, std::string_view payload);
+
+  // Sends a frame at once, with what was queued before; `passed` travels with it. Waits while the
+  // socket is full.
+  Result<void> send_with(warden::Request type,
+                         std::uint32_t channel,
+                         std::string_view payload,
+                         std::span<const int> passed);
 
   // Writes what the socket takes now. Fails when the warden is gone.
   Result<void> flush();

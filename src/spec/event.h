@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event: something that an execution showed while it ran, as its context told it.
 //
-// MIME values are kept as the JSON text of Jupyter's messages: a string for text, base64 in a string
-// for binary types, any value for JSON types. They come from the guest: nobody may rely on more than
-// that they are valid JSON in valid UTF-8.
+// MIME values are kept as the JSON text of Jupyter's messages: a string for text, base64 in a
+// string for binary types, any value for JSON types. They come from the guest: nobody may rely on
+// more than that they are valid JSON in valid UTF-8.
 #pragma once
 
 #include <map>
 #include <string>
 
-#include "spec/verdict.h"
+#include "spec/guest_error.h"
 
 namespace glovebox {
 
@@ -30,14 +30,14 @@ struct Event {
   };
 
   Kind kind = Kind::kStdout;
-  std::string text;
-  MimeBundle data;
+  std::string text{};
+  MimeBundle data{};
   std::string metadata = "{}";  // JSON text of an object.
-  std::string display_id;
+  std::string display_id{};
   bool update = false;
   bool secret = false;
   int execution_count = 0;
-  GuestError error;
+  GuestError error{};
 
   friend bool operator==(const Event&, const Event&) = default;
 };

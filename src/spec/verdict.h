@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "spec/event.h"
+#include "spec/guest_error.h"
 
 namespace glovebox {
 
@@ -94,13 +96,6 @@ struct Captured {
   friend bool operator==(const Captured&, const Captured&) = default;
 };
 
-struct GuestError {
-  std::string name;
-  std::string value;
-  std::string traceback;
-  friend bool operator==(const GuestError&, const GuestError&) = default;
-};
-
 struct Verdict {
   std::string id;
   std::string language;
@@ -112,6 +107,9 @@ struct Verdict {
   std::string limit;
   Captured out;
   Captured err;
+  // What was shown: kDisplay and kResult, in order. Empty for plain programs.
+  std::vector<Event> results;
+  int execution_count = 0;  // Of a context; 0 for plain programs.
   std::optional<GuestError> error;
   std::vector<FileChange> files;
   bool files_truncated = false;

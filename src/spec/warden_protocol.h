@@ -47,9 +47,9 @@ enum class Reply : std::uint8_t {
 };
 
 struct StartRequest {
-  std::vector<std::string> argv;
-  std::vector<std::string> env;  // "NAME=value"
-  std::string cwd;
+  std::vector<std::string> argv{};
+  std::vector<std::string> env{};  // "NAME=value"
+  std::string cwd{};
   std::uint32_t open_files = 0;
   std::uint64_t cpu_seconds = 0;  // RLIMIT_CPU of each process; 0 is none.
   std::uint64_t processes = 0;    // RLIMIT_NPROC; 0 is none.
@@ -57,8 +57,11 @@ struct StartRequest {
   std::uint64_t file_size = 0;    // RLIMIT_FSIZE, where no file system limits it; 0 is none.
   std::uint64_t deadline_ms = 0;  // The warden's own wall timer, a backstop; 0 is none.
   bool with_stdin = false;        // Otherwise standard input is /dev/null.
-  bool alone = false;             // When this process ends, everything else is killed.
-  std::string filter;             // A seccomp filter (sock_filter array) on top; empty is none.
+  // Three descriptors came with the frame: standard output, standard error, and a socket that
+  // becomes descriptor 3. The warden relays nothing then.
+  bool with_descriptors = false;
+  bool alone = false;    // When this process ends, everything else is killed.
+  std::string filter{};  // A seccomp filter (sock_filter array) on top; empty is none.
 
   [[nodiscard]] std::string encode() const;
   static Result<StartRequest> decode(std::string_view bytes);

@@ -35,7 +35,7 @@ struct Start {
   std::vector<char*> argv;
   std::vector<char*> env;
   std::string cwd = ".";
-  std::array<int, 3> stdio{};
+  std::array<int, 4> stdio{};
   struct Limit {
     int resource;
     rlimit64 value;
@@ -129,12 +129,17 @@ long become(const Start& start) {
       return r;
     }
   }
-  for (int fd = 0; fd < 3; ++fd) {
-    if (const long r = sys::raw(SYS_dup2, start.stdio[static_cast<std::size_t>(fd)], fd); r < 0) {
-      return r;
+  // Descriptors 0 to 3 are the warden's own, so none of `stdio` lies where another one goes.
+  unsigned first_closed = 0;
+  for (const int from : start.stdio) {
+    if (from >= 0) {
+      if (const long r = sys::raw(SYS_dup2, from, first_closed); r < 0) {
+        return r;
+      }
+      ++first_closed;
     }
   }
-  if (const long r = sys::raw(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
+  if (const long r = sys::raw(SYS_close_range, first_closed, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
     return r;
   }
   if (const long r = sys::raw(SYS_chdir, start.cwd.c_str()); r < 0) {
@@ -185,8 +190,8 @@ Started spawn(Start& start) {
   return {.pid = static_cast<pid_t>(pid)};
 }
 
-std::array<int, 3> descriptors(const GuestStdio& stdio) {
-  return {stdio.in.get(), stdio.out.get(), stdio.err.get()};
+std::array<int, 4> descriptors(const GuestStdio& stdio) {
+  return {stdio.in.get(), stdio.out.get(), stdio.err.get(), stdio.channel.get()};
 }
 
 }  // namespace

@@ -13,11 +13,12 @@
 
 namespace glovebox::warden {
 
-// What a process gets as its descriptors 0, 1 and 2.
+// What a process gets as its descriptors 0, 1 and 2, and 3 when there is a channel.
 struct GuestStdio {
   UniqueFd in;
   UniqueFd out;
   UniqueFd err;
+  UniqueFd channel;
 };
 
 struct Started {

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sys/descriptors.h"
 #include "base/wire.h"
 
 namespace glovebox::warden {
@@ -52,23 +53,35 @@ std::uint64_t microseconds(const timeval& time) {
          static_cast<std::uint64_t>(time.tv_usec);
 }
 
-// The streams of a process to be: the guest's ends, and ours.
-struct Streams {
-  GuestStdio guest;
-  UniqueFd in;
-  UniqueFd out;
-  UniqueFd err;
-};
+}  // namespace
 
-Result<Streams> make_streams(bool with_stdin) {
+Warden::Warden(
+    UniqueFd control, UniqueFd children, UniqueFd archiver, Starter starter, Workspace workspace)
+    : control_(std::move(control)),
+      children_(std::move(children)),
+      archiver_(std::move(archiver)),
+      starter_(starter),
+      workspace_(std::move(workspace)) {}
+
+Result<Warden::Streams> Warden::make_streams(const StartRequest& request) {
   Streams streams;
-  if (with_stdin) {
+  if (request.with_stdin) {
     Pipe in = GB_TRY(make_pipe());
     streams.guest.in = std::move(in.read);
     streams.in = std::move(in.write);
     make_nonblocking(streams.in);
   } else {
     streams.guest.in = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+  if (request.with_descriptors) {
+    if (passed_.size() < 3) {
+      return Error(ErrorCode::kInvalid, "descriptors are missing");
+    }
+    streams.guest.out = std::move(passed_[0]);
+    streams.guest.err = std::move(passed_[1]);
+    streams.guest.channel = std::move(passed_[2]);
+    passed_.clear();
+    return streams;
   }
   Pipe out = GB_TRY(make_pipe());
   Pipe err = GB_TRY(make_pipe());
@@ -80,16 +93,6 @@ Result<Streams> make_streams(bool with_stdin) {
   streams.err = std::move(err.read);
   return streams;
 }
-
-}  // namespace
-
-Warden::Warden(
-    UniqueFd control, UniqueFd children, UniqueFd archiver, Starter starter, Workspace workspace)
-    : control_(std::move(control)),
-      children_(std::move(children)),
-      archiver_(std::move(archiver)),
-      starter_(starter),
-      workspace_(std::move(workspace)) {}
 
 void Warden::send(Reply type, std::uint32_t channel, std::string_view payload) {
   append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
@@ -197,7 +200,7 @@ bool Warden::flush() {
 
 bool Warden::read_control() {
   const std::span<char> bytes = read_buffer;
-  const ssize_t got = ::recv(control_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const ssize_t got = sys::receive_with(control_.get(), bytes, passed_, MSG_DONTWAIT);
   if (got < 0) {
     return errno == EAGAIN || errno == EINTR;
   }
@@ -281,7 +284,7 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
     report_start_error(channel, EINVAL);
     return;
   }
-  auto streams = make_streams(request->with_stdin);
+  auto streams = make_streams(request.value());
   if (!streams) {
     report_start_error(channel, errno);
     return;
@@ -349,7 +352,7 @@ Warden::Process* Warden::start_archiver(std::uint32_t channel,
     report_start_error(channel, EBUSY);
     return nullptr;
   }
-  auto streams = make_streams(true);
+  auto streams = make_streams({.with_stdin = true});
   if (!streams) {
     report_start_error(channel, errno);
     return nullptr;

@@ -53,6 +53,15 @@ class Warden {
     std::string input;
     bool input_ended = false;
   };
+  // The streams of a process to be: the guest's ends, and ours.
+  struct Streams {
+    GuestStdio guest;
+    UniqueFd in;
+    UniqueFd out;
+    UniqueFd err;
+  };
+  Result<Streams> make_streams(const StartRequest& request);
+
   // Serves one turn. False when the control socket has closed.
   bool serve();
   bool read_control();
@@ -78,6 +87,7 @@ class Warden {
   Starter starter_;
   Workspace workspace_;
   FrameParser parser_;
+  std::vector<UniqueFd> passed_;  // Came with frames and were not asked for yet.
   std::string outgoing_;
   std::map<std::uint32_t, Process> processes_;
   std::uint64_t orphans_cpu_us_ = 0;  // Of processes that nobody in the sandbox waited for.

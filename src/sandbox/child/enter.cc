@@ -7,12 +7,9 @@
 //   - Landlock and seccomp last, so that they need not allow any step above.
 // Nothing here may allocate, lock, or use thread-local storage (see plan.h).
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/keyctl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
-#include <linux/securebits.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
@@ -28,6 +25,7 @@
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
+#include "sandbox/child/confine.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/child/report.h"
 
@@ -56,7 +54,9 @@ class Entrance {
       step(SetupStep::kFiles, &Entrance::write_files);
       step(SetupStep::kMounts, &Entrance::bind_mounts);
       step(SetupStep::kProc, &Entrance::mount_proc);
-      step(SetupStep::kLockUserNamespaces, &Entrance::lock_user_namespaces);
+      if (!plan_.realm) {
+        step(SetupStep::kLockUserNamespaces, &Entrance::lock_user_namespaces);
+      }
       step(SetupStep::kEnterRoot, &Entrance::enter_root);
     }
     if (plan_.network_namespace) {
@@ -64,11 +64,11 @@ class Entrance {
     }
     step(SetupStep::kCgroup, &Entrance::join_cgroups);
     step(SetupStep::kPrivileges, &Entrance::drop_privileges);
-    if (plan_.landlock_abi > 0) {
-      step(SetupStep::kLandlock, &Entrance::restrict_files);
+    if (plan_.landlock.abi > 0) {
+      step(SetupStep::kLandlock, &Entrance::restrict_to_rules);
     }
     if (!plan_.filter.empty()) {
-      step(SetupStep::kSeccomp, &Entrance::install_filter);
+      step(SetupStep::kSeccomp, &Entrance::filter_calls);
     }
     report_.send(SetupStep::kNone, 0, 0);
     constexpr std::array<const char*, 1> kNoEnvironment = {nullptr};
@@ -222,7 +222,7 @@ class Entrance {
     }
     if (!plan_.user_namespace && plan_.uid != 0) {
       // While we still may: as an ordinary user nobody can lock anything.
-      if (const long r = lock_privileges(); r < 0) {
+      if (const long r = lock_privileges(0); r < 0) {
         return r;
       }
     }
@@ -258,12 +258,14 @@ class Entrance {
     if (const long r = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr); r < 0) {
       return r;
     }
-    if (const long r = mount("glovebox", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, plan_.root_options);
+    // Over the one directory that exists everywhere and that no source of a mount lies in.
+    constexpr const char* kPlace = "/proc";
+    if (const long r = mount("glovebox", kPlace, "tmpfs", MS_NOSUID | MS_NODEV, plan_.root_options);
         r < 0) {
       return r;
     }
     // All paths of targets below are relative to this.
-    if (const long r = raw(SYS_chdir, "/tmp"); r < 0) {
+    if (const long r = raw(SYS_chdir, kPlace); r < 0) {
       return r;
     }
     for (const Directory& directory : plan_.directories) {
@@ -377,11 +379,11 @@ class Entrance {
       return r;
     }
     if (plan_.user_namespace) {
-      if (const long r = lock_privileges(); r < 0) {
+      if (const long r = lock_privileges(plan_.kept_capabilities); r < 0) {
         return r;
       }
     }
-    if (const long r = clear_capabilities(); r < 0) {
+    if (const long r = keep_capabilities(plan_.kept_capabilities); r < 0) {
       return r;
     }
     return raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -417,86 +419,13 @@ class Entrance {
     return raw(SYS_close_range, kWarden + 1, ~0U, 0);
   }
 
-  long lock_privileges() noexcept {
-    // Locked, so that no exec and no change of user ever brings a capability back
-    // (capabilities(7), "The securebits flags").
-    constexpr unsigned long kBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                                    SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
-                                    SECBIT_NO_CAP_AMBIENT_RAISE |
-                                    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-    if (const long r = raw(SYS_prctl, PR_SET_SECUREBITS, kBits, 0, 0, 0); r < 0) {
-      return r;
-    }
-    for (int capability = 0;; ++capability) {
-      const long r = raw(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
-      if (r == -EINVAL && capability > 0) {
-        break;  // Past the last one that this kernel has.
-      }
-      if (r < 0) {
-        return r;
-      }
-    }
-    return 0;
-  }
-
-  long clear_capabilities() noexcept {
-    (void)raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    struct {
-      std::uint32_t version = 0x20080522;  // _LINUX_CAPABILITY_VERSION_3
-      int pid = 0;
-    } header;
-    const std::array<std::uint32_t, 6> none{};
-    return raw(SYS_capset, &header, none.data());
-  }
-
-  long add_rule(long ruleset, long fd, std::uint64_t access) noexcept {
-    const abi::LandlockPathBeneathAttr beneath{.allowed_access = access & plan_.landlock_fs,
-                                               .parent_fd = static_cast<std::int32_t>(fd)};
-    return raw(SYS_landlock_add_rule, ruleset, abi::kLandlockRulePathBeneath, &beneath, 0);
-  }
-
-  long restrict_files() noexcept {
-    // Older kernels take a shorter structure; the parent cleared what the ABI does not have.
-    const abi::LandlockRulesetAttr attributes{.handled_access_fs = plan_.landlock_fs,
-                                              .scoped = plan_.landlock_scoped};
-    const long size = plan_.landlock_abi >= 6 ? 24 : plan_.landlock_abi >= 4 ? 16 : 8;
-    const long ruleset = raw(SYS_landlock_create_ruleset, &attributes, size, 0);
-    if (ruleset < 0) {
-      return ruleset;
-    }
+  long restrict_to_rules() noexcept {
     // Our own programs lie outside the new root; these inodes alone may be executed there.
-    for (const int program : {kWarden, kArchiver}) {
-      if (const long r = add_rule(ruleset, program, abi::kFsExecute | abi::kFsReadFile); r < 0) {
-        return r;
-      }
-    }
-    for (const AccessRule& rule : plan_.landlock_rules) {
-      const long fd = raw(SYS_openat, AT_FDCWD, rule.path, O_PATH | O_CLOEXEC);
-      if (fd < 0) {
-        if (rule.optional) {
-          continue;
-        }
-        return fd;
-      }
-      const long r = add_rule(ruleset, fd, rule.access);
-      (void)raw(SYS_close, fd);
-      if (r < 0) {
-        return r;
-      }
-      ++detail_;
-    }
-    const long result = raw(SYS_landlock_restrict_self, ruleset, 0);
-    (void)raw(SYS_close, ruleset);
-    return result;
+    constexpr std::array<int, 2> kPrograms = {kWarden, kArchiver};
+    return restrict_files(plan_.landlock, kPrograms, detail_);
   }
 
-  long install_filter() noexcept {
-    const struct {
-      unsigned short length;
-      const sock_filter* filter;
-    } program = {static_cast<unsigned short>(plan_.filter.size()), plan_.filter.data()};
-    return raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
-  }
+  long filter_calls() noexcept { return install_filter(plan_.filter); }
 
   // What the helper that makes the network namespace and we say to each other.
   struct Network {

@@ -15,6 +15,8 @@
 #include <span>
 #include <string_view>
 
+#include "sandbox/child/confine.h"
+
 namespace glovebox::child {
 
 // In the order in which they happen. Names are in setup_step_name().
@@ -64,13 +66,6 @@ struct Bind {
   bool optional;             // Left out when the source or the target does not exist.
 };
 
-// What Landlock allows below a path; paths are absolute as they are after kEnterRoot.
-struct AccessRule {
-  const char* path;
-  std::uint64_t access;
-  bool optional;
-};
-
 // The walls as capability-less parts: a step whose part is absent here is skipped, which is how
 // the tiers differ.
 struct Plan {
@@ -94,6 +89,11 @@ struct Plan {
   std::string_view uid_map;
   std::string_view gid_map;
 
+  // A realm, which sandboxes are made in: its own user namespaces are not locked, and its first
+  // process passes these capabilities (bits of capabilities(7)) on to what it starts.
+  bool realm = false;
+  std::uint64_t kept_capabilities = 0;
+
   // Make and join a network namespace of one's own, with its loopback device up. It takes as long
   // as the file system, so a helper makes it beside that, on this stack.
   bool network_namespace = false;
@@ -110,10 +110,7 @@ struct Plan {
   const char* hostname = nullptr;
   const char* workspace = nullptr;  // The warden's working directory.
 
-  int landlock_abi = 0;  // 0: no Landlock in this step.
-  std::uint64_t landlock_fs = 0;
-  std::uint64_t landlock_scoped = 0;
-  std::span<const AccessRule> landlock_rules;
+  Landlock landlock;
 
   std::span<const sock_filter> filter;  // Empty: none in this step.
 

@@ -65,6 +65,13 @@ consteval Program make_shared_user() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
+consteval Program make_zygote() {
+  RuleTable table;
+  add(table, kDefaultGroups);
+  add(table, kZygoteGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
 consteval Program make_strict() {
   RuleTable table;
   add(table, kStrictGroups);
@@ -93,6 +100,7 @@ consteval RefusalTable list_refusals() {
 constexpr Program kDefault = make_default();
 constexpr Program kNoNamespaces = make_no_namespaces();
 constexpr Program kSharedUser = make_shared_user();
+constexpr Program kZygote = make_zygote();
 constexpr Program kStrict = make_strict();
 constexpr RefusalTable kRefusals = list_refusals();
 
@@ -101,6 +109,7 @@ constexpr RefusalTable kRefusals = list_refusals();
 Filter default_filter() { return kDefault.instructions(); }
 Filter no_namespaces_filter() { return kNoNamespaces.instructions(); }
 Filter shared_user_filter() { return kSharedUser.instructions(); }
+Filter zygote_filter() { return kZygote.instructions(); }
 Filter strict_filter() { return kStrict.instructions(); }
 
 std::span<const Refusal> default_refusals() { return {kRefusals.refusals.data(), kRefusals.size}; }

@@ -33,6 +33,9 @@ Filter no_namespaces_filter();
 // The same where the guest has the caller's own uid: no change of metadata by path.
 Filter shared_user_filter();
 
+// For a zygote, which puts forks of itself into sandboxes: the default, but with setns and clone3.
+Filter zygote_filter();
+
 // For compiled programs that need little: an allow-list, installed on top of default_filter().
 Filter strict_filter();
 

@@ -144,6 +144,13 @@ inline constexpr std::array kSharedUserGroups = {
     Group{"times", examine(Check::kNoPath), "Likewise.", {SYS_utimensat}},
 };
 
+// What a zygote may do beyond the default policy. Its forks put the default on top before any code
+// of a guest runs, and a filter once installed is never taken off.
+inline constexpr std::array kZygoteGroups = {
+    Group{"entering", allow(), "Puts the forks of a zygote into their sandboxes and cgroups.",
+          {SYS_setns, SYS_clone3, SYS_seccomp}},
+};
+
 // The allow-list of the strict policy: what compiled C, C++, Rust, Go and the plain interpreters
 // need to compute, to use files and threads and to write their answer.
 inline constexpr std::array kStrictGroups = {

@@ -27,6 +27,7 @@ struct TierFeatures {
   bool limits_pids = false;       // Likewise Limits::pids.
   bool own_kernel = false;        // The guest does not share the host's kernel.
   bool own_pids = false;          // Killing the first process kills all.
+  bool own_root = false;          // Mounts appear at their targets; elsewhere, where they are outside.
   bool loopback_network = false;  // The guest has a network of its own to talk to itself.
 };
 
@@ -40,6 +41,7 @@ struct Enclosure {
   TierFeatures features;
   std::string seccomp;  // The name of the policy in force.
   int landlock = 0;
+  bool realm = false;
   std::vector<Timing> timings;
   // What the set-up still reads until its exec (sandbox/launch.h).
   std::shared_ptr<const void> setup;
@@ -68,8 +70,8 @@ const std::vector<Tier*>& all_tiers();
 
 // What a caller asked for. Empty names: no wish, and no floor but that of `native`.
 struct TierWish {
-  std::string exactly;   // This tier or none.
-  std::string at_least;  // This one or a stronger one.
+  std::string exactly{};   // This tier or none.
+  std::string at_least{};  // This one or a stronger one.
 };
 
 // The tiers that fit, the one to try first in front: the one asked for; otherwise `native`, then

@@ -87,6 +87,12 @@ int open(const char* path, int flags, ...) {
   return answer(raw(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 int close(int fd) { return answer(raw(SYS_close, fd)); }
+ssize_t recvmsg(int fd, msghdr* message, int flags) {
+  return answer<ssize_t>(raw(SYS_recvmsg, fd, message, flags));
+}
+ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  return answer<ssize_t>(raw(SYS_sendmsg, fd, message, flags));
+}
 ssize_t read(int fd, void* to, std::size_t size) {
   return answer<ssize_t>(raw(SYS_read, fd, to, size));
 }

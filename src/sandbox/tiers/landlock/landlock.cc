@@ -110,6 +110,9 @@ Result<TierFeatures> LandlockTier::probe() {
 Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   Stopwatch watch;
   GB_TRY(check_kernel());
+  if (spec.realm || spec.within != nullptr) {
+    return Error(ErrorCode::kUnsupported, "the landlock tier has no namespaces to fork into");
+  }
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
   watch.lap("slot");
@@ -149,17 +152,18 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
     plan.gid = owner;
   }
   plan.workspace = setup->workspace.c_str();
-  plan.landlock_abi = landlock_abi();
-  plan.landlock_fs = landlock_fs_rights(plan.landlock_abi);
-  plan.landlock_scoped = abi::kScopeAbstractUnixSocket | abi::kScopeSignal;
-  plan.landlock_rules = rules;
+  plan.landlock.abi = landlock_abi();
+  plan.landlock.fs = landlock_fs_rights(plan.landlock.abi);
+  plan.landlock.scoped = abi::kScopeAbstractUnixSocket | abi::kScopeSignal;
+  plan.landlock.rules = rules;
   plan.filter = root ? policy::no_namespaces_filter() : policy::shared_user_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "shared-pids",
                                                             nullptr};
   plan.warden_argv = kArguments.data();
   watch.lap("plan");
 
-  Unborn child(GB_TRY(clone_into(plan, setup->stacks, kFlags, cgroup.directory_fd())));
+  Unborn child(GB_TRY(
+      clone_into(plan, setup->stacks, {.flags = kFlags, .cgroup_fd = cgroup.directory_fd()})));
   watch.lap("clone");
   inner.reset();
   GB_TRY(admit(control.get(), cgroup.task_fds()));
@@ -170,7 +174,7 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
                    .tree = tree,
                    .features = features(),
                    .seccomp = "default",
-                   .landlock = plan.landlock_abi,
+                   .landlock = plan.landlock.abi,
                    .timings = watch.laps(),
                    .setup = setup};
 }

@@ -52,6 +52,7 @@ TierFeatures features() {
           .limits_memory = cgroups.memory,
           .limits_pids = true,
           .own_pids = true,
+          .own_root = true,
           .loopback_network = true};
 }
 
@@ -117,8 +118,20 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   const bool root = ::geteuid() == 0;
   std::shared_ptr<Setup> setup(new Setup);
   setup->files = GB_TRY(RootPlan::create(spec));
-  setup->uid_map = id_map(kGuestUid, root ? slot.host_uid() : ::geteuid());
-  setup->gid_map = id_map(kGuestGid, root ? slot.host_uid() : ::getegid());
+  const uid_t uid = root ? slot.host_uid() : ::geteuid();
+  const gid_t gid = root ? slot.host_uid() : ::getegid();
+  if (!spec.realm) {
+    setup->uid_map = id_map(kGuestUid, uid);
+    setup->gid_map = id_map(kGuestGid, gid);
+  } else if (root) {
+    // All slots under their own numbers, so that the same maps hold inside a realm and outside.
+    const std::string first = std::to_string(Slot::kFirstUid);
+    setup->uid_map = first + " " + first + " " + std::to_string(Slot::kSlots) + "\n";
+    setup->gid_map = setup->uid_map;
+  } else {
+    setup->uid_map = id_map(uid, uid);
+    setup->gid_map = id_map(gid, gid);
+  }
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
     return Error::from_errno("socketpair");
@@ -132,30 +145,40 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.warden_fd = programs.warden;
   plan.archiver_fd = programs.archiver;
   plan.user_namespace = true;
-  plan.uid = kGuestUid;
-  plan.gid = kGuestGid;
-  plan.maps_from_parent = root;
+  plan.uid = spec.realm ? uid : kGuestUid;
+  plan.gid = spec.realm ? gid : kGuestGid;
+  plan.maps_from_parent = root && spec.within == nullptr;
+  plan.realm = spec.realm;
+  plan.kept_capabilities = spec.realm ? kRealmCapabilities : 0;
   plan.uid_map = setup->uid_map;
   plan.gid_map = setup->gid_map;
   plan.network_namespace = true;
   setup->files.apply(plan);
-  plan.landlock_abi = landlock_abi();
-  plan.landlock_fs = landlock_fs_rights(plan.landlock_abi);
-  plan.landlock_scoped =
-      plan.landlock_abi >= 6 ? abi::kScopeAbstractUnixSocket | abi::kScopeSignal : 0;
-  plan.filter = policy::default_filter();
+  // A zygote's forks take their Landlock rules in their own sandbox, and could never shed its.
+  plan.landlock.abi = spec.realm ? 0 : landlock_abi();
+  plan.landlock.fs = landlock_fs_rights(plan.landlock.abi);
+  // What comes from a zygote is in no domain of the warden's, which could not signal it then. The
+  // namespaces keep signals and sockets inside with or without this.
+  plan.landlock.scoped = plan.landlock.abi >= 6 && spec.within == nullptr
+                             ? abi::kScopeAbstractUnixSocket | abi::kScopeSignal
+                             : 0;
+  plan.filter = spec.realm ? policy::zygote_filter() : policy::default_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-pids", nullptr};
   plan.warden_argv = kArguments.data();
   watch.lap("plan");
 
-  auto attempt = clone_into(plan, setup->stacks, kFlags, cgroup ? cgroup->directory_fd() : -1);
+  auto attempt = clone_into(plan, setup->stacks,
+                            {.flags = kFlags,
+                             .cgroup_fd = cgroup ? cgroup->directory_fd() : -1,
+                             .realm = spec.within,
+                             .owner = root ? uid : 0});
   if (!attempt) {
     return unsupported(std::move(attempt).error());
   }
   Unborn child(std::move(attempt).value());
   watch.lap("clone");
   inner.reset();
-  if (root) {
+  if (plan.maps_from_parent) {
     // Only we may map an id that is not the child's own; it waits for the byte.
     GB_TRY(write_proc(child.pid(), "gid_map", setup->gid_map));
     GB_TRY(write_proc(child.pid(), "uid_map", setup->uid_map));
@@ -177,8 +200,9 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                    .pidfd = child.keep(),
                    .tree = {},
                    .features = features(),
-                   .seccomp = "default",
-                   .landlock = plan.landlock_abi,
+                   .seccomp = spec.realm ? "zygote" : "default",
+                   .landlock = plan.landlock.abi,
+                   .realm = spec.realm,
                    .timings = watch.laps(),
                    .setup = setup};
 }

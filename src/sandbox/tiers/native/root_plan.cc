@@ -49,7 +49,20 @@ constexpr std::string_view kGroup = "root:x:0:\nguest:x:1000:\nnogroup:x:65534:\
 constexpr std::string_view kNsswitch =
     "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
 
+constexpr std::uint64_t kRead = abi::kFsExecute | abi::kFsReadFile | abi::kFsReadDir;
+constexpr std::uint64_t kWriteDevices =
+    kRead | abi::kFsWriteFile | abi::kFsTruncate | abi::kFsIoctlDev;
+constexpr std::array<child::AccessRule, 6> kAccessRules = {
+    {{"/", kRead, false},
+     {"/proc", kRead | abi::kFsWriteFile, false},
+     {"/dev", kWriteDevices, false},
+     {"/workspace", ~0ULL, false},
+     {"/tmp", ~0ULL, false},
+     {"/dev/shm", ~0ULL, false}}};
+
 }  // namespace
+
+std::span<const child::AccessRule> native_access_rules() { return kAccessRules; }
 
 const char* RootPlan::keep(std::string text) {
   texts_.push_back(std::move(text));
@@ -165,18 +178,6 @@ void RootPlan::add_proc_masks() {
   }
 }
 
-void RootPlan::add_access_rules() {
-  using namespace abi;  // NOLINT(google-build-using-namespace): constants, in one function.
-  constexpr std::uint64_t kRead = kFsExecute | kFsReadFile | kFsReadDir;
-  constexpr std::uint64_t kEverything = ~0ULL;
-  rules_.push_back({"/", kRead, false});
-  rules_.push_back({"/proc", kRead | kFsWriteFile, false});
-  rules_.push_back({"/dev", kRead | kFsWriteFile | kFsTruncate | kFsIoctlDev, false});
-  for (const char* const path : {"/workspace", "/tmp", "/dev/shm"}) {
-    rules_.push_back({path, kEverything, false});
-  }
-}
-
 Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
   plan.add_system();
@@ -187,7 +188,6 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
     GB_TRY(plan.add_mount(mount));
   }
   plan.add_proc_masks();
-  plan.add_access_rules();
   plan.options_ = plan.keep("mode=0755,size=" + std::to_string(spec.limits.disk.count + kOwnBytes) +
                             ",nr_inodes=" + std::to_string(spec.limits.inodes + kOwnInodes));
   plan.hostname_ = plan.keep(spec.hostname);
@@ -204,7 +204,7 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.links = links_;
   plan.hostname = hostname_;
   plan.workspace = "/workspace";
-  plan.landlock_rules = rules_;
+  plan.landlock.rules = native_access_rules();
 }
 
 }  // namespace glovebox

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "sandbox/spec.h"
 
 namespace glovebox {
+
+// What Landlock allows a guest there.
+std::span<const child::AccessRule> native_access_rules();
 
 // Owns every string and array that the plan points to. Must live until the child has exec'ed.
 class RootPlan {
@@ -35,7 +39,6 @@ class RootPlan {
   void add_writable();
   void add_etc(const SandboxSpec& spec);
   void add_proc_masks();
-  void add_access_rules();
 
   std::deque<std::string> texts_;  // A deque: its strings never move.
   std::vector<std::string> known_directories_;
@@ -44,7 +47,6 @@ class RootPlan {
   std::vector<child::Bind> masks_;
   std::vector<child::TextFile> files_;
   std::vector<child::Symlink> links_;
-  std::vector<child::AccessRule> rules_;
   const char* options_ = nullptr;
   const char* hostname_ = nullptr;
 };

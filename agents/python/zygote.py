@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The zygote: a warm interpreter that runs no guest code and forks contexts.
+
+Usage: zygote.py [MODULE...], with a socket to glovebox as descriptor 3.
+"""
+import gc
+import os
+import sys
+
+import agent
+import _glovebox
+
+CHANNEL = 3
+
+
+def main():
+    agent.prepare(sys.argv[1:])
+    gc.collect()
+    # Neither this process nor a fork may touch the pages of what is here now by counting it.
+    gc.disable()
+    gc.freeze()
+    version = ".".join(map(str, sys.version_info[:3]))
+    env = _glovebox.serve_forks(CHANNEL, version)
+    if env is None:
+        os._exit(0)
+    os.environ.clear()
+    for entry in env:
+        name, _, value = entry.partition("=")
+        os.environ[name] = value
+    agent.serve(CHANNEL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context/agent_files.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <vector>
+
+namespace glovebox {
+namespace {
+
+Result<std::string> find_directory() {
+  std::vector<std::string> candidates;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  if (const char* const named = std::getenv("GLOVEBOX_AGENTS"); named != nullptr) {
+    candidates = {named};
+  } else {
+    std::array<char, 4096> self{};
+    const ssize_t size = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
+    if (size <= 0) {
+      return Error::from_errno("read /proc/self/exe").with_hint("mount /proc");
+    }
+    const std::string program(self.data(), static_cast<std::size_t>(size));
+    const std::string directory = program.substr(0, program.rfind('/'));
+    candidates = {directory + "/../agents", directory + "/../libexec/glovebox/agents",
+                  "/usr/libexec/glovebox/agents"};
+  }
+  for (const std::string& candidate : candidates) {
+    if (::access((candidate + "/python/agent.py").c_str(), R_OK) == 0) {
+      return candidate;
+    }
+  }
+  return Error(ErrorCode::kUnsupported, "the agents are not in " + candidates.front(),
+               "install them in /usr/libexec/glovebox/agents, or name their directory in "
+               "GLOVEBOX_AGENTS");
+}
+
+}  // namespace
+
+Result<std::string> agents_directory() {
+  static const Result<std::string> kDirectory = find_directory();
+  return kDirectory;
+}
+
+Result<Mount> agents_mount() {
+  return Mount{.source = GB_TRY(agents_directory()), .target = kAgentsTarget};
+}
+
+}  // namespace glovebox

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context/agent_link.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <span>
+#include <utility>
+
+#include "base/sys/descriptors.h"
+
+namespace glovebox {
+namespace {
+
+Error gone() { return {ErrorCode::kUnavailable, "the interpreter has ended"}; }
+
+}  // namespace
+
+void AgentLink::send(agent::Request type, std::uint32_t channel, std::string_view payload) {
+  while (payload.size() > kMaxFramePayload) {
+    append_frame(outgoing_, static_cast<std::uint8_t>(agent::Reply::kPart), channel,
+                 payload.substr(0, kMaxFramePayload));
+    payload.remove_prefix(kMaxFramePayload);
+  }
+  append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
+}
+
+Result<void> AgentLink::flush() {
+  std::size_t sent = 0;
+  while (sent < outgoing_.size()) {
+    const ssize_t put = ::send(socket_.get(), outgoing_.data() + sent, outgoing_.size() - sent,
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (put < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      if (errno == EAGAIN) {
+        break;
+      }
+      outgoing_.clear();
+      return gone();
+    }
+    sent += static_cast<std::size_t>(put);
+  }
+  outgoing_.erase(0, sent);
+  return {};
+}
+
+Result<std::optional<AgentLink::Message>> AgentLink::take_frame() {
+  for (;;) {
+    Frame frame;
+    if (!GB_TRY(parser_.next(frame))) {
+      return std::optional<Message>();
+    }
+    const auto type = static_cast<agent::Reply>(frame.type);
+    if (type != agent::Reply::kPart && parts_.empty()) {
+      return std::optional(Message{type, frame.channel, frame.payload});
+    }
+    if (parts_.size() + frame.payload.size() > agent::kMaxMessage) {
+      return Error(ErrorCode::kInvalid, "the agent sent a message over 64 MiB");
+    }
+    parts_ += frame.payload;
+    if (type != agent::Reply::kPart) {
+      joined_ = std::exchange(parts_, {});
+      return std::optional(Message{type, frame.channel, joined_});
+    }
+  }
+}
+
+Result<std::optional<AgentLink::Message>> AgentLink::poll_message() {
+  if (auto message = GB_TRY(take_frame()); message) {
+    return message;
+  }
+  const ssize_t got = sys::receive_with(
+      socket_.get(), std::span<char>(received_.get(), kReceiveSize), passed_, MSG_DONTWAIT);
+  if (passed_.size() > kMaxKept) {
+    passed_.resize(kMaxKept);
+  }
+  if (got == 0 || (got < 0 && errno == ECONNRESET)) {
+    return gone();
+  }
+  if (got < 0) {
+    if (errno == EAGAIN || errno == EINTR) {
+      return std::optional<Message>();
+    }
+    return Error::from_errno("hear the agent");
+  }
+  parser_.feed({received_.get(), static_cast<std::size_t>(got)});
+  return take_frame();
+}
+
+}  // namespace glovebox

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// AgentProcess: the process of an agent in its sandbox, however it came there.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <optional>
+
+#include "base/result.h"
+
+namespace glovebox {
+
+class AgentProcess {
+ public:
+  AgentProcess() = default;
+  AgentProcess(const AgentProcess&) = delete;
+  AgentProcess& operator=(const AgentProcess&) = delete;
+  virtual ~AgentProcess() = default;
+
+  // To the agent and what it has not set apart from itself.
+  virtual Result<void> signal(int signal) = 0;
+
+  // Becomes readable when there may be news of its end.
+  [[nodiscard]] virtual int events_fd() const = 0;
+
+  // How it ended, as waitpid(2) tells it; nothing while it lives. Does not wait.
+  virtual std::optional<int> wait_status() = 0;
+};
+
+}  // namespace glovebox

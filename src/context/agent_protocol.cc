@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context/agent_protocol.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+
+namespace glovebox::agent {
+namespace {
+
+using Json = nlohmann::json;
+
+// Deeper than any honest message; the parser's own stack is not at risk, ours would be.
+constexpr int kMaxDepth = 200;
+
+Error malformed() { return {ErrorCode::kInvalid, "the agent sent a malformed message"}; }
+
+// An object, or nothing.
+Json parse_object(std::string_view payload) {
+  const Json::parser_callback_t shallow = [](int depth, Json::parse_event_t, Json&) {
+    return depth < kMaxDepth;
+  };
+  Json json = Json::parse(payload, payload.size() > 4096 ? shallow : nullptr, false);
+  return json.is_object() ? json : Json(Json::value_t::discarded);
+}
+
+std::string text_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool flag_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_boolean() && found->get<bool>();
+}
+
+int number_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number_integer()) {
+    return 0;
+  }
+  const auto value = found->get<std::int64_t>();
+  return value >= 0 && value <= 1'000'000'000 ? static_cast<int>(value) : 0;
+}
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+MimeBundle bundle_at(const Json& json, const char* key) {
+  MimeBundle bundle;
+  const auto found = json.find(key);
+  if (found != json.end() && found->is_object()) {
+    for (const auto& [type, value] : found->items()) {
+      bundle.emplace(type, dump(value));
+    }
+  }
+  return bundle;
+}
+
+std::string traceback_at(const Json& json) {
+  std::string traceback;
+  const auto found = json.find("traceback");
+  if (found != json.end() && found->is_array()) {
+    for (const Json& line : *found) {
+      if (line.is_string()) {
+        traceback += traceback.empty() ? "" : "\n";
+        traceback += line.get_ref<const std::string&>();
+      }
+    }
+  }
+  return traceback;
+}
+
+}  // namespace
+
+std::string encode(const ExecuteRequest& request) {
+  Json json{{"code", to_utf8(request.code)}};
+  if (request.silent) {
+    json["silent"] = true;
+  }
+  if (!request.store_history) {
+    json["store_history"] = false;
+  }
+  if (request.env != nullptr && !request.env->empty()) {
+    Json& env = json["env"];
+    for (const auto& [name, value] : *request.env) {
+      env[name] = to_utf8(value);
+    }
+  }
+  if (!request.cwd.empty()) {
+    json["cwd"] = request.cwd;
+  }
+  return dump(json);
+}
+
+std::string encode_input(const std::string* text) {
+  return dump(text != nullptr ? Json{{"text", to_utf8(*text)}} : Json{{"eof", true}});
+}
+
+Result<Ready> decode_ready(std::string_view payload) {
+  const Json json = parse_object(payload);
+  if (json.is_discarded()) {
+    return malformed();
+  }
+  Ready ready{.language = text_at(json, "language"),
+              .version = text_at(json, "version"),
+              .features = {}};
+  const auto found = json.find("features");
+  if (found != json.end() && found->is_array()) {
+    for (const Json& feature : *found) {
+      if (feature.is_string() && ready.features.size() < 64) {
+        ready.features.push_back(feature.get<std::string>());
+      }
+    }
+  }
+  return ready;
+}
+
+Result<Done> decode_done(std::string_view payload) {
+  const Json json = parse_object(payload);
+  if (json.is_discarded()) {
+    return malformed();
+  }
+  const std::string status = text_at(json, "status");
+  Done done{.execution_count = number_at(json, "execution_count")};
+  if (status == "aborted") {
+    done.status = Done::Status::kAborted;
+  } else if (status != "ok") {
+    done.status = Done::Status::kError;
+  }
+  return done;
+}
+
+Result<Event> decode_event(Reply type, std::string_view payload) {
+  Event event;
+  if (type == Reply::kStdout || type == Reply::kStderr) {
+    event.kind = type == Reply::kStdout ? Event::Kind::kStdout : Event::Kind::kStderr;
+    event.text = payload;
+    return event;
+  }
+  const Json json = parse_object(payload);
+  if (json.is_discarded()) {
+    return malformed();
+  }
+  switch (type) {
+    case Reply::kStarted:
+      event.kind = Event::Kind::kStarted;
+      break;
+    case Reply::kDisplay:
+    case Reply::kResult:
+      event.kind = type == Reply::kResult ? Event::Kind::kResult : Event::Kind::kDisplay;
+      event.data = bundle_at(json, "data");
+      if (const auto found = json.find("metadata"); found != json.end() && found->is_object()) {
+        event.metadata = dump(*found);
+      }
+      event.display_id = text_at(json, "display_id");
+      event.update = flag_at(json, "update");
+      break;
+    case Reply::kError:
+      event.kind = Event::Kind::kError;
+      event.error = {.name = text_at(json, "name"),
+                     .value = text_at(json, "value"),
+                     .traceback = traceback_at(json)};
+      break;
+    case Reply::kInputRequest:
+      event.kind = Event::Kind::kInputRequest;
+      event.text = text_at(json, "prompt");
+      event.secret = flag_at(json, "password");
+      break;
+    case Reply::kClear:
+      event.kind = Event::Kind::kClear;
+      event.update = flag_at(json, "wait");
+      break;
+    case Reply::kNote:
+      event.kind = Event::Kind::kNote;
+      event.text = text_at(json, "text");
+      break;
+    default:
+      return malformed();
+  }
+  event.execution_count = number_at(json, "execution_count");
+  return event;
+}
+
+}  // namespace glovebox::agent

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an agent and we say to each other (agents/README.md), as values. An agent shares its process
+// with the guest: what it says is parsed as hostile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "spec/command.h"
+#include "spec/event.h"
+
+namespace glovebox::agent {
+
+enum class Request : std::uint8_t {
+  kExecute = 1,
+  kInput = 2,
+  kComplete = 3,
+  kInspect = 4,
+  kIsComplete = 5,
+  kCheckpoint = 6,
+  kFetch = 7,
+  kVariables = 8,
+  kEnd = 9,
+};
+
+enum class Reply : std::uint8_t {
+  kNotEntered = 63,
+  kReady = 64,
+  kStarted = 65,
+  kStdout = 66,
+  kStderr = 67,
+  kDisplay = 68,
+  kResult = 69,
+  kError = 70,
+  kInputRequest = 71,
+  kClear = 72,
+  kDone = 73,
+  kReply = 74,
+  kNote = 75,
+  kPart = 127,
+};
+
+// The longest message in one piece, and in parts.
+inline constexpr std::size_t kMaxMessage = 64UL << 20;
+
+struct ExecuteRequest {
+  std::string_view code;
+  bool silent = false;
+  bool store_history = true;
+  const Environment* env = nullptr;
+  std::string_view cwd{};
+};
+std::string encode(const ExecuteRequest& request);
+
+// {"text":…}, or the end of input.
+std::string encode_input(const std::string* text);
+
+struct Ready {
+  std::string language;
+  std::string version;
+  std::vector<std::string> features;
+};
+Result<Ready> decode_ready(std::string_view payload);
+
+struct Done {
+  enum class Status { kOk, kError, kAborted };
+  Status status = Status::kOk;
+  int execution_count = 0;
+};
+Result<Done> decode_done(std::string_view payload);
+
+// kStarted to kNote, but for kDone and kReply. Fails with kInvalid for what is no valid payload.
+Result<Event> decode_event(Reply type, std::string_view payload);
+
+}  // namespace glovebox::agent

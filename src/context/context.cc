@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context/context.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "context/executing.h"
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Slow runtimes on a busy machine.
+constexpr auto kStartPatience = 60s;
+
+// An agent that the warden started.
+class StartedProcess : public AgentProcess {
+ public:
+  StartedProcess(Sandbox& sandbox, Sandbox::Detached process)
+      : sandbox_(sandbox), process_(process) {}
+
+  Result<void> signal(int signal) override { return sandbox_.signal_detached(process_, signal); }
+  [[nodiscard]] int events_fd() const override { return sandbox_.events_fd(); }
+  std::optional<int> wait_status() override {
+    if (!status_) {
+      if (const auto report = sandbox_.detached_end(process_); report) {
+        status_ = report->wait_status;
+      }
+    }
+    return status_;
+  }
+
+ private:
+  Sandbox& sandbox_;
+  Sandbox::Detached process_;
+  std::optional<int> status_;
+};
+
+struct Ends {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+
+Result<Ends> make_socket() {
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+    return Error::from_errno("socketpair");
+  }
+  return Ends{UniqueFd(pair[0]), UniqueFd(pair[1])};
+}
+
+Result<Ends> make_stream() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Error::from_errno("pipe");
+  }
+  (void)::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return Ends{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// A pipe that is read by us needs no room of its own for what the agent sends by frames.
+struct Connections {
+  Ends channel;
+  Ends out;
+  Ends err;
+};
+
+Result<Connections> connect() {
+  return Connections{.channel = GB_TRY(make_socket()),
+                     .out = GB_TRY(make_stream()),
+                     .err = GB_TRY(make_stream())};
+}
+
+}  // namespace
+
+Context::Context(Sandbox& sandbox, std::string language, UniqueFd socket, Streams streams)
+    : sandbox_(sandbox),
+      language_(std::move(language)),
+      link_(std::move(socket)),
+      streams_(std::move(streams)) {}
+
+Context::~Context() {
+  if (process_ && !ended_) {
+    (void)process_->signal(SIGKILL);
+  }
+}
+
+Result<std::unique_ptr<Context>> Context::start(Sandbox& sandbox, const ContextSpec& spec) {
+  if (spec.agent.empty()) {
+    return Error(ErrorCode::kInvalid, "no agent for " + spec.language);
+  }
+  Connections connections = GB_TRY(connect());
+  const Command command{.argv = spec.agent, .env = spec.env, .cwd = spec.cwd};
+  RunOptions options;
+  options.limits = sandbox.limits();
+  const Sandbox::Detached process =
+      GB_TRY(sandbox.start_detached(command, options,
+                                    {connections.out.theirs.get(), connections.err.theirs.get(),
+                                     connections.channel.theirs.get()}));
+  std::unique_ptr<Context> context(
+      new Context(sandbox, spec.language, std::move(connections.channel.ours),
+                  {std::move(connections.out.ours), std::move(connections.err.ours)}));
+  context->process_ = std::make_unique<StartedProcess>(sandbox, process);
+  connections = {};
+  GB_TRY(context->await_ready());
+  return context;
+}
+
+Result<std::unique_ptr<Context>> Context::fork(Sandbox& sandbox,
+                                               Zygote& zygote,
+                                               const ContextSpec& spec) {
+  Connections connections = GB_TRY(connect());
+  ForkSpec fork{.cwd = spec.cwd,
+                .limits = sandbox.limits(),
+                .channel = connections.channel.theirs.get(),
+                .out = connections.out.theirs.get(),
+                .err = connections.err.theirs.get()};
+  fork.env = sandbox.environment();
+  for (const auto& [name, value] : spec.env) {
+    std::erase_if(fork.env, [&name](const auto& known) { return known.first == name; });
+    fork.env.emplace_back(name, value);
+  }
+  std::unique_ptr<AgentProcess> process = GB_TRY(zygote.fork(sandbox, fork));
+  std::unique_ptr<Context> context(
+      new Context(sandbox, spec.language, std::move(connections.channel.ours),
+                  {std::move(connections.out.ours), std::move(connections.err.ours)}));
+  context->process_ = std::move(process);
+  connections = {};
+  GB_TRY(context->await_ready());
+  return context;
+}
+
+Result<void> Context::await_ready() {
+  const auto deadline = Clock::now() + kStartPatience;
+  std::string said;
+  for (;;) {
+    auto message = link_.poll_message();
+    if (!message) {
+      std::array<char, 2048> bytes;
+      const ssize_t got = ::read(streams_.err.get(), bytes.data(), bytes.size());
+      ended_ = true;
+      return Error(ErrorCode::kUnavailable,
+                   "the interpreter for " + language_ + " did not start: " +
+                       printable({bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0}));
+    }
+    if (const auto& got = message.value(); got) {
+      if (got->type == agent::Reply::kReady) {
+        ready_ = GB_TRY(agent::decode_ready(got->payload));
+        return {};
+      }
+      if (got->type == agent::Reply::kNotEntered) {
+        ended_ = true;
+        return Error(ErrorCode::kInternal,
+                     "the context could not enter its sandbox: " + printable(got->payload));
+      }
+      continue;
+    }
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) {
+      return Error(ErrorCode::kUnavailable, "the interpreter for " + language_ + " does not start");
+    }
+    pollfd polled{link_.fd(), POLLIN, 0};
+    (void)::poll(&polled, 1, static_cast<int>(left));
+  }
+}
+
+bool Context::can(std::string_view feature) const {
+  return std::ranges::find(ready_.features, feature) != ready_.features.end();
+}
+
+Result<Execution> Context::execute(const ExecuteOptions& options) {
+  if (ended_) {
+    return Error(ErrorCode::kConflict, "the interpreter has ended", "start a new context");
+  }
+  if (options.code.size() > agent::kMaxMessage / 2) {
+    return Error(ErrorCode::kInvalid, "the code is over 32 MiB",
+                 "write it to a file and import it");
+  }
+  return Executing(*this, options).run();
+}
+
+Result<std::string> Context::ask(agent::Request request,
+                                 std::string_view json,
+                                 std::chrono::milliseconds patience) {
+  if (ended_) {
+    return Error(ErrorCode::kConflict, "the interpreter has ended", "start a new context");
+  }
+  const std::uint32_t channel = next_channel_++;
+  link_.send(request, channel, json);
+  const auto deadline = Clock::now() + patience;
+  for (;;) {
+    GB_TRY(link_.flush());
+    if (const auto message = GB_TRY(link_.poll_message()); message) {
+      if (message->channel == channel && message->type == agent::Reply::kReply) {
+        return std::string(message->payload);
+      }
+      continue;
+    }
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) {
+      return Error(ErrorCode::kUnavailable, "the interpreter does not answer");
+    }
+    pollfd polled{link_.fd(), static_cast<short>(POLLIN | (link_.has_unsent() ? POLLOUT : 0)), 0};
+    (void)::poll(&polled, 1, static_cast<int>(left));
+  }
+}
+
+Verdict make_verdict(Context& context, Execution execution, const Limits& limits) {
+  Sandbox& sandbox = context.sandbox();
+  Verdict verdict;
+  verdict.id = sandbox.id();
+  verdict.language = context.language();
+  verdict.tier = sandbox.tier();
+  verdict.status = execution.status;
+  verdict.limit = std::move(execution.limit);
+  verdict.exit_code = execution.exit_code;
+  verdict.signal = execution.signal;
+  verdict.execution_count = execution.execution_count;
+  verdict.results = std::move(execution.results);
+  verdict.error = std::move(execution.error);
+  verdict.out = std::move(execution.out);
+  verdict.err = std::move(execution.err);
+  verdict.usage = execution.usage;
+  verdict.walls = sandbox.walls();
+  verdict.limits = sandbox.limit_reports(limits);
+  for (LimitReport& report : verdict.limits) {
+    report.hit = std::ranges::find(execution.hits, report.name) != execution.hits.end();
+  }
+  verdict.timings = {{"first_event", execution.first_event}};
+  verdict.notes = sandbox.notes();
+  verdict.notes.insert(verdict.notes.end(), execution.notes.begin(), execution.notes.end());
+  return verdict;
+}
+
+}  // namespace glovebox

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Context: a live interpreter in a sandbox. It keeps variables between executions.
+//
+//   auto context = Context::start(*sandbox, {.agent = command});
+//   auto execution = context.value()->execute({.code = "1 + 1"});
+//
+// What the guest can do to it: end it, hang it, or make it lie about itself. Limits and usage come
+// from the kernel, never from the agent.
+//
+// A context is used by one thread at a time, the one that uses its sandbox.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "context/agent_link.h"
+#include "context/agent_process.h"
+#include "context/agent_protocol.h"
+#include "context/zygote.h"
+#include "sandbox/sandbox.h"
+#include "spec/event.h"
+#include "spec/verdict.h"
+
+namespace glovebox {
+
+struct ContextSpec {
+  std::string language = "python";
+  std::vector<std::string> agent;  // The command that starts it; unused by a fork.
+  Environment env;                 // On top of the sandbox's own.
+  std::string cwd;                 // Empty: the workspace.
+};
+
+struct ExecuteOptions {
+  std::string_view code;
+  Environment env{};  // For this execution.
+  // Of these, `wall`, `cpu_time` and `output` hold for the execution; the others are the sandbox's.
+  Limits limits{};
+  bool silent = false;  // No result is shown and nothing is counted.
+  bool store_history = true;
+  int cancel_fd = -1;  // Becoming readable interrupts; -1 for never.
+  // Called within execute(), in order. Output is passed on whole.
+  std::function<void(const Event&)> observer{};
+  // Answers input(); nothing is the end of input. Absent: every question finds the end of input.
+  std::function<std::optional<std::string>(const Event& question)> input{};
+};
+
+// The end of one execution.
+struct Execution {
+  Status status = Status::kFailed;
+  std::string limit;  // "time" or "cpu-time" when the status is kTimeout.
+  int exit_code = 0;
+  std::optional<int> signal;
+  int execution_count = 0;
+  std::vector<Event> results;  // kDisplay and kResult, in order; bounded.
+  std::optional<GuestError> error;
+  Captured out;
+  Captured err;
+  Usage usage;
+  std::vector<std::string> hits;   // Limits that were run into.
+  std::vector<std::string> notes;  // What the caller should know.
+  std::chrono::microseconds first_event{0};
+};
+
+class Context {
+ public:
+  // Starts an agent in the sandbox by its command.
+  static Result<std::unique_ptr<Context>> start(Sandbox& sandbox, const ContextSpec& spec);
+
+  // Forks it from the zygote in whose realm the sandbox was made.
+  static Result<std::unique_ptr<Context>> fork(Sandbox& sandbox,
+                                               Zygote& zygote,
+                                               const ContextSpec& spec);
+
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context();  // Kills it.
+
+  // An Error means that we could not do it; whatever the guest did is in the Execution. Where the
+  // context did not survive, alive() is false after it.
+  Result<Execution> execute(const ExecuteOptions& options);
+
+  // Asks what is no execution: the JSON text of the answer. Bounded by `patience`.
+  Result<std::string> ask(agent::Request request,
+                          std::string_view json,
+                          std::chrono::milliseconds patience = std::chrono::seconds(5));
+
+  [[nodiscard]] bool alive() const { return !ended_; }
+  [[nodiscard]] bool can(std::string_view feature) const;
+  [[nodiscard]] const std::string& language() const { return language_; }
+  [[nodiscard]] const std::string& version() const { return ready_.version; }
+  [[nodiscard]] Sandbox& sandbox() { return sandbox_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  friend class Executing;
+
+  struct Streams {
+    UniqueFd out;
+    UniqueFd err;
+  };
+
+  Context(Sandbox& sandbox, std::string language, UniqueFd socket, Streams streams);
+  Result<void> await_ready();
+
+  Sandbox& sandbox_;
+  std::string language_;
+  AgentLink link_;
+  Streams streams_;  // What the agent's process and its children write, past its language.
+  std::unique_ptr<AgentProcess> process_;
+  agent::Ready ready_;
+  std::uint32_t next_channel_ = 1;
+  bool ended_ = false;
+};
+
+// The verdict of an execution, with the walls and limits of its sandbox.
+Verdict make_verdict(Context& context, Execution execution, const Limits& limits);
+
+}  // namespace glovebox

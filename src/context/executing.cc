@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context/executing.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/text.h"
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+
+// How long code may take to answer an interrupt before its process is killed.
+constexpr auto kGrace = 500ms;
+// How often counters are looked at while it runs.
+constexpr auto kCheckEvery = 50ms;
+// An execution shorter than this cannot have used much, and looking would cost more than it did.
+constexpr auto kWorthMeasuring = 2ms;
+// How long after its socket closed a process may take to be gone.
+constexpr auto kLastBreath = 5s;
+
+// What results may hold of our memory, before they are dropped.
+constexpr std::size_t kMaxResults = 64UL << 20;
+constexpr std::size_t kMaxResultCount = 1'000;
+
+std::size_t size_of(const Event& event) {
+  std::size_t size = event.metadata.size() + event.display_id.size();
+  for (const auto& [type, value] : event.data) {
+    size += type.size() + value.size();
+  }
+  return size;
+}
+
+}  // namespace
+
+Executing::Executing(Context& context, const ExecuteOptions& options)
+    : context_(context),
+      options_(options),
+      channel_(context.next_channel_++),
+      start_(Clock::now()),
+      out_(options.limits.output),
+      err_(options.limits.output),
+      next_check_(start_ + kCheckEvery) {}
+
+Result<Execution> Executing::run() {
+  const Cgroup& cgroup = context_.sandbox_.cgroup();
+  oom_kills_before_ = cgroup.oom_kills();
+  cpu_before_ = cgroup.cpu_time().value_or(0us);
+  const agent::ExecuteRequest request{.code = options_.code,
+                                      .silent = options_.silent,
+                                      .store_history = options_.store_history,
+                                      .env = &options_.env};
+  context_.link_.send(agent::Request::kExecute, channel_, agent::encode(request));
+  while (!done_ && !wait_status_) {
+    if (!link_lost_) {
+      if (!context_.link_.flush()) {
+        link_lost_ = true;
+      }
+    }
+    wait_for_something();
+    if (!link_lost_) {
+      if (auto taken = take_messages(); !taken) {
+        link_lost_ = true;
+        if (taken.error().code() == ErrorCode::kInvalid) {
+          execution_.notes.push_back(taken.error().message());
+        }
+        // Nothing more can be said with it: what does not end by itself is ended.
+        kill_at_ = std::min(kill_at_, Clock::now() + kGrace);
+      }
+    }
+    if (!done_) {
+      check_limits();
+      (void)has_ended();
+    }
+  }
+  drain_streams();
+  return judge();
+}
+
+void Executing::wait_for_something() {
+  std::array<pollfd, 5> polled = {{
+      {link_lost_ ? -1 : context_.link_.fd(),
+       static_cast<short>(POLLIN | (context_.link_.has_unsent() ? POLLOUT : 0)), 0},
+      {context_.streams_.out.get(), POLLIN, 0},
+      {context_.streams_.err.get(), POLLIN, 0},
+      {context_.process_->events_fd(), POLLIN, 0},
+      {cause_ == Cause::kItself ? options_.cancel_fd : -1, POLLIN, 0},
+  }};
+  Clock::time_point until = std::min(next_check_, kill_at_);
+  if (cause_ == Cause::kItself) {
+    until = std::min(until, start_ + options_.limits.wall);
+  }
+  const auto left = std::max(microseconds(0), duration_cast<microseconds>(until - Clock::now()));
+  const timespec timeout{.tv_sec = static_cast<time_t>(left.count() / 1'000'000),
+                         .tv_nsec = static_cast<long>(left.count() % 1'000'000) * 1000};
+  if (::ppoll(polled.data(), polled.size(), &timeout, nullptr) <= 0) {
+    return;
+  }
+  if (polled[1].revents != 0 || polled[2].revents != 0) {
+    drain_streams();
+  }
+  if (polled[4].revents != 0) {
+    interrupt(Cause::kCanceled);
+  }
+}
+
+void Executing::drain_streams() {
+  drain(context_.streams_.out, Event::Kind::kStdout);
+  drain(context_.streams_.err, Event::Kind::kStderr);
+}
+
+void Executing::drain(const UniqueFd& stream, Event::Kind kind) {
+  std::array<char, 16 * 1024> bytes;
+  // Bounded, so that a flood cannot keep the limits from being checked.
+  for (int round = 0; stream && round < 64; ++round) {
+    const ssize_t got = ::read(stream.get(), bytes.data(), bytes.size());
+    if (got <= 0) {
+      return;
+    }
+    show({.kind = kind, .text = std::string(bytes.data(), static_cast<std::size_t>(got))});
+  }
+}
+
+Result<void> Executing::take_messages() {
+  for (int count = 0; count < 64 && !done_; ++count) {
+    const auto message = GB_TRY(context_.link_.poll_message());
+    if (!message) {
+      return {};
+    }
+    // What was written past the agent before it sent this comes before this.
+    drain_streams();
+    GB_TRY(take(*message));
+  }
+  return {};
+}
+
+Result<void> Executing::take(const AgentLink::Message& message) {
+  if (execution_.first_event.count() == 0) {
+    execution_.first_event = duration_cast<microseconds>(Clock::now() - start_);
+  }
+  switch (message.type) {
+    case agent::Reply::kDone:
+      if (message.channel == channel_) {
+        done_ = GB_TRY(agent::decode_done(message.payload));
+      }
+      return {};
+    case agent::Reply::kReply:
+    case agent::Reply::kReady:
+      return {};  // The late answer to a question that nobody waits for.
+    default:
+      take_event(GB_TRY(agent::decode_event(message.type, message.payload)));
+      return {};
+  }
+}
+
+void Executing::take_event(Event event) {
+  switch (event.kind) {
+    case Event::Kind::kStarted:
+      execution_.execution_count = event.execution_count;
+      break;
+    case Event::Kind::kError:
+      execution_.error = event.error;
+      break;
+    case Event::Kind::kNote:
+      if (execution_.notes.size() < 100) {
+        execution_.notes.push_back(printable(event.text.substr(0, 1000)));
+      }
+      break;
+    case Event::Kind::kInputRequest: {
+      std::optional<std::string> answer;
+      if (options_.input) {
+        answer = options_.input(event);
+      }
+      context_.link_.send(agent::Request::kInput, channel_,
+                          agent::encode_input(answer ? &*answer : nullptr));
+      break;
+    }
+    default:
+      break;
+  }
+  show(event);
+  if (event.kind == Event::Kind::kDisplay || event.kind == Event::Kind::kResult) {
+    results_size_ += size_of(event);
+    if (results_size_ <= kMaxResults && execution_.results.size() < kMaxResultCount) {
+      execution_.results.push_back(std::move(event));
+    } else if (std::ranges::find(execution_.hits, "output") == execution_.hits.end()) {
+      execution_.hits.emplace_back("output");
+      execution_.notes.emplace_back("results beyond 64 MiB or 1,000 in number were dropped");
+    }
+  }
+}
+
+void Executing::show(const Event& event) {
+  if (event.kind == Event::Kind::kStdout) {
+    out_.write(event.text);
+  } else if (event.kind == Event::Kind::kStderr) {
+    err_.write(event.text);
+  }
+  if (options_.observer) {
+    options_.observer(event);
+  }
+}
+
+void Executing::check_limits() {
+  const Clock::time_point now = Clock::now();
+  if (now >= kill_at_) {
+    kill();
+    return;
+  }
+  if (cause_ == Cause::kItself && now >= start_ + options_.limits.wall) {
+    interrupt(Cause::kWall);
+    return;
+  }
+  if (now < next_check_) {
+    return;
+  }
+  next_check_ = now + kCheckEvery;
+  if (cause_ == Cause::kItself && options_.limits.cpu_time.count() > 0) {
+    const microseconds used = context_.sandbox_.cgroup().cpu_time().value_or(0us) - cpu_before_;
+    if (used >= options_.limits.cpu_time) {
+      interrupt(Cause::kCpu);
+    }
+  }
+}
+
+void Executing::interrupt(Cause cause) {
+  cause_ = cause;
+  (void)context_.process_->signal(SIGINT);
+  kill_at_ = Clock::now() + kGrace;
+}
+
+void Executing::kill() {
+  kill_at_ = Clock::time_point::max();
+  killed_ = true;
+  (void)context_.process_->signal(SIGKILL);
+}
+
+bool Executing::has_ended() {
+  if (!wait_status_) {
+    wait_status_ = context_.process_->wait_status();
+  }
+  if (link_lost_ && !wait_status_ && killed_ && Clock::now() >= start_ + kLastBreath) {
+    wait_status_ = SIGKILL;
+  }
+  if (wait_status_ && !link_lost_) {
+    // Its last words.
+    (void)take_messages();
+  }
+  return wait_status_.has_value();
+}
+
+Execution Executing::judge() {
+  Execution execution = std::move(execution_);
+  execution.out = out_.finish();
+  execution.err = err_.finish();
+  if (execution.out.truncated || execution.err.truncated) {
+    if (std::ranges::find(execution.hits, "output") == execution.hits.end()) {
+      execution.hits.emplace_back("output");
+    }
+  }
+  measure(execution);
+  if (done_) {
+    execution.status = done_->status == agent::Done::Status::kOk ? Status::kOk : Status::kError;
+    execution.exit_code = execution.status == Status::kOk ? 0 : 1;
+    if (done_->status == agent::Done::Status::kAborted) {
+      execution.status = Status::kCanceled;
+    }
+    if (done_->execution_count > 0) {
+      execution.execution_count = done_->execution_count;
+    }
+  }
+  judge_end(execution);
+  if (wait_status_) {
+    context_.ended_ = true;
+    execution.notes.emplace_back("the interpreter has ended, its variables are gone");
+  }
+  return execution;
+}
+
+void Executing::judge_end(Execution& execution) const {
+  const auto timeout = [&execution](const char* limit) {
+    execution.status = Status::kTimeout;
+    execution.limit = limit;
+    execution.hits.emplace_back(limit);
+  };
+  const bool out_of_memory =
+      wait_status_ && context_.sandbox_.cgroup().oom_kills() > oom_kills_before_;
+  if (wait_status_) {
+    if (WIFSIGNALED(*wait_status_)) {
+      execution.signal = WTERMSIG(*wait_status_);
+      execution.exit_code = 128 + WTERMSIG(*wait_status_);
+      execution.status = Status::kSignaled;
+    } else {
+      execution.exit_code = WEXITSTATUS(*wait_status_);
+      execution.status = execution.exit_code == 0 ? Status::kOk : Status::kError;
+    }
+  }
+  // An answer that came all the same is the guest's end, unless it was we who made it fail.
+  const bool unharmed = done_ && done_->status == agent::Done::Status::kOk;
+  if (out_of_memory) {
+    execution.status = Status::kOutOfMemory;
+    execution.hits.emplace_back("memory");
+  } else if (cause_ == Cause::kWall && !unharmed) {
+    timeout("time");
+  } else if (cause_ == Cause::kCpu && !unharmed) {
+    timeout("cpu-time");
+  } else if (cause_ == Cause::kCanceled && !unharmed) {
+    execution.status = Status::kCanceled;
+  }
+}
+
+void Executing::measure(Execution& execution) const {
+  execution.usage.wall = duration_cast<microseconds>(Clock::now() - start_);
+  const Cgroup& cgroup = context_.sandbox_.cgroup();
+  if (execution.usage.wall >= kWorthMeasuring || wait_status_) {
+    execution.usage.cpu = cgroup.cpu_time().value_or(0us) - cpu_before_;
+    execution.usage.memory_peak = cgroup.memory_peak().value_or(Bytes{0});
+    execution.usage.pids_peak = cgroup.pids_peak().value_or(0);
+  }
+}
+
+}  // namespace glovebox

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executing: one execution in a context, from the request until its end is judged.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "context/context.h"
+#include "sandbox/output.h"
+
+namespace glovebox {
+
+class Executing {
+ public:
+  // Both must outlive it.
+  Executing(Context& context, const ExecuteOptions& options);
+
+  Result<Execution> run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Why we ended it, when we did.
+  enum class Cause { kItself, kWall, kCpu, kCanceled };
+
+  Result<void> take_messages();
+  Result<void> take(const AgentLink::Message& message);
+  void take_event(Event event);
+  void drain_streams();
+  void drain(const UniqueFd& stream, Event::Kind kind);
+  void show(const Event& event);
+  void wait_for_something();
+  void check_limits();
+  void interrupt(Cause cause);
+  void kill();
+  bool has_ended();
+  Execution judge();
+  void judge_end(Execution& execution) const;
+  void measure(Execution& execution) const;
+
+  Context& context_;
+  const ExecuteOptions& options_;
+  const std::uint32_t channel_;
+  const Clock::time_point start_;
+  OutputCapture out_;
+  OutputCapture err_;
+  Execution execution_;
+  std::size_t results_size_ = 0;
+
+  Cause cause_ = Cause::kItself;
+  Clock::time_point next_check_;
+  Clock::time_point kill_at_ = Clock::time_point::max();
+  std::chrono::microseconds cpu_before_{0};
+  std::uint64_t oom_kills_before_ = 0;
+  std::optional<agent::Done> done_;
+  std::optional<int> wait_status_;
+  bool killed_ = false;
+  bool link_lost_ = false;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context/zygote.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/sys/descriptors.h"
+#include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
+#include "base/text.h"
+#include "context/agent_files.h"
+#include "sandbox/launch.h"
+#include "sandbox/policy/policy.h"
+#include "sandbox/tiers/native/root_plan.h"
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Importing large libraries on a busy machine with a cold disk.
+constexpr auto kWarmUp = 120s;
+constexpr auto kForkPatience = 30s;
+// What a zygote that says why it failed may take of our memory.
+constexpr std::size_t kMaxLog = 4096;
+
+// A fork in its sandbox, held by a pidfd. Nobody but the zygote may wait for it.
+class ForkedProcess : public AgentProcess {
+ public:
+  ForkedProcess(Zygote& zygote, std::uint32_t id, UniqueFd pidfd)
+      : zygote_(zygote), id_(id), pidfd_(std::move(pidfd)) {}
+  ~ForkedProcess() override { zygote_.forget(id_); }
+
+  Result<void> signal(int signal) override {
+    // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9: what the guest has started feels a Ctrl-C, too.
+    constexpr unsigned kGroup = 4;
+    long result = sys::raw(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, kGroup);
+    if (result == -EINVAL) {
+      result = sys::raw(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0);
+    }
+    if (result < 0 && result != -ESRCH) {
+      return Error::from_errno("signal the interpreter", static_cast<int>(-result));
+    }
+    return {};
+  }
+
+  [[nodiscard]] int events_fd() const override { return pidfd_.get(); }
+
+  std::optional<int> wait_status() override {
+    pollfd polled{pidfd_.get(), POLLIN, 0};
+    if (!status_ && ::poll(&polled, 1, 0) > 0) {
+      status_ = zygote_.exit_status(id_);
+      if (!status_ && !zygote_.alive()) {
+        status_ = SIGKILL;  // Nobody is left who could know better.
+      }
+    }
+    return status_;
+  }
+
+ private:
+  Zygote& zygote_;
+  std::uint32_t id_;
+  UniqueFd pidfd_;
+  std::optional<int> status_;
+};
+
+// The rules of a sandbox with a root of its own, as its first process has them.
+std::vector<zygote::ForkRequest::Rule> access_rules() {
+  std::vector<zygote::ForkRequest::Rule> rules;
+  for (const child::AccessRule& rule : native_access_rules()) {
+    rules.push_back({.path = rule.path, .access = rule.access});
+  }
+  return rules;
+}
+
+std::vector<zygote::ForkRequest::Limit> process_limits(const Limits& limits) {
+  std::vector<zygote::ForkRequest::Limit> result;
+  const auto add = [&result](int resource, std::uint64_t value) {
+    result.push_back({static_cast<std::uint32_t>(resource), value, value});
+  };
+  add(RLIMIT_NOFILE, limits.open_files);
+  add(RLIMIT_CORE, 0);
+  if (!Cgroup::support().pids) {
+    add(RLIMIT_NPROC, limits.pids);
+  }
+  if (!Cgroup::support().memory) {
+    add(RLIMIT_DATA, limits.memory.count);
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
+  SandboxSpec realm;
+  realm.realm = true;
+  realm.hostname = "zygote";
+  realm.limits.memory = 2_GiB;
+  realm.limits.cpus = 64;
+  realm.limits.pids = 4096;
+  realm.env = spec.env;
+  realm.mounts = spec.mounts;
+  realm.mounts.push_back(GB_TRY(agents_mount()));
+
+  std::unique_ptr<Zygote> zygote(new Zygote);
+  zygote->sandbox_ = GB_TRY(Sandbox::create(realm, {.exactly = "native"}));
+  zygote->realm_ = GB_TRY(zygote->sandbox_->realm());
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+    return Error::from_errno("socketpair");
+  }
+  zygote->socket_ = UniqueFd(pair[0]);
+  const UniqueFd inner(pair[1]);
+  zygote->log_ = UniqueFd(::memfd_create("zygote-log", MFD_CLOEXEC));
+
+  Command command;
+  command.argv = {"python3", "-B", "-s", std::string(kAgentsTarget) + "/python/zygote.py"};
+  command.argv.insert(command.argv.end(), spec.modules.begin(), spec.modules.end());
+  // One hash seed a zygote, not one for all (SECURITY.md); threads of libraries end at a fork.
+  command.env = {{"OPENBLAS_NUM_THREADS", "1"}, {"OMP_NUM_THREADS", "1"}, {"MKL_NUM_THREADS", "1"}};
+  RunOptions options;
+  options.limits = realm.limits;
+  zygote->process_ = GB_TRY(zygote->sandbox_->start_detached(
+      command, options, {zygote->log_.get(), zygote->log_.get(), inner.get()}));
+  GB_TRY(zygote->await_ready());
+  return zygote;
+}
+
+Zygote::~Zygote() {
+  socket_.reset();
+  if (sandbox_) {
+    (void)sandbox_->end();
+  }
+}
+
+Result<void> Zygote::await_ready() {
+  const auto message = receive(Clock::now() + kWarmUp);
+  if (message && message.value() && message.value()->kind == zygote::Message::Kind::kReady) {
+    version_ = message.value()->text;
+    return {};
+  }
+  std::string log(kMaxLog, '\0');
+  const off_t end = ::lseek(log_.get(), 0, SEEK_END);
+  const off_t from = std::max<off_t>(0, end - static_cast<off_t>(kMaxLog));
+  const ssize_t got = ::pread(log_.get(), log.data(), log.size(), from);
+  log.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return Error(ErrorCode::kUnavailable, "the warm interpreter did not start: " + printable(log),
+               "see which modules it is to preload, and whether they can be imported");
+}
+
+Result<std::optional<zygote::Message>> Zygote::receive(Clock::time_point deadline) {
+  for (;;) {
+    const ssize_t got = sys::receive_with(socket_.get(), {buffer_.get(), zygote::kMaxMessage},
+                                          passed_, MSG_DONTWAIT);
+    if (got > 0) {
+      return std::optional(
+          GB_TRY(zygote::Message::decode({buffer_.get(), static_cast<std::size_t>(got)})));
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+      dead_ = true;
+      return Error(ErrorCode::kUnavailable, "the warm interpreter has ended");
+    }
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) {
+      return std::optional<zygote::Message>();
+    }
+    pollfd polled{socket_.get(), POLLIN, 0};
+    (void)::poll(&polled, 1, static_cast<int>(left));
+  }
+}
+
+Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const ForkSpec& spec) {
+  zygote::ForkRequest request;
+  request.uid = kGuestUid;
+  request.gid = kGuestGid;
+  request.limits = process_limits(spec.limits);
+  request.landlock_abi = static_cast<std::uint32_t>(landlock_abi());
+  request.landlock_fs = landlock_fs_rights(landlock_abi());
+  request.rules = access_rules();
+  for (const auto& [name, value] : spec.env) {
+    request.env.push_back(name + "=" + value);
+  }
+  request.cwd = spec.cwd.empty() ? std::string(kWorkspace) : spec.cwd;
+  const policy::Filter filter = policy::default_filter();
+  request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  std::vector<int> passed = {sandbox.pidfd(), spec.channel, spec.out, spec.err};
+  const Cgroup& cgroup = sandbox.cgroup();
+  if (cgroup.directory_fd() >= 0) {
+    request.born_in_cgroup = true;
+    passed.push_back(cgroup.directory_fd());
+  }
+  passed.insert(passed.end(), cgroup.task_fds().begin(), cgroup.task_fds().end());
+
+  const std::scoped_lock lock(mutex_);
+  request.id = next_id_++;
+  forks_[request.id] = std::nullopt;
+  const std::string bytes = request.encode();
+  if (sys::send_with(socket_.get(), bytes, passed, 0) < 0) {
+    dead_ = true;
+    return Error(ErrorCode::kUnavailable, "the warm interpreter has ended");
+  }
+  const auto deadline = Clock::now() + kForkPatience;
+  for (;;) {
+    const auto message = GB_TRY(receive(deadline));
+    if (!message) {
+      return Error(ErrorCode::kUnavailable, "the warm interpreter does not answer");
+    }
+    if (message->kind == zygote::Message::Kind::kExited) {
+      note(*message);
+      continue;
+    }
+    std::vector<UniqueFd> came = std::exchange(passed_, {});
+    if (message->kind != zygote::Message::Kind::kForked || message->id != request.id) {
+      continue;
+    }
+    if (message->value < 0 || came.empty()) {
+      forks_.erase(request.id);
+      return Error::from_errno("fork a context", -message->value);
+    }
+    return std::unique_ptr<AgentProcess>(
+        new ForkedProcess(*this, request.id, std::move(came.front())));
+  }
+}
+
+std::uint64_t Zygote::forks() const {
+  const std::scoped_lock lock(mutex_);
+  return next_id_ - 1;
+}
+
+bool Zygote::alive() {
+  const std::scoped_lock lock(mutex_);
+  return !dead_;
+}
+
+std::optional<int> Zygote::exit_status(std::uint32_t id) {
+  const std::scoped_lock lock(mutex_);
+  while (!forks_[id]) {
+    const auto message = receive(Clock::now());
+    if (!message || !message.value()) {
+      return std::nullopt;
+    }
+    note(*message.value());
+  }
+  return forks_[id];
+}
+
+void Zygote::forget(std::uint32_t id) {
+  const std::scoped_lock lock(mutex_);
+  forks_.erase(id);
+}
+
+void Zygote::note(const zygote::Message& message) {
+  const auto found = forks_.find(message.id);
+  if (message.kind == zygote::Message::Kind::kExited && found != forks_.end()) {
+    found->second = message.value;
+  }
+}
+
+}  // namespace glovebox

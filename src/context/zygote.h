@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Zygote: a warm interpreter in a realm, from which contexts are forked into sandboxes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "context/agent_process.h"
+#include "context/zygote_protocol.h"
+#include "sandbox/sandbox.h"
+
+namespace glovebox {
+
+struct ZygoteSpec {
+  // Imported before the first fork, where they are installed.
+  std::vector<std::string> modules = {"numpy", "pandas", "matplotlib.pyplot"};
+  Environment env;
+  std::vector<Mount> mounts{};
+};
+
+// What a fork gets beside its sandbox.
+struct ForkSpec {
+  Environment env{};
+  std::string cwd;
+  Limits limits;
+  // Become descriptors 3, 1 and 2; the caller's to close.
+  int channel = -1;
+  int out = -1;
+  int err = -1;
+};
+
+// Safe to use from several threads.
+class Zygote {
+ public:
+  // Starts a realm and an interpreter in it, and waits until that is warm.
+  static Result<std::unique_ptr<Zygote>> start(const ZygoteSpec& spec);
+
+  Zygote(const Zygote&) = delete;
+  Zygote& operator=(const Zygote&) = delete;
+  ~Zygote();  // Ends every sandbox of the realm.
+
+  // The realm in which the sandboxes of its forks are to be made.
+  [[nodiscard]] const Realm& realm() const { return realm_; }
+
+  // A fork of the interpreter in `sandbox`, which was made in our realm. The process must not
+  // outlive this object.
+  Result<std::unique_ptr<AgentProcess>> fork(const Sandbox& sandbox, const ForkSpec& spec);
+
+  // How many were forked so far: they all share one layout of memory (SECURITY.md), so a zygote is
+  // replaced after a while.
+  [[nodiscard]] std::uint64_t forks() const;
+  [[nodiscard]] const std::string& version() const { return version_; }
+
+  // False when it has ended; contexts that were forked live on.
+  bool alive();
+
+  // No more will be asked of fork `id`.
+  void forget(std::uint32_t id);
+
+  // How fork `id` ended: nothing while that is not known. Does not wait.
+  std::optional<int> exit_status(std::uint32_t id);
+
+ private:
+  Zygote() = default;
+
+  using Clock = std::chrono::steady_clock;
+  Result<void> await_ready();
+  void note(const zygote::Message& message);
+  // Requires: the mutex is held. Nothing when `deadline` has passed.
+  Result<std::optional<zygote::Message>> receive(Clock::time_point deadline);
+
+  mutable std::mutex mutex_;
+  std::unique_ptr<Sandbox> sandbox_;
+  Sandbox::Detached process_ = 0;
+  Realm realm_;
+  UniqueFd socket_;
+  UniqueFd log_;  // What it writes on its standard output and error.
+  std::unique_ptr<char[]> buffer_{new char[zygote::kMaxMessage]};
+  std::vector<UniqueFd> passed_;
+  std::map<std::uint32_t, std::optional<int>> forks_;  // Those that somebody asks for.
+  std::string version_;
+  std::uint32_t next_id_ = 1;
+  bool dead_ = false;
+};
+
+}  // namespace glovebox

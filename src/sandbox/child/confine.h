@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last walls that a process puts around itself: no privileges, Landlock, a system call filter.
+//
+// Both ways into a sandbox end here: the set-up of its first process (enter.cc), and a context that
+// was forked from a zygote. As there: system calls only, no allocation, no locks. Everything
+// answers zero or a negative errno.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <cstdint>
+#include <span>
+
+namespace glovebox::child {
+
+// What Landlock allows below a path, which is absolute in the process's own root.
+struct AccessRule {
+  const char* path;
+  std::uint64_t access;
+  bool optional;
+};
+
+struct Landlock {
+  int abi = 0;  // 0: none.
+  std::uint64_t fs = 0;
+  std::uint64_t scoped = 0;
+  std::span<const AccessRule> rules;
+};
+
+// Makes the privileges that a process has the last that it will ever have: no exec and no change
+// of user brings another one (capabilities(7), "The securebits flags"). The bounding set keeps
+// `kept`, a set of bits.
+long lock_privileges(std::uint64_t kept) noexcept;
+
+// Gives all capabilities up but `kept`; these survive exec(2). Call lock_privileges() before.
+long keep_capabilities(std::uint64_t kept) noexcept;
+
+// `programs` are descriptors of files outside the rules' paths that may be executed all the same.
+// `detail` counts the rules that were added.
+long restrict_files(const Landlock& landlock,
+                    std::span<const int> programs,
+                    std::uint32_t& detail) noexcept;
+
+long install_filter(std::span<const sock_filter> filter) noexcept;
+
+}  // namespace glovebox::child
