@@ -9,12 +9,10 @@
 #include <barrier>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -22,12 +20,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bench/statistics.h"
 #include "sandbox/sandbox.h"
 
 namespace glovebox {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using bench::Clock;
+using bench::micros_between;
+using bench::print_statistics;
 
 struct Options {
   std::size_t runs = 300;
@@ -35,27 +36,6 @@ struct Options {
   std::size_t parallel = 0;
   TierWish tier;
 };
-
-double micros_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double, std::micro>(to - from).count();
-}
-
-double mean_of(const std::vector<double>& samples) {
-  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
-}
-
-// Nearest rank: the smallest sample that `part` of all samples do not exceed.
-double percentile(const std::vector<double>& sorted, double part) {
-  const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(sorted.size())));
-  return sorted[std::max<std::size_t>(rank, 1) - 1];
-}
-
-void print_statistics(const char* name, std::vector<double> samples) {
-  std::ranges::sort(samples);
-  std::printf(R"(,"%s":{"p50":%.1f,"p95":%.1f,"p99":%.1f,"mean":%.1f})", name,
-              percentile(samples, 0.50), percentile(samples, 0.95), percentile(samples, 0.99),
-              mean_of(samples));
-}
 
 // The steps in the order in which they first appeared, each with the sum of its times.
 class StepTimes {

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times live Python contexts by the library alone.
+//
+//   context-loop pool --runs 300       claim of a clean context from the pool, to its first result
+//   context-loop fork --runs 100       the same without a pool: sandbox, fork, first result
+//   context-loop cell --runs 2000      `x+1` in a living context
+//   context-loop sustained --runs 800  new, one cell, gone; as many as go, by two threads
+//   context-loop burst --runs 100      that many claims at once
+//   context-loop living --runs 1000    that many alive together: their private memory
+//   context-loop checkpoint --runs 20  with 200 MB in memory and 100 MB of files
+//
+// Prints one JSON object. Times are in microseconds, memory in bytes.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "bench/statistics.h"
+#include "context/agent_files.h"
+#include "context/context.h"
+#include "context/pool.h"
+#include "context/zygote.h"
+
+namespace glovebox {
+namespace {
+
+using bench::Clock;
+using bench::micros_between;
+using bench::print_statistics;
+using namespace std::chrono_literals;
+
+constexpr std::string_view kFirstCell = "pd.DataFrame({'a':[1,2,3]}).a.sum()";
+constexpr std::string_view kImports =
+    "import pandas as pd, numpy as np, matplotlib.pyplot as plt\n";
+
+// What the languages' files give Python, as far as it matters here.
+std::vector<Mount> python_mounts() {
+  std::vector<Mount> mounts;
+  for (const char* const path : {"/etc/matplotlibrc", "/etc/python3.11", "/etc/fonts"}) {
+    mounts.push_back({.source = path, .target = path, .optional = true});
+  }
+  return mounts;
+}
+
+PoolSpec pool_spec(std::size_t ready) {
+  PoolSpec spec;
+  spec.zygote.modules = {"numpy", "pandas", "matplotlib.pyplot"};
+  spec.zygote.mounts = python_mounts();
+  spec.sandbox.mounts = python_mounts();
+  spec.warm_up = "import pandas as pd\npd.DataFrame({'a':[1,2,3]}).a.sum()\ndel pd";
+  spec.least = ready;
+  spec.most = std::max<std::size_t>(ready, 64);
+  return spec;
+}
+
+Result<void> run_first_cell(Context& context) {
+  const std::string code = std::string(kImports) + std::string(kFirstCell);
+  const Execution execution = GB_TRY(context.execute({.code = code}));
+  for (const Event& result : execution.results) {
+    const auto text = result.data.find("text/plain");
+    if (text != result.data.end() && text->second == "\"6\"") {
+      return {};
+    }
+  }
+  return Error(ErrorCode::kInternal, "the first cell's answer was not 6");
+}
+
+Result<void> from_pool(std::size_t runs) {
+  constexpr std::size_t kWaiting = 16;
+  auto pool = GB_TRY(ContextPool::start(pool_spec(kWaiting)));
+  std::vector<double> whole;
+  std::vector<double> claim;
+  for (std::size_t i = 0; i < runs; ++i) {
+    // Demand that the pool can follow: what is measured is a claim, not the refill beside it.
+    (void)pool->await_ready(kWaiting, Clock::now() + 60s);
+    const auto begun = Clock::now();
+    LiveContext live = GB_TRY(pool->claim());
+    const auto claimed = Clock::now();
+    GB_TRY(run_first_cell(*live.context));
+    whole.push_back(micros_between(begun, Clock::now()));
+    claim.push_back(micros_between(begun, claimed));
+    pool->discard(std::move(live));
+  }
+  print_statistics("first_result", std::move(whole));
+  print_statistics("claim", std::move(claim));
+  return {};
+}
+
+Result<void> by_fork(std::size_t runs) {
+  const PoolSpec spec = pool_spec(0);
+  auto zygote = GB_TRY(Zygote::start(spec.zygote));
+  SandboxSpec sandbox_spec = spec.sandbox;
+  sandbox_spec.within = &zygote->realm();
+  sandbox_spec.mounts.push_back(GB_TRY(agents_mount()));
+  std::map<std::string, std::vector<double>> samples;
+  for (std::size_t i = 0; i < runs; ++i) {
+    const auto begun = Clock::now();
+    auto sandbox = GB_TRY(Sandbox::create(sandbox_spec, {.exactly = "native"}));
+    const auto made = Clock::now();
+    auto context = GB_TRY(Context::fork(*sandbox, *zygote, spec.context));
+    const auto forked = Clock::now();
+    GB_TRY(run_first_cell(*context));
+    const auto answered = Clock::now();
+    context.reset();
+    GB_TRY(sandbox->end());
+    samples["sandbox"].push_back(micros_between(begun, made));
+    samples["fork"].push_back(micros_between(made, forked));
+    samples["cell"].push_back(micros_between(forked, answered));
+    samples["first_result"].push_back(micros_between(begun, answered));
+    samples["end"].push_back(micros_between(answered, Clock::now()));
+  }
+  for (const auto& [name, values] : samples) {
+    print_statistics(name.c_str(), values);
+  }
+  return {};
+}
+
+Result<void> cells(std::size_t runs) {
+  auto pool = GB_TRY(ContextPool::start(pool_spec(1)));
+  LiveContext live = GB_TRY(pool->claim());
+  (void)GB_TRY(live.context->execute({.code = "x = 1"}));
+  std::vector<double> cell;
+  for (std::size_t i = 0; i < runs; ++i) {
+    const auto begun = Clock::now();
+    const Execution execution = GB_TRY(live.context->execute({.code = "x+1"}));
+    cell.push_back(micros_between(begun, Clock::now()));
+    if (execution.results.size() != 1) {
+      return Error(ErrorCode::kInternal, "x+1 had no result");
+    }
+  }
+  print_statistics("cell", std::move(cell));
+  return {};
+}
+
+Result<void> sustained(std::size_t runs) {
+  auto pool = GB_TRY(ContextPool::start(pool_spec(8)));
+  (void)pool->await_ready(8, Clock::now() + 60s);
+  std::atomic<std::size_t> failures = 0;
+  const auto begun = Clock::now();
+  for (std::size_t i = 0; i < runs; ++i) {
+    auto live = pool->claim();
+    if (!live || !run_first_cell(*live->context)) {
+      ++failures;
+    }
+    if (live) {
+      pool->discard(std::move(live).value());
+    }
+  }
+  const double took = micros_between(begun, Clock::now());
+  std::printf(R"(,"per_second":%.1f,"failures":%zu)", static_cast<double>(runs) * 1e6 / took,
+              failures.load());
+  return {};
+}
+
+Result<void> burst(std::size_t runs) {
+  auto pool = GB_TRY(ContextPool::start(pool_spec(runs)));
+  const std::size_t ready = pool->await_ready(runs, Clock::now() + 120s);
+  std::vector<LiveContext> live(runs);
+  std::atomic<std::size_t> failures = 0;
+  const auto begun = Clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = t; i < runs; i += 4) {
+          auto claimed = pool->claim();
+          if (!claimed || !run_first_cell(*claimed->context)) {
+            ++failures;
+          }
+          if (claimed) {
+            live[i] = std::move(claimed).value();
+          }
+        }
+      });
+    }
+  }
+  std::printf(R"(,"ready":%zu,"all_answered_us":%.0f,"failures":%zu)", ready,
+              micros_between(begun, Clock::now()), failures.load());
+  for (LiveContext& each : live) {
+    pool->discard(std::move(each));
+  }
+  return {};
+}
+
+Result<void> living(std::size_t runs) {
+  const PoolSpec spec = pool_spec(0);
+  auto zygote = GB_TRY(Zygote::start(spec.zygote));
+  SandboxSpec sandbox_spec = spec.sandbox;
+  sandbox_spec.within = &zygote->realm();
+  sandbox_spec.mounts.push_back(GB_TRY(agents_mount()));
+  std::vector<std::unique_ptr<Sandbox>> sandboxes;
+  std::vector<std::unique_ptr<Context>> contexts;
+  const auto begun = Clock::now();
+  for (std::size_t i = 0; i < runs; ++i) {
+    sandboxes.push_back(GB_TRY(Sandbox::create(sandbox_spec, {.exactly = "native"})));
+    contexts.push_back(GB_TRY(Context::fork(*sandboxes.back(), *zygote, spec.context)));
+    GB_TRY(run_first_cell(*contexts.back()));
+  }
+  const double made = micros_between(begun, Clock::now());
+  std::vector<double> memory;
+  std::size_t answering = 0;
+  for (std::size_t i = 0; i < runs; ++i) {
+    answering += run_first_cell(*contexts[i]) ? 1 : 0;
+    // What the kernel charges the sandbox: all that its processes share with nobody.
+    const auto used = sandboxes[i]->cgroup().memory_now();
+    if (used) {
+      memory.push_back(static_cast<double>(used->count));
+    }
+  }
+  std::printf(R"(,"answering":%zu,"all_made_us":%.0f)", answering, made);
+  print_statistics("private_memory", std::move(memory));
+  contexts.clear();
+  sandboxes.clear();
+  return {};
+}
+
+Result<void> checkpoints(std::size_t runs) {
+  PoolSpec spec = pool_spec(1);
+  spec.sandbox.limits.memory = 2_GiB;
+  spec.sandbox.limits.disk = 512_MiB;
+  auto pool = GB_TRY(ContextPool::start(spec));
+  LiveContext live = GB_TRY(pool->claim());
+  Context& context = *live.context;
+  (void)GB_TRY(context.execute({.code = R"(
+import os
+kept = bytearray(os.urandom(200_000_000))
+for i in range(10):
+    with open(f'part{i}', 'wb') as file:
+        file.write(os.urandom(10_000_000))
+)"}));
+  std::map<std::string, std::vector<double>> samples;
+  for (std::size_t i = 0; i < runs; ++i) {
+    const auto begun = Clock::now();
+    const std::uint32_t id = GB_TRY(context.checkpoint());
+    samples[i == 0 ? "first_checkpoint" : "checkpoint"].push_back(
+        micros_between(begun, Clock::now()));
+    (void)GB_TRY(context.execute(
+        {.code = "kept[0] = 1\nx = 'changed'\nopen('part0', 'ab').write(b'changed')"}));
+    const auto back = Clock::now();
+    GB_TRY(context.rollback(id));
+    samples["rollback"].push_back(micros_between(back, Clock::now()));
+    const Execution check = GB_TRY(context.execute(
+        {.code = "assert 'x' not in globals() and os.path.getsize('part0') == 10_000_000"}));
+    if (check.status != Status::kOk) {
+      return Error(ErrorCode::kInternal, "after a rollback the past was not there");
+    }
+    GB_TRY(context.drop(id));
+  }
+  for (const auto& [name, values] : samples) {
+    print_statistics(name.c_str(), values);
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace glovebox
+
+int main(int argc, char** argv) {
+  using namespace glovebox;  // NOLINT(google-build-using-namespace): one function.
+  const std::map<std::string_view, std::function<Result<void>(std::size_t)>> modes = {
+      {"pool", from_pool}, {"fork", by_fork},  {"cell", cells},           {"sustained", sustained},
+      {"burst", burst},    {"living", living}, {"checkpoint", checkpoints}};
+  const auto mode = argc > 1 ? modes.find(argv[1]) : modes.end();
+  if (mode == modes.end() || (argc != 2 && argc != 4)) {
+    std::fprintf(stderr, "usage: context-loop pool|fork|cell|sustained|burst|living|checkpoint"
+                         " [--runs N]\n");
+    return 2;
+  }
+  const std::size_t runs = argc == 4 ? std::strtoul(argv[3], nullptr, 10) : 100;
+  std::printf(R"({"mode":"%s","runs":%zu)", argv[1], runs);
+  const auto done = mode->second(runs);
+  if (!done) {
+    std::printf("}\n");
+    std::fprintf(stderr, "context-loop: %s\n", done.error().message().c_str());
+    return 1;
+  }
+  std::printf("}\n");
+  return 0;
+}
