@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Channels: the four ZeroMQ sockets to a kernel. The heartbeat is not among them: a child that
+// dies is reported by the system.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <zmq.hpp>
+
+#include "base/result.h"
+#include "connection.h"
+#include "link_monitor.h"
+#include "wire.h"
+
+namespace glovebox::jupyter {
+
+class Channels {
+ public:
+  // `session` becomes the routing id, by which a kernel finds the stdin channel of the client that
+  // sent a request. The kernel need not be there yet. Throws zmq::error_t where ZeroMQ cannot work.
+  Channels(const Connection& connection, const std::string& session);
+
+  // Never waits; false when the kernel has left so many requests lying that one more does not fit.
+  [[nodiscard]] bool send(Channel channel, const Message& message);
+
+  // The next message that has come, or nothing. An error is of that message only.
+  std::optional<Result<Message>> receive(Channel channel);
+
+  // Waits until the channel can be read, at most `timeout`.
+  [[nodiscard]] bool wait(Channel channel, std::chrono::milliseconds timeout);
+
+  // For zmq_poll.
+  [[nodiscard]] zmq::pollitem_t poll_item(Channel channel);
+  [[nodiscard]] zmq::pollitem_t monitor_item(Channel channel);
+
+  // Connects again where ZeroMQ has given up. To be called when a monitor can be read, and at the
+  // time that mend_time() says.
+  void mend();
+  [[nodiscard]] std::optional<LinkMonitor::Clock::time_point> mend_time() const;
+
+ private:
+  [[nodiscard]] zmq::socket_t& socket(Channel channel) {
+    return sockets_[static_cast<std::size_t>(channel)];
+  }
+
+  std::array<std::string, 4> endpoints_;
+  Signer signer_;
+  zmq::context_t context_;
+  std::array<zmq::socket_t, 4> sockets_;
+  std::vector<LinkMonitor> monitors_;
+};
+
+}  // namespace glovebox::jupyter

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON from a peer that is not trusted: bounded before it is parsed, and read without exceptions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+
+namespace glovebox::jupyter {
+
+using Json = nlohmann::json;
+
+// Writing a value and comparing two walk them by recursion, so depth is bounded. Notebooks and
+// plots nest a dozen levels.
+inline constexpr std::size_t kMaxJsonDepth = 100;
+
+// Fails with kInvalid on what is larger than `most` bytes, nested too deeply, or no JSON. Bytes
+// that are no UTF-8 are replaced: kernels pass on what programs print.
+Result<Json> parse_json(std::string_view text, std::size_t most);
+
+// As parse_json, but anything other than an object is refused.
+Result<Json> parse_json_object(std::string_view text, std::size_t most);
+
+// Never fails: what is no UTF-8 is replaced.
+[[nodiscard]] std::string to_text(const Json& value);
+
+// The member `key` of `object`, or the fallback where it is absent or of another type.
+[[nodiscard]] std::string string_at(const Json& object,
+                                    const char* key,
+                                    std::string_view fallback = {});
+[[nodiscard]] std::int64_t integer_at(const Json& object,
+                                      const char* key,
+                                      std::int64_t fallback = 0);
+[[nodiscard]] bool flag_at(const Json& object, const char* key, bool fallback);
+
+// The member `key` where it is an object, else an empty object.
+[[nodiscard]] const Json& object_at(const Json& object, const char* key);
+
+}  // namespace glovebox::jupyter

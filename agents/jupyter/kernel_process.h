@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// KernelProcess: the kernel as a child process, in a process group of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace glovebox::jupyter {
+
+class KernelProcess {
+ public:
+  // Starts `argv`, found by $PATH, with `variables` over our own environment. Standard streams are
+  // inherited; no signal is blocked or ignored. The kernel is killed when we end.
+  // Requires: there is no other thread yet, and `argv` is not empty.
+  static Result<KernelProcess> start(
+      const std::vector<std::string>& argv,
+      const std::vector<std::pair<std::string, std::string>>& variables);
+
+  KernelProcess(KernelProcess&& other) noexcept;
+  KernelProcess& operator=(KernelProcess&& other) = delete;
+  KernelProcess(const KernelProcess&) = delete;
+  // Kills and reaps it, where it lives.
+  ~KernelProcess();
+
+  // As Ctrl-C in a terminal: to the kernel and to what it started in its group.
+  void interrupt() const;
+
+  // Kills its process group.
+  void kill() const;
+
+  // Reaps it without waiting; answers true once it is dead.
+  bool reap();
+
+  // How it ended, for people: "ended with status 3". Requires: reap() has answered true.
+  [[nodiscard]] std::string end() const;
+  [[nodiscard]] bool ended_well() const;
+
+ private:
+  explicit KernelProcess(pid_t pid) : pid_(pid) {}
+
+  pid_t pid_ = -1;  // -1 after a move.
+  std::optional<int> status_;
+};
+
+}  // namespace glovebox::jupyter

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// LinkMonitor: notices that ZeroMQ has given up a connection.
+//
+// ZeroMQ connects again by itself when the other end has closed, but not when it has cut the
+// connection itself because of a message over ZMQ_MAXMSGSIZE. Of the latter nothing is heard but
+// that no new try follows.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <zmq.hpp>
+
+namespace glovebox::jupyter {
+
+class LinkMonitor {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `name` is unique in the context. The socket must outlive this object's last call only.
+  LinkMonitor(zmq::context_t& context, zmq::socket_t& socket, const std::string& name);
+
+  // Reads what has happened.
+  void read();
+
+  // When the connection is to be taken as given up, unless read() finds out otherwise.
+  [[nodiscard]] std::optional<Clock::time_point> given_up_at() const { return given_up_at_; }
+
+  // After the socket was connected again.
+  void forget() { given_up_at_.reset(); }
+
+  // For zmq_poll.
+  [[nodiscard]] zmq::pollitem_t poll_item() { return {events_.handle(), -1, ZMQ_POLLIN, 0}; }
+
+ private:
+  zmq::socket_t events_;
+  std::optional<Clock::time_point> given_up_at_;
+};
+
+}  // namespace glovebox::jupyter
