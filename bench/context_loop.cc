@@ -268,12 +268,14 @@ for i in range(10):
 int main(int argc, char** argv) {
   using namespace glovebox;  // NOLINT(google-build-using-namespace): one function.
   const std::map<std::string_view, std::function<Result<void>(std::size_t)>> modes = {
-      {"pool", from_pool}, {"fork", by_fork},  {"cell", cells},           {"sustained", sustained},
-      {"burst", burst},    {"living", living}, {"checkpoint", checkpoints}};
+      {"pool", from_pool},        {"fork", by_fork}, {"cell", cells},
+      {"sustained", sustained},   {"burst", burst},  {"living", living},
+      {"checkpoint", checkpoints}};
   const auto mode = argc > 1 ? modes.find(argv[1]) : modes.end();
   if (mode == modes.end() || (argc != 2 && argc != 4)) {
-    std::fprintf(stderr, "usage: context-loop pool|fork|cell|sustained|burst|living|checkpoint"
-                         " [--runs N]\n");
+    std::fprintf(stderr,
+                 "usage: context-loop pool|fork|cell|sustained|burst|living|checkpoint"
+                 " [--runs N]\n");
     return 2;
   }
   const std::size_t runs = argc == 4 ? std::strtoul(argv[3], nullptr, 10) : 100;

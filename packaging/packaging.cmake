@@ -4,6 +4,10 @@ include(GNUInstallDirs)
 
 install(TARGETS glovebox DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS glovebox-warden glovebox-archiver DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
+# As the build laid them out: the part before the last slash is not repeated.
+install(DIRECTORY ${CMAKE_BINARY_DIR}/libexec/glovebox/agents
+  DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox USE_SOURCE_PERMISSIONS
+  PATTERN __pycache__ EXCLUDE)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
@@ -17,7 +21,8 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "Glovebox developers <glovebox@localhost>")
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS python3)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
+  "python3, python3-ipython, python3-pandas, python3-matplotlib, libzmq5")
 if(GB_STATIC)
   # Static programs need no libraries of the machine.
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)

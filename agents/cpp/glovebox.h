@@ -5,6 +5,10 @@
 // All state here is in inline variables, which the dynamic linker makes one for all cells.
 #pragma once
 
+#include <cxxabi.h>
+#include <pthread.h>
+#include <sys/time.h>
+#include <ucontext.h>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,7 +19,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
 #include <deque>
 #include <functional>
 #include <iomanip>
@@ -25,7 +28,6 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <pthread.h>
 #include <queue>
 #include <random>
 #include <ranges>
@@ -35,11 +37,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <sys/time.h>
 #include <thread>
 #include <tuple>
 #include <typeinfo>
-#include <ucontext.h>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -83,10 +83,14 @@ void show_all(std::ostream& out, const T&... values) {
 }
 
 template <typename T>
-concept Streamable = requires(std::ostream& out, const T& value) { out << value; };
+concept Streamable = requires(std::ostream& out, const T& value) {
+  out << value;
+};
 
 template <typename T>
-concept TupleLike = requires { typename std::tuple_size<T>::type; };
+concept TupleLike = requires {
+  typename std::tuple_size<T>::type;
+};
 
 template <typename T>
 void show(std::ostream& out, const T& value) {
@@ -114,7 +118,10 @@ void show(std::ostream& out, const T& value) {
     out << '}';
   } else if constexpr (TupleLike<T>) {
     std::apply([&out](const auto&... each) { show_all(out, each...); }, value);
-  } else if constexpr (requires { value.has_value(); *value; }) {
+  } else if constexpr (requires {
+                         value.has_value();
+                         *value;
+                       }) {
     if (value.has_value()) {
       show(out, *value);
     } else {

@@ -27,6 +27,7 @@ def main():
     for entry in env:
         name, _, value = entry.partition("=")
         os.environ[name] = value
+    agent.checkpoint = _glovebox.checkpoint
     agent.serve(CHANNEL)
 
 

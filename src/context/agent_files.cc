@@ -23,8 +23,7 @@ Result<std::string> find_directory() {
     }
     const std::string program(self.data(), static_cast<std::size_t>(size));
     const std::string directory = program.substr(0, program.rfind('/'));
-    candidates = {directory + "/../agents", directory + "/../libexec/glovebox/agents",
-                  "/usr/libexec/glovebox/agents"};
+    candidates = {directory + "/../libexec/glovebox/agents", "/usr/libexec/glovebox/agents"};
   }
   for (const std::string& candidate : candidates) {
     if (::access((candidate + "/python/agent.py").c_str(), R_OK) == 0) {

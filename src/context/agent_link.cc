@@ -46,6 +46,15 @@ Result<void> AgentLink::flush() {
   return {};
 }
 
+void AgentLink::start_over() {
+  while (::recv(socket_.get(), received_.get(), kReceiveSize, MSG_DONTWAIT) > 0) {
+  }
+  parser_ = {};
+  parts_.clear();
+  passed_.clear();
+  outgoing_.clear();
+}
+
 Result<std::optional<AgentLink::Message>> AgentLink::take_frame() {
   for (;;) {
     Frame frame;

@@ -42,6 +42,9 @@ class AgentLink {
   // kept.
   std::vector<UniqueFd> take_descriptors() { return std::move(passed_); }
 
+  // Drops what is under way in both directions, for a new process at the other end.
+  void start_over();
+
   [[nodiscard]] int fd() const { return socket_.get(); }
 
  private:

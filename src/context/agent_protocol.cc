@@ -99,6 +99,31 @@ std::string encode_input(const std::string* text) {
   return dump(text != nullptr ? Json{{"text", to_utf8(*text)}} : Json{{"eof", true}});
 }
 
+std::string encode_id(std::uint32_t id) { return dump(Json{{"id", id}}); }
+
+Result<std::vector<std::string>> decode_checkpoint(std::string_view payload) {
+  const Json json = parse_object(payload);
+  if (json.is_discarded()) {
+    return malformed();
+  }
+  if (const std::string error = text_at(json, "error"); !error.empty()) {
+    return Error(ErrorCode::kUnavailable, "no checkpoint: " + printable(error.substr(0, 500)));
+  }
+  std::vector<std::string> not_carried;
+  for (const char* const kind : {"threads", "files"}) {
+    const auto found = json.find(kind);
+    if (found != json.end() && found->is_array()) {
+      for (const Json& name : *found) {
+        if (name.is_string() && not_carried.size() < 100) {
+          not_carried.push_back((kind[0] == 't' ? "thread " : "open file ") +
+                                printable(name.get<std::string>().substr(0, 200)));
+        }
+      }
+    }
+  }
+  return not_carried;
+}
+
 Result<Ready> decode_ready(std::string_view payload) {
   const Json json = parse_object(payload);
   if (json.is_discarded()) {

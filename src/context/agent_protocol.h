@@ -58,6 +58,13 @@ std::string encode(const ExecuteRequest& request);
 // {"text":…}, or the end of input.
 std::string encode_input(const std::string* text);
 
+// {"id":…}
+std::string encode_id(std::uint32_t id);
+
+// The answer to kCheckpoint: what could not be carried along, one line each. Fails with the agent's
+// own words when it could not do it.
+Result<std::vector<std::string>> decode_checkpoint(std::string_view payload);
+
 struct Ready {
   std::string language;
   std::string version;

@@ -186,7 +186,18 @@ Result<Execution> Context::execute(const ExecuteOptions& options) {
     return Error(ErrorCode::kInvalid, "the code is over 32 MiB",
                  "write it to a file and import it");
   }
-  return Executing(*this, options).run();
+  if (!options.recover) {
+    return Executing(*this, options).run();
+  }
+  const std::uint32_t before = GB_TRY(checkpoint());
+  auto execution = Executing(*this, options).run();
+  if (execution && ended_) {
+    GB_TRY(rollback(before));
+    execution->recovered = true;
+    execution->notes.emplace_back("memory and workspace were put back to just before this");
+  }
+  GB_TRY(drop(before));
+  return execution;
 }
 
 Result<std::string> Context::ask(agent::Request request,
@@ -214,6 +225,87 @@ Result<std::string> Context::ask(agent::Request request,
     pollfd polled{link_.fd(), static_cast<short>(POLLIN | (link_.has_unsent() ? POLLOUT : 0)), 0};
     (void)::poll(&polled, 1, static_cast<int>(left));
   }
+}
+
+Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried) {
+  if (!can("checkpoint")) {
+    return Error(ErrorCode::kUnsupported, "a live " + language_ + " cannot be copied here",
+                 "fork it from a warm interpreter: tier native, language python");
+  }
+  const std::uint32_t id = next_checkpoint_++;
+  (void)link_.take_descriptors();
+  const std::string reply = GB_TRY(ask(agent::Request::kCheckpoint, agent::encode_id(id), 30s));
+  std::vector<std::string> left_out = GB_TRY(agent::decode_checkpoint(reply));
+  Checkpoint copy = GB_TRY(Checkpoint::adopt(id, link_.take_descriptors()));
+  GB_TRY(sandbox_.snapshot(id));
+  checkpoints_.emplace(id, std::move(copy));
+  if (not_carried != nullptr) {
+    *not_carried = std::move(left_out);
+  }
+  return id;
+}
+
+Result<Checkpoint*> Context::find(std::uint32_t checkpoint) {
+  const auto found = checkpoints_.find(checkpoint);
+  if (found == checkpoints_.end()) {
+    return Error(ErrorCode::kNotFound, "no checkpoint " + std::to_string(checkpoint));
+  }
+  return &found->second;
+}
+
+void Context::end_process() {
+  if (!process_->wait_status()) {
+    (void)process_->signal(SIGKILL);
+    pollfd gone{process_->events_fd(), POLLIN, 0};
+    (void)::poll(&gone, 1, 10'000);
+  }
+  link_.start_over();
+  std::array<char, 4096> dropped;
+  for (const UniqueFd* const stream : {&streams_.out, &streams_.err}) {
+    while (::read(stream->get(), dropped.data(), dropped.size()) > 0) {
+    }
+  }
+}
+
+Result<void> Context::rollback(std::uint32_t checkpoint) {
+  Checkpoint* const copy = GB_TRY(find(checkpoint));
+  end_process();
+  ended_ = true;
+  GB_TRY(sandbox_.restore(checkpoint));
+  process_ = GB_TRY(copy->wake());
+  ended_ = false;
+  return {};
+}
+
+Result<std::unique_ptr<Context>> Context::fork_from(std::uint32_t checkpoint) {
+  Checkpoint* const copy = GB_TRY(find(checkpoint));
+  const std::string directory = "/tmp/workspace-" + std::to_string(next_checkpoint_++);
+  RunOptions options;
+  options.kill_rest = false;
+  const RunOutcome copied = GB_TRY(sandbox_.run(
+      {.argv = {"cp", "-a", std::string(kWorkspace), directory}, .env = {}, .cwd = {}}, options));
+  if (copied.status != Status::kOk) {
+    return Error(ErrorCode::kExhausted,
+                 "the workspace could not be copied: " + printable(copied.err.bytes),
+                 "raise the limits of disk or inodes");
+  }
+  Connections connections = GB_TRY(connect());
+  std::unique_ptr<AgentProcess> process =
+      GB_TRY(copy->fork({connections.channel.theirs.get(), connections.out.theirs.get(),
+                         connections.err.theirs.get()},
+                        directory));
+  std::unique_ptr<Context> context(
+      new Context(sandbox_, language_, std::move(connections.channel.ours),
+                  {std::move(connections.out.ours), std::move(connections.err.ours)}));
+  context->process_ = std::move(process);
+  context->ready_ = ready_;
+  return context;
+}
+
+Result<void> Context::drop(std::uint32_t checkpoint) {
+  (void)GB_TRY(find(checkpoint));
+  checkpoints_.erase(checkpoint);
+  return sandbox_.drop_snapshot(checkpoint);
 }
 
 Verdict make_verdict(Context& context, Execution execution, const Limits& limits) {

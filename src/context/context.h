@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include "context/agent_link.h"
 #include "context/agent_process.h"
 #include "context/agent_protocol.h"
+#include "context/checkpoint.h"
 #include "context/zygote.h"
 #include "sandbox/sandbox.h"
 #include "spec/event.h"
@@ -44,6 +46,8 @@ struct ExecuteOptions {
   Limits limits{};
   bool silent = false;  // No result is shown and nothing is counted.
   bool store_history = true;
+  // Should the interpreter not survive this, it is put back to just before, with the workspace.
+  bool recover = false;
   int cancel_fd = -1;  // Becoming readable interrupts; -1 for never.
   // Called within execute(), in order. Output is passed on whole.
   std::function<void(const Event&)> observer{};
@@ -64,6 +68,7 @@ struct Execution {
   Captured err;
   Usage usage;
   std::vector<std::string> hits;   // Limits that were run into.
+  bool recovered = false;          // The interpreter was put back to just before.
   std::vector<std::string> notes;  // What the caller should know.
   std::chrono::microseconds first_event{0};
 };
@@ -91,6 +96,21 @@ class Context {
                           std::string_view json,
                           std::chrono::milliseconds patience = std::chrono::seconds(5));
 
+  // Leaves a copy of the interpreter's memory, and of the workspace, to go back to. Answers its id.
+  // What a process cannot take along is named in `not_carried`: its threads, and files that it has
+  // open for writing. kUnsupported where the language's agent cannot be copied.
+  Result<std::uint32_t> checkpoint(std::vector<std::string>* not_carried = nullptr);
+
+  // Memory and workspace are as they were at the checkpoint; also when the interpreter has crashed
+  // since. The checkpoint stays. What the guest had started since is killed.
+  Result<void> rollback(std::uint32_t checkpoint);
+
+  // Another context with the memory of a checkpoint, in this sandbox; its working directory is a
+  // copy of the workspace as it is now.
+  Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint);
+
+  Result<void> drop(std::uint32_t checkpoint);
+
   [[nodiscard]] bool alive() const { return !ended_; }
   [[nodiscard]] bool can(std::string_view feature) const;
   [[nodiscard]] const std::string& language() const { return language_; }
@@ -108,6 +128,8 @@ class Context {
 
   Context(Sandbox& sandbox, std::string language, UniqueFd socket, Streams streams);
   Result<void> await_ready();
+  void end_process();
+  Result<Checkpoint*> find(std::uint32_t checkpoint);
 
   Sandbox& sandbox_;
   std::string language_;
@@ -115,6 +137,8 @@ class Context {
   Streams streams_;  // What the agent's process and its children write, past its language.
   std::unique_ptr<AgentProcess> process_;
   agent::Ready ready_;
+  std::map<std::uint32_t, Checkpoint> checkpoints_;
+  std::uint32_t next_checkpoint_ = 1;
   std::uint32_t next_channel_ = 1;
   bool ended_ = false;
 };

@@ -22,6 +22,7 @@ using std::chrono::microseconds;
 
 // How long code may take to answer an interrupt before its process is killed.
 constexpr auto kGrace = 500ms;
+constexpr auto kInterruptAgain = 100ms;
 // How often counters are looked at while it runs.
 constexpr auto kCheckEvery = 50ms;
 // An execution shorter than this cannot have used much, and looking would cost more than it did.
@@ -217,6 +218,12 @@ void Executing::check_limits() {
     kill();
     return;
   }
+  if (cause_ != Cause::kItself && now >= next_check_) {
+    // The first one may have come between two steps of the interpreter that do not look.
+    (void)context_.process_->signal(SIGINT);
+    next_check_ = now + kInterruptAgain;
+    return;
+  }
   if (cause_ == Cause::kItself && now >= start_ + options_.limits.wall) {
     interrupt(Cause::kWall);
     return;
@@ -236,6 +243,7 @@ void Executing::check_limits() {
 void Executing::interrupt(Cause cause) {
   cause_ = cause;
   (void)context_.process_->signal(SIGINT);
+  next_check_ = Clock::now() + kInterruptAgain;
   kill_at_ = Clock::now() + kGrace;
 }
 

@@ -19,6 +19,7 @@
 #include "base/sys/raw.h"
 #include "base/text.h"
 #include "context/agent_files.h"
+#include "context/pidfd_process.h"
 #include "sandbox/launch.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/tiers/native/root_plan.h"
@@ -34,44 +35,25 @@ constexpr auto kForkPatience = 30s;
 // What a zygote that says why it failed may take of our memory.
 constexpr std::size_t kMaxLog = 4096;
 
-// A fork in its sandbox, held by a pidfd. Nobody but the zygote may wait for it.
-class ForkedProcess : public AgentProcess {
+// A fork in its sandbox. Nobody but the zygote may wait for it.
+class ForkedProcess : public PidfdProcess {
  public:
   ForkedProcess(Zygote& zygote, std::uint32_t id, UniqueFd pidfd)
-      : zygote_(zygote), id_(id), pidfd_(std::move(pidfd)) {}
+      : PidfdProcess(std::move(pidfd)), zygote_(zygote), id_(id) {}
   ~ForkedProcess() override { zygote_.forget(id_); }
 
-  Result<void> signal(int signal) override {
-    // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9: what the guest has started feels a Ctrl-C, too.
-    constexpr unsigned kGroup = 4;
-    long result = sys::raw(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, kGroup);
-    if (result == -EINVAL) {
-      result = sys::raw(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0);
+ protected:
+  std::optional<int> status_elsewhere() override {
+    auto status = zygote_.exit_status(id_);
+    if (!status && !zygote_.alive()) {
+      status = SIGKILL;  // Nobody is left who could know better.
     }
-    if (result < 0 && result != -ESRCH) {
-      return Error::from_errno("signal the interpreter", static_cast<int>(-result));
-    }
-    return {};
-  }
-
-  [[nodiscard]] int events_fd() const override { return pidfd_.get(); }
-
-  std::optional<int> wait_status() override {
-    pollfd polled{pidfd_.get(), POLLIN, 0};
-    if (!status_ && ::poll(&polled, 1, 0) > 0) {
-      status_ = zygote_.exit_status(id_);
-      if (!status_ && !zygote_.alive()) {
-        status_ = SIGKILL;  // Nobody is left who could know better.
-      }
-    }
-    return status_;
+    return status;
   }
 
  private:
   Zygote& zygote_;
   std::uint32_t id_;
-  UniqueFd pidfd_;
-  std::optional<int> status_;
 };
 
 // The rules of a sandbox with a root of its own, as its first process has them.

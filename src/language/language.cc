@@ -142,6 +142,13 @@ Plan make_plan(const Language& language,
   return plan;
 }
 
+Command make_agent_command(const Language& language,
+                           const std::string& agents,
+                           const Limits& limits) {
+  return make_command(language, language.agent,
+                      {{"{agents}", agents}, {"{dir}", std::string(kWorkspace)}}, limits);
+}
+
 std::string version_in(std::string_view output) {
   // The first number with a dot; where there is none ("mawk 134") the first number.
   std::string first;

@@ -67,6 +67,8 @@ struct Language {
 
   std::vector<std::string> compile;  // Empty: nothing to compile.
   std::vector<std::string> run;      // Never empty.
+  std::vector<std::string> agent;    // Starts a live context; empty: the language has none.
+  std::vector<std::string> preload;  // What a warm interpreter has imported.
   std::vector<std::string> version;  // Prints the version; may be empty.
   std::vector<std::string> needs;    // More programs, or absolute paths, that must exist.
 
@@ -114,6 +116,12 @@ Plan make_plan(const Language& language,
                const std::vector<std::string>& arguments,
                const Limits& run_limits,
                const Limits& compile_limits);
+
+// The command that starts a live context of the language, whose agents are in `agents`, a directory
+// of the sandbox: {agents} in the command. Requires: language.agent is not empty.
+Command make_agent_command(const Language& language,
+                           const std::string& agents,
+                           const Limits& limits);
 
 // The version number in what a version command printed: "Python 3.11.2" gives "3.11.2". Empty when
 // there is none.

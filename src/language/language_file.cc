@@ -57,7 +57,7 @@ class Reader {
     std::string_view name;
     Key read;
   };
-  static const std::array<NamedKey, 19>& keys();
+  static const std::array<NamedKey, 21>& keys();
 
   [[nodiscard]] Error fault(const toml::source_region& at,
                             const std::string& what,
@@ -93,6 +93,8 @@ class Reader {
   Result<void> read_file_executable(const toml::node& node);
   Result<void> read_compile(const toml::node& node);
   Result<void> read_run(const toml::node& node);
+  Result<void> read_agent(const toml::node& node);
+  Result<void> read_preload(const toml::node& node);
   Result<void> read_version(const toml::node& node);
   Result<void> read_needs(const toml::node& node);
   Result<void> read_package(const toml::node& node);
@@ -107,8 +109,8 @@ class Reader {
   Language language_;
 };
 
-const std::array<Reader::NamedKey, 19>& Reader::keys() {
-  static constexpr std::array<NamedKey, 19> kKeys = {{
+const std::array<Reader::NamedKey, 21>& Reader::keys() {
+  static constexpr std::array<NamedKey, 21> kKeys = {{
       {"id", &Reader::read_id},
       {"title", &Reader::read_title},
       {"names", &Reader::read_names},
@@ -119,6 +121,8 @@ const std::array<Reader::NamedKey, 19>& Reader::keys() {
       {"file_executable", &Reader::read_file_executable},
       {"compile", &Reader::read_compile},
       {"run", &Reader::read_run},
+      {"agent", &Reader::read_agent},
+      {"preload", &Reader::read_preload},
       {"version", &Reader::read_version},
       {"needs", &Reader::read_needs},
       {"package", &Reader::read_package},
@@ -218,7 +222,7 @@ Result<void> Reader::no_unknown_placeholder(const toml::node& node, std::string_
   const std::string_view unknown = unknown_placeholder(value);
   if (!unknown.empty()) {
     return fault(node.source(), "unknown placeholder " + std::string(unknown),
-                 "there are {file}, {stem}, {dir}, {main}, {memory_mib} and {cpus}");
+                 "there are {file}, {stem}, {dir}, {main}, {memory_mib}, {cpus} and {agents}");
   }
   return {};
 }
@@ -380,6 +384,16 @@ Result<void> Reader::read_compile(const toml::node& node) {
 
 Result<void> Reader::read_run(const toml::node& node) {
   language_.run = GB_TRY(argv(node));
+  return {};
+}
+
+Result<void> Reader::read_agent(const toml::node& node) {
+  language_.agent = GB_TRY(argv(node));
+  return {};
+}
+
+Result<void> Reader::read_preload(const toml::node& node) {
+  language_.preload = GB_TRY(texts(node, kMaxName));
   return {};
 }
 

@@ -248,6 +248,12 @@ std::optional<Bytes> Cgroup::memory_peak() const {
   return peak ? std::optional(Bytes{*peak}) : std::nullopt;
 }
 
+std::optional<Bytes> Cgroup::memory_now() const {
+  const auto now =
+      read_number(memory_, mode_ == CgroupMode::kV2 ? "memory.current" : "memory.usage_in_bytes");
+  return now ? std::optional(Bytes{*now}) : std::nullopt;
+}
+
 std::optional<std::uint64_t> Cgroup::pids_peak() const {
   const auto peak = read_number(pids_, "pids.peak");
   return peak && *peak >= kOwnProcesses ? std::optional(*peak - kOwnProcesses) : std::nullopt;

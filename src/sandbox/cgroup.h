@@ -75,6 +75,7 @@ class Cgroup {
   // Counters; nothing where the host does not count.
   [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const;
   [[nodiscard]] std::optional<Bytes> memory_peak() const;
+  [[nodiscard]] std::optional<Bytes> memory_now() const;
   [[nodiscard]] std::optional<std::uint64_t> pids_peak() const;
   [[nodiscard]] std::uint64_t oom_kills() const;
   [[nodiscard]] std::uint64_t pids_refusals() const;

@@ -30,6 +30,8 @@ using namespace std::chrono_literals;
 
 // For what the warden does at once unless the machine is starved; a guest cannot delay it.
 constexpr auto kPatience = 30s;
+// For what copies files; the warden gives up before this.
+constexpr auto kCopyPatience = 120s;
 
 std::string random_id() {
   std::array<unsigned char, 12> bytes{};
@@ -187,8 +189,10 @@ Result<void> Sandbox::await_walls() {
   }
 }
 
-Result<Frame> Sandbox::expect(std::uint32_t channel, warden::Reply type) {
-  const auto deadline = Clock::now() + kPatience;
+Result<Frame> Sandbox::expect(std::uint32_t channel,
+                              warden::Reply type,
+                              std::chrono::seconds patience) {
+  const auto deadline = Clock::now() + patience;
   for (;;) {
     const Frame frame = GB_TRY(link_.receive(deadline));
     if (frame.channel == channel && static_cast<warden::Reply>(frame.type) == type) {
@@ -198,8 +202,8 @@ Result<Frame> Sandbox::expect(std::uint32_t channel, warden::Reply type) {
   }
 }
 
-Result<void> Sandbox::expect_done(std::uint32_t channel) {
-  const Frame frame = GB_TRY(expect(channel, warden::Reply::kDone));
+Result<void> Sandbox::expect_done(std::uint32_t channel, std::chrono::seconds patience) {
+  const Frame frame = GB_TRY(expect(channel, warden::Reply::kDone, patience));
   const auto report = GB_TRY(warden::DoneReport::decode(frame.payload));
   if (!report.error.empty()) {
     return Error(ErrorCode::kInvalid, report.error);
@@ -310,7 +314,7 @@ Result<void> Sandbox::write_file(std::string_view path,
   const std::uint32_t channel = next_channel_++;
   const warden::WriteRequest request{.path = std::string(path), .mode = mode, .bytes = bytes};
   link_.send(warden::Request::kWrite, channel, request.encode());
-  auto done = expect_done(channel);
+  auto done = expect_done(channel, kPatience);
   return done ? Result<void>() : std::move(done).error().within("copy in " + std::string(path));
 }
 
@@ -353,15 +357,35 @@ Result<void> Sandbox::pack_changes(Bytes max,
 Result<void> Sandbox::mark() {
   const std::uint32_t channel = next_channel_++;
   link_.send(warden::Request::kMark, channel, {});
-  return expect_done(channel);
+  return expect_done(channel, kPatience);
 }
 
 Result<Sandbox::Changes> Sandbox::changed_files() {
   const std::uint32_t channel = next_channel_++;
   link_.send(warden::Request::kChanges, channel, {});
-  const Frame frame = GB_TRY(expect(channel, warden::Reply::kFiles));
+  const Frame frame = GB_TRY(expect(channel, warden::Reply::kFiles, kPatience));
   auto report = GB_TRY(warden::FilesReport::decode(frame.payload));
   return Changes{.files = std::move(report.files), .truncated = report.truncated};
+}
+
+Result<void> Sandbox::ask_about_snapshot(warden::Request request, std::uint32_t id) {
+  const std::uint32_t channel = next_channel_++;
+  link_.send(request, channel, warden::SnapshotRequest{.id = id}.encode());
+  return expect_done(channel, kCopyPatience);
+}
+
+Result<void> Sandbox::snapshot(std::uint32_t id) {
+  auto done = ask_about_snapshot(warden::Request::kSnapshot, id);
+  return done ? Result<void>() : std::move(done).error().within("take a snapshot of the files");
+}
+
+Result<void> Sandbox::restore(std::uint32_t id) {
+  auto done = ask_about_snapshot(warden::Request::kRestore, id);
+  return done ? Result<void>() : std::move(done).error().within("restore the files");
+}
+
+Result<void> Sandbox::drop_snapshot(std::uint32_t id) {
+  return ask_about_snapshot(warden::Request::kDropSnapshot, id);
 }
 
 Result<void> Sandbox::set_limits(const Limits& limits) {

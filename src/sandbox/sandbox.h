@@ -125,6 +125,24 @@ class Sandbox {
   };
   Result<Changes> changed_files();
 
+  // Keeps the workspace (not /tmp) as it is, under a number of the caller's, inside the sandbox: it
+  // counts against the limits of disk and memory there, but files that have not changed since
+  // another snapshot cost nothing again. Fails without a trace when the number is taken, when the
+  // disk is full, or past the bounds of spec/warden_protocol.h. Guests may run meanwhile; what they
+  // write then may be in it or not.
+  Result<void> snapshot(std::uint32_t id);
+
+  // Makes the workspace what it was at that snapshot: names, contents, modes and modification times
+  // of files, directories and symbolic links. A file that still has its inode is written in place,
+  // so that processes which have it open see what it held. When the disk has no room for it nothing
+  // is changed; after another error, above all a guest that hinders it, the workspace may be in
+  // between and the restore tried again. The snapshot stays. changed_files() goes on to tell what
+  // differs from the mark.
+  Result<void> restore(std::uint32_t id);
+
+  // Forgets a snapshot and frees what it alone held.
+  Result<void> drop_snapshot(std::uint32_t id);
+
   // Changes the limits of the cgroup: memory, processors, pids and I/O. The size of the file system
   // and its number of inodes stay.
   Result<void> set_limits(const Limits& limits);
@@ -148,8 +166,9 @@ class Sandbox {
   Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& spec);
 
   Result<void> await_walls();
-  Result<void> expect_done(std::uint32_t channel);
-  Result<Frame> expect(std::uint32_t channel, warden::Reply type);
+  Result<void> expect_done(std::uint32_t channel, std::chrono::seconds patience);
+  Result<Frame> expect(std::uint32_t channel, warden::Reply type, std::chrono::seconds patience);
+  Result<void> ask_about_snapshot(warden::Request request, std::uint32_t id);
   void take_detached(const Frame& frame);
   void kill_now();
 

@@ -106,6 +106,19 @@ Result<PackRequest> PackRequest::decode(std::string_view bytes) {
   return checked(in, std::move(request), "pack request");
 }
 
+std::string SnapshotRequest::encode() const {
+  WireWriter out;
+  out.u32(id);
+  return out.take();
+}
+
+Result<SnapshotRequest> SnapshotRequest::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  SnapshotRequest request;
+  request.id = in.u32();
+  return checked(in, request, "snapshot request");
+}
+
 Result<SetupReport> SetupReport::decode(std::string_view bytes) {
   WireReader in(bytes);
   SetupReport report;

@@ -16,6 +16,9 @@ namespace glovebox::warden {
 // Bounds that hold on both ends.
 inline constexpr std::size_t kMaxArguments = 16'384;
 inline constexpr std::size_t kMaxListedFiles = 10'000;
+inline constexpr std::size_t kMaxSnapshots = 64;
+inline constexpr std::size_t kMaxSnapshotFiles = 65'536;  // Directories and links among them.
+inline constexpr std::size_t kMaxSnapshotDepth = 64;
 
 // Bytes of one process's standard input that may be on their way, so that a process that does not
 // read fills no memory of ours.
@@ -32,6 +35,10 @@ enum class Request : std::uint8_t {
   kPack = 7,      // PackRequest. Answered by kStdout frames holding a tar archive, then kEnded.
   kMark = 8,      // Remember the workspace's files as they are now; answered by kDone.
   kChanges = 9,   // Answered by kFiles: what differs from the mark.
+  // Each a SnapshotRequest, answered by kDone.
+  kSnapshot = 10,      // Keep the workspace as it is now, under a new number.
+  kRestore = 11,       // Make the workspace what it was then.
+  kDropSnapshot = 12,  // Forget it.
 };
 
 enum class Reply : std::uint8_t {
@@ -91,6 +98,13 @@ struct PackRequest {
 
   [[nodiscard]] std::string encode() const;
   static Result<PackRequest> decode(std::string_view bytes);
+};
+
+struct SnapshotRequest {
+  std::uint32_t id = 0;
+
+  [[nodiscard]] std::string encode() const;
+  static Result<SnapshotRequest> decode(std::string_view bytes);
 };
 
 // Sent by the set-up code between clone and exec (sandbox/child), before the warden runs.

@@ -76,6 +76,10 @@ PackRequest some() {
   return {.changed_only = true, .max_bytes = 1ULL << 35, .path = "out"};
 }
 template <>
+SnapshotRequest some() {
+  return {.id = 0xfffffffe};
+}
+template <>
 ReadyReport some() {
   return some_ready();
 }
@@ -104,6 +108,7 @@ using Messages = ::testing::Types<StartRequest,
                                   SignalRequest,
                                   WriteRequest,
                                   PackRequest,
+                                  SnapshotRequest,
                                   ReadyReport,
                                   EndedReport,
                                   DoneReport,
@@ -180,6 +185,13 @@ TEST(WriteRequestTest, RefusesALengthThatReachesPastTheEnd) {
   out.u32(0644);
   out.u32(0xffffffff);
   EXPECT_FALSE(WriteRequest::decode(out.take()));
+}
+
+TEST(SnapshotRequestTest, KeepsItsNumber) {
+  const auto got = SnapshotRequest::decode(some<SnapshotRequest>().encode());
+
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->id, 0xfffffffeU);
 }
 
 TEST(ReadyReportTest, KeepsEachField) {

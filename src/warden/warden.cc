@@ -262,6 +262,12 @@ void Warden::handle(const Frame& frame) {
     case Request::kChanges:
       send(Reply::kFiles, frame.channel, workspace_.changes().encode());
       break;
+    case Request::kSnapshot:
+    case Request::kRestore:
+    case Request::kDropSnapshot:
+      done(frame.channel,
+           workspace_.serve_snapshot(static_cast<Request>(frame.type), frame.payload));
+      break;
   }
 }
 

@@ -7,16 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
-#include <ctime>
 #include <utility>
 #include <vector>
 
 #include "base/sys/beneath.h"
-#include "base/sys/raw.h"
 #include "spec/guest.h"
+#include "warden/directory.h"
 
 namespace glovebox::warden {
 namespace {
@@ -24,12 +21,6 @@ namespace {
 constexpr std::size_t kMaxVisited = 200'000;
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::int64_t kMaxWalkNs = 2'000'000'000;
-
-std::int64_t now_ns() {
-  timespec now{};
-  (void)::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
 
 // The directory that a path starts from, and the path from there on.
 struct Start {
@@ -48,23 +39,15 @@ Start start_of(int workspace, std::string_view path) {
   return {workspace, UniqueFd(), path.starts_with(home) ? path.substr(home.size()) : path};
 }
 
-// One entry of a directory, in the kernel's layout (getdents64(2)).
-struct DirectoryEntry {
-  std::uint64_t inode;
-  std::int64_t offset;
-  std::uint16_t length;
-  std::uint8_t type;
-};
-constexpr std::size_t kNameOffset = 19;
-
 }  // namespace
 
 Result<Workspace> Workspace::create() {
   UniqueFd root(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) {
+  UniqueFd again(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root || !again) {
     return Error::from_errno("open the workspace");
   }
-  Workspace workspace(std::move(root));
+  Workspace workspace(std::move(root), std::move(again));
   workspace.used_by_us_ = workspace.disk_use();
   return workspace;
 }
@@ -101,9 +84,8 @@ Workspace::Listing Workspace::walk(std::string_view path, bool& truncated) const
   Listing files;
   truncated = false;
   std::size_t visited = 0;
-  const std::int64_t deadline = now_ns() + kMaxWalkNs;
+  const Deadline deadline(kMaxWalkNs);
   std::vector<std::pair<std::string, std::size_t>> pending{{std::string(path), 0}};
-  std::array<char, 32 * 1024> buffer;
   while (!pending.empty()) {
     const auto [directory, depth] = std::move(pending.back());
     pending.pop_back();
@@ -111,41 +93,33 @@ Workspace::Listing Workspace::walk(std::string_view path, bool& truncated) const
     if (!fd) {
       continue;  // Gone or swapped meanwhile, or not readable to anybody.
     }
-    for (;;) {
-      const long got = sys::raw(SYS_getdents64, fd->get(), buffer.data(), buffer.size());
-      if (got <= 0) {
-        break;
+    bool going_on = true;
+    for_each_name(fd->get(), [&, depth = depth, &directory = directory](std::string_view name) {
+      if (++visited > kMaxVisited || deadline.passed()) {
+        truncated = true;
+        going_on = false;
+        return false;
       }
-      for (long at = 0; at < got;) {
-        DirectoryEntry entry{};
-        std::memcpy(&entry, buffer.data() + at, kNameOffset);
-        const std::string_view name(buffer.data() + at + kNameOffset);
-        at += entry.length;
-        if (name == "." || name == "..") {
-          continue;
-        }
-        if (++visited > kMaxVisited || now_ns() > deadline) {
+      std::string full =
+          directory.empty() ? std::string(name) : directory + "/" + std::string(name);
+      struct stat status {};
+      if (::fstatat(fd->get(), std::string(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return true;
+      }
+      if (S_ISDIR(status.st_mode)) {
+        if (depth < kMaxDepth) {
+          pending.emplace_back(std::move(full), depth + 1);
+        } else {
           truncated = true;
-          return files;
         }
-        std::string full =
-            directory.empty() ? std::string(name) : directory + "/" + std::string(name);
-        struct stat status {};
-        if (::fstatat(fd->get(), std::string(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-          continue;
-        }
-        if (S_ISDIR(status.st_mode)) {
-          if (depth < kMaxDepth) {
-            pending.emplace_back(std::move(full), depth + 1);
-          } else {
-            truncated = true;
-          }
-        } else if (S_ISREG(status.st_mode)) {
-          files[std::move(full)] =
-              Seen{status.st_ino, static_cast<std::uint64_t>(status.st_size),
-                   status.st_ctim.tv_sec * 1'000'000'000LL + status.st_ctim.tv_nsec};
-        }
+      } else if (S_ISREG(status.st_mode)) {
+        files[std::move(full)] = Seen{status.st_ino, static_cast<std::uint64_t>(status.st_size),
+                                      nanoseconds(status.st_ctim)};
       }
+      return true;
+    });
+    if (!going_on) {
+      break;
     }
   }
   return files;
@@ -154,6 +128,35 @@ Workspace::Listing Workspace::walk(std::string_view path, bool& truncated) const
 void Workspace::mark() {
   bool truncated = false;
   marked_ = walk("", truncated);
+}
+
+Result<void> Workspace::serve_snapshot(Request type, std::string_view payload) {
+  const auto request = SnapshotRequest::decode(payload);
+  if (!request) {
+    return request.error();
+  }
+  if (type == Request::kSnapshot) {
+    return snapshots_.take(request->id);
+  }
+  if (type == Request::kDropSnapshot) {
+    return snapshots_.drop(request->id);
+  }
+  std::vector<Rewritten> rewritten;
+  auto restored = snapshots_.restore(request->id, rewritten);
+  keep_marks(rewritten);
+  return restored;
+}
+
+void Workspace::keep_marks(const std::vector<Rewritten>& files) {
+  const auto seen = [](const Contents::Identity& identity) {
+    return Seen{identity.inode, identity.size, identity.changed_ns};
+  };
+  for (const Rewritten& file : files) {
+    const auto found = marked_.find(file.path);
+    if (found != marked_.end() && found->second == seen(file.before)) {
+      found->second = seen(file.after);
+    }
+  }
 }
 
 FilesReport Workspace::changes() const {

@@ -9,10 +9,12 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "spec/warden_protocol.h"
+#include "warden/snapshots.h"
 
 namespace glovebox::warden {
 
@@ -37,6 +39,10 @@ class Workspace {
   void mark();
   [[nodiscard]] FilesReport changes() const;
 
+  // Serves kSnapshot, kRestore and kDropSnapshot. What a restore gives back as it was when it was
+  // marked is no change.
+  Result<void> serve_snapshot(Request type, std::string_view payload);
+
   struct DiskUse {
     std::uint64_t bytes = 0;  // By the guest.
     std::uint64_t inodes = 0;
@@ -59,9 +65,12 @@ class Workspace {
   [[nodiscard]] Listing walk(std::string_view path, bool& truncated) const;
 
  private:
-  explicit Workspace(UniqueFd root) : root_(std::move(root)) {}
+  Workspace(UniqueFd root, UniqueFd again) : root_(std::move(root)), snapshots_(std::move(again)) {}
+
+  void keep_marks(const std::vector<Rewritten>& files);
 
   UniqueFd root_;
+  Snapshots snapshots_;
   Listing marked_;
   DiskUse used_by_us_;  // What the set-up itself made.
 };

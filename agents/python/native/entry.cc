@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "base/sys/raw.h"
@@ -26,8 +27,8 @@ using sys::raw;
 
 class Entry {
  public:
-  Entry(const ForkRequest& request, std::span<const UniqueFd> passed)
-      : request_(request), passed_(passed) {}
+  Entry(const ForkRequest& request, std::span<const UniqueFd> passed, std::span<const int> files)
+      : request_(request), passed_(passed), files_(files) {}
 
   Entered run() {
     struct Step {
@@ -92,7 +93,31 @@ class Entry {
         return r;
       }
     }
-    return raw(SYS_close_range, 4, ~0U, 0);
+    unsigned first = 4;
+    for (const int file : files_) {
+      const auto number = static_cast<unsigned>(file);
+      if (number > first) {
+        (void)raw(SYS_close_range, first, number - 1, 0);
+      }
+      if (const long r = reopen(file); r < 0) {
+        return r;
+      }
+      first = number + 1;
+    }
+    return raw(SYS_close_range, first, ~0U, 0);
+  }
+
+  // In our place, at the same offset.
+  static long reopen(int file) {
+    const std::string path = "/proc/self/fd/" + std::to_string(file);
+    const long fresh = raw(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fresh < 0) {
+      return fresh;
+    }
+    (void)raw(SYS_lseek, fresh, raw(SYS_lseek, file, 0, SEEK_CUR), SEEK_SET);
+    const long result = raw(SYS_dup3, fresh, file, O_CLOEXEC);
+    (void)raw(SYS_close, fresh);
+    return result;
   }
 
   long become_guest() {
@@ -154,12 +179,29 @@ class Entry {
 
   const ForkRequest& request_;
   std::span<const UniqueFd> passed_;
+  std::span<const int> files_;
 };
 
 }  // namespace
 
-Entered enter_sandbox(const ForkRequest& request, std::span<const UniqueFd> passed) {
-  return Entry(request, passed).run();
+std::vector<int> library_files() {
+  std::vector<int> files;
+  constexpr int kHighest = 1024;
+  for (int fd = 4; fd < kHighest; ++fd) {
+    struct stat status {};
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && ::fstat(fd, &status) == 0 &&
+        S_ISREG(status.st_mode)) {
+      files.push_back(fd);
+    }
+  }
+  return files;
+}
+
+Entered enter_sandbox(const ForkRequest& request,
+                      std::span<const UniqueFd> passed,
+                      std::span<const int> files) {
+  return Entry(request, passed, files).run();
 }
 
 }  // namespace glovebox::zygote

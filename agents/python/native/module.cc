@@ -24,6 +24,7 @@
 #include "base/frame.h"
 #include "base/sys/descriptors.h"
 #include "base/sys/raw.h"
+#include "checkpoint.h"
 #include "context/zygote_protocol.h"
 #include "entry.h"
 #include "forking.h"
@@ -34,7 +35,8 @@ namespace {
 // The zygote's side: takes requests until its socket closes, and returns in the forks only.
 class Server {
  public:
-  explicit Server(int socket) : socket_(socket), buffer_(new char[kMaxMessage]) {}
+  explicit Server(int socket)
+      : socket_(socket), buffer_(new char[kMaxMessage]), files_(library_files()) {}
 
   // Nothing when the socket has closed.
   std::optional<ForkRequest> serve() {
@@ -106,7 +108,7 @@ class Server {
   }
 
   void enter(const ForkRequest& request, std::span<const UniqueFd> passed) {
-    const Entered entered = enter_sandbox(request, passed);
+    const Entered entered = enter_sandbox(request, passed, files_);
     if (entered.result < 0) {
       std::string frame;
       append_frame(frame, kNotEntered, 0,
@@ -147,6 +149,7 @@ class Server {
 
   int socket_;
   std::unique_ptr<char[]> buffer_;
+  std::vector<int> files_;
   sigset_t old_mask_{};
   std::map<pid_t, std::uint32_t> forks_;
 };
@@ -186,10 +189,43 @@ PyObject* serve_forks(PyObject*, PyObject* arguments) {
   return to_list(request->env);
 }
 
+// checkpoint(channel, reply) -> "original", "rollback" or "fork"
+PyObject* checkpoint(PyObject*, PyObject* arguments) {
+  int channel = -1;
+  const char* reply = nullptr;
+  Py_ssize_t size = 0;
+  if (PyArg_ParseTuple(arguments, "iy#", &channel, &reply, &size) == 0) {
+    return nullptr;
+  }
+  PyOS_BeforeFork();
+  const Awakening awakening = make_checkpoint(channel, {reply, static_cast<std::size_t>(size)});
+  switch (awakening) {
+    case Awakening::kFailed: {
+      const int error = errno;
+      PyOS_AfterFork_Parent();
+      errno = error;
+      return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    case Awakening::kOriginal:
+      PyOS_AfterFork_Parent();
+      return PyUnicode_FromString("original");
+    case Awakening::kRolledBack:
+      PyOS_AfterFork_Child();
+      return PyUnicode_FromString("rollback");
+    case Awakening::kForked:
+      PyOS_AfterFork_Child();
+      return PyUnicode_FromString("fork");
+  }
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
     {"serve_forks", serve_forks, METH_VARARGS,
      "serve_forks(fd, version): fork for each request on the socket, each fork in the sandbox that "
      "came with it. Returns the environment in a fork, None in the zygote when the socket closes."},
+    {"checkpoint", checkpoint, METH_VARARGS,
+     "checkpoint(channel, reply): leave a sleeping copy of this process behind and send the reply "
+     "frame with its descriptors. Returns again in each process that the copy makes."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -22,12 +22,12 @@ namespace glovebox {
 
 // What a tier can do on this host. Found out by trying, not by reading version numbers.
 struct TierFeatures {
-  bool limits_disk = false;       // Limits::disk and inodes hold for all that a guest can write.
-  bool limits_memory = false;     // Limits::memory holds for all processes together.
-  bool limits_pids = false;       // Likewise Limits::pids.
-  bool own_kernel = false;        // The guest does not share the host's kernel.
-  bool own_pids = false;          // Killing the first process kills all.
-  bool own_root = false;          // Mounts appear at their targets; elsewhere, where they are outside.
+  bool limits_disk = false;    // Limits::disk and inodes hold for all that a guest can write.
+  bool limits_memory = false;  // Limits::memory holds for all processes together.
+  bool limits_pids = false;    // Likewise Limits::pids.
+  bool own_kernel = false;     // The guest does not share the host's kernel.
+  bool own_pids = false;       // Killing the first process kills all.
+  bool own_root = false;       // Mounts appear at their targets; elsewhere, where they are outside.
   bool loopback_network = false;  // The guest has a network of its own to talk to itself.
 };
 

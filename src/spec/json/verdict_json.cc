@@ -63,6 +63,37 @@ void add_stream(Json& json, const char* name, const Captured& captured) {
   }
 }
 
+// MIME values come as JSON text from a decoder of ours; what is none all the same becomes null.
+Json bundle_json(const MimeBundle& bundle) {
+  Json json = Json::object();
+  for (const auto& [type, value] : bundle) {
+    Json parsed = Json::parse(value, nullptr, false);
+    json[to_utf8(type)] = parsed.is_discarded() ? Json(nullptr) : std::move(parsed);
+  }
+  return json;
+}
+
+Json result_json(const Event& event) {
+  Json json{{"main", event.kind == Event::Kind::kResult}, {"data", bundle_json(event.data)}};
+  if (const Json metadata = Json::parse(event.metadata, nullptr, false);
+      metadata.is_object() && !metadata.empty()) {
+    json["metadata"] = metadata;
+  }
+  if (!event.display_id.empty()) {
+    json["display_id"] = to_utf8(event.display_id);
+    json["update"] = event.update;
+  }
+  return json;
+}
+
+Json results_json(const std::vector<Event>& results) {
+  Json json = Json::array();
+  for (const Event& event : results) {
+    json.push_back(result_json(event));
+  }
+  return json;
+}
+
 Json verdict_json(const Verdict& verdict) {
   Json json;
   json["id"] = verdict.id;
@@ -78,7 +109,10 @@ Json verdict_json(const Verdict& verdict) {
   add_stream(json, "stderr", verdict.err);
   json["truncated"] = {{"stdout", verdict.out.truncated}, {"stderr", verdict.err.truncated}};
   json["bytes"] = {{"stdout", verdict.out.total}, {"stderr", verdict.err.total}};
-  json["results"] = Json::array();
+  json["results"] = results_json(verdict.results);
+  if (verdict.execution_count > 0) {
+    json["execution_count"] = verdict.execution_count;
+  }
   json["error"] = nullptr;
   if (verdict.error) {
     json["error"] = {{"name", to_utf8(verdict.error->name)},
@@ -172,6 +206,12 @@ std::string output_event(std::string_view stream, std::string_view bytes) {
   if (!is_utf8(bytes)) {
     json["base64"] = to_base64(bytes);
   }
+  return text_of(json);
+}
+
+std::string result_event(const Event& event) {
+  Json json = result_json(event);
+  json["type"] = "result";
   return text_of(json);
 }
 

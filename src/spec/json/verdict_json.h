@@ -18,6 +18,7 @@ std::string to_json(const Verdict& verdict);
 // Events, one JSON object each.
 std::string started_event(std::string_view id, std::string_view phase);
 std::string output_event(std::string_view stream, std::string_view bytes);
+std::string result_event(const Event& event);  // kDisplay and kResult.
 std::string error_event(const GuestError& error);
 std::string verdict_event(const Verdict& verdict);
 

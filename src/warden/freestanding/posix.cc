@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -86,6 +87,13 @@ int open(const char* path, int flags, ...) {
   va_end(more);
   return answer(raw(SYS_openat, AT_FDCWD, path, flags, mode));
 }
+int openat(int directory, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const unsigned mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, unsigned) : 0;
+  va_end(more);
+  return answer(raw(SYS_openat, directory, path, flags, mode));
+}
 int close(int fd) { return answer(raw(SYS_close, fd)); }
 ssize_t recvmsg(int fd, msghdr* message, int flags) {
   return answer<ssize_t>(raw(SYS_recvmsg, fd, message, flags));
@@ -98,6 +106,23 @@ ssize_t read(int fd, void* to, std::size_t size) {
 }
 ssize_t write(int fd, const void* from, std::size_t size) {
   return answer<ssize_t>(raw(SYS_write, fd, from, size));
+}
+ssize_t pread(int fd, void* to, std::size_t size, off_t at) {
+  return answer<ssize_t>(raw(SYS_pread64, fd, to, size, at));
+}
+ssize_t pwrite(int fd, const void* from, std::size_t size, off_t at) {
+  return answer<ssize_t>(raw(SYS_pwrite64, fd, from, size, at));
+}
+off_t lseek(int fd, off_t at, int from) noexcept {
+  return answer<off_t>(raw(SYS_lseek, fd, at, from));
+}
+ssize_t copy_file_range(
+    int from, off_t* from_at, int to, off_t* to_at, std::size_t size, unsigned flags) {
+  return answer<ssize_t>(raw(SYS_copy_file_range, from, from_at, to, to_at, size, flags));
+}
+int ftruncate(int fd, off_t size) noexcept { return answer(raw(SYS_ftruncate, fd, size)); }
+int fallocate(int fd, int mode, off_t at, off_t size) {
+  return answer(raw(SYS_fallocate, fd, mode, at, size));
 }
 int fcntl(int fd, int command, ...) {
   va_list more;
@@ -131,6 +156,22 @@ int fstatfs(int fd, struct statfs* status) noexcept { return answer(raw(SYS_fsta
 int fchmod(int fd, mode_t mode) noexcept { return answer(raw(SYS_fchmod, fd, mode)); }
 int mkdirat(int directory, const char* path, mode_t mode) noexcept {
   return answer(raw(SYS_mkdirat, directory, path, mode));
+}
+int unlinkat(int directory, const char* path, int flags) noexcept {
+  return answer(raw(SYS_unlinkat, directory, path, flags));
+}
+int renameat2(
+    int from, const char* old_path, int to, const char* new_path, unsigned flags) noexcept {
+  return answer(raw(SYS_renameat2, from, old_path, to, new_path, flags));
+}
+int symlinkat(const char* target, int directory, const char* path) noexcept {
+  return answer(raw(SYS_symlinkat, target, directory, path));
+}
+ssize_t readlinkat(int directory, const char* path, char* to, std::size_t size) noexcept {
+  return answer<ssize_t>(raw(SYS_readlinkat, directory, path, to, size));
+}
+int futimens(int fd, const timespec* times) noexcept {
+  return answer(raw(SYS_utimensat, fd, nullptr, times, 0));
 }
 mode_t umask(mode_t mask) noexcept { return answer<mode_t>(raw(SYS_umask, mask)); }
 

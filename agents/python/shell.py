@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The IPython shell of a context, with the habits of a Jupyter kernel and without its cost."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import zlib
+
+from IPython.core import interactiveshell, page, payloadpage
+from IPython.core.autocall import ExitAutocall
+from IPython.core.compilerop import CachingCompiler
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell, InteractiveShellABC
+from IPython.core.magic import Magics, line_magic, magics_class
+from IPython.core.profiledir import ProfileDir
+from pickleshare import PickleShareDB
+from traitlets import Any, CBool, Instance, Type, default
+
+from .cells import MemoryHistory, PlainCells
+from .display import AgentDisplayFormatter, AgentDisplayHook, AgentDisplayPublisher
+from .process import run_shell_command
+
+__builtins__ = dict(vars(builtins))
+
+PROFILE = "/tmp/.ipython"
+
+
+class Profile(ProfileDir):
+    """A profile that makes no directories: a zygote has nowhere to write."""
+
+    def _location_changed(self, change) -> None:
+        pass
+
+
+class LazyDatabase:
+    """What %store and its like write to; made on disk when first asked for, not at start."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._database = None
+
+    def _open(self):
+        if self._database is None:
+            self._database = PickleShareDB(self._root)
+        return self._database
+
+    def __getattr__(self, name):
+        return getattr(self._open(), name)
+
+    def __getitem__(self, key):
+        return self._open()[key]
+
+    def __setitem__(self, key, value) -> None:
+        self._open()[key] = value
+
+    def __delitem__(self, key) -> None:
+        del self._open()[key]
+
+    def __contains__(self, key) -> bool:
+        return key in self._open()
+
+
+interactiveshell.PickleShareDB = LazyDatabase
+
+
+class CellCompiler(CachingCompiler):
+    """Names a cell by its text, as a file that could exist: some libraries take <...> apart."""
+
+    directory = f"/tmp/glovebox_{os.getpid()}"
+
+    def get_code_name(self, raw_code, transformed_code, number):
+        return f"{self.directory}/{zlib.crc32(raw_code.encode('utf-8', 'surrogatepass'))}.py"
+
+
+class ContextExit(ExitAutocall):
+    """`exit` and `quit`: end this context."""
+
+    def __call__(self, keep_kernel=False):
+        self._ip.ask_exit()
+
+
+@magics_class
+class AgentMagics(Magics):
+    @line_magic
+    def edit(self, line):
+        """There is no terminal for an editor to run in."""
+        raise UsageError("%edit needs a terminal; use %%writefile or %load instead")
+
+
+class AgentShell(InteractiveShell):
+    displayhook_class = Type(AgentDisplayHook)
+    display_pub_class = Type(AgentDisplayPublisher)
+    exiter = Instance(ContextExit)
+    autoindent = CBool(False)
+    context = Any()
+
+    # Plain attributes instead of traits: each cell sets them, and nothing observes them.
+    execution_count = 1
+    last_execution_succeeded = True
+    last_execution_result = None
+    history_manager = None
+
+    exit_asked = False
+    last_traceback = None
+    _fast_transform = None
+
+    @default("exiter")
+    def _default_exiter(self):
+        return ContextExit(self)
+
+    def init_ipython_dir(self, ipython_dir) -> None:
+        pass
+
+    def init_profile_dir(self, profile_dir) -> None:
+        self.profile_dir = Profile(location=PROFILE)
+
+    def init_history(self) -> None:
+        # In memory: %history works, and no cell waits for a database.
+        self.history_manager = MemoryHistory(shell=self, parent=self)
+        self.configurables.append(self.history_manager)
+
+    def init_environment(self) -> None:
+        """Programs that the guest starts find no terminal, so they get no pager."""
+        os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+        os.environ["TERM"] = "xterm-color"
+        os.environ["CLICOLOR"] = "1"
+        os.environ["PAGER"] = "cat"
+        os.environ["GIT_PAGER"] = "cat"
+
+    def init_virtualenv(self) -> None:
+        pass
+
+    def init_hooks(self) -> None:
+        super().init_hooks()
+        self.set_hook("show_in_pager", page.as_hook(payloadpage.page), 99)
+
+    def init_display_formatter(self) -> None:
+        self.display_formatter = AgentDisplayFormatter(parent=self)
+        self.configurables.append(self.display_formatter)
+
+    def init_display_pub(self) -> None:
+        super().init_display_pub()
+        self.display_pub.context = self.context
+
+    def init_displayhook(self) -> None:
+        super().init_displayhook()
+        self.displayhook.context = self.context
+
+    def init_magics(self) -> None:
+        super().init_magics()
+        self.register_magics(AgentMagics)
+        self.magics_manager.register_alias("ed", "edit")
+
+    def init_completer(self) -> None:
+        super().init_completer()
+        # Jedi would parse whole libraries in the guest's process, and runs for seconds.
+        self.Completer.use_jedi = False
+
+    def enable_gui(self, gui=None) -> None:
+        if gui not in (None, "inline", "agg", "asyncio"):
+            raise UsageError(f"Invalid GUI request {gui!r}: there is no display here")
+        self.active_eventloop = gui
+
+    def ask_exit(self) -> None:
+        self.exit_asked = True
+
+    def set_next_input(self, text, replace=False) -> None:
+        self.payload_manager.write_payload(
+            {"source": "set_next_input", "text": text, "replace": replace}
+        )
+
+    def transform_cell(self, raw_cell: str) -> str:
+        if self._fast_transform is None:
+            self._fast_transform = PlainCells(self)
+        plain = self._fast_transform.transformed(raw_cell)
+        return super().transform_cell(raw_cell) if plain is None else plain
+
+    def should_run_async(self, raw_cell, *, transformed_cell=None, preprocessing_exc_tuple=None):
+        # Each way to wait at the top level is spelled with one of these two words.
+        if transformed_cell is not None and not (
+            "await" in transformed_cell or "async" in transformed_cell
+        ):
+            return False
+        return super().should_run_async(
+            raw_cell,
+            transformed_cell=transformed_cell,
+            preprocessing_exc_tuple=preprocessing_exc_tuple,
+        )
+
+    def _showtraceback(self, etype, evalue, stb) -> None:
+        self.last_traceback = stb
+        self.context.emit_error(etype, evalue, stb)
+
+    def system_piped(self, cmd: str) -> None:
+        if cmd.rstrip().endswith("&"):
+            raise OSError("Background processes not supported.")
+        self.user_ns["_exit_code"] = run_shell_command(self.var_expand(cmd, depth=1))
+
+    system = system_piped
+
+
+InteractiveShellABC.register(AgentShell)

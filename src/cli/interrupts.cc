@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/interrupts.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace glovebox::cli {
+
+Interrupts::Interrupts() {
+  sigset_t set;
+  (void)::sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    (void)::sigaddset(&set, number);
+  }
+  (void)::sigprocmask(SIG_BLOCK, &set, nullptr);
+  fd_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int Interrupts::take() {
+  int number = 0;
+  signalfd_siginfo info{};
+  while (::read(fd_.get(), &info, sizeof(info)) == sizeof(info)) {
+    const int next = static_cast<int>(info.ssi_signo);
+    number = number == 0 || number == SIGINT ? next : number;
+  }
+  return number;
+}
+
+}  // namespace glovebox::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interrupts: Ctrl-C and the signals that end a program, as something that can be polled.
+#pragma once
+
+#include "base/unique_fd.h"
+
+namespace glovebox::cli {
+
+// While one exists, SIGINT, SIGTERM and SIGHUP do nothing by themselves. They stay blocked after
+// it.
+class Interrupts {
+ public:
+  Interrupts();
+
+  // Readable while a signal waits.
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+  // Takes what waits: 0 when nothing does, else the number; one that ends the program comes before
+  // SIGINT.
+  int take();
+
+ private:
+  UniqueFd fd_;
+};
+
+}  // namespace glovebox::cli

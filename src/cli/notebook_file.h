@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notebook files: read, named and written.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "context/notebook/notebook.h"
+
+namespace glovebox::cli {
+
+// Reads and parses a notebook; "-" is standard input.
+Result<notebook::Notebook> load_notebook(const std::string& path);
+
+enum class NotebookFormat { kIpynb, kHtml };
+
+struct NotebookTarget {
+  std::string path;  // "-" is standard output.
+  NotebookFormat format = NotebookFormat::kIpynb;
+};
+
+// Where a notebook goes: `out` and `to` ("ipynb", "html", "both") as typed, either may be empty.
+// Without `out` the name is that of the input with `suffix` before the ending. Fails with kInvalid
+// where the two contradict each other.
+Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
+                                                     const std::string& out,
+                                                     const std::string& to,
+                                                     std::string_view suffix);
+
+// A file is replaced as a whole or not at all.
+Result<void> write_target(const NotebookTarget& target, const notebook::Notebook& notebook);
+
+}  // namespace glovebox::cli

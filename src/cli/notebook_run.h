@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes the cells of a notebook, one after the other, in a live session.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "context/notebook/notebook.h"
+#include "service/live_session.h"
+
+namespace glovebox::cli {
+
+struct NotebookRunOptions {
+  std::optional<std::chrono::milliseconds> cell_time;   // Of each cell.
+  std::optional<std::chrono::milliseconds> total_time;  // Of all together.
+  bool allow_errors = false;
+  int cancel_fd = -1;
+  std::function<void(std::size_t cell)> begin;  // Before each cell that is executed; from 0.
+};
+
+struct CellFailure {
+  std::size_t cell = 0;  // In the notebook, from 0.
+  int execution_count = 0;
+  GuestError error;  // Ours where the interpreter could not say.
+};
+
+struct NotebookRun {
+  Status status = Status::kOk;  // Of the first failure that counts.
+  std::size_t executed = 0;
+  std::vector<CellFailure> failures;  // Allowed and expected ones too.
+  std::vector<std::string> notes;
+  std::chrono::milliseconds wall{0};
+};
+
+// Fills the outputs of the notebook, whose old ones go. As Jupyter's tools do, it leaves out empty
+// cells and those tagged `skip-execution`, goes on behind a cell tagged `raises-exception`, and
+// finds the end of input for every input(). An Error means that we could not do it.
+Result<NotebookRun> run_notebook(LiveSession& session,
+                                 notebook::Notebook& notebook,
+                                 const NotebookRunOptions& options);
+
+// The language in which a notebook wants to be executed: one of ours where there is one that can
+// stay alive, else its own kernel. `wish` comes from the command line and may be empty.
+Result<Language> notebook_language(const notebook::Notebook& notebook, const std::string& wish);
+
+}  // namespace glovebox::cli

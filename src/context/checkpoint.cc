@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context/checkpoint.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/sys/descriptors.h"
+#include "context/pidfd_process.h"
+
+namespace glovebox {
+namespace {
+
+// A fork of a large process on a busy machine.
+constexpr int kPatienceMs = 10'000;
+
+bool is_socket(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+}  // namespace
+
+Result<Checkpoint> Checkpoint::adopt(std::uint32_t id, std::vector<UniqueFd> passed) {
+  if (passed.size() != 2 || !is_pidfd(passed[0].get()) || !is_socket(passed[1].get())) {
+    return Error(ErrorCode::kInvalid, "the agent answered without its copy");
+  }
+  return Checkpoint(id, std::move(passed[0]), std::move(passed[1]));
+}
+
+Result<std::unique_ptr<AgentProcess>> Checkpoint::wake() { return ask("w", {}); }
+
+Result<std::unique_ptr<AgentProcess>> Checkpoint::fork(const std::array<int, 3>& descriptors,
+                                                       std::string_view directory) {
+  return ask("f" + std::string(directory), descriptors);
+}
+
+Result<std::unique_ptr<AgentProcess>> Checkpoint::ask(std::string_view words,
+                                                      std::span<const int> passed) {
+  std::vector<UniqueFd> came;
+  std::array<char, 16> answer{};
+  pollfd polled{socket_.get(), POLLIN, 0};
+  if (sys::send_with(socket_.get(), words, passed, MSG_DONTWAIT) < 0 ||
+      ::poll(&polled, 1, kPatienceMs) <= 0 ||
+      sys::receive_with(socket_.get(), answer, came, MSG_DONTWAIT) <= 0) {
+    return Error(ErrorCode::kUnavailable, "the copy of the interpreter is gone");
+  }
+  if (came.size() != 1 || !is_pidfd(came.front().get())) {
+    return Error(ErrorCode::kUnavailable, "the copy of the interpreter could not fork",
+                 "raise the limits of pids or memory");
+  }
+  return std::unique_ptr<AgentProcess>(new PidfdProcess(std::move(came.front())));
+}
+
+}  // namespace glovebox

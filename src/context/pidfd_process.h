@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process that we hold by a pidfd and that is no child of ours.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "context/agent_process.h"
+
+namespace glovebox {
+
+// Whether a descriptor that somebody sent is a pidfd.
+bool is_pidfd(int fd);
+
+class PidfdProcess : public AgentProcess {
+ public:
+  explicit PidfdProcess(UniqueFd pidfd) : pidfd_(std::move(pidfd)) {}
+
+  // To its process group where the kernel can (Linux 6.9), else to it alone.
+  Result<void> signal(int signal) override;
+  [[nodiscard]] int events_fd() const override { return pidfd_.get(); }
+
+  // How it ended is what the kernel remembers (Linux 6.15), or else what status_elsewhere() knows.
+  std::optional<int> wait_status() override;
+
+ protected:
+  virtual std::optional<int> status_elsewhere();
+
+ private:
+  UniqueFd pidfd_;
+  std::optional<int> status_;
+};
+
+}  // namespace glovebox

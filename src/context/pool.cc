@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context/pool.h"
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "context/agent_files.h"
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Without a claim for so long the pool shrinks by one.
+constexpr auto kIdle = 10s;
+// After a failure, so that a host that can make none is not kept busy by us.
+constexpr auto kPause = 1s;
+// Below this part of the host's memory, what waits is given back.
+constexpr double kScarce = 0.1;
+
+bool memory_is_scarce() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  double total = 0;
+  double available = 0;
+  double value = 0;
+  std::string unit;
+  while (file >> key >> value) {
+    std::getline(file, unit);
+    if (key == "MemTotal:") {
+      total = value;
+    } else if (key == "MemAvailable:") {
+      available = value;
+      break;
+    }
+  }
+  return total > 0 && available < total * kScarce;
+}
+
+void end(LiveContext& live) {
+  live.context.reset();
+  if (live.sandbox) {
+    (void)live.sandbox->end();
+  }
+  live.sandbox.reset();
+  live.zygote.reset();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ContextPool>> ContextPool::start(PoolSpec spec) {
+  spec.sandbox.mounts.push_back(GB_TRY(agents_mount()));
+  spec.most = std::max(spec.most, spec.least);
+  std::unique_ptr<ContextPool> pool(new ContextPool(std::move(spec)));
+  (void)GB_TRY(pool->zygote());
+  pool->wanted_ = pool->spec_.least;
+  pool->worker_ = std::thread(&ContextPool::work, pool.get());
+  return pool;
+}
+
+ContextPool::~ContextPool() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (worker_.joinable()) {
+    worker_.join();
+  }
+  for (LiveContext& live : discarded_) {
+    end(live);
+  }
+  for (LiveContext& live : ready_) {
+    end(live);
+  }
+}
+
+Result<std::shared_ptr<Zygote>> ContextPool::zygote() {
+  const std::scoped_lock lock(zygote_mutex_);
+  const bool worn = zygote_ && (zygote_->forks() >= spec_.forks_per_zygote ||
+                                Clock::now() - zygote_started_ >= spec_.zygote_age);
+  if (!zygote_ || worn || !zygote_->alive()) {
+    zygote_ = GB_TRY(Zygote::start(spec_.zygote));
+    zygote_started_ = Clock::now();
+  }
+  return zygote_;
+}
+
+Result<LiveContext> ContextPool::make() {
+  LiveContext live{.zygote = GB_TRY(zygote()), .sandbox = {}, .context = {}};
+  SandboxSpec spec = spec_.sandbox;
+  spec.within = &live.zygote->realm();
+  live.sandbox = GB_TRY(Sandbox::create(spec, {.exactly = "native"}));
+  live.context = GB_TRY(Context::fork(*live.sandbox, *live.zygote, spec_.context));
+  if (!spec_.warm_up.empty()) {
+    (void)GB_TRY(
+        live.context->execute({.code = spec_.warm_up, .silent = true, .store_history = false}));
+  }
+  return live;
+}
+
+Result<LiveContext> ContextPool::claim() {
+  {
+    const std::scoped_lock lock(mutex_);
+    last_claim_ = Clock::now();
+    if (!ready_.empty()) {
+      LiveContext live = std::move(ready_.front());
+      ready_.pop_front();
+      if (ready_.size() < wanted_ / 2) {
+        wanted_ = std::min(wanted_ * 2, spec_.most);
+      }
+      changed_.notify_all();
+      return live;
+    }
+    wanted_ = std::min(std::max<std::size_t>(wanted_ * 2, 1), spec_.most);
+  }
+  changed_.notify_all();
+  return make();
+}
+
+void ContextPool::discard(LiveContext used) {
+  {
+    const std::scoped_lock lock(mutex_);
+    discarded_.push_back(std::move(used));
+  }
+  changed_.notify_all();
+}
+
+std::size_t ContextPool::await_ready(std::size_t count, Clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  wanted_ = std::clamp(count, wanted_, spec_.most);
+  last_claim_ = Clock::now();
+  changed_.notify_all();
+  (void)changed_.wait_until(lock, deadline, [this, count] { return ready_.size() >= count; });
+  return ready_.size();
+}
+
+void ContextPool::adapt(Clock::time_point now) {
+  if (now - last_claim_ >= kIdle) {
+    last_claim_ = now;
+    wanted_ = std::max(spec_.least, wanted_ - std::min<std::size_t>(wanted_, 1));
+  }
+  const std::size_t target = memory_is_scarce() ? 0 : wanted_;
+  while (ready_.size() > target) {
+    discarded_.push_back(std::move(ready_.back()));
+    ready_.pop_back();
+  }
+}
+
+void ContextPool::work() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    adapt(Clock::now());
+    if (!discarded_.empty()) {
+      LiveContext used = std::move(discarded_.front());
+      discarded_.pop_front();
+      lock.unlock();
+      end(used);
+      lock.lock();
+      continue;
+    }
+    if (ready_.size() >= wanted_ || memory_is_scarce()) {
+      (void)changed_.wait_for(lock, kIdle);
+      continue;
+    }
+    lock.unlock();
+    auto made = make();
+    lock.lock();
+    if (made) {
+      ready_.push_back(std::move(made).value());
+      changed_.notify_all();
+    } else {
+      (void)changed_.wait_for(lock, kPause);
+    }
+  }
+}
+
+}  // namespace glovebox

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// ContextPool: sandboxes with a context in them, made ahead of demand.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "context/context.h"
+#include "context/zygote.h"
+#include "sandbox/sandbox.h"
+
+namespace glovebox {
+
+struct PoolSpec {
+  ZygoteSpec zygote;
+  SandboxSpec sandbox;  // `within` is set by the pool.
+  ContextSpec context;
+  // Run in a context before it waits to be claimed, without a trace in it: the first use of a
+  // library costs more than the others. Empty: nothing.
+  std::string warm_up;
+  // How many wait: at least this many, more while claims come quickly, none while the host is short
+  // of memory.
+  std::size_t least = 2;
+  std::size_t most = 64;
+  // A zygote is replaced after so many forks, or so much time: its forks share one layout of memory
+  // and one hash seed.
+  std::uint64_t forks_per_zygote = 10'000;
+  std::chrono::minutes zygote_age{60};
+};
+
+// A sandbox with its context; the zygote lives as long as what was forked from it.
+struct LiveContext {
+  std::shared_ptr<Zygote> zygote;
+  std::unique_ptr<Sandbox> sandbox;
+  std::unique_ptr<Context> context;
+};
+
+// Safe to use from several threads. What it hands out belongs to one thread at a time.
+class ContextPool {
+ public:
+  // Starts the first zygote, and a thread that keeps the pool filled.
+  static Result<std::unique_ptr<ContextPool>> start(PoolSpec spec);
+
+  ContextPool(const ContextPool&) = delete;
+  ContextPool& operator=(const ContextPool&) = delete;
+  ~ContextPool();  // Ends all that waits. What was claimed lives on with its owner.
+
+  // One that nobody has used: from the pool, or made now when the pool is empty.
+  Result<LiveContext> claim();
+
+  // Ends it, in the background.
+  void discard(LiveContext used);
+
+  // Waits until `count` are ready or `deadline` has passed; answers how many are.
+  std::size_t await_ready(std::size_t count, std::chrono::steady_clock::time_point deadline);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  explicit ContextPool(PoolSpec spec) : spec_(std::move(spec)) {}
+  Result<std::shared_ptr<Zygote>> zygote();
+  Result<LiveContext> make();
+  void work();
+  void adapt(Clock::time_point now);
+
+  PoolSpec spec_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<LiveContext> ready_;
+  std::deque<LiveContext> discarded_;
+  std::size_t wanted_ = 0;
+  Clock::time_point last_claim_{};
+  bool stopping_ = false;
+
+  std::mutex zygote_mutex_;
+  std::shared_ptr<Zygote> zygote_;
+  Clock::time_point zygote_started_{};
+
+  std::thread worker_;
+};
+
+}  // namespace glovebox

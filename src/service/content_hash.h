@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// ContentHash: SHA-256 over a sequence of fields.
+#pragma once
+
+#include <openssl/sha.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace glovebox {
+
+class ContentHash {
+ public:
+  ContentHash();
+
+  // A field counts with its length, so that no two sequences of fields are the same bytes.
+  ContentHash& add(std::string_view field);
+  ContentHash& add(std::uint64_t number);
+
+  // 64 hexadecimal digits. Nothing may be added afterwards.
+  [[nodiscard]] std::string hex();
+
+ private:
+  SHA256_CTX state_{};
+};
+
+// The SHA-256 of what can still be read from `fd`, alone: as sha256sum(1) prints it.
+Result<std::string> hash_of_file(int fd);
+
+}  // namespace glovebox

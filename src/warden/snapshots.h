@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshots of the workspace, taken and restored.
+//
+// Kept are directories, regular files and symbolic links with names, modes, modification times and
+// contents; holes stay holes. Of other files (FIFOs, sockets) a restore leaves those that are still
+// there and removes the rest. Owners and extended attributes are not kept. A hard link that was
+// removed comes back as a file of its own.
+//
+// Guests may be running all the while. They can make a snapshot hold a mixture of what they wrote,
+// or a restore fail; but every step is taken from a directory's descriptor to one name in it, and
+// no link is followed, so nothing outside what they may write themselves is ever touched.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "warden/contents.h"
+#include "warden/manifest.h"
+
+namespace glovebox::warden {
+
+// A regular file that a restore gave back what it held before.
+struct Rewritten {
+  std::string path;
+  Contents::Identity before;  // When it last held that.
+  Contents::Identity after;
+};
+
+class Snapshots {
+ public:
+  // `workspace` is its directory.
+  explicit Snapshots(UniqueFd workspace) : workspace_(std::move(workspace)) {}
+
+  // Keeps the workspace under a number that is not taken. Fails without a trace of it, above all
+  // when the disk is full.
+  Result<void> take(std::uint32_t id);
+
+  // Makes the workspace what it was. Files that still have the inode that the snapshot saw are
+  // written in place, so that whoever has them open goes on with them; others are made anew. Fails
+  // before anything has changed when the disk has too little room; any later error leaves the
+  // workspace in between, and the snapshot whole. `rewritten` is filled as far as it came.
+  Result<void> restore(std::uint32_t id, std::vector<Rewritten>& rewritten);
+
+  // Forgets a snapshot; contents that no other holds free their space.
+  Result<void> drop(std::uint32_t id);
+
+ private:
+  Result<void> capture(int directory,
+                       std::size_t index,
+                       std::size_t depth,
+                       Manifest& manifest,
+                       const Deadline& deadline);
+  Result<void> capture_one(int directory,
+                           const std::string& name,
+                           std::size_t index,
+                           Manifest& manifest,
+                           const Deadline& deadline);
+  [[nodiscard]] Result<void> check_room(const Manifest& manifest) const;
+  void release(const Manifest& manifest);
+
+  UniqueFd workspace_;
+  Contents contents_;
+  std::map<std::uint32_t, Manifest> taken_;
+};
+
+}  // namespace glovebox::warden
