@@ -85,6 +85,11 @@ Result<Execution> Executing::run() {
     }
   }
   drain_streams();
+  if (wait_status_ && !started_ && cause_ == Cause::kItself) {
+    // It had ended before: the end of an earlier execution, and none of this one.
+    context_.ended_ = true;
+    return Error(ErrorCode::kConflict, "the interpreter has ended", "start a new context");
+  }
   return judge();
 }
 
@@ -168,6 +173,7 @@ void Executing::take_event(Event event) {
   switch (event.kind) {
     case Event::Kind::kStarted:
       execution_.execution_count = event.execution_count;
+      started_ = true;
       break;
     case Event::Kind::kError:
       execution_.error = event.error;

@@ -94,8 +94,8 @@ Result<LiveContext> ContextPool::make() {
   live.sandbox = GB_TRY(Sandbox::create(spec, {.exactly = "native"}));
   live.context = GB_TRY(Context::fork(*live.sandbox, *live.zygote, spec_.context));
   if (!spec_.warm_up.empty()) {
-    (void)GB_TRY(
-        live.context->execute({.code = spec_.warm_up, .silent = true, .store_history = false}));
+    // Shown to nobody, but shown: making the answer ready is part of what is to be warm.
+    (void)GB_TRY(live.context->execute({.code = spec_.warm_up, .store_history = false}));
   }
   return live;
 }

@@ -28,6 +28,7 @@
 #include "context/zygote_protocol.h"
 #include "entry.h"
 #include "forking.h"
+#include "huge_pages.h"
 
 namespace glovebox::zygote {
 namespace {
@@ -177,6 +178,7 @@ PyObject* serve_forks(PyObject*, PyObject* arguments) {
   if (PyArg_ParseTuple(arguments, "is", &fd, &version) == 0) {
     return nullptr;
   }
+  collapse_memory();
   const std::string ready = Message{.kind = Message::Kind::kReady, .text = version}.encode();
   if (::send(fd, ready.data(), ready.size(), MSG_NOSIGNAL) < 0) {
     return PyErr_SetFromErrno(PyExc_OSError);
