@@ -102,6 +102,7 @@ Result<void> by_fork(std::size_t runs) {
   auto zygote = GB_TRY(Zygote::start(spec.zygote));
   SandboxSpec sandbox_spec = spec.sandbox;
   sandbox_spec.within = &zygote->realm();
+  sandbox_spec.live = true;
   sandbox_spec.mounts.push_back(GB_TRY(agents_mount()));
   std::map<std::string, std::vector<double>> samples;
   for (std::size_t i = 0; i < runs; ++i) {
@@ -198,6 +199,7 @@ Result<void> living(std::size_t runs) {
   auto zygote = GB_TRY(Zygote::start(spec.zygote));
   SandboxSpec sandbox_spec = spec.sandbox;
   sandbox_spec.within = &zygote->realm();
+  sandbox_spec.live = true;
   sandbox_spec.mounts.push_back(GB_TRY(agents_mount()));
   std::vector<std::unique_ptr<Sandbox>> sandboxes;
   std::vector<std::unique_ptr<Context>> contexts;

@@ -27,6 +27,7 @@ class AgentLink {
 
   // Writes what the socket takes now. Fails with kUnavailable when the agent is gone.
   Result<void> flush();
+  [[nodiscard]] std::size_t unsent() const { return outgoing_.size(); }
   [[nodiscard]] bool has_unsent() const { return !outgoing_.empty(); }
 
   struct Message {

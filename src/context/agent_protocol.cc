@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/frame.h"
 #include "base/text.h"
 
 namespace glovebox::agent {
@@ -16,8 +17,31 @@ constexpr int kMaxDepth = 200;
 
 Error malformed() { return {ErrorCode::kInvalid, "the agent sent a malformed message"}; }
 
+// A parsed value costs us far more than its bytes. An honest message is long because of a few long
+// strings; a million values are a large chart.
+bool has_too_many_values(std::string_view payload) {
+  constexpr std::size_t kMaxValues = 1'000'000;
+  std::size_t values = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    const char c = payload[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if ((c == ',' || c == '[' || c == '{') && ++values > kMaxValues) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // An object, or nothing.
 Json parse_object(std::string_view payload) {
+  if (payload.size() > kMaxFramePayload && has_too_many_values(payload)) {
+    return Json(Json::value_t::discarded);
+  }
   const Json::parser_callback_t shallow = [](int depth, Json::parse_event_t, Json&) {
     return depth < kMaxDepth;
   };

@@ -80,6 +80,12 @@ Result<Connections> connect() {
                      .err = GB_TRY(make_stream())};
 }
 
+int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::max<std::int64_t>(left.count() + 1, 0));
+}
+
 }  // namespace
 
 Context::Context(Sandbox& sandbox, std::string language, UniqueFd socket, Streams streams)
@@ -141,8 +147,7 @@ Result<std::unique_ptr<Context>> Context::fork(Sandbox& sandbox,
 
 Result<void> Context::await_ready() {
   const auto deadline = Clock::now() + kStartPatience;
-  std::string said;
-  for (;;) {
+  while (Clock::now() < deadline) {
     auto message = link_.poll_message();
     if (!message) {
       std::array<char, 2048> bytes;
@@ -152,26 +157,22 @@ Result<void> Context::await_ready() {
                    "the interpreter for " + language_ + " did not start: " +
                        printable({bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0}));
     }
-    if (const auto& got = message.value(); got) {
-      if (got->type == agent::Reply::kReady) {
-        ready_ = GB_TRY(agent::decode_ready(got->payload));
-        return {};
-      }
-      if (got->type == agent::Reply::kNotEntered) {
-        ended_ = true;
-        return Error(ErrorCode::kInternal,
-                     "the context could not enter its sandbox: " + printable(got->payload));
-      }
-      continue;
+    const auto& got = message.value();
+    if (got && got->type == agent::Reply::kReady) {
+      ready_ = GB_TRY(agent::decode_ready(got->payload));
+      return {};
     }
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) {
-      return Error(ErrorCode::kUnavailable, "the interpreter for " + language_ + " does not start");
+    if (got && got->type == agent::Reply::kNotEntered) {
+      ended_ = true;
+      return Error(ErrorCode::kInternal,
+                   "the context could not enter its sandbox: " + printable(got->payload));
     }
-    pollfd polled{link_.fd(), POLLIN, 0};
-    (void)::poll(&polled, 1, static_cast<int>(left));
+    if (!got) {
+      pollfd polled{link_.fd(), POLLIN, 0};
+      (void)::poll(&polled, 1, milliseconds_until(deadline));
+    }
   }
+  return Error(ErrorCode::kUnavailable, "the interpreter for " + language_ + " does not start");
 }
 
 bool Context::can(std::string_view feature) const {
@@ -209,7 +210,8 @@ Result<std::string> Context::ask(agent::Request request,
   const std::uint32_t channel = next_channel_++;
   link_.send(request, channel, json);
   const auto deadline = Clock::now() + patience;
-  for (;;) {
+  // By the clock and not by what comes: a guest could send without end.
+  while (Clock::now() < deadline) {
     GB_TRY(link_.flush());
     if (const auto message = GB_TRY(link_.poll_message()); message) {
       if (message->channel == channel && message->type == agent::Reply::kReply) {
@@ -217,14 +219,10 @@ Result<std::string> Context::ask(agent::Request request,
       }
       continue;
     }
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) {
-      return Error(ErrorCode::kUnavailable, "the interpreter does not answer");
-    }
     pollfd polled{link_.fd(), static_cast<short>(POLLIN | (link_.has_unsent() ? POLLOUT : 0)), 0};
-    (void)::poll(&polled, 1, static_cast<int>(left));
+    (void)::poll(&polled, 1, milliseconds_until(deadline));
   }
+  return Error(ErrorCode::kUnavailable, "the interpreter does not answer");
 }
 
 Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried) {

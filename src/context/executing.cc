@@ -27,8 +27,11 @@ constexpr auto kInterruptAgain = 100ms;
 constexpr auto kCheckEvery = 50ms;
 // An execution shorter than this cannot have used much, and looking would cost more than it did.
 constexpr auto kWorthMeasuring = 2ms;
-// How long after its socket closed a process may take to be gone.
+// How long a process may take to be gone after it was killed.
 constexpr auto kLastBreath = 5s;
+
+// How much may wait to be read by an agent, beyond the code, before it gets no more answers.
+constexpr std::size_t kMaxUnsent = 1UL << 20;
 
 // What results may hold of our memory, before they are dropped.
 constexpr std::size_t kMaxResults = 64UL << 20;
@@ -56,6 +59,7 @@ Executing::Executing(Context& context, const ExecuteOptions& options)
 Result<Execution> Executing::run() {
   const Cgroup& cgroup = context_.sandbox_.cgroup();
   oom_kills_before_ = cgroup.oom_kills();
+  pids_refusals_before_ = cgroup.pids_refusals();
   cpu_before_ = cgroup.cpu_time().value_or(0us);
   const agent::ExecuteRequest request{.code = options_.code,
                                       .silent = options_.silent,
@@ -184,6 +188,9 @@ void Executing::take_event(Event event) {
       }
       break;
     case Event::Kind::kInputRequest: {
+      if (context_.link_.unsent() > kMaxUnsent) {
+        break;  // It asks without listening.
+      }
       std::optional<std::string> answer;
       if (options_.input) {
         answer = options_.input(event);
@@ -256,6 +263,7 @@ void Executing::interrupt(Cause cause) {
 void Executing::kill() {
   kill_at_ = Clock::time_point::max();
   killed_ = true;
+  killed_at_ = Clock::now();
   (void)context_.process_->signal(SIGKILL);
 }
 
@@ -263,7 +271,7 @@ bool Executing::has_ended() {
   if (!wait_status_) {
     wait_status_ = context_.process_->wait_status();
   }
-  if (link_lost_ && !wait_status_ && killed_ && Clock::now() >= start_ + kLastBreath) {
+  if (!wait_status_ && killed_ && Clock::now() >= killed_at_ + kLastBreath) {
     wait_status_ = SIGKILL;
   }
   if (wait_status_ && !link_lost_) {
@@ -307,8 +315,16 @@ void Executing::judge_end(Execution& execution) const {
     execution.limit = limit;
     execution.hits.emplace_back(limit);
   };
-  const bool out_of_memory =
-      wait_status_ && context_.sandbox_.cgroup().oom_kills() > oom_kills_before_;
+  // Also when it was a process that the guest had started, or a call of it that failed.
+  const Cgroup& cgroup = context_.sandbox_.cgroup();
+  const bool memory_hit = cgroup.oom_kills() > oom_kills_before_;
+  const bool pids_hit = cgroup.pids_refusals() > pids_refusals_before_;
+  if (memory_hit) {
+    execution.hits.emplace_back("memory");
+  }
+  if (pids_hit) {
+    execution.hits.emplace_back("pids");
+  }
   if (wait_status_) {
     if (WIFSIGNALED(*wait_status_)) {
       execution.signal = WTERMSIG(*wait_status_);
@@ -321,15 +337,16 @@ void Executing::judge_end(Execution& execution) const {
   }
   // An answer that came all the same is the guest's end, unless it was we who made it fail.
   const bool unharmed = done_ && done_->status == agent::Done::Status::kOk;
-  if (out_of_memory) {
+  if (memory_hit && wait_status_) {
     execution.status = Status::kOutOfMemory;
-    execution.hits.emplace_back("memory");
   } else if (cause_ == Cause::kWall && !unharmed) {
     timeout("time");
   } else if (cause_ == Cause::kCpu && !unharmed) {
     timeout("cpu-time");
   } else if (cause_ == Cause::kCanceled && !unharmed) {
     execution.status = Status::kCanceled;
+  } else if (pids_hit && execution.status == Status::kError) {
+    execution.status = Status::kPidsLimit;
   }
 }
 

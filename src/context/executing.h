@@ -54,9 +54,11 @@ class Executing {
   Clock::time_point kill_at_ = Clock::time_point::max();
   std::chrono::microseconds cpu_before_{0};
   std::uint64_t oom_kills_before_ = 0;
+  std::uint64_t pids_refusals_before_ = 0;
   std::optional<agent::Done> done_;
   std::optional<int> wait_status_;
   bool started_ = false;  // The agent has taken the code.
+  Clock::time_point killed_at_{};
   bool killed_ = false;
   bool link_lost_ = false;
 };

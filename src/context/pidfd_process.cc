@@ -35,11 +35,12 @@ std::optional<int> remembered_status(int pidfd) {
   for (int i = 0; i < kTries; ++i) {
     PidfdInfo info{};
     info.mask = kInfoExit;
-    if (::ioctl(pidfd, kGetInfo, &info) != 0 && errno != ESRCH) {
+    if (::ioctl(pidfd, kGetInfo, &info) == 0) {
+      if ((info.mask & kInfoExit) != 0) {
+        return info.exit_code;
+      }
+    } else if (errno != ESRCH) {
       return std::nullopt;  // An older kernel.
-    }
-    if ((info.mask & kInfoExit) != 0) {
-      return info.exit_code;
     }
     const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
     (void)::nanosleep(&pause, nullptr);

@@ -50,6 +50,7 @@ void end(LiveContext& live) {
 }  // namespace
 
 Result<std::unique_ptr<ContextPool>> ContextPool::start(PoolSpec spec) {
+  spec.sandbox.live = true;
   spec.sandbox.mounts.push_back(GB_TRY(agents_mount()));
   spec.most = std::max(spec.most, spec.least);
   std::unique_ptr<ContextPool> pool(new ContextPool(std::move(spec)));

@@ -73,14 +73,14 @@ Result<int> Cgroup::add_branch(Slot& slot, const std::string& parent) {
   return static_cast<int>(branches_.size()) - 1;
 }
 
-Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits) {
+Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits, bool counts_cpu) {
   Cgroup group;
   group.mode_ = cgroup_host().support.mode;
   switch (group.mode_) {
     case CgroupMode::kNone:
       break;
     case CgroupMode::kV1:
-      GB_TRY(group.create_v1(slot, limits));
+      GB_TRY(group.create_v1(slot, limits, counts_cpu));
       break;
     case CgroupMode::kV2:
       GB_TRY(group.create_v2(slot, limits));
@@ -89,7 +89,7 @@ Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits) {
   return group;
 }
 
-Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits) {
+Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits, bool counts_cpu) {
   const CgroupHost& host = cgroup_host();
   // Only the hierarchies that are needed: each costs a directory and a step into it.
   memory_ = GB_TRY(add_branch(slot, host.v1_memory));
@@ -97,8 +97,8 @@ Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits) {
   if (!host.v1_cpu.empty() && limits.cpus < host.processors) {
     cpu_ = GB_TRY(add_branch(slot, host.v1_cpu));
   }
-  // Only for a limit on CPU time: use alone is known from the processes when they are reaped.
-  if (!host.v1_cpuacct.empty() && limits.cpu_time.count() > 0) {
+  // Only for a limit on CPU time: use alone is known from processes that are waited for at their end.
+  if (!host.v1_cpuacct.empty() && (counts_cpu || limits.cpu_time.count() > 0)) {
     cpu_time_ = host.v1_cpuacct == host.v1_cpu && cpu_ >= 0
                     ? cpu_
                     : GB_TRY(add_branch(slot, host.v1_cpuacct));

@@ -46,7 +46,8 @@ class Cgroup {
 
   // Makes the group of `slot` and sets `limits` as far as the host can; where it can do nothing,
   // the group is empty and enforces nothing.
-  static Result<Cgroup> create(Slot& slot, const Limits& limits);
+  // `counts_cpu` asks for cpu_time() also where no limit needs it (v1: one hierarchy more).
+  static Result<Cgroup> create(Slot& slot, const Limits& limits, bool counts_cpu);
 
   Cgroup(Cgroup&& other) noexcept = default;
   Cgroup& operator=(Cgroup&& other) noexcept = default;
@@ -105,7 +106,7 @@ class Cgroup {
   // Answers how many were killed.
   static std::uint32_t kill_listed(int directory);
   Result<int> add_branch(Slot& slot, const std::string& parent);
-  Result<void> create_v1(Slot& slot, const Limits& limits);
+  Result<void> create_v1(Slot& slot, const Limits& limits, bool counts_cpu);
   Result<void> create_v2(Slot& slot, const Limits& limits);
   Result<void> write(int branch, const char* file, std::string_view value) const;
   [[nodiscard]] std::optional<std::string> read(int branch, const char* file) const;

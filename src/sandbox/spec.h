@@ -26,6 +26,10 @@ struct SandboxSpec {
 
   std::string hostname = "glovebox";
 
+  // It will hold contexts: the processor time of each execution is wanted, though none of their
+  // processes ends.
+  bool live = false;
+
   // Makes this sandbox a realm (sandbox/realm.h). Nothing of a guest's may run in it.
   bool realm = false;
 

@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/sys/descriptors.h"
@@ -45,12 +47,11 @@ void forget_unread(int channel) {
   }
 }
 
-// Tells the outside who we are, and leaves the socket to the copy.
+// Tells the other end who we are.
 void announce(int socket) {
   const UniqueFd pidfd = open_pidfd(::getpid());
   const std::array<int, 1> answer = {pidfd.get()};
   (void)sys::send_with(socket, "w", std::span<const int>(answer).first(pidfd ? 1 : 0), 0);
-  (void)::close(socket);
 }
 
 // The copy: sleeps, and returns in the processes that it makes only.
@@ -89,6 +90,7 @@ Awakening sleep_until_wanted(int channel, int socket) {
       // Before the answer: after it, what comes is meant for us.
       forget_unread(channel);
       announce(socket);
+      (void)::close(socket);
       return Awakening::kRolledBack;
     }
     const std::array<int, 3> targets = {channel, STDOUT_FILENO, STDERR_FILENO};
@@ -97,6 +99,7 @@ Awakening sleep_until_wanted(int channel, int socket) {
     }
     (void)!::chdir(word.data() + 1);
     announce(socket);
+    (void)::close(socket);
     return Awakening::kForked;
   }
 }
@@ -111,18 +114,34 @@ Awakening make_checkpoint(int channel, std::string_view reply) {
   UniqueFd outside(pair[0]);
   UniqueFd inside(pair[1]);
   // libc's own fork(3): the guest may have threads, and libc knows which of its locks they hold.
-  const pid_t pid = ::fork();
-  if (pid < 0) {
+  // Twice, so that the copy is a child of the sandbox's first process, which waits for it at its
+  // end.
+  const pid_t between = ::fork();
+  if (between < 0) {
     return Awakening::kFailed;
   }
-  if (pid == 0) {
+  if (between == 0) {
     outside.reset();
-    return sleep_until_wanted(channel, inside.release());
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      // Before anybody can signal our group: what is meant for the original is not meant for us.
+      (void)::setpgid(0, 0);
+      announce(inside.get());
+      return sleep_until_wanted(channel, inside.release());
+    }
+    ::_exit(pid < 0 ? 1 : 0);
   }
-  // Before anybody can signal our group: what is meant for us is not meant for the copy.
-  (void)::setpgid(pid, pid);
   inside.reset();
-  const UniqueFd pidfd = open_pidfd(pid);
+  int status = 0;
+  while (::waitpid(between, &status, 0) < 0 && errno == EINTR) {
+  }
+  std::vector<UniqueFd> came;
+  std::array<char, 1> word{};
+  if (sys::receive_with(outside.get(), word, came, 0) <= 0 || came.size() != 1) {
+    errno = EAGAIN;
+    return Awakening::kFailed;
+  }
+  const UniqueFd pidfd = std::move(came.front());
   const std::array<int, 2> passed = {pidfd.get(), outside.get()};
   if (!pidfd || sys::send_with(channel, reply, passed, 0) < 0) {
     return Awakening::kFailed;

@@ -116,7 +116,7 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
   watch.lap("slot");
-  Cgroup cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
+  Cgroup cgroup = GB_TRY(Cgroup::create(slot, spec.limits, spec.live));
   watch.lap("cgroup_made");
 
   const bool root = ::geteuid() == 0;

@@ -111,7 +111,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   const bool born_in_group = Cgroup::support().mode == CgroupMode::kV2;
   std::optional<Cgroup> cgroup;
   if (born_in_group) {
-    cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
+    cgroup = GB_TRY(Cgroup::create(slot, spec.limits, spec.live));
     watch.lap("cgroup_made");
   }
 
@@ -189,7 +189,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     watch.lap("id_maps");
   }
   if (!cgroup) {
-    cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
+    cgroup = GB_TRY(Cgroup::create(slot, spec.limits, spec.live));
     watch.lap("cgroup_made");
   }
   GB_TRY(admit(control.get(), cgroup->task_fds()));
