@@ -38,8 +38,10 @@ def prepare(modules=()) -> None:
     """Makes the shell, imports the modules named and warms what a first cell would touch."""
     global _warm
     _warm = _loop.Context()
-    _load("warmup").warm(_warm, modules)
+    roots = _load("warmup").warm(_warm, modules)
     _restore_path()
+    _load("rehearsal").rehearse(_warm, _self, roots)
+    _load("settle").settle()
 
 
 def serve(fd: int = 3):

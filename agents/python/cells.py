@@ -84,7 +84,8 @@ class MemoryHistory(HistoryManager):
         names = {"_i": self._i, "_ii": self._ii, "_iii": self._iii, f"_i{line_num}": self._i00}
         shell = self.shell
         if shell is not None:
-            shell.push(names, interactive=False)
+            shell.user_ns.update(names)
+            shell.user_ns_hidden.update(names)
 
     def store_output(self, line_num) -> None:
         pass

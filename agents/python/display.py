@@ -27,9 +27,12 @@ __builtins__ = dict(vars(builtins))
 CHART = "application/vnd.glovebox.chart+json"
 TABLE = "application/vnd.glovebox.table+json"
 
+_guest_builtins = vars(builtins)
+
 # Types that have no rich form unless the guest registers one.
 _SIMPLE = (int, float, str, bool, complex, bytes, list, tuple, dict, set, frozenset, range)
 _SIMPLE_TYPES = frozenset(_SIMPLE)
+_PRINTED_BY_REPR = (int, float, str, bool)
 # Longer numbers raise an error in repr(), for IPython to show.
 _PRINTABLE = 10**4000
 # Their types, and that which each one inherits from, are all that a formatter can be given for.
@@ -47,28 +50,46 @@ class AgentDisplayFormatter(DisplayFormatter):
         kind = type(obj)
         simple = kind in _SIMPLE_TYPES
         if simple and include is None and exclude is None and self._only_text():
-            printer = self._text_printers.get(kind, self)
-            if printer is self._text_formatter.type_printers.get(kind) and (
-                kind is str or -_PRINTABLE < obj < _PRINTABLE
-            ):
-                return {"text/plain": repr(obj)}, {}
-            text = self._text_formatter(obj)
+            text = self.simple_text(obj)
+            if text is None:
+                text = self._text_formatter(obj)
             return ({"text/plain": text} if text is not None else {}), {}
         data, metadata = super().format(obj, include=include, exclude=exclude)
         if data and not simple and include is None and exclude is None:
             self._add_data(obj, data)
         return data, metadata
 
+    def simple_text(self, obj) -> str | None:
+        """The text of a number or string if that is all there is to show of it."""
+        kind = type(obj)
+        if kind not in _PRINTED_BY_REPR or not self._only_text():
+            return None
+        text = self._text_formatter
+        if kind is bool:
+            # IPython finds these two by their identity.
+            printer = text.singleton_printers.get(id(obj))
+        else:
+            printer = text.type_printers.get(kind)
+        if self._text_printers[kind] is not printer or not text.pprint:
+            return None
+        if kind is float:
+            return repr(obj) if text.float_format == "%r" else None
+        return repr(obj) if kind is str or -_PRINTABLE < obj < _PRINTABLE else None
+
+    def learn_printers(self) -> None:
+        """Before the guest registers any: those of now print a simple value as repr() does."""
+        text = self.formatters["text/plain"]
+        others = [f for f in self.formatters.values() if f is not text]
+        others += [self.mimebundle_formatter, self.ipython_display_formatter]
+        self._mime_printers = [(f, f.type_printers, f.singleton_printers) for f in others]
+        self._text_formatter = text
+        self._text_printers = {kind: text.type_printers.get(kind) for kind in _PRINTED_BY_REPR}
+        self._text_printers[bool] = text.singleton_printers.get(id(True))
+
     def _only_text(self) -> bool:
         """Whether a simple value has no form but text, as long as the guest changes nothing."""
-        text = self.formatters.get("text/plain")
-        if self._mime_printers is None or text is not self._text_formatter:
-            others = [f for f in self.formatters.values() if f is not text]
-            others += [self.mimebundle_formatter, self.ipython_display_formatter]
-            self._mime_printers = [(f, f.type_printers, f.singleton_printers) for f in others]
-            self._text_formatter = text
-            # Those that print a value as repr() does.
-            self._text_printers = {kind: text.type_printers.get(kind) for kind in (int, str)}
+        if self.formatters.get("text/plain") is not self._text_formatter:
+            return False
         if len(self._mime_printers) != len(self.formatters) + 1:
             return False
         for formatter, by_type, by_identity in self._mime_printers:
@@ -94,7 +115,52 @@ class AgentDisplayHook(DisplayHook):
     context = Any()
     # A plain attribute instead of a trait: it is set twice in each cell.
     exec_result = None
+    # Set while a cell runs whose last act is to show its value.
+    value_ends_cell = False
     _data = None
+
+    def __call__(self, result=None):
+        text = self.shell.display_formatter.simple_text(result)
+        context = self.context
+        if (
+            text is None
+            or "_" in _guest_builtins
+            or len(text) > context.store.inline // 4
+            or self.shell.logger.log_output
+            or self.quiet()
+        ):
+            super().__call__(result)
+            return
+        number = self.shell.execution_count
+        self.update_user_ns(result)
+        self.fill_exec_result(result)
+        context.emit_text(text, number, self.value_ends_cell)
+        self.shell.history_manager.output_hist_reprs[number] = text
+
+    def update_user_ns(self, result) -> None:
+        """Sets _, __, ___ and _N, but none of the first three that the guest uses for itself."""
+        shell = self.shell
+        names = shell.user_ns
+        outputs = names["_oh"]
+        if not self.cache_size or result is outputs:
+            return
+        if self.do_full_cache and len(outputs) >= self.cache_size:
+            self.cull_cache()
+        ours = (
+            names.get("_", self._) is self._
+            and names.get("__", self.__) is self.__
+            and names.get("___", self.___) is self.___
+        )
+        self.___, self.__, self._ = self.__, self._, result
+        new = {}
+        if ours and "_" not in _guest_builtins:
+            new = {"_": result, "__": self.__, "___": self.___}
+        if self.do_full_cache:
+            number = shell.execution_count
+            new[f"_{number}"] = result
+            outputs[number] = result
+        names.update(new)
+        shell.user_ns_hidden.update(new)
 
     def quiet(self) -> bool:
         history = self.shell.history_manager.input_hist_parsed

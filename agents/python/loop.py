@@ -32,10 +32,12 @@ from .wire import (
     NOTE,
     READY,
     REPLY,
+    RESULT,
     STARTED,
     VARIABLES,
     Wire,
     pack_json,
+    pack_string,
     take_over_sigint,
     unpack_json,
 )
@@ -66,7 +68,7 @@ class NoWire:
     def send(self, kind: int, channel: int, payload: bytes) -> None:
         pass
 
-    write = send
+    write = hold = send
 
 
 class Context:
@@ -78,8 +80,10 @@ class Context:
         self.shell = AgentShell.instance(context=self, compiler_class=CellCompiler)
         self._queue = collections.deque()
         self._error_sent = False
-        self._holding = False
+        # Forks of a zygote and copies for checkpoints; all others are the guest's.
+        self._fork_is_ours = True
         self._agent = None
+        os.register_at_fork(after_in_child=self._after_fork)
 
     # Frames out
 
@@ -87,6 +91,18 @@ class Context:
         payload = pack_json(message)
         self.streams.flush()
         self.wire.send(kind, self.channel, payload)
+
+    def emit_text(self, text: str, number: int, hold: bool) -> None:
+        """A result that is text only; it may be held back for the frame that comes next."""
+        payload = b'{"data":{"text/plain":%s},"metadata":{},"execution_count":%d}' % (
+            pack_string(text),
+            number,
+        )
+        self.streams.flush()
+        if hold:
+            self.wire.hold(RESULT, self.channel, payload)
+        else:
+            self.wire.send(RESULT, self.channel, payload)
 
     def emit_error(self, kind, value, lines) -> None:
         if isinstance(lines, str):
@@ -108,6 +124,17 @@ class Context:
 
     def serve(self, fd: int, agent) -> None:
         """Serves frames until the channel ends. Doesn't return."""
+        self.enter(fd, agent)
+        self._fork_is_ours = False
+        while True:
+            try:
+                self.serve_one()
+            except KeyboardInterrupt:
+                # It came after the execution that it was meant for had ended.
+                self.wire.forbid_interrupts()
+
+    def enter(self, fd: int, agent) -> None:
+        """Takes the channel, and says so."""
         self._agent = agent
         self.wire = Wire(fd)
         take_over_sigint(self.wire)
@@ -118,12 +145,10 @@ class Context:
             features.append("checkpoint")
         version = ".".join(map(str, sys.version_info[:3]))
         self.emit(READY, {"language": "python", "version": version, "features": features})
-        while True:
-            try:
-                self._serve_one()
-            except KeyboardInterrupt:
-                # It came after the execution that it was meant for had ended.
-                self.wire.forbid_interrupts()
+
+    def leave(self, wire) -> None:
+        """Goes back to the wire that was there before a channel."""
+        self.wire = self.streams.wire = wire
 
     def _install(self) -> None:
         inline = os.environ.get("GLOVEBOX_INLINE", "")
@@ -137,16 +162,15 @@ class Context:
         sys.stdout = self.streams.stdout
         sys.stderr = self.streams.stderr
         getpass.getpass = self.ask_secret
-        os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
         """In a process that the guest forked: it may print, but not speak for the context."""
-        if self._holding:
+        if self._fork_is_ours:
             return
         self.wire.detach()
         self.streams.after_fork()
 
-    def _serve_one(self) -> None:
+    def serve_one(self) -> None:
         kind, channel, payload = self._queue.popleft() if self._queue else self.wire.read()
         if kind == EXECUTE:
             self._execute(channel, payload)
@@ -309,13 +333,13 @@ class Context:
         if copy is not None:
             self.streams.flush()
             self.streams.dismiss_helper()
-            self._holding = True
+            self._fork_is_ours = True
             try:
                 return checkpoints.make(copy, self.wire, channel, self._become_another)
             except Exception as failure:
                 error = _describe(failure)
             finally:
-                self._holding = False
+                self._fork_is_ours = False
         self.wire.send(REPLY, channel, pack_json({"error": error}))
 
     def _become_another(self) -> None:
@@ -333,7 +357,7 @@ class Context:
         """What `input` is to the guest."""
         return self._ask(str(prompt), False)
 
-    def ask_secret(self, prompt="Password: ", stream=None) -> str:
+    def ask_secret(self, prompt="", stream=None) -> str:
         """What `getpass.getpass` is to the guest."""
         return self._ask(str(prompt), True)
 

@@ -17,9 +17,10 @@ from IPython.core.profiledir import ProfileDir
 from pickleshare import PickleShareDB
 from traitlets import Any, CBool, Instance, Type, default
 
-from .cells import MemoryHistory, PlainCells
+from .cells import MemoryHistory
 from .display import AgentDisplayFormatter, AgentDisplayHook, AgentDisplayPublisher
 from .process import run_shell_command
+from .running import PlainRunner
 
 __builtins__ = dict(vars(builtins))
 
@@ -103,7 +104,7 @@ class AgentShell(InteractiveShell):
 
     exit_asked = False
     last_traceback = None
-    _fast_transform = None
+    _plain_runner = None
 
     @default("exiter")
     def _default_exiter(self):
@@ -137,6 +138,7 @@ class AgentShell(InteractiveShell):
 
     def init_display_formatter(self) -> None:
         self.display_formatter = AgentDisplayFormatter(parent=self)
+        self.display_formatter.learn_printers()
         self.configurables.append(self.display_formatter)
 
     def init_display_pub(self) -> None:
@@ -170,11 +172,16 @@ class AgentShell(InteractiveShell):
             {"source": "set_next_input", "text": text, "replace": replace}
         )
 
-    def transform_cell(self, raw_cell: str) -> str:
-        if self._fast_transform is None:
-            self._fast_transform = PlainCells(self)
-        plain = self._fast_transform.transformed(raw_cell)
-        return super().transform_cell(raw_cell) if plain is None else plain
+    def run_cell(
+        self, raw_cell, store_history=False, silent=False, shell_futures=True, cell_id=None
+    ):
+        if self._plain_runner is None:
+            self._plain_runner = PlainRunner(self)
+        if shell_futures and not silent and cell_id is None:
+            result = self._plain_runner.run(raw_cell, store_history)
+            if result is not None:
+                return result
+        return super().run_cell(raw_cell, store_history, silent, shell_futures, cell_id)
 
     def should_run_async(self, raw_cell, *, transformed_cell=None, preprocessing_exc_tuple=None):
         # Each way to wait at the top level is spelled with one of these two words.

@@ -95,8 +95,8 @@ class Streams:
 class GuestStream(io.TextIOBase):
     """A text stream whose writes become frames of one type."""
 
-    encoding = "utf-8"
-    errors = "backslashreplace"
+    encoding = "UTF-8"
+    errors = None
     line_buffering = True
     newlines = None
     mode = "w"

@@ -11,6 +11,8 @@ import importlib
 import linecache
 import sys
 
+from . import fresh
+
 __builtins__ = dict(vars(builtins))
 
 GENERAL = (
@@ -47,7 +49,8 @@ BY_MODULE = {
 ROUNDS = 2
 
 
-def warm(context, modules) -> None:
+def warm(context, modules) -> set[str]:
+    """Answers the packages that were imported."""
     shell = context.shell
     before = dict(shell.user_ns)
     streams = sys.stdout, sys.stderr
@@ -62,11 +65,13 @@ def warm(context, modules) -> None:
                     for cell in cells:
                         _run(context, cell)
         context.query_all("x = 1\nx.", 8)
+        fresh.renew()
     finally:
         context.streams.dismiss_helper()
         context.streams.flush()
         sys.stdout, sys.stderr = streams
-    _forget(shell, before)
+    forget(shell, before)
+    return roots
 
 
 def _import(modules) -> set[str]:
@@ -87,7 +92,7 @@ def _run(context, cell: str) -> None:
     context.shell.payload_manager.clear_payload()
 
 
-def _forget(shell, before: dict) -> None:
+def forget(shell, before: dict) -> None:
     history = shell.history_manager
     history.reset(new_session=False)
     history.input_hist_parsed[:] = [""]

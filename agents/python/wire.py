@@ -12,6 +12,7 @@ import builtins
 import collections
 import errno
 import fcntl
+import resource
 import json
 import os
 import select
@@ -32,6 +33,9 @@ PART = 127
 HEADER = struct.Struct("<IBI")
 FRAME_LIMIT = 1 << 20
 MESSAGE_LIMIT = 64 << 20
+# Bytes read at once, and bytes from which on nothing is joined for one write.
+READ_SIZE = 16384
+JOIN_LIMIT = 65536
 # Where the channel goes: out of reach of a guest that closes the low descriptors by habit.
 HIGH_FD = 200
 # How long a wait for the peer may keep a pending Ctrl-C waiting.
@@ -46,12 +50,14 @@ _close = os.close
 _fstat = os.fstat
 _DONTWAIT = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 _encode_fast = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
-_loads = json.loads
+_decode = json.JSONDecoder().decode
+_quote = json.encoder.encode_basestring
 
 
 class Wire:
     def __init__(self, fd: int) -> None:
-        self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, HIGH_FD)
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 1
+        self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, min(HIGH_FD, most))
         _close(fd)
         self._socket = socket.socket(fileno=self.fd)
         self._socket.setblocking(True)
@@ -123,6 +129,11 @@ class Wire:
             return
         self.write(frames(kind, channel, payload))
 
+    def hold(self, kind: int, channel: int, payload: bytes) -> None:
+        """Keeps a message for the next one to take along."""
+        if not self.detached:
+            self._backlog.append(memoryview(frames(kind, channel, payload)))
+
     def write(self, message: bytes) -> None:
         """Sends bytes that are whole frames."""
         me = _get_ident()
@@ -151,6 +162,8 @@ class Wire:
         backlog = self._backlog
         try:
             while backlog:
+                if len(backlog) > 1:
+                    self._join()
                 data = backlog[0]
                 try:
                     sent = self._send(data, _DONTWAIT)
@@ -168,6 +181,16 @@ class Wire:
         finally:
             self._owner = 0
             lock.release()
+
+    def _join(self) -> None:
+        """Makes one piece of what waits, so that it goes by one system call."""
+        backlog = self._backlog
+        pieces = []
+        size = 0
+        while backlog and size < JOIN_LIMIT:
+            pieces.append(backlog.popleft())
+            size += len(pieces[-1])
+        backlog.appendleft(memoryview(b"".join(pieces)))
 
     def _wait(self, what: int) -> int:
         poll = select.poll()
@@ -214,7 +237,7 @@ class Wire:
 
     def _receive(self, flags: int) -> bool:
         try:
-            data = self._recv(65536, flags)
+            data = self._recv(READ_SIZE, flags)
         except BlockingIOError:
             return False
         except OSError as error:
@@ -288,8 +311,16 @@ def pack_json(value) -> bytes:
         return well_formed(text).encode()
 
 
+def pack_string(text: str) -> bytes:
+    """The text as JSON has it, with its quotes."""
+    try:
+        return _quote(text).encode()
+    except UnicodeEncodeError:
+        return _quote(well_formed(text)).encode()
+
+
 def unpack_json(payload: bytes) -> dict:
-    value = _loads(payload) if payload else {}
+    value = _decode(payload.decode()) if payload else {}
     if not isinstance(value, dict):
         raise ValueError("not an object")
     return value

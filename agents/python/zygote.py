@@ -3,7 +3,6 @@
 
 Usage: zygote.py [MODULE...], with a socket to glovebox as descriptor 3.
 """
-import gc
 import os
 import sys
 
@@ -15,10 +14,6 @@ CHANNEL = 3
 
 def main():
     agent.prepare(sys.argv[1:])
-    gc.collect()
-    # Neither this process nor a fork may touch the pages of what is here now by counting it.
-    gc.disable()
-    gc.freeze()
     version = ".".join(map(str, sys.version_info[:3]))
     env = _glovebox.serve_forks(CHANNEL, version)
     if env is None:

@@ -14,7 +14,7 @@ Interrupts::Interrupts() {
     (void)::sigaddset(&set, number);
   }
   (void)::sigprocmask(SIG_BLOCK, &set, nullptr);
-  fd_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 int Interrupts::take() {

@@ -24,6 +24,8 @@ constexpr const char* kFooter = R"(Examples:
   glovebox run script.py                  run a file, sealed, and remove the sandbox
   glovebox run -l python -e 'print(6*7)'  run a line
   glovebox run plot.py --file data.csv --out results
+  glovebox repl -l python                 a live interpreter, sealed
+  glovebox notebook run analysis.ipynb    run a notebook, write its outputs
   glovebox languages                      what can run here
   glovebox doctor                         which walls can be built here, and the mend)";
 
@@ -63,6 +65,8 @@ int run(int argc, char** argv) {
   glovebox::cli::add_run(app, guest_words, &action);
   if (argc < 2 || std::string_view(argv[1]) != "run") {
     // Nobody who runs something waits for the description of the rest.
+    glovebox::cli::add_repl(app, &action);
+    glovebox::cli::add_notebook(app, &action);
     glovebox::cli::add_languages(app, &action);
     glovebox::cli::add_doctor(app, &action);
   }

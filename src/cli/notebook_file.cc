@@ -31,7 +31,7 @@ Result<std::string> read_all(const std::string& path) {
   UniqueFd opened;
   int fd = STDIN_FILENO;
   if (path != "-") {
-    opened.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    opened = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!opened) {
       return cannot("open", path);
     }

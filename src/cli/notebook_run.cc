@@ -70,20 +70,42 @@ class NotebookRunner {
                            .cancel_fd = options_.cancel_fd};
     execute.limits.wall = time_for_cell();
     execute.observer = [this](const Event& event) { collector_.add(keep_inline(event)); };
-    const Execution execution = GB_TRY(session_.execute(execute));
+    auto executed = session_.execute(execute);
+    if (!executed) {
+      return executed.error().code() == ErrorCode::kConflict && !session_.alive()
+                 ? Result<bool>(note_absence(index))
+                 : Result<bool>(std::move(executed).error());
+    }
+    const Execution& execution = *executed;
     ++run_.executed;
     run_.notes.insert(run_.notes.end(), execution.notes.begin(), execution.notes.end());
     if (execution.execution_count > 0) {
       cell.execution_count = execution.execution_count;
     }
-    const bool goes_on = execution.status == Status::kOk || note_failure(index, execution);
+    // Code that ends its interpreter leaves nothing for the cells that follow.
+    const bool fine = execution.status == Status::kOk && session_.alive();
+    const bool goes_on = fine || note_failure(index, execution);
     collector_.finish();
     return goes_on;
   }
 
+  // Code may ask its interpreter to end, which it does behind the cell.
+  bool note_absence(std::size_t index) {
+    run_.failures.push_back({.cell = index,
+                             .execution_count = 0,
+                             .error = {.name = "InterpreterEnded",
+                                       .value = "the interpreter had ended before this cell",
+                                       .traceback = {}}});
+    collector_.add({.kind = Event::Kind::kError, .error = run_.failures.back().error});
+    collector_.finish();
+    run_.status = run_.status == Status::kOk ? Status::kError : run_.status;
+    return false;
+  }
+
   bool note_failure(std::size_t index, const Execution& execution) {
     CellFailure failure{.cell = index, .execution_count = execution.execution_count, .error = {}};
-    const bool own_error = execution.status == Status::kError && execution.error.has_value();
+    const bool own_error =
+        execution.status == Status::kError && execution.error && session_.alive();
     if (own_error) {
       failure.error = *execution.error;
     } else {
@@ -96,7 +118,7 @@ class NotebookRunner {
     const bool wanted = own_error && has_tag(notebook_.cells[index], "raises-exception");
     // A time-out is told even where errors are allowed: what follows may lack what the cell makes.
     if (!wanted && (!options_.allow_errors || !own_error) && run_.status == Status::kOk) {
-      run_.status = execution.status;
+      run_.status = execution.status == Status::kOk ? Status::kError : execution.status;
     }
     const bool may_go_on = wanted || options_.allow_errors;
     return may_go_on && session_.alive() && execution.status != Status::kCanceled && has_time();

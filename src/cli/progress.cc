@@ -11,6 +11,9 @@ namespace glovebox::cli {
 namespace {
 
 std::string_view words_for(std::string_view phase) {
+  if (phase == "packages") {
+    return "installing packages …";
+  }
   if (phase == "files") {
     return "copying files in …";
   }

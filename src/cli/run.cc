@@ -26,6 +26,7 @@ Examples:
   glovebox run -l js -e 'console.log(6*7)'
   glovebox run solve.py --stdin input.txt --time 2s --memory 256M --json
   glovebox run plot.py --file data.csv --out results --summary
+  glovebox run app.py --packages pip:flask --package-source ~/wheels
   glovebox run fix.py --verify 'python3 -m pytest -q' --file project:.)";
 
 // Interrupting us cancels the guest, whose verdict is then shown as any other.

@@ -133,10 +133,6 @@ Result<void> refuse_what_is_missing(const RunOptionsText& options) {
                  "--allow-net: this version has no filtered network, and gives guests none at all",
                  "leave it out to run without a network; copy what is needed in with --file");
   }
-  if (!options.packages.empty()) {
-    return Error(ErrorCode::kRefused, "--packages: this version cannot install packages",
-                 "leave it out to run without them; guests see what is installed below /usr");
-  }
   if (!options.policy_file.empty()) {
     return Error(ErrorCode::kRefused, "--policy: this version cannot enforce policy files",
                  "leave it out, and set each limit and wall by its own option");
@@ -227,8 +223,6 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   constexpr const char* kAbsent = "Not in this version (refused, never ignored)";
   command.add_option("--allow-net", options.allow_net, "Host that may be reached; repeatable")
       ->group(kAbsent);
-  command.add_option("--packages", options.packages, "Packages to install: pip:NAME,npm:NAME")
-      ->group(kAbsent);
   command.add_option("--policy", options.policy_file, "File of rules for the guest")
       ->group(kAbsent);
 
@@ -258,6 +252,14 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   command.add_option("--out", options.out, "Directory for the files that the program made")
       ->group(kFiles);
   command.add_option("--stdin", options.stdin_file, "File for the program's standard input")
+      ->group(kFiles);
+  command
+      .add_option("--packages", options.packages,
+                  "pip:NAME[==VERSION],npm:NAME[@VERSION]: installed once, then shown read-only")
+      ->group(kFiles);
+  command
+      .add_option("--package-source", options.package_sources,
+                  "Directory with wheels, or archives of npm pack; repeatable")
       ->group(kFiles);
 
   constexpr const char* kAnswer = "Answer";
@@ -317,6 +319,11 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   request.env = GB_TRY(parse_environment(options.env));
   for (const std::string& text : options.files) {
     request.files.push_back(GB_TRY(parse_file_to_copy(text)));
+  }
+  request.packages = {.requests = GB_TRY(parse_packages(options.packages)),
+                      .sources = options.package_sources};
+  if (auto allowed = validate(request.packages); !allowed) {
+    return std::move(allowed).error().within("--packages");
   }
   request.out_directory = options.out;
   request.verify = options.verify;

@@ -28,6 +28,7 @@ struct RunOptionsText {
   std::string template_name;
   std::vector<std::string> allow_net;
   std::vector<std::string> packages;
+  std::vector<std::string> package_sources;
   std::string policy_file;
   std::string memory;
   std::string time;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <climits>
 #include <cstdlib>
 #include <vector>
 
@@ -26,8 +27,10 @@ Result<std::string> find_directory() {
     candidates = {directory + "/../libexec/glovebox/agents", "/usr/libexec/glovebox/agents"};
   }
   for (const std::string& candidate : candidates) {
-    if (::access((candidate + "/python/agent.py").c_str(), R_OK) == 0) {
-      return candidate;
+    std::array<char, PATH_MAX> resolved{};
+    if (::access((candidate + "/python/agent.py").c_str(), R_OK) == 0 &&
+        ::realpath(candidate.c_str(), resolved.data()) != nullptr) {
+      return std::string(resolved.data());
     }
   }
   return Error(ErrorCode::kUnsupported, "the agents are not in " + candidates.front(),

@@ -176,6 +176,11 @@ Result<void> LiveSession::start_context() {
     return explain_start(std::move(context).error(), spec_.language);
   }
   context_ = std::move(context).value();
+  if (spec_.language.id.starts_with(kJupyterPrefix)) {
+    // What a kernel says of itself while it starts is no output of the first cell.
+    (void)context_->execute(
+        {.code = "", .limits = spec_.limits, .silent = true, .store_history = false});
+  }
   return {};
 }
 

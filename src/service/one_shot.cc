@@ -2,6 +2,7 @@
 #include "service/one_shot.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <set>
 #include <utility>
@@ -69,6 +70,8 @@ Result<std::unique_ptr<Sandbox>> create_sandbox(const SandboxSpec& spec, const T
 }
 
 class OneShotRun {
+  using Clock = std::chrono::steady_clock;
+
  public:
   OneShotRun(const OneShot& request, const OneShotObserver& observer)
       : request_(request), observer_(observer) {}
@@ -87,9 +90,22 @@ class OneShotRun {
       spec.limits.disk = std::max(spec.limits.disk, request_.compile_limits.disk);
       spec.limits.inodes = std::max(spec.limits.inodes, request_.compile_limits.inodes);
     }
+    const Clock::time_point before = Clock::now();
+    // Before the sandbox, whose mount must not be removed as long as it lives.
+    const Packages packages = GB_TRY(install_packages_for(
+        request_.packages, [this] { phase("packages"); }, request_.cancel_fd));
+    const auto installed =
+        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - before);
+    packages.add_to(spec);
     const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, request_.tier));
     sandbox_ = sandbox.get();
     result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
+    if (!request_.packages.requests.empty()) {
+      result_.verdict.timings.push_back({"packages", installed});
+      if (!sandbox->features().own_root) {
+        outside_env_ = packages.outside(request_.env);
+      }
+    }
     GB_TRY(prepare(plan));
     if (!request_.out_directory.empty()) {
       GB_TRY(open_out_directory(request_.out_directory));
@@ -164,6 +180,7 @@ class OneShotRun {
     if (!request_.in_place.empty()) {
       command.argv.front() = request_.in_place;
     }
+    command.env.insert(command.env.end(), outside_env_.begin(), outside_env_.end());
     RunOptions options{.limits = request_.limits,
                        .stdin_fd = request_.stdin_fd,
                        .cancel_fd = request_.cancel_fd,
@@ -192,7 +209,9 @@ class OneShotRun {
     const RunOptions options{.limits = request_.limits,
                              .cancel_fd = request_.cancel_fd,
                              .strict = request_.strict};
-    const Command command{.argv = {"/bin/sh", "-c", request_.verify}, .env = {}, .cwd = {}};
+    const Command command{.argv = {"/bin/sh", "-c", request_.verify},
+                          .env = outside_env_,
+                          .cwd = {}};
     auto verdict = std::make_shared<Verdict>(make_verdict(*sandbox_, "sh", request_.limits));
     apply(*verdict, GB_TRY(sandbox_->run(command, options)));
     verdict->timings.clear();
@@ -254,6 +273,7 @@ class OneShotRun {
   const OneShot& request_;
   const OneShotObserver& observer_;
   Sandbox* sandbox_ = nullptr;
+  Environment outside_env_;  // What a sandbox without a root of its own gets on top.
   OneShotResult result_;
 };
 

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "language/language.h"
 #include "sandbox/sandbox.h"
+#include "service/packages.h"
 #include "service/transfer.h"
 #include "spec/verdict.h"
 
@@ -30,6 +31,7 @@ struct OneShot {
   bool strict = false;
   Environment env;
   std::vector<FileToCopy> files;
+  PackageWish packages;
   std::string out_directory;  // Empty: nothing is copied out.
   std::string verify;         // A shell command, run after the guest has ended; empty: none.
   int stdin_fd = -1;
@@ -38,7 +40,8 @@ struct OneShot {
 
 // What happens meanwhile. Any of them may be empty.
 struct OneShotObserver {
-  std::function<void(std::string_view phase)> phase;  // "files", "compile", "run", "verify", "out"
+  // "packages", where some must be installed first; "files", "compile", "run", "verify", "out".
+  std::function<void(std::string_view phase)> phase;
   std::function<void(std::string_view id, std::string_view phase)> started;
   std::function<void(std::string_view)> out;  // Of the guest, not of the compiler.
   std::function<void(std::string_view)> err;

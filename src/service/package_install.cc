@@ -2,7 +2,6 @@
 #include "service/package_install.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,14 +47,14 @@ find /workspace/layer -path '*/.bin/*' -type l | while IFS= read -r link; do
 done)sh";
 
 Command pip_command(const PackageInstall& install) {
-  Command command{.argv = {"/usr/bin/python3", "-m", "pip", "--isolated", "install", "--no-index",
-                           "--target", kTarget,
-                           // What a source archive needs to be built is taken from /usr.
-                           "--no-build-isolation", "--prefer-binary", "--no-compile",
-                           "--no-cache-dir", "--no-input", "--no-color", "--quiet",
-                           "--disable-pip-version-check"},
-                  .env = {},
-                  .cwd = {}};
+  Command command{
+      .argv = {"/usr/bin/python3", "-m", "pip", "--isolated", "install", "--no-index", "--target",
+               kTarget,
+               // What a source archive needs to be built is taken from /usr.
+               "--no-build-isolation", "--prefer-binary", "--no-compile", "--no-cache-dir",
+               "--no-input", "--no-color", "--quiet", "--disable-pip-version-check"},
+      .env = {},
+      .cwd = {}};
   for (const Mount& source : install.sources) {
     command.argv.insert(command.argv.end(), {"--find-links", source.target});
   }
@@ -63,11 +62,11 @@ Command pip_command(const PackageInstall& install) {
 }
 
 Command npm_command(const PackageInstall& install) {
-  return {.argv = {install.tools.target + "/npm", "install", "--prefix", kTarget,
-                   "--no-package-lock", "--omit=dev", "--loglevel=error", "--no-progress",
-                   "--color=false"},
-          .env = {{"GLOVEBOX_PACKAGE_SOURCES", source_path(install.sources)}},
-          .cwd = {}};
+  return {
+      .argv = {install.tools.target + "/npm", "install", "--prefix", kTarget, "--no-package-lock",
+               "--omit=dev", "--loglevel=error", "--no-progress", "--color=false"},
+      .env = {{"GLOVEBOX_PACKAGE_SOURCES", source_path(install.sources)}},
+      .cwd = {}};
 }
 
 Command install_command(const PackageInstall& install) {
@@ -169,7 +168,7 @@ Result<void> run_steps(Sandbox& sandbox, const PackageInstall& install) {
              : explain(install, finished);
 }
 
-// Keeps SIGPIPE from this process's threads that are started from here on.
+// The reader stays until this end is closed, so there is no SIGPIPE to fear.
 void pass_on(int fd, std::string_view bytes, bool& lost) {
   while (!bytes.empty() && !lost) {
     const ssize_t put = ::write(fd, bytes.data(), bytes.size());

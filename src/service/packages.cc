@@ -36,8 +36,8 @@ Result<std::vector<PackageSource>> open_sources(const std::vector<std::string>& 
   return sources;
 }
 
-// The interpreter that the packages are for: another version may need other files of them. Asking it
-// would cost a process; an upgrade changes its name, size or time.
+// The interpreter that the packages are for: another version may need other files of them. Asking
+// it would cost a process; an upgrade changes its name, size or time.
 void add_interpreter(ContentHash& hash, const char* path) {
   std::array<char, PATH_MAX> real{};
   struct stat status {};
@@ -111,7 +111,7 @@ std::string& value_of(Environment& env, std::string_view name) {
 Result<void> validate(const PackageWish& wish) {
   if (!wish.requests.empty() && wish.sources.empty()) {
     return Error(ErrorCode::kRefused,
-                 "packages from the network: this version has no filtered network, and gives "
+                 "without a source they would come from the network, and this version gives "
                  "guests none at all",
                  "name a directory that holds wheels, or the archives of npm pack, with "
                  "--package-source DIR");
@@ -208,7 +208,8 @@ Result<Packages> offer_packages(const std::vector<std::string>& sources) {
                         {"PIP_NO_CACHE_DIR", "1"},
                         {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
                         {"GLOVEBOX_PACKAGE_SOURCES", source_path(packages.mounts_)}};
-  Layer tools = GB_TRY(tools_layer(GB_TRY(LayerStore::open_default())));
+  const LayerStore store = GB_TRY(LayerStore::open_default());
+  Layer tools = GB_TRY(tools_layer(store));
   packages.mounts_.push_back({.source = tools.files(), .target = kToolsTarget});
   packages.search_.push_back({"PATH", kToolsTarget, tools.files()});
   packages.layers_.push_back(std::move(tools));

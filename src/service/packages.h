@@ -3,7 +3,8 @@
 //
 // No sandbox has a network, so packages come from directories that the caller names. There are two
 // ways, which go together:
-//   - installed ahead: install_packages_for() makes a layer in a sandbox of its own, once, and shows
+//   - installed ahead: install_packages_for() makes a layer in a sandbox of its own, once, and
+//   shows
 //     it read-only to every sandbox that asks for the same (service/layer_store.h)
 //   - installed by the guest: offer_packages() shows the directories themselves, and sets pip and
 //     npm up so that `pip install NAME` and `npm install NAME` take from them, into the workspace

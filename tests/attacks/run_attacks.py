@@ -47,6 +47,8 @@ def parse_arguments():
                         help="the program under attack")
     parser.add_argument("--tier", default="native", choices=TIERS)
     parser.add_argument("--as-user", type=int, metavar="UID", help="run glovebox as this user")
+    parser.add_argument("--position", metavar="NAME",
+                        help="where the attacker is, if not in a process of its own: 'context'")
     parser.add_argument("--control", action="store_true",
                         help="run attacks without walls; succeeds when each is judged a failure")
     parser.add_argument("--case", type=int, action="append", metavar="NN",
@@ -85,6 +87,7 @@ class Runner:
         self.uid = uid
         # The most special place comes last.
         self.places = [arguments.tier, arguments.tier + "-user"][:1 if uid == 0 else 2]
+        self.places += [arguments.position] if arguments.position else []
         self.identity = {}
         if os.geteuid() == 0 and uid != 0:
             self.identity = {"user": uid, "group": uid, "extra_groups": []}

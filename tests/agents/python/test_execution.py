@@ -17,6 +17,36 @@ class Execution(unittest.TestCase):
         self.assertEqual(outcome.plain, "22")
         self.assertEqual(outcome.names, ["started", "result", "done"])
 
+    def test_of_statements_in_one_line_only_the_last_one_is_shown(self):
+        self.assertEqual([f.json["data"] for f in self.agent.run("1; 2").all("result")],
+                         [{"text/plain": "2"}])
+        self.assertEqual(self.agent.run("for i in [1, 2]: i").all("result"), [])
+
+    def test_what_is_registered_for_the_end_of_a_cell_hears_of_it_after_the_result(self):
+        self.agent.run("heard = lambda result: print('heard', result.result)\n"
+                       "get_ipython().events.register('post_run_cell', heard)")
+        outcome = self.agent.run("6 * 7")
+        self.agent.run("get_ipython().events.unregister('post_run_cell', heard)")
+        self.assertEqual(outcome.names, ["started", "result", "stdout", "done"])
+        self.assertEqual(outcome.text(), "heard 42\n")
+
+    def test_a_shown_value_comes_before_what_the_same_line_prints_later(self):
+        outcome = self.agent.run("[__import__('sys').displayhook(1), print('later')] and None")
+        self.assertEqual(outcome.names, ["started", "result", "stdout", "done"])
+
+    def test_a_text_with_half_a_surrogate_pair_is_a_result(self):
+        self.assertEqual(self.agent.run("'a\"\\n' + chr(0x1f600)").plain, "'a\"\\n😀'")
+        self.assertEqual(self.agent.run("__import__('builtins').chr(0xd800)").plain,
+                         r"'\ud800'")
+
+    def test_a_formatter_for_int_holds_for_numbers_but_not_for_bool(self):
+        self.agent.run("f = get_ipython().display_formatter.formatters['text/plain']\n"
+                       "f.for_type(int, lambda v, p, c: p.text('number'))")
+        shown = self.agent.run("7").plain, self.agent.run("True").plain
+        self.agent.run("f.type_printers.pop(int)\nfrom IPython.lib import pretty\n"
+                       "f.for_type(int, pretty._repr_pprint)")
+        self.assertEqual(shown, ("number", "True"))
+
     def test_a_semicolon_hides_the_result(self):
         self.assertEqual(self.agent.run("5;").all("result"), [])
 

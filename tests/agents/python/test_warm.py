@@ -12,8 +12,6 @@ import sys
 sys.path.insert(0, {str(AGENT.parent)!r})
 import agent
 agent.prepare({MODULES!r})
-import gc
-gc.collect(); gc.disable(); gc.freeze()
 """
 
 

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox notebook: runs notebooks in a sandbox, and shows them as pages.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/interrupts.h"
+#include "cli/notebook_file.h"
+#include "cli/notebook_progress.h"
+#include "cli/notebook_run.h"
+#include "cli/output_writer.h"
+#include "cli/sandbox_options.h"
+#include "context/notebook/parameters.h"
+#include "sandbox/slot.h"
+#include "spec/json/verdict_json.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kRunFooter =
+    R"(Writes IN.run.ipynb beside IN where -o and --to are absent. The notebook is written with the
+outputs so far when a cell fails, too.
+
+Exit status: 0; 1 a cell failed; 124 time limit; 137 memory limit; 130 interrupted; 125 glovebox
+could not do it; 2 wrong usage.
+
+Examples:
+  glovebox notebook run analysis.ipynb
+  glovebox notebook run analysis.ipynb -o analysis.ipynb          in place
+  glovebox notebook run report.ipynb -p year=2026 -p town=Ulm --to both
+  glovebox notebook run report.ipynb --file data --timeout 2m --to html -o report.html
+  glovebox notebook run model.ipynb --kernel ir --json)";
+
+constexpr const char* kExportFooter = R"(Runs nothing.
+
+Examples:
+  glovebox notebook export analysis.ipynb                         writes analysis.html
+  glovebox notebook export analysis.ipynb -o - > page.html
+  glovebox notebook export old.ipynb --to ipynb -o new.ipynb      nbformat 4.5)";
+
+struct NotebookOptionsText {
+  std::string in;
+  std::string out;
+  std::string to;
+  std::string language;
+  std::string kernel;
+  std::vector<std::string> parameters;
+  std::string timeout;
+  std::string time;
+  bool allow_errors = false;
+  bool json = false;
+  bool quiet = false;
+  SandboxOptionsText sandbox;
+};
+
+struct NotebookJob {
+  notebook::Notebook notebook;
+  std::vector<NotebookTarget> targets;
+  NotebookRunOptions options;
+  LiveSpec spec;
+};
+
+struct NotebookResult {
+  NotebookRun run;
+  std::string id;
+  std::string tier;
+};
+
+Result<NotebookJob> make_job(const NotebookOptionsText& options) {
+  NotebookJob job;
+  job.targets = GB_TRY(notebook_targets(options.in, options.out, options.to, ".run"));
+  if (options.json && job.targets.front().path == "-") {
+    return Error(ErrorCode::kInvalid, "standard output cannot carry both the notebook and --json",
+                 "name a file with -o");
+  }
+  job.options.cell_time = GB_TRY(parse_time(options.timeout, "--timeout"));
+  job.options.total_time = GB_TRY(parse_time(options.time, "--time"));
+  job.options.allow_errors = options.allow_errors;
+  job.notebook = GB_TRY(load_notebook(options.in));
+  std::vector<notebook::Parameter> parameters;
+  for (const std::string& text : options.parameters) {
+    parameters.push_back(GB_TRY(notebook::parse_parameter(text)));
+  }
+  if (!parameters.empty()) {
+    GB_TRY(notebook::inject_parameters(job.notebook, parameters));
+  }
+  const std::string wish =
+      options.kernel.empty() ? options.language : std::string(kJupyterPrefix) + options.kernel;
+  Language language = GB_TRY(notebook_language(job.notebook, wish));
+  job.spec = GB_TRY(make_live_spec(std::move(language), options.sandbox));
+  return job;
+}
+
+Result<NotebookResult> execute(NotebookJob& job, NotebookProgress& progress) {
+  progress.show("starting " + job.spec.language.title + " …");
+  const std::unique_ptr<LiveSession> session = GB_TRY(LiveSession::open(std::move(job.spec)));
+  const std::size_t cells = job.notebook.cells.size();
+  job.options.begin = [&progress, cells](std::size_t cell) {
+    progress.show("cell " + std::to_string(cell + 1) + " of " + std::to_string(cells));
+  };
+  NotebookResult result{.run = GB_TRY(run_notebook(*session, job.notebook, job.options)),
+                        .id = std::string(session->sandbox().id()),
+                        .tier = std::string(session->sandbox().tier())};
+  GB_TRY(session->end());
+  return result;
+}
+
+int exit_status(Status status) {
+  switch (status) {
+    case Status::kOk:
+      return 0;
+    case Status::kTimeout:
+      return kExitTimeout;
+    case Status::kOutOfMemory:
+      return kExitOutOfMemory;
+    case Status::kCanceled:
+      return 130;
+    default:
+      return 1;
+  }
+}
+
+void print_json(const NotebookJob& job, const NotebookResult& result, const std::string& language) {
+  using Json = nlohmann::ordered_json;
+  Json errors = Json::array();
+  for (const CellFailure& failure : result.run.failures) {
+    errors.push_back({{"cell", failure.cell},
+                      {"execution_count", failure.execution_count},
+                      {"name", failure.error.name},
+                      {"value", failure.error.value},
+                      {"traceback", failure.error.traceback}});
+  }
+  Json written = Json::array();
+  for (const NotebookTarget& target : job.targets) {
+    written.push_back(target.path);
+  }
+  const Json json = {{"id", result.id},
+                     {"status", to_string(result.run.status)},
+                     {"language", language},
+                     {"tier", result.tier},
+                     {"cells", job.notebook.cells.size()},
+                     {"executed", result.run.executed},
+                     {"errors", errors},
+                     {"written", written},
+                     {"wall_ms", result.run.wall.count()},
+                     {"notes", result.run.notes}};
+  write_fully(STDOUT_FILENO, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+// The last of the failures is the one that ended the run, or that was allowed.
+void print_for_people(const NotebookJob& job, const NotebookResult& result, bool terminal) {
+  std::string text;
+  for (const CellFailure& failure : result.run.failures) {
+    text += "glovebox: cell " + std::to_string(failure.cell + 1) + ": " +
+            printable(failure.error.name) + ": " + printable(failure.error.value) + "\n";
+  }
+  if (result.run.status != Status::kOk && !result.run.failures.empty()) {
+    AnsiStripper stripper;
+    const std::string& traceback = result.run.failures.back().error.traceback;
+    text += traceback.empty() ? "" : stripper.strip(traceback) + "\n";
+  }
+  for (const std::string& note : result.run.notes) {
+    text += "glovebox: " + printable(note) + "\n";
+  }
+  if (terminal) {
+    const auto seconds = std::chrono::duration<double>(result.run.wall).count();
+    std::array<char, 32> elapsed{};
+    (void)std::snprintf(elapsed.data(), elapsed.size(), "%.1f s", seconds);
+    text += std::to_string(result.run.executed) + " cells in " + elapsed.data();
+    for (const NotebookTarget& target : job.targets) {
+      text += target.path == "-" ? "" : ", wrote " + printable(target.path);
+    }
+    text += "\n";
+  }
+  write_fully(STDERR_FILENO, text);
+}
+
+int fail(const NotebookOptionsText& options, const Error& error) {
+  if (options.json) {
+    write_fully(STDOUT_FILENO, to_json(error) + "\n");
+  }
+  return report(error);
+}
+
+int run(const NotebookOptionsText& options) {
+  auto job = make_job(options);
+  if (!job) {
+    return fail(options, job.error());
+  }
+  const Interrupts interrupts;
+  job->options.cancel_fd = interrupts.fd();
+  (void)sweep_leftovers();
+  const std::string language = job->spec.language.id;
+  const bool terminal = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
+  NotebookProgress progress(terminal);
+  auto result = execute(*job, progress);
+  progress.clear();
+  if (!result) {
+    return fail(options, result.error());
+  }
+  for (const NotebookTarget& target : job->targets) {
+    if (auto written = write_target(target, job->notebook); !written) {
+      return fail(options, written.error());
+    }
+  }
+  if (options.json) {
+    print_json(*job, *result, language);
+  } else if (!options.quiet) {
+    print_for_people(*job, *result, terminal);
+  }
+  return exit_status(result->run.status);
+}
+
+int export_notebook(const NotebookOptionsText& options) {
+  if (options.to == "ipynb" && options.out.empty()) {
+    return report(Error(ErrorCode::kInvalid, "--to ipynb would write over the notebook itself",
+                        "name a file with -o"));
+  }
+  const std::string to =
+      options.to.empty() && !options.out.ends_with(".ipynb") ? "html" : options.to;
+  auto targets = notebook_targets(options.in, options.out, to, "");
+  if (!targets) {
+    return report(targets.error());
+  }
+  auto loaded = load_notebook(options.in);
+  if (!loaded) {
+    return report(loaded.error());
+  }
+  for (const NotebookTarget& target : *targets) {
+    if (auto written = write_target(target, *loaded); !written) {
+      return report(written.error());
+    }
+  }
+  return 0;
+}
+
+void add_run_command(CLI::App& app, Action* action) {
+  auto* const command = app.add_subcommand("run", "Run a notebook in a fresh sandbox");
+  command->footer(kRunFooter);
+  auto options = std::make_shared<NotebookOptionsText>();
+  command->add_option("IN", options->in, "The notebook; '-' reads standard input")->required();
+  command->add_option("-o,--output", options->out,
+                      "The file to write, its format by its ending; '-' is standard output");
+  command->add_option("--to", options->to, "html, ipynb or both")
+      ->check(CLI::IsMember({"html", "ipynb", "both"}));
+  command->add_option("-p,--parameter", options->parameters,
+                      "NAME=VALUE, put behind the cell tagged 'parameters'; repeatable");
+  auto* const language = command->add_option("-l,--language", options->language,
+                                             "In place of the notebook's own; jupyter:NAME too");
+  command->add_option("--kernel", options->kernel, "An installed Jupyter kernel")
+      ->excludes(language);
+  command->add_flag("--allow-errors", options->allow_errors, "Go on behind cells that fail");
+  command->add_option("--timeout", options->timeout, "Wall time of each cell: 30s; none if absent");
+  command->add_option("--time", options->time, "Wall time of all cells together");
+  command->add_flag("--json", options->json, "One JSON object that says how it went");
+  command->add_flag("-q,--quiet", options->quiet, "Neither progress nor errors of cells");
+  add_options(*command, options->sandbox);
+  forbid_empty_values(*command);
+  command->callback([action, options] { *action = [options] { return run(*options); }; });
+}
+
+void add_export_command(CLI::App& app, Action* action) {
+  auto* const command = app.add_subcommand("export", "Write a notebook as a page");
+  command->footer(kExportFooter);
+  auto options = std::make_shared<NotebookOptionsText>();
+  command->add_option("IN", options->in, "The notebook; '-' reads standard input")->required();
+  command->add_option("-o,--output", options->out, "The file to write; '-' is standard output");
+  command->add_option("--to", options->to, "html or ipynb")
+      ->check(CLI::IsMember({"html", "ipynb"}));
+  forbid_empty_values(*command);
+  command->callback(
+      [action, options] { *action = [options] { return export_notebook(*options); }; });
+}
+
+}  // namespace
+
+void add_notebook(CLI::App& app, Action* action) {
+  auto* const command = app.add_subcommand("notebook", "Run notebooks, or show them as pages");
+  command->require_subcommand(1);
+  add_run_command(*command, action);
+  add_export_command(*command, action);
+}
+
+}  // namespace glovebox::cli

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/repl_engine.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/live_values.h"
+#include "cli/repl_commands.h"
+
+namespace glovebox::cli {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+// What a person waits for gladly. The interpreter may be busy with threads of its own.
+constexpr auto kPatience = 2s;
+constexpr std::size_t kMaxMatches = 500;
+constexpr std::size_t kMaxMatch = 200;
+constexpr std::size_t kMaxIndent = 64;
+
+Json parse(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  return json.is_object() ? json : Json::object();
+}
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// For languages that cannot tell: brackets that are still open.
+bool has_open_bracket(const std::string& code) {
+  long open = 0;
+  for (const char c : code) {
+    open += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+  }
+  return open > 0 || code.ends_with('\\');
+}
+
+std::string notebook_metadata(const Language& language) {
+  Json metadata = {{"language_info", {{"name", language.id}}}};
+  const auto kernel = [&](const std::string& name, const std::string& speaks) {
+    metadata["kernelspec"] = {{"name", name},
+                              {"display_name", language.title},
+                              {"language", speaks}};
+    metadata["language_info"]["name"] = speaks;
+  };
+  if (language.id == "python") {
+    kernel("python3", "python");
+  } else if (language.id == "r") {
+    kernel("ir", "R");
+  } else if (language.id.starts_with(kJupyterPrefix)) {
+    const std::string name = language.id.substr(kJupyterPrefix.size());
+    kernel(name, name == "python3" ? "python" : name == "ir" ? "R" : name);
+  }
+  return dump(metadata);
+}
+
+int status_of(const Execution& execution) {
+  return execution.status == Status::kTimeout       ? kExitTimeout
+         : execution.status == Status::kOutOfMemory ? kExitOutOfMemory
+                                                    : 1;
+}
+
+}  // namespace
+
+ReplEngine::ReplEngine(LiveSession& session, ReplScreen& screen, Interrupts& interrupts)
+    : session_(session), screen_(screen), interrupts_(interrupts) {
+  record_.metadata = notebook_metadata(session.spec().language);
+}
+
+Result<void> ReplEngine::run_cell(const std::string& code) {
+  record_.cells.emplace_back().source = code;
+  collector_.begin(record_.cells.size() - 1);
+  ExecuteOptions options{.code = code,
+                         .limits = session_.spec().limits,
+                         .cancel_fd = interrupts_.fd()};
+  options.input = input;
+  options.observer = [this](const Event& event) {
+    const Event kept = keep_inline(event);
+    collector_.add(kept);
+    screen_.show(kept);
+  };
+  auto execution = session_.execute(options);
+  collector_.finish();
+  screen_.end_cell();
+  if (const int signal = interrupts_.take(); signal != 0 && signal != SIGINT) {
+    end();
+  }
+  if (!execution) {
+    if (execution.error().code() == ErrorCode::kConflict && !session_.alive()) {
+      screen_.say("glovebox: the interpreter had ended before; the cell was not run");
+      note_failure(1);
+      return restart();
+    }
+    return std::move(execution).error();
+  }
+  if (execution->execution_count > 0) {
+    count_ = execution->execution_count;
+    record_.cells.back().execution_count = count_;
+  }
+  return conclude(*execution);
+}
+
+Result<void> ReplEngine::conclude(const Execution& execution) {
+  if (execution.status == Status::kOk && !session_.alive()) {
+    end();
+    return {};
+  }
+  if (execution.status == Status::kOk) {
+    return {};
+  }
+  note_failure(status_of(execution));
+  const bool explained = execution.status == Status::kError && execution.error && session_.alive();
+  if (!explained && !(execution.status == Status::kCanceled && session_.alive())) {
+    screen_.say("glovebox: " + describe(execution, session_.spec().language.title));
+  }
+  if (!session_.alive() && !is_over()) {
+    return restart();
+  }
+  return {};
+}
+
+Result<void> ReplEngine::restart() {
+  last_checkpoint.reset();
+  const LiveSession::Restarted what = GB_TRY(session_.restart());
+  count_ = 0;
+  screen_.say(what == LiveSession::Restarted::kInterpreter
+                  ? "glovebox: a new interpreter: variables are gone, files are kept"
+                  : "glovebox: a new sandbox: variables and the files that were made are gone");
+  return {};
+}
+
+bool ReplEngine::is_command(std::string_view line) const { return names_command(line); }
+
+Result<void> ReplEngine::run_command(std::string_view line) {
+  return cli::run_command(*this, line);
+}
+
+ReplEngine::Completeness ReplEngine::check(const std::string& code) {
+  Completeness answer;
+  std::string status = "unknown";
+  if (session_.alive() && session_.context().can("is_complete")) {
+    if (auto reply = session_.context().ask(agent::Request::kIsComplete, dump({{"code", code}}),
+                                            kPatience)) {
+      const Json json = parse(*reply);
+      if (json.contains("status") && json["status"].is_string()) {
+        status = json["status"].get<std::string>();
+      }
+      if (json.contains("indent") && json["indent"].is_string()) {
+        const auto& indent = json["indent"].get_ref<const std::string&>();
+        if (indent.size() <= kMaxIndent && indent.find_first_not_of(' ') == std::string::npos) {
+          answer.indent = indent;
+        }
+      }
+    }
+  }
+  answer.complete = status == "unknown" ? !has_open_bracket(code) : status != "incomplete";
+  return answer;
+}
+
+ReplEngine::Completions ReplEngine::complete(const std::string& code, std::size_t cursor) {
+  Completions answer{.matches = {}, .start = cursor};
+  if (!session_.alive() || !session_.context().can("complete")) {
+    return answer;
+  }
+  auto reply = session_.context().ask(agent::Request::kComplete,
+                                      dump({{"code", code}, {"cursor", cursor}}), kPatience);
+  if (!reply) {
+    return answer;
+  }
+  const Json json = parse(*reply);
+  if (!json.contains("matches") || !json["matches"].is_array() || !json.contains("start") ||
+      !json["start"].is_number_unsigned() || json["start"].get<std::size_t>() > cursor) {
+    return answer;
+  }
+  answer.start = json["start"].get<std::size_t>();
+  for (const Json& match : json["matches"]) {
+    if (match.is_string() && answer.matches.size() < kMaxMatches) {
+      const auto& text = match.get_ref<const std::string&>();
+      // What the guest would have us type must not be more than text.
+      if (text.size() <= kMaxMatch && printable(text) == text) {
+        answer.matches.push_back(text);
+      }
+    }
+  }
+  std::ranges::sort(answer.matches);
+  answer.matches.erase(std::ranges::unique(answer.matches).begin(), answer.matches.end());
+  return answer;
+}
+
+}  // namespace glovebox::cli

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReplEngine: the conversation behind `glovebox repl`, without the way in which lines are read.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/interrupts.h"
+#include "cli/repl_screen.h"
+#include "context/notebook/collect.h"
+#include "context/notebook/notebook.h"
+#include "service/live_session.h"
+
+namespace glovebox::cli {
+
+class ReplEngine {
+ public:
+  // All must outlive it.
+  ReplEngine(LiveSession& session, ReplScreen& screen, Interrupts& interrupts);
+
+  // Answers input(); absent: the end of input.
+  std::function<std::optional<std::string>(const Event& question)> input;
+
+  // Executes and shows. An interpreter that did not survive is replaced. An Error is ours.
+  Result<void> run_cell(const std::string& code);
+
+  // A line that begins with ":" and names a command of ours.
+  [[nodiscard]] bool is_command(std::string_view line) const;
+  Result<void> run_command(std::string_view line);
+
+  struct Completeness {
+    bool complete = true;
+    std::string indent;  // For the next line, blanks only.
+  };
+  [[nodiscard]] Completeness check(const std::string& code);
+
+  struct Completions {
+    std::vector<std::string> matches;
+    std::size_t start = 0;  // Code points: what is replaced begins here and ends at the cursor.
+  };
+  [[nodiscard]] Completions complete(const std::string& code, std::size_t cursor);
+
+  // The user, or the code, wants to end.
+  [[nodiscard]] bool is_over() const { return over_; }
+  void end() { over_ = true; }
+
+  // Of the first cell or command that failed, as an exit status; 0 when none did.
+  [[nodiscard]] int exit_status() const { return exit_status_; }
+  void note_failure(int status) { exit_status_ = exit_status_ == 0 ? status : exit_status_; }
+
+  [[nodiscard]] int next_count() const { return count_ + 1; }
+  [[nodiscard]] LiveSession& session() { return session_; }
+  [[nodiscard]] ReplScreen& screen() { return screen_; }
+  [[nodiscard]] const notebook::Notebook& record() const { return record_; }
+
+  // A new interpreter; says what is gone.
+  Result<void> restart();
+
+  std::optional<std::uint32_t> last_checkpoint;
+
+ private:
+  Result<void> conclude(const Execution& execution);
+
+  LiveSession& session_;
+  ReplScreen& screen_;
+  Interrupts& interrupts_;
+  notebook::Notebook record_;
+  notebook::OutputCollector collector_{record_};
+  int count_ = 0;
+  int exit_status_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace glovebox::cli

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/repl_screen.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/unique_fd.h"
+#include "cli/live_values.h"
+#include "cli/output_writer.h"
+
+namespace glovebox::cli {
+namespace {
+
+// What a guest may put on the host's disk by showing it.
+constexpr std::size_t kMaxFiles = 1'000;
+constexpr std::uint64_t kMaxSaved = 1ULL << 30;
+
+struct Picture {
+  std::string_view mime;
+  std::string_view ending;
+};
+// The best one first.
+constexpr std::array<Picture, 6> kPictures = {{{"image/png", ".png"},
+                                               {"image/jpeg", ".jpg"},
+                                               {"image/svg+xml", ".svg"},
+                                               {"image/gif", ".gif"},
+                                               {"image/webp", ".webp"},
+                                               {"application/pdf", ".pdf"}}};
+
+// The longest sequence that any program writes to colour its text.
+constexpr std::size_t kMaxSequence = 64;
+
+std::string_view ending_of(std::string_view mime) {
+  for (const Picture& picture : kPictures) {
+    if (picture.mime == mime) {
+      return picture.ending;
+    }
+  }
+  return ".html";
+}
+
+// What the object says of itself, unless that is only the name of the class that shows it.
+std::optional<std::string> plain_text(const MimeBundle& data) {
+  std::optional<std::string> text = text_of(data, "text/plain");
+  if (text && !text->starts_with("<IPython.core.display.")) {
+    return text;
+  }
+  for (const char* const mime : {"text/markdown", "text/latex"}) {
+    if (auto source = text_of(data, mime)) {
+      return source;
+    }
+  }
+  if (const auto json = data.find("application/json"); json != data.end()) {
+    return nlohmann::json::parse(json->second, nullptr, false)
+        .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  return data.contains("text/html") ? std::nullopt : text;
+}
+
+}  // namespace
+
+std::string ColourFilter::pass(std::string_view bytes) {
+  std::string kept;
+  kept.reserve(bytes.size());
+  for (const char c : bytes) {
+    take(static_cast<unsigned char>(c), kept);
+  }
+  return kept;
+}
+
+void ColourFilter::take(unsigned char c, std::string& kept) {
+  switch (state_) {
+    case State::kText:
+      if (c == 0x1b) {
+        state_ = State::kEscape;
+      } else if (c == 0xc2) {
+        state_ = State::kC1;
+      } else if (c >= 0x20 ? c != 0x7f : c == '\n' || c == '\r' || c == '\t' || c == '\b') {
+        kept += static_cast<char>(c);
+      }
+      return;
+    case State::kC1:
+      // U+0080 to U+009F are control characters, too.
+      state_ = State::kText;
+      if (c >= 0xa0) {
+        kept += "\xc2";
+        kept += static_cast<char>(c);
+      } else if (c < 0x80) {
+        take(c, kept);
+      }
+      return;
+    case State::kEscape:
+      sequence_ = "\x1b[";
+      state_ = c == '['                                                   ? State::kControl
+               : c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_' ? State::kString
+               : c >= 0x20 && c <= 0x2f                                   ? State::kEscape
+                                                                          : State::kText;
+      return;
+    case State::kControl:
+      sequence_ += static_cast<char>(c);
+      if (c >= 0x40 && c <= 0x7e) {
+        const bool plain = sequence_.find_first_not_of("0123456789;:", 2) == sequence_.size() - 1;
+        if (plain && (c == 'm' || c == 'K')) {
+          kept += sequence_;
+        }
+        state_ = State::kText;
+      } else if (c < 0x20 || sequence_.size() > kMaxSequence) {
+        state_ = State::kText;
+      }
+      return;
+    case State::kString:
+      state_ = c == 0x07 ? State::kText : c == 0x1b ? State::kStringEscape : State::kString;
+      return;
+    case State::kStringEscape:
+      state_ = c == '\\' ? State::kText : State::kString;
+      return;
+  }
+}
+
+void ReplScreen::print(Stream& stream, std::string_view text) {
+  std::string shown(text);
+  if (options_.terminal && options_.colour) {
+    shown = stream.filter.pass(text);
+  } else if (options_.terminal) {
+    shown = stream.stripper.strip(text);
+  }
+  if (!shown.empty()) {
+    write_fully(stream.fd, shown);
+    stream.in_line = shown.back() != '\n';
+  }
+}
+
+void ReplScreen::say(std::string_view text) const {
+  write_fully(STDERR_FILENO, std::string(text) + "\n");
+}
+
+void ReplScreen::end_cell() {
+  for (Stream* const stream : {&out_, &err_}) {
+    if (options_.terminal && options_.colour) {
+      write_fully(stream->fd, "\x1b[0m");
+    }
+    if (options_.terminal && stream->in_line) {
+      write_fully(stream->fd, "\n");
+    }
+    stream->in_line = false;
+    stream->filter = {};
+    stream->stripper = {};
+  }
+}
+
+void ReplScreen::show(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::kStdout:
+      print(out_, event.text);
+      return;
+    case Event::Kind::kStderr:
+      print(err_, event.text);
+      return;
+    case Event::Kind::kDisplay:
+    case Event::Kind::kResult:
+      show_value(event);
+      return;
+    case Event::Kind::kError: {
+      std::string text = event.error.traceback.empty() ? event.error.name + ": " + event.error.value
+                                                       : event.error.traceback;
+      if (!options_.colour) {
+        AnsiStripper stripper;
+        text = stripper.strip(text);
+      }
+      print(err_, (err_.in_line ? "\n" : "") + text + (text.ends_with('\n') ? "" : "\n"));
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+void ReplScreen::show_value(const Event& event) {
+  if (out_.in_line) {
+    print(out_, "\n");
+  }
+  if (save_picture(event)) {
+    return;
+  }
+  const std::optional<std::string> text = plain_text(event.data);
+  if (!text) {
+    if (const auto page = text_of(event.data, "text/html")) {
+      save("result", "text/html", *page);
+    }
+    return;
+  }
+  std::string head;
+  if (options_.terminal && event.kind == Event::Kind::kResult) {
+    head = "Out[" + std::to_string(event.execution_count) + "]: ";
+    if (options_.colour) {
+      head = "\x1b[31m" + head + "\x1b[0m";
+    }
+    // What has several lines keeps its columns.
+    head += text->find('\n') == std::string::npos ? "" : "\n";
+  }
+  print(out_, head + *text + (text->ends_with('\n') ? "" : "\n"));
+}
+
+bool ReplScreen::save_picture(const Event& event) {
+  for (const Picture& picture : kPictures) {
+    if (const auto bytes = bytes_of(event.data, picture.mime); bytes && !bytes->empty()) {
+      save("plot", picture.mime, *bytes);
+      return true;
+    }
+  }
+  return false;
+}
+
+void ReplScreen::save(std::string_view stem, std::string_view mime, const std::string& bytes) {
+  if (files_ >= kMaxFiles || saved_ + bytes.size() > kMaxSaved) {
+    if (!full_) {
+      say("glovebox: no more files are saved: 1,000 files or 1 GiB are enough for one session");
+      full_ = true;
+    }
+    return;
+  }
+  (void)::mkdir(options_.directory.c_str(), 0777);
+  for (int number = 1; number < 1'000'000; ++number) {
+    const std::string name =
+        std::string(stem) + "-" + std::to_string(number) + std::string(ending_of(mime));
+    const std::string path = options_.directory == "." ? name : options_.directory + "/" + name;
+    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!fd && errno == EEXIST) {
+      continue;
+    }
+    if (!fd) {
+      say("glovebox: " + Error::from_errno("save '" + path + "'").message() +
+          "\n  mend: name a directory that can be written to with --save");
+      return;
+    }
+    write_fully(fd.get(), bytes);
+    ++files_;
+    saved_ += bytes.size();
+    print(out_,
+          "[" + path + ": " + std::string(mime) + ", " + to_string(Bytes{bytes.size()}) + "]\n");
+    return;
+  }
+}
+
+}  // namespace glovebox::cli

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`glovebox repl`, by a pipe and at a pseudo-terminal."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+from program import GLOVEBOX, Case, glovebox
+
+PNG = ("import base64\nfrom IPython.display import Image, display\n"
+       "display(Image(base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4"
+       "nGNgYPj/HwADAgH/p9TMPQAAAABJRU5ErkJggg==')))\n")
+
+
+class ReplCase(Case):
+    def setUp(self):
+        super().setUp()
+        self.need("python")
+        if subprocess.run(["/usr/bin/python3", "-c", "import IPython"], capture_output=True,
+                          check=False).returncode != 0:
+            self.skipTest("python3-ipython is not installed")
+
+    def repl(self, text, *options, language="python"):
+        return glovebox("repl", "-l", language, *options, stdin=text.encode(), cwd=self.dir)
+
+
+class TestPiped(ReplCase):
+    def test_cells_share_their_variables(self):
+        answer = self.repl("x = 6\n\nprint('so')\nx * 7\n")
+        self.assert_status(answer, 0)
+        self.assertEqual(answer.out, b"so\n42\n")
+
+    def test_a_definition_with_blank_lines_stays_whole(self):
+        answer = self.repl("def f():\n    a = 1\n\n    return a + 1\n\nf()\n")
+        self.assertEqual(answer.out, b"2\n", str(answer))
+
+    def test_an_open_bracket_keeps_the_cell_open(self):
+        answer = self.repl("x = [1,\n\n2]\n\nsum(x)\n")
+        self.assertEqual(answer.out, b"3\n", str(answer))
+
+    def test_markers_cut_cells_where_they_are_used(self):
+        answer = self.repl("# %% one\nx = 1\n\nx\n# %% two\nx + 1\n")
+        self.assertEqual(answer.out, b"1\n2\n", str(answer))
+
+    def test_an_error_is_shown_without_colours_and_the_rest_runs(self):
+        answer = self.repl("1 / 0\n\nprint('later')\n")
+        self.assert_status(answer, 1)
+        self.assertEqual(answer.out, b"later\n")
+        self.assertIn("ZeroDivisionError", answer.message)
+        self.assertNotIn(b"\x1b", answer.err)
+
+    def test_a_plot_becomes_a_file_and_none_is_overwritten(self):
+        self.file("plot-1.png", "mine")
+        answer = self.repl(PNG)
+        self.assert_status(answer, 0)
+        self.assertIn(b"[plot-2.png: image/png", answer.out)
+        self.assertTrue((self.dir / "plot-2.png").read_bytes().startswith(b"\x89PNG"))
+        self.assertEqual((self.dir / "plot-1.png").read_text(), "mine")
+
+    def test_plots_go_where_save_says(self):
+        answer = self.repl(PNG, "--save", self.dir / "plots")
+        self.assert_status(answer, 0)
+        self.assertTrue((self.dir / "plots/plot-1.png").exists())
+
+    def test_input_finds_the_end_of_input(self):
+        answer = self.repl("input()\n\nprint('later')\n")
+        self.assertEqual(answer.out, b"later\n", str(answer))
+        self.assert_status(answer, 1)
+
+    def test_a_cell_over_its_time_ends_with_124_and_the_state_survives(self):
+        answer = self.repl("x = 1\n\nimport time; time.sleep(60)\n\nx\n", "--time", "500ms")
+        self.assert_status(answer, 124)
+        self.assertEqual(answer.out, b"1\n")
+
+    def test_an_interpreter_that_dies_is_replaced_and_files_are_kept(self):
+        answer = self.repl("open('kept', 'w').write('here')\nimport os\nos._exit(3)\n\n"
+                           "open('kept').read()\n")
+        self.assert_status(answer, 1)
+        self.assertEqual(answer.out, b"'here'\n")
+        self.assertIn("exit status 3", answer.message)
+        self.assertIn("variables are gone, files are kept", answer.message)
+
+    def test_exit_ends_it(self):
+        answer = self.repl("print('before')\n\nexit()\n\nprint('after')\n")
+        self.assert_status(answer, 0)
+        self.assertEqual(answer.out, b"before\n")
+
+    def test_other_languages_keep_state_too(self):
+        self.need("bash")
+        answer = self.repl("x=5\n\necho $((x + 1))\n", language="bash")
+        self.assert_status(answer, 0)
+        self.assertEqual(answer.out, b"6\n")
+
+
+class TestCommands(ReplCase):
+    def test_a_session_exports_as_a_notebook_and_as_a_page(self):
+        answer = self.repl("print('hello')\n6 * 7\n\n:export s.ipynb\n:export s.html\n")
+        self.assert_status(answer, 0)
+        cells = json.loads((self.dir / "s.ipynb").read_text())["cells"]
+        self.assertEqual(len(cells), 1)
+        self.assertEqual(cells[0]["outputs"][0]["text"], ["hello\n"])
+        self.assertIn("42", (self.dir / "s.html").read_text())
+
+    def test_what_was_shown_is_saved_by_number_and_never_over_a_file(self):
+        answer = self.repl(PNG + "\n6 * 7\n\n:save 1 a.png\n:save a.txt\n:save 1 a.png\n")
+        self.assert_status(answer, 1)
+        self.assertTrue((self.dir / "a.png").read_bytes().startswith(b"\x89PNG"))
+        self.assertEqual((self.dir / "a.txt").read_text(), "42")
+        self.assertIn("none is overwritten", answer.message)
+
+    def test_variables_are_listed(self):
+        answer = self.repl("speed = 12\n\n:vars\n")
+        self.assertIn(b"speed: int = 12\n", answer.out, str(answer))
+
+    def test_restart_forgets_variables_and_keeps_files(self):
+        answer = self.repl("x = 1\nopen('f', 'w').write('y')\n\n:restart\n\n"
+                           "('x' in globals(), open('f').read())\n")
+        self.assertEqual(answer.out.splitlines()[-1], b"(False, 'y')", str(answer))
+
+    def test_an_interpreter_that_was_not_forked_says_that_it_cannot_be_copied(self):
+        self.need("bash")
+        answer = self.repl(":checkpoint\n", language="bash")
+        self.assert_status(answer, 1)
+        self.assertIn("cannot be copied", answer.message)
+
+    def test_an_unknown_command_names_the_nearest(self):
+        answer = self.repl(":exprt x.ipynb\n")
+        self.assert_status(answer, 1)
+        self.assertIn("':export'", answer.message)
+
+
+class TestWrongUse(Case):
+    def test_a_language_without_an_agent_is_refused_with_the_mend(self):
+        answer = glovebox("repl", "-l", "awk")
+        self.assert_status(answer, 125)
+        self.assertIn("glovebox run -l awk", answer.message)
+
+    def test_an_unknown_kernel_is_answered_with_those_that_there_are(self):
+        answer = glovebox("repl", "-l", "jupyter:no-such")
+        self.assert_status(answer, 2)
+        self.assertIn("no-such", answer.message)
+
+    def test_a_kernel_name_is_no_path(self):
+        self.assert_status(glovebox("repl", "-l", "jupyter:../../etc"), 2)
+
+
+class Terminal:
+    """glovebox repl at a pseudo-terminal."""
+
+    def __init__(self, directory, *options):
+        self.seen = ""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(directory)
+            environment = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8",
+                           "XDG_STATE_HOME": str(directory / "state")}
+            environment.pop("NO_COLOR", None)
+            os.execve(GLOVEBOX, [GLOVEBOX, "repl", *options], environment)
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def expect(self, pattern, patience=60):
+        """Reads until the pattern is in what was not matched yet."""
+        deadline = time.monotonic() + patience
+        while True:
+            found = re.search(pattern, self.seen)
+            if found:
+                self.seen = self.seen[found.end():]
+                return found
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+                raise AssertionError(f"no {pattern!r} in {self.seen!r}")
+            try:
+                got = os.read(self.fd, 65536)
+            except OSError:
+                got = b""
+            if not got:
+                raise AssertionError(f"ended without {pattern!r}: {self.seen!r}")
+            self.seen += got.decode("utf-8", "replace")
+
+    def prompt(self, number):
+        self.expect(re.escape(f"In [{number}]: "))
+
+    def finish(self):
+        self.type("\x04")
+        while True:
+            try:
+                if not os.read(self.fd, 65536):
+                    break
+            except OSError:
+                break
+        return self.close()
+
+    def close(self):
+        if self.pid:
+            os.close(self.fd)
+            _, status = os.waitpid(self.pid, 0)
+            self.pid = 0
+            return os.waitstatus_to_exitcode(status)
+        return None
+
+
+class TestTerminal(ReplCase):
+    def open(self, *options):
+        terminal = Terminal(self.dir, *options)
+
+        def end():
+            if terminal.pid:
+                os.kill(terminal.pid, signal.SIGKILL)
+                terminal.close()
+        self.addCleanup(end)
+        terminal.prompt(1)
+        return terminal
+
+    def test_results_have_numbers_and_the_end_of_input_ends_it(self):
+        terminal = self.open()
+        terminal.type("6 * 7\r")
+        terminal.expect(r"Out\[1\]: (\x1b\[0m)?42\r\n")
+        terminal.prompt(2)
+        self.assertEqual(terminal.finish(), 0)
+
+    def test_a_block_goes_on_until_an_empty_line(self):
+        terminal = self.open()
+        terminal.type("for i in range(2):\r")
+        terminal.expect(r"\.\.\.: ")
+        terminal.type("print('i', i)\r")
+        terminal.expect(r"\.\.\.: ")
+        terminal.type("\x15\r")
+        terminal.expect(r"i 0\r\ni 1\r\n")
+
+    def test_what_is_pasted_is_one_cell(self):
+        terminal = self.open()
+        terminal.type("\x1b[200~def f():\r    a = 20\r\r    return a + 2\r\rf() * 2\x1b[201~\r")
+        terminal.expect(r"Out\[1\]: (\x1b\[0m)?44\r\n")
+
+    def test_tab_completes(self):
+        terminal = self.open()
+        terminal.type("a_long_name = 17\r")
+        terminal.prompt(2)
+        terminal.type("a_lo\t + 1\r")
+        terminal.expect(r"Out\[2\]: (\x1b\[0m)?18\r\n")
+
+    def test_an_interrupt_ends_the_cell_and_keeps_the_state(self):
+        terminal = self.open()
+        terminal.type("x = 5\r")
+        terminal.prompt(2)
+        terminal.type("print('sleep' + 'ing'); import time; time.sleep(60)\r")
+        terminal.expect("sleeping\r\n")
+        terminal.type("\x03")
+        terminal.expect("KeyboardInterrupt")
+        terminal.prompt(3)
+        terminal.type("x + 1\r")
+        terminal.expect(r"Out\[3\]: (\x1b\[0m)?6\r\n")
+
+    def test_an_interrupt_at_the_prompt_clears_the_line(self):
+        terminal = self.open()
+        terminal.type("1 / 0")
+        terminal.expect("/ 0")
+        terminal.type("\x03")
+        terminal.prompt(1)
+        terminal.type("2 + 3\r")
+        terminal.expect(r"Out\[1\]: (\x1b\[0m)?5\r\n")
+
+    def test_input_is_answered_at_the_terminal(self):
+        terminal = self.open()
+        terminal.type("n = input('na' + 'me? ')\r")
+        terminal.expect(r"name\? ")
+        terminal.type("Ada\r")
+        terminal.prompt(2)
+        terminal.type("n * 2\r")
+        terminal.expect("'AdaAda'")
+
+    def test_tracebacks_are_coloured_but_the_guest_cannot_drive_the_terminal(self):
+        terminal = self.open()
+        terminal.type("print('\\x1b]0;title\\x07' 'be' + 'fore'); 1 / 0\r")
+        shown = terminal.expect(r"(?s)(.*)before\r\n")[1]
+        self.assertNotIn("\x1b]0;", shown)
+        terminal.expect(r"\x1b\[[0-9;]*mZeroDivisionError")
+
+    def test_history_is_kept_whole_and_private(self):
+        terminal = self.open()
+        terminal.type("41 + 1\r")
+        terminal.prompt(2)
+        self.assertEqual(terminal.finish(), 0)
+        history = self.dir / "state/glovebox/history-python"
+        self.assertEqual(stat.S_IMODE(history.stat().st_mode), 0o600)
+        terminal = self.open()
+        terminal.type("\x1b[A\r")
+        terminal.expect(r"Out\[1\]: (\x1b\[0m)?42\r\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

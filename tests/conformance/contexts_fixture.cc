@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "contexts_fixture.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "context/agent_files.h"
+#include "fixture.h"
+#include "sandbox/tiers/tier.h"
+
+namespace glovebox::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+class AgentsOfThisBuild : public testing::Environment {
+ public:
+  void SetUp() override {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread.
+    ::setenv("GLOVEBOX_AGENTS", GB_AGENTS_PATH, 0);
+  }
+};
+
+const auto* const kAgents = testing::AddGlobalTestEnvironment(new AgentsOfThisBuild);
+
+std::unique_ptr<Zygote> shared_zygote;
+
+std::string read_file(const fs::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> block;
+  // A file of /proc fails in the middle when its process ends.
+  for (ssize_t got = 0; (got = ::read(fd.get(), block.data(), block.size())) > 0;) {
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string slots_directory() {
+  const char* const own = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe)
+  return ::geteuid() == 0 || own == nullptr ? "/run/glovebox" : std::string(own) + "/glovebox";
+}
+
+// Slots whose sandbox lives and is another process's: what they have is no trace of ours.
+std::set<std::string> slots_of_others() {
+  std::set<std::string> held;
+  for (const std::string& line : lines_of(read_file("/proc/locks"))) {
+    std::istringstream words(line);
+    const std::vector<std::string> word{std::istream_iterator<std::string>(words), {}};
+    if (word.size() > 5 && word[1] == "FLOCK" && word[4] != std::to_string(::getpid())) {
+      held.insert(word[5].substr(word[5].rfind(':') + 1));
+    }
+  }
+  std::set<std::string> slots;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(slots_directory(), ignored)) {
+    struct stat status {};
+    if (::stat(entry.path().c_str(), &status) == 0 &&
+        held.contains(std::to_string(status.st_ino))) {
+      slots.insert(entry.path().filename());
+    }
+  }
+  return slots;
+}
+
+// The parent of a process; zero for one that is gone.
+pid_t parent_of(pid_t pid) {
+  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos || name_end + 4 > stat.size()
+             ? 0
+             : std::atoi(stat.c_str() + name_end + 4);
+}
+
+// Whoever loses its parent in a sandbox becomes the warden's, and wardens are ours.
+std::vector<pid_t> descendants() {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    for (pid_t at = pid; at > 1;) {
+      at = parent_of(at);
+      if (at == ::getpid()) {
+        found.push_back(pid);
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+// Where this process mounts, holds or runs something.
+std::set<std::string> look_around() {
+  std::set<std::string> found;
+  std::error_code ignored;
+  for (const std::string& line : lines_of(read_file("/proc/self/mountinfo"))) {
+    found.insert("mount " + line);
+  }
+  const std::set<std::string> others = slots_of_others();
+  for (const auto& entry : fs::directory_iterator(slots_directory(), ignored)) {
+    if (!others.contains(entry.path().filename())) {
+      found.insert("slot " + entry.path().filename().string());
+    }
+  }
+  for (fs::recursive_directory_iterator at("/sys/fs/cgroup", ignored), end; at != end;
+       at.increment(ignored)) {
+    const std::string name = at->path().filename();
+    if (name.starts_with("glovebox-") && !others.contains(name.substr(9))) {
+      found.insert("cgroup " + at->path().string());
+    }
+  }
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd", ignored)) {
+    // Our own look at the directory has one, too.
+    const std::string target = fs::read_symlink(entry.path(), ignored);
+    if (!target.starts_with("/proc/")) {
+      found.insert("descriptor " + entry.path().filename().string());
+    }
+  }
+  for (const pid_t pid : descendants()) {
+    const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+    found.insert("process " + stat.substr(0, stat.rfind(')') + 1));
+  }
+  return found;
+}
+
+}  // namespace
+
+const char* const kFindChannel = R"py(
+import os, socket, stat, struct, time
+def _channel():
+    for name in os.listdir('/proc/self/fd'):
+        try:
+            status = os.fstat(int(name))
+        except OSError:
+            continue
+        if stat.S_ISSOCK(status.st_mode):
+            found = socket.socket(fileno=os.dup(int(name)))
+            if found.family == socket.AF_UNIX and found.type == socket.SOCK_STREAM:
+                return found
+channel = _channel()
+def frame(kind, number, payload):
+    return struct.pack('<IBI', len(payload), kind, number) + payload
+)py";
+
+void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
+std::vector<Way> ways() {
+  return {{.name = "fork", .tier = "native", .forked = true},
+          {.name = "native", .tier = "native"},
+          {.name = "landlock", .tier = "landlock"}};
+}
+
+void Contexts::SetUp() {
+  if (!fs::exists("/usr/lib/python3/dist-packages/IPython")) {
+    GTEST_SKIP() << "python3-ipython is not installed";
+  }
+  const auto tier = std::ranges::find(all_tiers(), GetParam().tier, &Tier::name);
+  ASSERT_NE(tier, all_tiers().end());
+  if (const auto features = (*tier)->probe(); !features) {
+    GTEST_SKIP() << "the tier does not work here: " << features.error().message();
+  } else if (const auto agents = agents_directory();
+             !features->own_root && agents && agents->starts_with("/tmp/")) {
+    GTEST_SKIP() << "the agents are in /tmp, where such a guest sees its own files";
+  }
+}
+
+void Contexts::TearDownTestSuite() { shared_zygote.reset(); }
+
+Zygote& Contexts::zygote() {
+  if (!shared_zygote || !shared_zygote->alive()) {
+    auto started = Zygote::start({});
+    // Nothing can be tried without one, and the process would only crash later.
+    if (!started) {
+      ADD_FAILURE() << started.error().message();
+      std::abort();
+    }
+    shared_zygote = std::move(started).value();
+  }
+  return *shared_zygote;
+}
+
+Live Contexts::make(const Way& way, const Limits& limits) {
+  SandboxSpec spec{.limits = limits, .env = {}, .mounts = {}};
+  auto agents = agents_mount();
+  if (!agents) {
+    ADD_FAILURE() << agents.error().message();
+    return {};
+  }
+  spec.mounts = {agents.value()};
+  if (way.forked) {
+    spec.within = &zygote().realm();
+  }
+  auto sandbox = Sandbox::create(spec, {.exactly = way.tier});
+  if (!sandbox) {
+    ADD_FAILURE() << sandbox.error().message();
+    return {};
+  }
+  Live live{.sandbox = std::move(sandbox).value(), .context = nullptr};
+  live.context = start(way, *live.sandbox);
+  return live;
+}
+
+std::unique_ptr<Context> Contexts::start(const Way& way, Sandbox& sandbox) {
+  ContextSpec spec;
+  if (!way.forked) {
+    const auto outside = agents_directory();
+    const std::string agents = sandbox.features().own_root || !outside ? kAgentsTarget : *outside;
+    spec.agent = {"python3", "-B", "-s", agents + "/python/agent.py"};
+  }
+  auto context =
+      way.forked ? Context::fork(sandbox, zygote(), spec) : Context::start(sandbox, spec);
+  if (!context) {
+    ADD_FAILURE() << context.error().message();
+    return nullptr;
+  }
+  return std::move(context).value();
+}
+
+Context& Contexts::context() {
+  if (!live_.context) {
+    make_with({});
+  }
+  return *live_.context;
+}
+
+void Contexts::make_with(const Limits& limits) {
+  end_context();
+  live_ = make(GetParam(), limits);
+  if (!live_.context) {
+    std::abort();
+  }
+}
+
+void Contexts::end_context() {
+  live_.context.reset();
+  live_.sandbox.reset();
+}
+
+Execution Contexts::run(std::string_view code, ExecuteOptions options) {
+  return run(context(), code, std::move(options));
+}
+
+Execution Contexts::run(Context& context, std::string_view code, ExecuteOptions options) {
+  options.code = code;
+  auto execution = context.execute(options);
+  if (!execution) {
+    ADD_FAILURE() << execution.error().message() << "\n" << code;
+    return {};
+  }
+  return std::move(execution).value();
+}
+
+std::string Contexts::output_of(Context& context, std::string_view code) {
+  Execution execution = run(context, code);
+  EXPECT_EQ(execution.status, Status::kOk)
+      << code << "\n"
+      << execution.err.bytes << (execution.error ? execution.error->traceback : "");
+  std::string& output = execution.out.bytes;
+  if (output.ends_with('\n')) {
+    output.pop_back();
+  }
+  return std::move(output);
+}
+
+void Contexts::expect_well(Context& context) {
+  ASSERT_TRUE(context.alive());
+  EXPECT_EQ(output_of(context, "print(sum(range(101)))"), "5050");
+}
+
+Bystander::Bystander(Live live) : live_(std::move(live)), user_([this] { use(); }) {}
+
+void Bystander::use() {
+  int count = 0;
+  while (!stop_ && complaint_.empty() && live_.context) {
+    // State of its own, which nobody else may have touched.
+    const std::string code = "try: mine += 1\nexcept NameError: mine = 1\nprint(mine)";
+    auto execution = live_.context->execute({.code = code, .limits = {.wall = 20s}});
+    ++count;
+    if (!execution) {
+      complaint_ = execution.error().message();
+    } else if (execution->out.bytes != std::to_string(count) + "\n") {
+      complaint_ = "answer " + std::to_string(count) + " is: " + execution->out.bytes;
+    } else {
+      answers_ = count;
+    }
+    std::this_thread::sleep_for(5ms);
+  }
+}
+
+std::string Bystander::finish() {
+  stop_ = true;
+  if (user_.joinable()) {
+    user_.join();
+  }
+  live_.context.reset();
+  live_.sandbox.reset();
+  return complaint_;
+}
+
+Traces Traces::look() {
+  Traces traces;
+  traces.found_ = look_around();
+  return traces;
+}
+
+std::vector<std::string> Traces::left_since(const Traces& before) {
+  std::vector<std::string> left;
+  const auto anything = [&] {
+    const std::set<std::string> now = look_around();
+    left.clear();
+    std::ranges::set_difference(now, before.found_, std::back_inserter(left));
+    return left.empty();
+  };
+  (void)eventually(anything, 10s);
+  return left;
+}
+
+std::size_t Traces::descriptors() {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+std::uint64_t peak_memory() {
+  for (const std::string& line : lines_of(read_file("/proc/self/status"))) {
+    if (line.starts_with("VmHWM:")) {
+      return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+    }
+  }
+  ADD_FAILURE() << "the kernel tells no peak of memory";
+  return 0;
+}
+
+}  // namespace glovebox::conformance

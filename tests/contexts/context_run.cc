@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// context-run: `glovebox run`, but that the code is executed in a Python context forked from a
+// zygote. With it the attacks on one-shot runs are tried again from inside a context. What is no
+// Python is started by the context as its child.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/run_options.h"
+#include "context/agent_files.h"
+#include "context/context.h"
+#include "context/zygote.h"
+#include "language/language.h"
+#include "service/one_shot.h"
+#include "service/transfer.h"
+#include "spec/json/verdict_json.h"
+
+namespace glovebox {
+namespace {
+
+// A cell that runs a program and ends as it did.
+std::string cell_for(const Command& command) {
+  const std::string argv = nlohmann::json(command.argv).dump(-1, ' ', true);
+  return "import os, subprocess\n"
+         "status = subprocess.run(" +
+         argv +
+         ").returncode\n"
+         "if status < 0:\n"
+         "    os.kill(os.getpid(), -status)\n"
+         "assert status == 0, status\n";
+}
+
+class ContextRun {
+ public:
+  explicit ContextRun(const OneShot& request) : request_(request) {}
+
+  Result<Verdict> run() {
+    zygote_ = GB_TRY(Zygote::start({}));
+    SandboxSpec spec{.limits = request_.limits,
+                     .env = request_.env,
+                     .mounts = request_.language.mounts};
+    spec.mounts.push_back(GB_TRY(agents_mount()));
+    spec.within = &zygote_->realm();
+    sandbox_ = GB_TRY(Sandbox::create(spec, {.exactly = "native"}));
+    GB_TRY(copy_in(*sandbox_, request_.files));
+    context_ = GB_TRY(Context::fork(*sandbox_, *zygote_, {}));
+    Verdict verdict = GB_TRY(execute());
+    GB_TRY(verify());
+    if (!request_.out_directory.empty() && sandbox_->alive()) {
+      // That a hostile name could not be copied is no failure of the run.
+      (void)copy_out(*sandbox_, request_.out_directory, request_.limits.disk);
+    }
+    context_.reset();
+    GB_TRY(sandbox_->end());
+    return verdict;
+  }
+
+ private:
+  Result<Verdict> execute() {
+    if (request_.language.id == "python") {
+      GB_TRY(sandbox_->mark());
+      return cell(request_.code, request_.limits);
+    }
+    const Plan plan = make_plan(request_.language, {request_.code, request_.name}, {},
+                                request_.limits, request_.compile_limits);
+    GB_TRY(sandbox_->write_file(plan.file_name, request_.code, plan.file_mode));
+    GB_TRY(sandbox_->mark());
+    if (plan.compile) {
+      Verdict compiled = GB_TRY(cell(cell_for(*plan.compile), request_.compile_limits));
+      if (compiled.status != Status::kOk) {
+        compiled.status = Status::kCompileError;
+        return compiled;
+      }
+    }
+    return cell(cell_for(plan.run), request_.limits);
+  }
+
+  Result<Verdict> cell(std::string_view code, const Limits& limits) {
+    Execution execution = GB_TRY(
+        context_->execute({.code = code, .limits = limits, .cancel_fd = request_.cancel_fd}));
+    return make_verdict(*context_, std::move(execution), limits);
+  }
+
+  Result<void> verify() {
+    if (!request_.verify.empty() && sandbox_->alive()) {
+      const RunOptions options{.limits = request_.limits};
+      const Command command{.argv = {"/bin/sh", "-c", request_.verify}, .env = {}, .cwd = {}};
+      (void)GB_TRY(sandbox_->run(command, options));
+    }
+    return {};
+  }
+
+  const OneShot& request_;
+  std::unique_ptr<Zygote> zygote_;
+  std::unique_ptr<Sandbox> sandbox_;
+  std::unique_ptr<Context> context_;
+};
+
+int answer(const Error& error) {
+  std::cout << to_json(error) << "\n";
+  return 125;
+}
+
+int run(const cli::RunOptionsText& options) {
+  const auto plan = cli::make_run_plan(options);
+  if (!plan) {
+    return answer(plan.error());
+  }
+  const auto verdict = ContextRun(plan->request).run();
+  if (!verdict) {
+    return answer(verdict.error());
+  }
+  std::cout << to_json(*verdict) << "\n";
+  return verdict->exit_code;
+}
+
+}  // namespace
+}  // namespace glovebox
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs a program in a live context, as `glovebox run` does in a process of its own");
+  glovebox::cli::RunOptionsText options;
+  glovebox::cli::add_options(*app.add_subcommand("run"), options);
+  app.require_subcommand(1);
+  CLI11_PARSE(app, argc, argv);
+  return glovebox::run(options);
+}
