@@ -97,7 +97,8 @@ Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits, bool counts_cpu
   if (!host.v1_cpu.empty() && limits.cpus < host.processors) {
     cpu_ = GB_TRY(add_branch(slot, host.v1_cpu));
   }
-  // Only for a limit on CPU time: use alone is known from processes that are waited for at their end.
+  // Only for a limit on CPU time: use alone is known from processes that are waited for at their
+  // end.
   if (!host.v1_cpuacct.empty() && (counts_cpu || limits.cpu_time.count() > 0)) {
     cpu_time_ = host.v1_cpuacct == host.v1_cpu && cpu_ >= 0
                     ? cpu_
