@@ -197,7 +197,12 @@ Result<Execution> Context::execute(const ExecuteOptions& options) {
     execution->recovered = true;
     execution->notes.emplace_back("memory and workspace were put back to just before this");
   }
-  GB_TRY(drop(before));
+  // Its files stay until the next one is made, which then costs only what has changed.
+  checkpoints_.erase(before);
+  if (kept_snapshot_) {
+    GB_TRY(sandbox_.drop_snapshot(*kept_snapshot_));
+  }
+  kept_snapshot_ = before;
   return execution;
 }
 

@@ -139,6 +139,7 @@ class Context {
   agent::Ready ready_;
   std::map<std::uint32_t, Checkpoint> checkpoints_;
   std::uint32_t next_checkpoint_ = 1;
+  std::optional<std::uint32_t> kept_snapshot_;  // Of the last execution with `recover`.
   std::uint32_t next_channel_ = 1;
   bool ended_ = false;
 };
