@@ -4,10 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <span>
 #include <utility>
-
-#include "base/sys/descriptors.h"
 
 namespace glovebox {
 namespace {
@@ -47,11 +44,11 @@ Result<void> AgentLink::flush() {
 }
 
 void AgentLink::start_over() {
-  while (::recv(socket_.get(), received_.get(), kReceiveSize, MSG_DONTWAIT) > 0) {
+  while (passed_.receive(socket_.get(), {received_.get(), kReceiveSize}, MSG_DONTWAIT) > 0) {
+    passed_.close();
   }
   parser_ = {};
   parts_.clear();
-  passed_.clear();
   outgoing_.clear();
 }
 
@@ -80,10 +77,10 @@ Result<std::optional<AgentLink::Message>> AgentLink::poll_message() {
   if (auto message = GB_TRY(take_frame()); message) {
     return message;
   }
-  const ssize_t got = sys::receive_with(
-      socket_.get(), std::span<char>(received_.get(), kReceiveSize), passed_, MSG_DONTWAIT);
+  const ssize_t got = passed_.receive(socket_.get(), {received_.get(), kReceiveSize}, MSG_DONTWAIT);
   if (passed_.size() > kMaxKept) {
-    passed_.resize(kMaxKept);
+    passed_.close();
+    return Error(ErrorCode::kInvalid, "the agent sent descriptors that nobody asked for");
   }
   if (got == 0 || (got < 0 && errno == ECONNRESET)) {
     return gone();

@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/frame.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "context/agent_protocol.h"
+#include "context/foreign_descriptors.h"
 
 namespace glovebox {
 
@@ -39,9 +39,9 @@ class AgentLink {
   // and with kInvalid when it speaks nonsense.
   Result<std::optional<Message>> poll_message();
 
-  // Descriptors that came with messages, oldest first. The agent may send any; at most a few are
-  // kept.
-  std::vector<UniqueFd> take_descriptors() { return std::move(passed_); }
+  // Descriptors that came with messages, oldest first, and of any kind. An agent that sends more
+  // than a few which nobody takes speaks nonsense.
+  ForeignDescriptors take_descriptors() { return std::move(passed_); }
 
   // Drops what is under way in both directions, for a new process at the other end.
   void start_over();
@@ -59,7 +59,7 @@ class AgentLink {
   std::unique_ptr<char[]> received_{new char[kReceiveSize]};
   std::string parts_;  // Of a message that has not ended yet.
   std::string joined_;
-  std::vector<UniqueFd> passed_;
+  ForeignDescriptors passed_;
   std::string outgoing_;
 };
 

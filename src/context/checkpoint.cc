@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <chrono>
 #include <utility>
@@ -17,18 +16,19 @@ namespace {
 // A fork of a large process on a busy machine.
 constexpr int kPatienceMs = 10'000;
 
-bool is_socket(int fd) {
-  struct stat status {};
-  return ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
+bool is_unix_socket(int fd) {
+  int domain = -1;
+  socklen_t size = sizeof domain;
+  return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
 }
 
 }  // namespace
 
-Result<Checkpoint> Checkpoint::adopt(std::uint32_t id, std::vector<UniqueFd> passed) {
-  if (passed.size() != 2 || !is_pidfd(passed[0].get()) || !is_socket(passed[1].get())) {
+Result<Checkpoint> Checkpoint::adopt(std::uint32_t id, ForeignDescriptors passed) {
+  if (passed.size() != 2 || !is_pidfd(passed[0]) || !is_unix_socket(passed[1])) {
     return Error(ErrorCode::kInvalid, "the agent answered without its copy");
   }
-  return Checkpoint(id, std::move(passed[0]), std::move(passed[1]));
+  return Checkpoint(id, passed.take(0), passed.take(1));
 }
 
 Result<std::unique_ptr<AgentProcess>> Checkpoint::wake() { return ask("w", {}); }
@@ -40,19 +40,19 @@ Result<std::unique_ptr<AgentProcess>> Checkpoint::fork(const std::array<int, 3>&
 
 Result<std::unique_ptr<AgentProcess>> Checkpoint::ask(std::string_view words,
                                                       std::span<const int> passed) {
-  std::vector<UniqueFd> came;
+  ForeignDescriptors came;
   std::array<char, 16> answer{};
   pollfd polled{socket_.get(), POLLIN, 0};
   if (sys::send_with(socket_.get(), words, passed, MSG_DONTWAIT) < 0 ||
       ::poll(&polled, 1, kPatienceMs) <= 0 ||
-      sys::receive_with(socket_.get(), answer, came, MSG_DONTWAIT) <= 0) {
+      came.receive(socket_.get(), answer, MSG_DONTWAIT) <= 0) {
     return Error(ErrorCode::kUnavailable, "the copy of the interpreter is gone");
   }
-  if (came.size() != 1 || !is_pidfd(came.front().get())) {
+  if (came.size() != 1 || !is_pidfd(came[0])) {
     return Error(ErrorCode::kUnavailable, "the copy of the interpreter could not fork",
                  "raise the limits of pids or memory");
   }
-  return std::unique_ptr<AgentProcess>(new PidfdProcess(std::move(came.front())));
+  return std::unique_ptr<AgentProcess>(new PidfdProcess(came.take(0)));
 }
 
 }  // namespace glovebox

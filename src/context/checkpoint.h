@@ -7,11 +7,11 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "context/agent_process.h"
+#include "context/foreign_descriptors.h"
 
 namespace glovebox {
 
@@ -19,8 +19,8 @@ namespace glovebox {
 class Checkpoint {
  public:
   // Takes the descriptors that came with an agent's answer. They are whatever the guest sent: fails
-  // with kInvalid unless the first is a pidfd and the second a socket.
-  static Result<Checkpoint> adopt(std::uint32_t id, std::vector<UniqueFd> passed);
+  // with kInvalid unless the first is a pidfd and the second a Unix socket.
+  static Result<Checkpoint> adopt(std::uint32_t id, ForeignDescriptors passed);
 
   // Makes a process of the copy, in place of the one that it was made from.
   Result<std::unique_ptr<AgentProcess>> wake();

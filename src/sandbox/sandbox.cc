@@ -220,6 +220,8 @@ Result<Sandbox::Detached> Sandbox::start_detached(const Command& command,
                                                   const RunOptions& options,
                                                   const std::array<int, 3>& descriptors) {
   warden::StartRequest request = Run::make_request(*this, command, options);
+  // An agent's program lies where it does, in any tier: its arguments are our own paths.
+  request.argv = command.argv;
   request.with_descriptors = true;
   request.alone = false;
   request.deadline_ms = 0;

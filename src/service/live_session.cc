@@ -142,7 +142,10 @@ Result<std::unique_ptr<LiveSession>> LiveSession::open(LiveSpec spec) {
 }
 
 Result<void> LiveSession::open_sandbox() {
-  SandboxSpec spec{.limits = spec_.limits, .env = spec_.env, .mounts = spec_.language.mounts};
+  SandboxSpec spec{.limits = spec_.limits,
+                   .env = spec_.env,
+                   .mounts = spec_.language.mounts,
+                   .live = true};
   spec.mounts.push_back(GB_TRY(agents_mount()));
   auto sandbox = Sandbox::create(spec, spec_.tier);
   if (!sandbox) {

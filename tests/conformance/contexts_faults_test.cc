@@ -256,7 +256,7 @@ TEST_P(FaultsOfAContext, ThreadsWithoutEndAreHeldByTheirLimit) {
   const Execution execution = fault(
       "import threading\nstop = threading.Event()\n"
       "while True: threading.Thread(target=stop.wait, daemon=True).start()");
-  EXPECT_EQ(execution.status, Status::kError);
+  EXPECT_EQ(execution.status, Status::kPidsLimit);
   EXPECT_EQ(execution.error.value_or(GuestError{}).name, "RuntimeError");
   EXPECT_THAT(execution.hits, Contains("pids"));
   expect_well(context());

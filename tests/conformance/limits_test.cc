@@ -98,7 +98,7 @@ TEST_P(LimitsOf, MemoryCountsAllProcessesTogether) {
   make_with(limits);
   const RunOutcome outcome =
       sh("for i in 1 2 3 4 5 6; do (x=$(head -c 12000000 /dev/zero | tr '\\0' x); : >up$i; "
-         "sleep 20) & done; wait",
+         "sleep 20; :) & done; wait",
          {.limits = limits});
   EXPECT_EQ(outcome.status, Status::kOutOfMemory);
 }

@@ -40,7 +40,8 @@ class ContextRun {
     zygote_ = GB_TRY(Zygote::start({}));
     SandboxSpec spec{.limits = request_.limits,
                      .env = request_.env,
-                     .mounts = request_.language.mounts};
+                     .mounts = request_.language.mounts,
+                     .live = true};
     spec.mounts.push_back(GB_TRY(agents_mount()));
     spec.within = &zygote_->realm();
     sandbox_ = GB_TRY(Sandbox::create(spec, {.exactly = "native"}));

@@ -13,15 +13,15 @@
 
 namespace glovebox::sys {
 
-// How many go with one message; the kernel would take 253.
-inline constexpr std::size_t kMaxPassed = 16;
+// How many go with one message at most (SCM_MAX_FD of Linux).
+inline constexpr std::size_t kMaxPassed = 253;
 
 // As send(2) with MSG_NOSIGNAL and `flags`; the descriptors travel with the first of the bytes.
 // Requires: passed.size() <= kMaxPassed, and some bytes.
 ssize_t send_with(int socket, std::string_view bytes, std::span<const int> passed, int flags);
 
-// As recv(2) with `flags`. Appends what came with the bytes, close-on-exec; descriptors that found
-// no room in the message are closed by the kernel.
+// As recv(2) with `flags`. Appends what came with the bytes, close-on-exec. There is room for all
+// that one message can carry.
 ssize_t receive_with(int socket, std::span<char> bytes, std::vector<UniqueFd>& passed, int flags);
 
 }  // namespace glovebox::sys
