@@ -217,10 +217,10 @@ TEST_P(StoppingAContext, WhenItsCodeTakesTheInterruptForItselfIsNoFailure) {
 
 TEST_P(StoppingAContext, ByTheCallerEndsItWhenItIsDeaf) {
   // Deaf from before it is told: an interrupt that came earlier would be an exception.
-  const Execution execution = cancelled(
-      std::string("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-                  "print('deaf', flush=True)\n") +
-      kDeaf);
+  const Execution execution =
+      cancelled(std::string("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+                            "print('deaf', flush=True)\n") +
+                kDeaf);
   EXPECT_EQ(execution.status, Status::kCanceled);
   EXPECT_EQ(execution.signal, SIGKILL);
   EXPECT_FALSE(context().alive());

@@ -79,6 +79,7 @@ class Agent:
         self.buffer = b""
         self.parts = b""
         self.channel = 0
+        self.interrupting = False
         self.stray: list[tuple[int, object]] = []
         kind, _, self.ready = self.receive(self.stray)
         self.ready_after = time.monotonic() - self.started
@@ -107,6 +108,9 @@ class Agent:
         self.socket.sendall(struct.pack("<IBI", len(payload), kind, channel) + payload)
 
     def interrupt(self) -> None:
+        """Until the execution ends, as glovebox does: an interpreter can lose one, for instance
+        while it forks."""
+        self.interrupting = True
         os.kill(self.process.pid, signal.SIGINT)
 
     def _drain(self, events: list[tuple[int, object]]) -> None:
@@ -138,9 +142,12 @@ class Agent:
                 if kind in (STDOUT, STDERR):
                     return kind, channel, payload
                 return kind, channel, json.loads(payload)
+            left = max(0, deadline - time.monotonic())
             ready, _, _ = select.select([self.socket, *self.pipes], [], [],
-                                        max(0, deadline - time.monotonic()))
-            if not ready:
+                                        min(left, 1) if self.interrupting else left)
+            if not ready and self.interrupting and left:
+                self.interrupt()
+            elif not ready:
                 raise AssertionError(f"nothing came for {PATIENCE} s; so far: {events[-5:]!r}")
             if self.socket in ready:
                 chunk = self.socket.recv(1 << 18)
@@ -173,6 +180,7 @@ class Agent:
             if at != channel:
                 raise AssertionError(f"a frame {kind} on channel {at}, expected {channel}")
             if kind == DONE:
+                self.interrupting = False
                 execution.done = value
                 return execution
             execution.events.append((kind, value))
