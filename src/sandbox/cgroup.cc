@@ -260,6 +260,11 @@ std::optional<std::uint64_t> Cgroup::pids_peak() const {
   return peak && *peak >= kOwnProcesses ? std::optional(*peak - kOwnProcesses) : std::nullopt;
 }
 
+std::optional<std::uint64_t> Cgroup::pids_now() const {
+  const auto now = read_number(pids_, "pids.current");
+  return now && *now >= kOwnProcesses ? std::optional(*now - kOwnProcesses) : std::nullopt;
+}
+
 std::uint64_t Cgroup::oom_kills() const {
   return read_keyed(memory_, mode_ == CgroupMode::kV2 ? "memory.events" : "memory.oom_control",
                     "oom_kill");

@@ -78,6 +78,7 @@ class Cgroup {
   [[nodiscard]] std::optional<Bytes> memory_peak() const;
   [[nodiscard]] std::optional<Bytes> memory_now() const;
   [[nodiscard]] std::optional<std::uint64_t> pids_peak() const;
+  [[nodiscard]] std::optional<std::uint64_t> pids_now() const;
   [[nodiscard]] std::uint64_t oom_kills() const;
   [[nodiscard]] std::uint64_t pids_refusals() const;
 

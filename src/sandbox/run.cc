@@ -264,7 +264,7 @@ void Run::check_limits() {
     if (now >= force_at_) {
       forced_ = true;
       force_at_ = Clock::time_point::max();
-      sandbox_.kill_now();
+      sandbox_.kill();
     }
     return;
   }

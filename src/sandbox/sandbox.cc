@@ -212,6 +212,7 @@ Result<void> Sandbox::expect_done(std::uint32_t channel, std::chrono::seconds pa
 }
 
 Result<RunOutcome> Sandbox::run(const Command& command, const RunOptions& options) {
+  const std::scoped_lock lock(mutex_);
   Run run(*this, next_channel_++, options);
   return run.execute(command);
 }
@@ -222,12 +223,27 @@ Result<Sandbox::Detached> Sandbox::start_detached(const Command& command,
   warden::StartRequest request = Run::make_request(*this, command, options);
   // An agent's program lies where it does, in any tier: its arguments are our own paths.
   request.argv = command.argv;
-  request.with_descriptors = true;
+  request.streams = warden::Streams::kAgent;
+  return GB_TRY(start_beside(std::move(request), descriptors)).process;
+}
+
+Result<Sandbox::StartedProcess> Sandbox::start_process(const Command& command,
+                                                       const RunOptions& options,
+                                                       warden::Streams streams,
+                                                       std::span<const int> descriptors) {
+  warden::StartRequest request = Run::make_request(*this, command, options);
+  request.streams = streams;
+  return start_beside(std::move(request), descriptors);
+}
+
+Result<Sandbox::StartedProcess> Sandbox::start_beside(warden::StartRequest request,
+                                                      std::span<const int> passed) {
+  const std::scoped_lock lock(mutex_);
   request.alone = false;
   request.deadline_ms = 0;
   const Detached channel = next_channel_++;
   used_ = true;
-  GB_TRY(link_.send_with(warden::Request::kStart, channel, request.encode(), descriptors));
+  GB_TRY(link_.send_with(warden::Request::kStart, channel, request.encode(), passed));
   detached_[channel] = std::nullopt;
   const auto deadline = Clock::now() + kPatience;
   for (;;) {
@@ -237,21 +253,41 @@ Result<Sandbox::Detached> Sandbox::start_detached(const Command& command,
       continue;
     }
     if (static_cast<warden::Reply>(frame.type) == warden::Reply::kStarted) {
-      return channel;
+      WireReader pid(frame.payload);
+      return StartedProcess{.process = channel, .pid = pid.u32()};
     }
     detached_.erase(channel);
     const auto ended = GB_TRY(warden::EndedReport::decode(frame.payload));
-    return Error::from_errno("start " + command.argv.front(), ended.start_error);
+    return Error::from_errno("start " + request.argv.front(), ended.start_error);
   }
 }
 
 Result<void> Sandbox::signal_detached(Detached process, int signal) {
+  const std::scoped_lock lock(mutex_);
   const warden::SignalRequest request{.signal = static_cast<std::uint32_t>(signal)};
   link_.send(warden::Request::kSignal, process, request.encode());
   return link_.flush();
 }
 
+Result<void> Sandbox::signal_everything(int signal) {
+  const std::scoped_lock lock(mutex_);
+  const warden::SignalRequest request{.signal = static_cast<std::uint32_t>(signal),
+                                      .everything = true};
+  link_.send(warden::Request::kSignal, 0, request.encode());
+  return link_.flush();
+}
+
+Result<Sandbox::DiskUse> Sandbox::disk_use() {
+  const std::scoped_lock lock(mutex_);
+  const std::uint32_t channel = next_channel_++;
+  link_.send(warden::Request::kDisk, channel, {});
+  const Frame frame = GB_TRY(expect(channel, warden::Reply::kEnded, kPatience));
+  const auto report = GB_TRY(warden::EndedReport::decode(frame.payload));
+  return DiskUse{.bytes = Bytes{report.disk_used}, .inodes = report.inodes_used};
+}
+
 std::optional<warden::EndedReport> Sandbox::detached_end(Detached process) {
+  const std::scoped_lock lock(mutex_);
   for (;;) {
     const auto found = detached_.find(process);
     if (found == detached_.end()) {
@@ -313,6 +349,7 @@ Result<void> Sandbox::write_file(std::string_view path,
   if (bytes.size() > kMost) {
     return Error(ErrorCode::kInvalid, std::string(path) + " is too large to be written at once");
   }
+  const std::scoped_lock lock(mutex_);
   const std::uint32_t channel = next_channel_++;
   const warden::WriteRequest request{.path = std::string(path), .mode = mode, .bytes = bytes};
   link_.send(warden::Request::kWrite, channel, request.encode());
@@ -371,6 +408,7 @@ Result<Sandbox::Changes> Sandbox::changed_files() {
 }
 
 Result<void> Sandbox::ask_about_snapshot(warden::Request request, std::uint32_t id) {
+  const std::scoped_lock lock(mutex_);
   const std::uint32_t channel = next_channel_++;
   link_.send(request, channel, warden::SnapshotRequest{.id = id}.encode());
   return expect_done(channel, kCopyPatience);
@@ -396,14 +434,14 @@ Result<void> Sandbox::set_limits(const Limits& limits) {
   return enclosure_.cgroup.change_limits(limits);
 }
 
-void Sandbox::kill_now() {
+void Sandbox::kill() {
   dead_ = true;
   if (enclosure_.features.own_pids) {
     (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
     return;
   }
   // Without a pid namespace the warden must do it, which it does when its socket closes.
-  link_.close();
+  link_.shut_down();
   enclosure_.cgroup.kill();
 }
 
@@ -412,7 +450,7 @@ Result<void> Sandbox::end() {
     return {};
   }
   ended_ = true;
-  kill_now();
+  kill();
   pollfd gone{enclosure_.pidfd.get(), POLLIN, 0};
   if (::poll(&gone, 1, 10'000) == 0) {
     (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);

@@ -4,17 +4,22 @@
 //   auto sandbox = Sandbox::create({}, {});
 //   auto run = sandbox.value()->run({.argv = {"echo", "hello"}}, {});
 //
-// A sandbox is used by one thread at a time; different sandboxes are independent. What runs in it
-// is confined by the kernel, not by this object: if our process dies, the sandbox dies with it.
+// A sandbox is used by one thread at a time, but for what concerns detached processes, snapshots
+// and write_file(): those may be called by several while no run() or (un)packing is under way.
+// Different sandboxes are independent. What runs in it is confined by the kernel, not by this
+// object: if our process dies, the sandbox dies with it.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,8 +92,22 @@ class Sandbox {
                                   const RunOptions& options,
                                   const std::array<int, 3>& descriptors);
 
+  // A process that outlives runs and is a command of the guest's: `streams` says where its standard
+  // streams lead. Its pid is the one inside.
+  struct StartedProcess {
+    Detached process = 0;
+    std::uint32_t pid = 0;
+  };
+  Result<StartedProcess> start_process(const Command& command,
+                                       const RunOptions& options,
+                                       warden::Streams streams,
+                                       std::span<const int> descriptors);
+
   // To its process group.
   Result<void> signal_detached(Detached process, int signal);
+
+  // To every process but the warden.
+  Result<void> signal_everything(int signal);
 
   // How it ended, once: nothing while it lives, and after that was told. Does not wait.
   std::optional<warden::EndedReport> detached_end(Detached process);
@@ -117,6 +136,13 @@ class Sandbox {
   // content. What it holds comes from the guest: read it as hostile.
   Result<void> pack_changes(Bytes max, const std::function<Result<void>(std::string_view)>& sink);
 
+  // What the guest uses of its file system now; nothing is limited where there is none of its own.
+  struct DiskUse {
+    Bytes bytes;
+    std::uint64_t inodes = 0;
+  };
+  Result<DiskUse> disk_use();
+
   // Remembers the workspace as it is; changed_files() compares with that.
   Result<void> mark();
   struct Changes {
@@ -140,6 +166,9 @@ class Sandbox {
   // differs from the mark.
   Result<void> restore(std::uint32_t id);
 
+  // A number for a snapshot that nobody has been given before.
+  std::uint32_t unused_number() { return ++last_number_; }
+
   // Forgets a snapshot and frees what it alone held.
   Result<void> drop_snapshot(std::uint32_t id);
 
@@ -150,7 +179,12 @@ class Sandbox {
   // False once the sandbox was killed with its guest, because that did not end in any other way.
   [[nodiscard]] bool alive() const { return !dead_; }
 
-  // Ends everything in the sandbox and removes every trace of it on the host.
+  // Kills everything in it, at once and from any thread, whatever others do with it: those find it
+  // dead. What is left of it goes with end().
+  void kill();
+
+  // Ends everything in the sandbox and removes every trace of it on the host. Nobody else may be
+  // using it.
   Result<void> end();
 
   [[nodiscard]] std::string_view id() const { return id_; }
@@ -170,10 +204,12 @@ class Sandbox {
   Result<Frame> expect(std::uint32_t channel, warden::Reply type, std::chrono::seconds patience);
   Result<void> ask_about_snapshot(warden::Request request, std::uint32_t id);
   void take_detached(const Frame& frame);
-  void kill_now();
+  Result<StartedProcess> start_beside(warden::StartRequest request, std::span<const int> passed);
 
   friend class Run;
 
+  // Recursive: create() and end() use what others may call.
+  std::recursive_mutex mutex_;
   Enclosure enclosure_;
   WardenLink link_;
   std::string id_;
@@ -184,10 +220,11 @@ class Sandbox {
   std::vector<Timing> timings_;
   std::vector<std::string> notes_;
   std::uint32_t next_channel_ = 1;
+  std::atomic<std::uint32_t> last_number_ = 0;
   // What runs beside runs, with how it ended once it has.
   std::map<Detached, std::optional<warden::EndedReport>> detached_;
   bool used_ = false;  // Something ran in it; before that all counters are zero.
-  bool dead_ = false;
+  std::atomic<bool> dead_ = false;
   bool ended_ = false;
 };
 

@@ -26,6 +26,11 @@ struct SandboxSpec {
 
   std::string hostname = "glovebox";
 
+  // Where the workspace is, and what the guest is called there; /workspace leads to it all the
+  // same. Only a tier with a root of its own can move it: the others keep both as they are.
+  std::string home{kWorkspace};
+  std::string user = "guest";
+
   // It will hold contexts: the processor time of each execution is wanted, though none of their
   // processes ends.
   bool live = false;

@@ -2,6 +2,8 @@
 // Our end of the control socket: frames to a warden and from it, with deadlines.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +53,9 @@ class WardenLink {
 
   // Closing is how a warden is told to end everything.
   void close() { socket_.reset(); }
+
+  // The same for whoever may not take the socket away from another thread.
+  void shut_down() const { (void)::shutdown(socket_.get(), SHUT_RDWR); }
 
  private:
   static constexpr std::size_t kReceiveSize = 128UL * 1024;

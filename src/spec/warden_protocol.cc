@@ -32,7 +32,7 @@ std::string StartRequest::encode() const {
   out.u64(file_size);
   out.u64(deadline_ms);
   out.u8(with_stdin ? 1 : 0);
-  out.u8(with_descriptors ? 1 : 0);
+  out.u8(static_cast<std::uint8_t>(streams));
   out.u8(alone ? 1 : 0);
   out.text(filter);
   return out.take();
@@ -51,7 +51,11 @@ Result<StartRequest> StartRequest::decode(std::string_view bytes) {
   request.file_size = in.u64();
   request.deadline_ms = in.u64();
   request.with_stdin = in.u8() != 0;
-  request.with_descriptors = in.u8() != 0;
+  const std::uint8_t streams = in.u8();
+  if (streams > static_cast<std::uint8_t>(Streams::kTerminal)) {
+    return Error(ErrorCode::kInvalid, "a start request names streams that there are not");
+  }
+  request.streams = static_cast<Streams>(streams);
   request.alone = in.u8() != 0;
   request.filter = in.text();
   return checked(in, std::move(request), "start request");

@@ -39,6 +39,7 @@ enum class Request : std::uint8_t {
   kSnapshot = 10,      // Keep the workspace as it is now, under a new number.
   kRestore = 11,       // Make the workspace what it was then.
   kDropSnapshot = 12,  // Forget it.
+  kDisk = 13,          // Answered by kEnded: what the guest uses of its file system now.
 };
 
 enum class Reply : std::uint8_t {
@@ -53,6 +54,19 @@ enum class Reply : std::uint8_t {
   kStdinTaken = 72,  // Payload: how many bytes of standard input were passed on, u32.
 };
 
+// Where a process's standard streams lead. Descriptors come with the frame, in the order named.
+enum class Streams : std::uint8_t {
+  kRelayed = 0,   // To us, in frames.
+  kAgent = 1,     // Standard output, standard error, and a socket that becomes descriptor 3.
+  kProcess = 2,   // Standard input, output and error.
+  kTerminal = 3,  // All three are one terminal, which becomes the controlling one of its session.
+};
+
+// How many descriptors come for it.
+constexpr std::size_t descriptors_of(Streams streams) {
+  return streams == Streams::kRelayed ? 0 : streams == Streams::kTerminal ? 1 : 3;
+}
+
 struct StartRequest {
   std::vector<std::string> argv{};
   std::vector<std::string> env{};  // "NAME=value"
@@ -64,9 +78,7 @@ struct StartRequest {
   std::uint64_t file_size = 0;    // RLIMIT_FSIZE, where no file system limits it; 0 is none.
   std::uint64_t deadline_ms = 0;  // The warden's own wall timer, a backstop; 0 is none.
   bool with_stdin = false;        // Otherwise standard input is /dev/null.
-  // Three descriptors came with the frame: standard output, standard error, and a socket that
-  // becomes descriptor 3. The warden relays nothing then.
-  bool with_descriptors = false;
+  Streams streams = Streams::kRelayed;
   bool alone = false;    // When this process ends, everything else is killed.
   std::string filter{};  // A seccomp filter (sock_filter array) on top; empty is none.
 

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -36,6 +37,7 @@ struct Start {
   std::vector<char*> env;
   std::string cwd = ".";
   std::array<int, 4> stdio{};
+  bool terminal = false;  // `stdio` is a terminal to be controlled by.
   struct Limit {
     int resource;
     rlimit64 value;
@@ -139,6 +141,12 @@ long become(const Start& start) {
       ++first_closed;
     }
   }
+  // Ours is a new session's leader: nothing else can have the terminal yet (ioctl_tty(2)).
+  if (start.terminal) {
+    if (const long r = sys::raw(SYS_ioctl, 0, TIOCSCTTY, 0); r < 0) {
+      return r;
+    }
+  }
   if (const long r = sys::raw(SYS_close_range, first_closed, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
     return r;
   }
@@ -191,6 +199,9 @@ Started spawn(Start& start) {
 }
 
 std::array<int, 4> descriptors(const GuestStdio& stdio) {
+  if (const int terminal = stdio.terminal.get(); terminal >= 0) {
+    return {terminal, terminal, terminal, -1};
+  }
   return {stdio.in.get(), stdio.out.get(), stdio.err.get(), stdio.channel.get()};
 }
 
@@ -208,6 +219,7 @@ Started Starter::start(const StartRequest& request, const GuestStdio& stdio) con
     start.cwd = request.cwd;
   }
   start.stdio = descriptors(stdio);
+  start.terminal = static_cast<bool>(stdio.terminal);
   add_limit(start, RLIMIT_NOFILE, request.open_files, request.open_files);
   // The hard limit kills what ignores SIGXCPU.
   add_limit(start, RLIMIT_CPU, request.cpu_seconds, request.cpu_seconds + 1);
@@ -235,10 +247,12 @@ Started Starter::start_own(int program_fd,
   return spawn(start);
 }
 
-void Starter::kill_everything() const {
+void Starter::kill_everything() const { signal_everything(SIGKILL); }
+
+void Starter::signal_everything(int signal) const {
   // Spares the caller (kill(2)). In a pid namespace it reaches what is in it; elsewhere the
   // Landlock domain that we were born in keeps it inside.
-  (void)::kill(-1, SIGKILL);
+  (void)::kill(-1, signal);
 }
 
 }  // namespace glovebox::warden

@@ -13,12 +13,14 @@
 
 namespace glovebox::warden {
 
-// What a process gets as its descriptors 0, 1 and 2, and 3 when there is a channel.
+// What a process gets as its descriptors 0, 1 and 2, and 3 when there is a channel; or a terminal
+// in place of the first three.
 struct GuestStdio {
   UniqueFd in;
   UniqueFd out;
   UniqueFd err;
   UniqueFd channel;
+  UniqueFd terminal;
 };
 
 struct Started {
@@ -43,7 +45,8 @@ class Starter {
                                   const std::vector<std::string>& argv,
                                   const GuestStdio& stdio) const;
 
-  // Sends SIGKILL to every process of the sandbox but this one.
+  // Sends a signal to every process of the sandbox but this one.
+  void signal_everything(int signal) const;
   void kill_everything() const;
 
  private:

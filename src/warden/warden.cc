@@ -65,6 +65,25 @@ Warden::Warden(
 
 Result<Warden::Streams> Warden::make_streams(const StartRequest& request) {
   Streams streams;
+  const std::size_t count = descriptors_of(request.streams);
+  if (passed_.size() < count) {
+    return Error(ErrorCode::kInvalid, "descriptors are missing");
+  }
+  switch (request.streams) {
+    case warden::Streams::kProcess:
+      streams.guest.in = std::move(passed_[0]);
+      streams.guest.out = std::move(passed_[1]);
+      streams.guest.err = std::move(passed_[2]);
+      passed_.clear();
+      return streams;
+    case warden::Streams::kTerminal:
+      streams.guest.terminal = std::move(passed_[0]);
+      passed_.clear();
+      return streams;
+    case warden::Streams::kAgent:
+    case warden::Streams::kRelayed:
+      break;
+  }
   if (request.with_stdin) {
     Pipe in = GB_TRY(make_pipe());
     streams.guest.in = std::move(in.read);
@@ -73,10 +92,7 @@ Result<Warden::Streams> Warden::make_streams(const StartRequest& request) {
   } else {
     streams.guest.in = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
-  if (request.with_descriptors) {
-    if (passed_.size() < 3) {
-      return Error(ErrorCode::kInvalid, "descriptors are missing");
-    }
+  if (request.streams == warden::Streams::kAgent) {
     streams.guest.out = std::move(passed_[0]);
     streams.guest.err = std::move(passed_[1]);
     streams.guest.channel = std::move(passed_[2]);
@@ -259,6 +275,12 @@ void Warden::handle(const Frame& frame) {
       workspace_.mark();
       done(frame.channel, {});
       break;
+    case Request::kDisk: {
+      EndedReport report;
+      report_disk(report);
+      send(Reply::kEnded, frame.channel, report.encode());
+      break;
+    }
     case Request::kChanges:
       send(Reply::kFiles, frame.channel, workspace_.changes().encode());
       break;
@@ -382,7 +404,7 @@ void Warden::signal(std::uint32_t channel, std::string_view payload) {
     return;
   }
   if (request->everything) {
-    starter_.kill_everything();
+    starter_.signal_everything(static_cast<int>(request->signal));
     return;
   }
   const auto found = processes_.find(channel);
@@ -484,17 +506,21 @@ void Warden::finish(std::uint32_t channel, Process& process) {
   if (process.out || process.err) {
     return;
   }
-  const Workspace::DiskUse disk = workspace_.disk_use();
-  const EndedReport report{.wait_status = process.wait_status,
-                           .cpu_us = process.cpu_us + std::exchange(orphans_cpu_us_, 0),
-                           .max_rss = process.max_rss,
-                           .deadline = process.hit_deadline,
-                           .disk_used = disk.bytes,
-                           .inodes_used = disk.inodes,
-                           .disk_full = disk.bytes_full,
-                           .inodes_full = disk.inodes_full};
+  EndedReport report{.wait_status = process.wait_status,
+                     .cpu_us = process.cpu_us + std::exchange(orphans_cpu_us_, 0),
+                     .max_rss = process.max_rss,
+                     .deadline = process.hit_deadline};
+  report_disk(report);
   send(Reply::kEnded, channel, report.encode());
   processes_.erase(channel);
+}
+
+void Warden::report_disk(EndedReport& report) const {
+  const Workspace::DiskUse disk = workspace_.disk_use();
+  report.disk_used = disk.bytes;
+  report.inodes_used = disk.inodes;
+  report.disk_full = disk.bytes_full;
+  report.inodes_full = disk.inodes_full;
 }
 
 }  // namespace glovebox::warden

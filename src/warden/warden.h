@@ -79,6 +79,7 @@ class Warden {
   void pass_input(std::uint32_t channel, Process& process);
   void pass_output(std::uint32_t channel, Process& process, UniqueFd& stream, Reply type);
   void finish(std::uint32_t channel, Process& process);
+  void report_disk(EndedReport& report) const;
   bool flush();
 
   UniqueFd control_;

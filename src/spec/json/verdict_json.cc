@@ -197,6 +197,8 @@ int http_status(ErrorCode code) {
 
 std::string to_json(const Verdict& verdict) { return text_of(verdict_json(verdict)); }
 
+std::string to_json(const Walls& walls) { return text_of(walls_json(walls)); }
+
 std::string started_event(std::string_view id, std::string_view phase) {
   return text_of(Json{{"type", "started"}, {"id", id}, {"phase", phase}});
 }

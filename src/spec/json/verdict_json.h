@@ -14,6 +14,7 @@ namespace glovebox {
 // One line without a line break. Always valid UTF-8: bytes of the guest that are none become
 // U+FFFD, and `stdout_base64` or `stderr_base64` carries the truth.
 std::string to_json(const Verdict& verdict);
+std::string to_json(const Walls& walls);
 
 // Events, one JSON object each.
 std::string started_event(std::string_view id, std::string_view phase);

@@ -41,11 +41,17 @@ constexpr const char* kMasks = "run/masks";
 constexpr const char* kMaskFile = "run/masks/file";
 constexpr const char* kMaskDirectory = "run/masks/directory";
 
-constexpr std::string_view kPasswd =
-    "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-    "guest:x:1000:1000:guest:/workspace:/bin/bash\n"
-    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
-constexpr std::string_view kGroup = "root:x:0:\nguest:x:1000:\nnogroup:x:65534:\n";
+std::string passwd(const SandboxSpec& spec) {
+  return "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n" + spec.user +
+         ":x:1000:1000:" + spec.user + ":" + spec.home +
+         ":/bin/bash\n"
+         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
+}
+
+std::string group(const SandboxSpec& spec) {
+  return "root:x:0:\n" + spec.user + ":x:1000:\nnogroup:x:65534:\n";
+}
+
 constexpr std::string_view kNsswitch =
     "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
 
@@ -136,13 +142,19 @@ void RootPlan::add_devices() {
   links_.push_back({"dev/stderr", "/proc/self/fd/2"});
 }
 
-void RootPlan::add_writable() {
+void RootPlan::add_writable(const SandboxSpec& spec) {
+  const std::string home = spec.home.substr(1);
+  if (spec.home != kWorkspace) {
+    add_parents(home);
+    links_.push_back({kWorkspace.data() + 1, keep(spec.home)});
+  }
+
   // Pieces of the root's own tmpfs mounted over themselves, with its attributes: the root becomes
   // read-only later, they do not, and one size and one number of inodes bound them all.
-  add_directory("workspace", 0755);
+  add_directory(home, 0755);
   add_directory("tmp", 01777);
   add_directory("dev/shm", 01777);
-  for (const char* const path : {"workspace", "tmp", "dev/shm"}) {
+  for (const char* const path : {keep(home), "tmp", "dev/shm"}) {
     binds_.push_back({path, path, 0, false});
   }
   add_directory("var", 0755);
@@ -153,8 +165,8 @@ void RootPlan::add_writable() {
 
 void RootPlan::add_etc(const SandboxSpec& spec) {
   add_directory("etc", 0755);
-  files_.push_back({"etc/passwd", kPasswd});
-  files_.push_back({"etc/group", kGroup});
+  files_.push_back({"etc/passwd", keep(passwd(spec))});
+  files_.push_back({"etc/group", keep(group(spec))});
   files_.push_back({"etc/nsswitch.conf", kNsswitch});
   const std::string hosts =
       "127.0.0.1 localhost " + spec.hostname + "\n::1 localhost ip6-localhost\n";
@@ -182,7 +194,7 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
   plan.add_system();
   plan.add_devices();
-  plan.add_writable();
+  plan.add_writable(spec);
   plan.add_etc(spec);
   for (const Mount& mount : spec.mounts) {
     GB_TRY(plan.add_mount(mount));

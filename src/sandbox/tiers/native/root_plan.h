@@ -36,7 +36,7 @@ class RootPlan {
   Result<void> add_mount(const Mount& mount);
   void add_system();
   void add_devices();
-  void add_writable();
+  void add_writable(const SandboxSpec& spec);
   void add_etc(const SandboxSpec& spec);
   void add_proc_masks();
 
