@@ -23,6 +23,7 @@ FRAME = [*BASE, "base/frame.cc", "base/wire.cc"]
 TARGETS = {
     "frame": FRAME,
     "warden_protocol": [*BASE, "base/wire.cc", "spec/warden_protocol.cc", "spec/verdict.cc"],
+    "files_protocol": [*BASE, "base/wire.cc", "files/protocol.cc"],
     "tar": [*BASE, "base/archive/tar.cc", "base/sys/beneath.cc", "base/sys/tree.cc",
             "base/text.cc", "base/unique_fd.cc"],
     "language_file": [*BASE, "base/bytes.cc", "base/duration.cc", "base/text.cc",

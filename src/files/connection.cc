@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/connection.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/sys/descriptors.h"
+#include "files/foreign.h"
+
+namespace glovebox::files {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Error closed() { return {ErrorCode::kUnavailable, "the file server has ended"}; }
+
+}  // namespace
+
+Connection::Connection(UniqueFd socket, std::chrono::milliseconds patience)
+    : socket_(std::move(socket)),
+      patience_(patience),
+      buffer_(new char[kPiece]),
+      asked_(Clock::now()) {}
+
+Connection::~Connection() {
+  // What still waits in the socket, descriptors too, would be closed with it as it is. Nothing new
+  // can come after the shutdown, so this ends.
+  (void)::shutdown(socket_.get(), SHUT_RDWR);
+  while (sys::receive_with(socket_.get(), {buffer_.get(), kPiece}, passed_, MSG_DONTWAIT) > 0) {
+    close_foreign(passed_);
+  }
+  close_foreign(passed_);
+}
+
+Result<void> Connection::ask(Request request, const Order& order) {
+  if (broken_) {
+    return closed();
+  }
+  const std::string payload = order.encode();
+  if (payload.size() > kMaxFramePayload || !Order::decode(payload)) {
+    return Error(ErrorCode::kInvalid, "a path or metadata that no file can have");
+  }
+  asked_ = Clock::now();
+  close_foreign(passed_);
+  return send(request, payload);
+}
+
+Result<void> Connection::send(Request type, std::string_view payload) {
+  if (broken_) {
+    return closed();
+  }
+  out_.clear();
+  append_frame(out_, static_cast<std::uint8_t>(type), 0, payload);
+  std::string_view left = out_;
+  while (!left.empty()) {
+    const ssize_t sent =
+        ::send(socket_.get(), left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      left.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (sent < 0 && errno == EAGAIN) {
+      GB_TRY(wait(POLLOUT));
+    } else if (sent == 0 || errno != EINTR) {
+      return give_up(closed());
+    }
+  }
+  return {};
+}
+
+Result<Frame> Connection::receive() {
+  for (;;) {
+    Frame frame;
+    if (GB_TRY(take_frame(frame))) {
+      return frame;
+    }
+    if (!GB_TRY(read_some())) {
+      GB_TRY(wait(POLLIN));
+    }
+  }
+}
+
+Result<std::optional<Frame>> Connection::poll() {
+  Frame frame;
+  // Once: who says much and means nothing does not keep us here.
+  if (GB_TRY(take_frame(frame)) || (GB_TRY(read_some()) && GB_TRY(take_frame(frame)))) {
+    return std::optional(frame);
+  }
+  return std::optional<Frame>();
+}
+
+Result<std::string_view> Connection::expect(Reply last) {
+  const Frame frame = GB_TRY(receive());
+  if (static_cast<Reply>(frame.type) != last) {
+    return give_up({ErrorCode::kUnavailable, "the file server answers something else"});
+  }
+  return frame.payload;
+}
+
+Result<UniqueFd> Connection::take_descriptor() {
+  if (passed_.size() != 1) {
+    return give_up({ErrorCode::kUnavailable, "the file server passes not one descriptor"});
+  }
+  UniqueFd taken = std::move(passed_.front());
+  passed_.clear();
+  return taken;
+}
+
+Error Connection::give_up(Error error) {
+  broken_ = true;
+  (void)::shutdown(socket_.get(), SHUT_RDWR);
+  return error;
+}
+
+// Whether there was a whole frame that somebody waits for.
+Result<bool> Connection::take_frame(Frame& frame) {
+  if (broken_) {
+    return closed();
+  }
+  for (;;) {
+    auto got = parser_.next(frame);
+    if (!got) {
+      return give_up(std::move(got).error());
+    }
+    if (!got.value()) {
+      return false;
+    }
+    const auto type = static_cast<Reply>(frame.type);
+    if (type == Reply::kFailed) {
+      const auto failure = Failure::decode(frame.payload);
+      return failure ? Error(failure->code, failure->message) : give_up(failure.error());
+    }
+    if (type != Reply::kWorking) {
+      return true;
+    }
+    if (Clock::now() - asked_ > kLongest) {
+      return give_up({ErrorCode::kUnavailable, "the file server takes too long"});
+    }
+  }
+}
+
+// Whether there was anything to read.
+Result<bool> Connection::read_some() {
+  const ssize_t got =
+      sys::receive_with(socket_.get(), {buffer_.get(), kPiece}, passed_, MSG_DONTWAIT);
+  if (passed_.size() > 1) {
+    return give_up({ErrorCode::kUnavailable, "the file server passes more than it was asked for"});
+  }
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return false;
+  }
+  if (got <= 0) {
+    return give_up(closed());
+  }
+  parser_.feed({buffer_.get(), static_cast<std::size_t>(got)});
+  return true;
+}
+
+Result<void> Connection::wait(short events) {
+  const auto deadline = Clock::now() + patience_;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) {
+      return give_up({ErrorCode::kUnavailable, "the file server does not answer"});
+    }
+    pollfd polled{socket_.get(), events, 0};
+    const int ready = ::poll(&polled, 1, static_cast<int>(left));
+    if (ready > 0) {
+      return {};
+    }
+    if (ready < 0 && errno != EINTR) {
+      return give_up(Error::from_errno("wait for the file server"));
+    }
+  }
+}
+
+}  // namespace glovebox::files

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client's end of a connection to a file server, which is hostile.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/frame.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "files/protocol.h"
+
+namespace glovebox::files {
+
+// How long the other end may do nothing at all, and how long one request that streams nothing may
+// take in sum.
+inline constexpr std::chrono::seconds kPatience{30};
+inline constexpr std::chrono::minutes kLongest{10};
+
+// After a failure of the connection itself it is broken, and every further call answers
+// kUnavailable. One thread.
+class Connection {
+ public:
+  explicit Connection(UniqueFd socket, std::chrono::milliseconds patience = kPatience);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  [[nodiscard]] int fd() const { return socket_.get(); }
+
+  // Begins a request, unless the connection is broken.
+  Result<void> ask(Request request, const Order& order);
+
+  Result<void> send(Request type, std::string_view payload);
+
+  // The next frame, whose payload is valid until the next call. kWorking frames are passed over. A
+  // kFailed frame is the Error that it carries.
+  Result<Frame> receive();
+
+  // As receive(), but reads once and does not wait; nothing while there is no whole frame.
+  Result<std::optional<Frame>> poll();
+
+  // As receive(); anything but `last` breaks the connection.
+  Result<std::string_view> expect(Reply last);
+
+  // What came since ask(); more than one breaks the connection.
+  Result<UniqueFd> take_descriptor();
+
+  // The other end has said what it must not, or is not to be waited for. Answers the same error.
+  Error give_up(Error error);
+
+ private:
+  Result<bool> take_frame(Frame& frame);
+  Result<bool> read_some();
+  Result<void> wait(short events);
+
+  UniqueFd socket_;
+  std::chrono::milliseconds patience_;
+  FrameParser parser_;
+  std::unique_ptr<char[]> buffer_;
+  std::string out_;
+  std::vector<UniqueFd> passed_;
+  std::chrono::steady_clock::time_point asked_;
+  bool broken_ = false;
+};
+
+}  // namespace glovebox::files

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting file servers in sandboxes.
+#pragma once
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "sandbox/sandbox.h"
+#include "spec/mount.h"
+
+namespace glovebox {
+
+// To be added to the mounts of a sandbox that shall have its files served: the directory with the
+// program glovebox-files, beside our own program's directory, in ../libexec/glovebox/files, or
+// where GLOVEBOX_FILES says. kUnsupported when it is nowhere.
+Result<Mount> file_server_mount();
+
+// Starts a file server in a sandbox that was made with file_server_mount(). Answers the socket that
+// a FileClient takes; when that is closed, the server ends. Requires what Sandbox's other calls do:
+// the thread that uses the sandbox.
+Result<UniqueFd> open_file_server(Sandbox& sandbox);
+
+}  // namespace glovebox

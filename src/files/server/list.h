@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of what is below a directory.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "files/server/channel.h"
+
+namespace glovebox::files {
+
+// Sends kEntries frames, as FileClient::list() has them.
+Result<void> list(std::string_view path, std::uint32_t depth, Channel& channel);
+
+}  // namespace glovebox::files

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox-files: serves the files of a sandbox to a FileClient, as one of its guests.
+//
+// Descriptor 3 is a stream socket to the client; when that closes, this ends. The current directory
+// is the workspace.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "files/protocol.h"
+#include "files/server/channel.h"
+#include "files/server/connect.h"
+#include "files/server/entry.h"
+#include "files/server/list.h"
+#include "files/server/pack.h"
+#include "files/server/place.h"
+#include "files/server/tree.h"
+#include "files/server/upload.h"
+#include "files/server/watch.h"
+#include "files/server/write.h"
+
+namespace glovebox::files {
+namespace {
+
+constexpr int kSocket = 3;
+
+class Server {
+ public:
+  Server() : channel_(kSocket) {}
+
+  // Until the client is gone, or speaks what this does not understand.
+  Result<void> serve() {
+    for (;;) {
+      const Frame frame = GB_TRY(channel_.receive());
+      const auto request = static_cast<Request>(frame.type);
+      if (request == Request::kData || request == Request::kEnd || request == Request::kAbort) {
+        return Error(ErrorCode::kInvalid, "out of turn");
+      }
+      const Order order = GB_TRY(Order::decode(frame.payload));
+      if (auto done = handle(request, order); !done) {
+        const Failure failure{done.error().code(), done.error().message()};
+        GB_TRY(channel_.send(Reply::kFailed, failure.encode()));
+      }
+      if (request == Request::kWrite || request == Request::kUnpack) {
+        GB_TRY(upload_.drain());
+      }
+    }
+  }
+
+ private:
+  // Sends the last reply, unless it fails.
+  Result<void> handle(Request request, const Order& order) {
+    if (order.path.empty() && request != Request::kConnect) {
+      return Error(ErrorCode::kInvalid, "an empty path");
+    }
+    switch (request) {
+      case Request::kStat:
+        return send_entry(GB_TRY(find_place(order.path)));
+      case Request::kList:
+        GB_TRY(list(order.path, order.number, channel_));
+        return channel_.send(Reply::kDone, {});
+      case Request::kMakeDirectory:
+        return make_directory(order);
+      case Request::kMove:
+        return move(order);
+      case Request::kRemove:
+        return remove(order);
+      case Request::kOpen:
+        return open(order);
+      case Request::kWrite:
+        upload_ = Upload(channel_);
+        return write(order);
+      case Request::kPack:
+        GB_TRY(pack(order.path, static_cast<FileClient::ArchiveFormat>(order.number), channel_));
+        return channel_.send(Reply::kDone, {});
+      case Request::kUnpack:
+        upload_ = Upload(channel_);
+        GB_TRY(unpack(order.path, upload_));
+        GB_TRY(upload_.drain());
+        return channel_.send(Reply::kDone, {});
+      case Request::kWatch:
+        GB_TRY(watch(order.path, order.number != 0, channel_));
+        return channel_.send(Reply::kDone, {});
+      case Request::kConnect: {
+        const UniqueFd made = GB_TRY(connect_to(static_cast<std::uint16_t>(order.number)));
+        return channel_.send(Reply::kDescriptor, {}, made.get());
+      }
+      default:
+        return Error(ErrorCode::kInvalid, "no such request");
+    }
+  }
+
+  Result<void> send_entry(const Place& place) {
+    const FileEntry entry = GB_TRY(describe(place.parent.get(), place.name, Owners()));
+    return channel_.send(Reply::kEntry, encode_facts(entry));
+  }
+
+  Result<void> write(const Order& order) {
+    const Place place = GB_TRY(write_file(order, upload_));
+    return send_entry(place);
+  }
+
+  Result<void> make_directory(const Order& order) {
+    const Place place = GB_TRY(make_place(order.path));
+    if (::mkdirat(place.parent.get(), place.name.c_str(), 0755) != 0) {
+      return file_error(order.path);
+    }
+    return send_entry(place);
+  }
+
+  Result<void> move(const Order& order) {
+    const Place from = GB_TRY(find_place(order.path));
+    struct stat status {};
+    if (::fstatat(from.parent.get(), from.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      return file_error(order.path);
+    }
+    const Place to = GB_TRY(make_place(order.to));
+    if (!from.has_name() || !to.has_name()) {
+      return Error(ErrorCode::kInvalid, "a directory cannot be moved by this name");
+    }
+    if (::renameat(from.parent.get(), from.name.c_str(), to.parent.get(), to.name.c_str()) != 0) {
+      if (errno != EXDEV) {
+        return file_error("move " + order.path);
+      }
+      GB_TRY(move_across(from, to));
+    }
+    return send_entry(to);
+  }
+
+  // To another file system: a copy that takes its place when it is whole.
+  Result<void> move_across(const Place& from, const Place& to) {
+    const auto working = [this] { channel_.tell_progress(); };
+    const std::string draft = random_name(kNewPrefix);
+    auto moved = copy_tree(from.parent.get(), from.name, to.parent.get(), draft, working);
+    if (moved &&
+        ::renameat(to.parent.get(), draft.c_str(), to.parent.get(), to.name.c_str()) != 0) {
+      moved = file_error("move");
+    }
+    if (!moved) {
+      (void)remove_tree(to.parent.get(), draft, working);
+      return moved;
+    }
+    return remove_tree(from.parent.get(), from.name, working);
+  }
+
+  Result<void> remove(const Order& order) {
+    const auto place = find_place(order.path);
+    if (place) {
+      if (!place->has_name()) {
+        return Error(ErrorCode::kInvalid, "a directory cannot be removed by this name");
+      }
+      GB_TRY(remove_tree(place->parent.get(), place->name, [this] { channel_.tell_progress(); }));
+    } else if (place.error().code() != ErrorCode::kNotFound) {
+      return place.error();
+    }
+    return channel_.send(Reply::kDone, {});
+  }
+
+  Result<void> open(const Order& order) {
+    Place place = GB_TRY(find_place(order.path));
+    place = GB_TRY(follow_links(std::move(place)));
+    const UniqueFd file(::openat(place.parent.get(), place.name.c_str(),
+                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0) {
+      return file_error(order.path);
+    }
+    if (!S_ISREG(status.st_mode)) {
+      return Error(ErrorCode::kInvalid, order.path + ": is no regular file");
+    }
+    const FileEntry entry = GB_TRY(describe(place.parent.get(), place.name, Owners()));
+    return channel_.send(Reply::kDescriptor, encode_facts(entry), file.get());
+  }
+
+  Channel channel_;
+  Upload upload_ = Upload(channel_);
+};
+
+}  // namespace
+}  // namespace glovebox::files
+
+int main() {
+  // A file over its limit is an error of the call then.
+  (void)::signal(SIGXFSZ, SIG_IGN);
+  (void)::signal(SIGPIPE, SIG_IGN);
+  (void)::umask(022);
+  return glovebox::files::Server().serve() ? 1 : 0;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/server/pack.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <string>
+
+#include "files/server/place.h"
+#include "files/server/tree.h"
+
+namespace glovebox::files {
+namespace {
+
+struct WriterDeleter {
+  void operator()(struct archive* writer) const { (void)::archive_write_free(writer); }
+};
+struct EntryDeleter {
+  void operator()(struct archive_entry* entry) const { ::archive_entry_free(entry); }
+};
+using Writer = std::unique_ptr<struct archive, WriterDeleter>;
+using Entry = std::unique_ptr<struct archive_entry, EntryDeleter>;
+
+la_ssize_t send_piece(struct archive* writer, void* data, const void* bytes, std::size_t size) {
+  const std::size_t piece = std::min(size, kPiece);
+  auto& channel = *static_cast<Channel*>(data);
+  if (!channel.send(Reply::kData, {static_cast<const char*>(bytes), piece})) {
+    ::archive_set_error(writer, EPIPE, "the client has gone");
+    return -1;
+  }
+  return static_cast<la_ssize_t>(piece);
+}
+
+Result<Writer> open_writer(FileClient::ArchiveFormat format, Channel& channel) {
+  Writer writer(::archive_write_new());
+  if (format == FileClient::ArchiveFormat::kZip) {
+    (void)::archive_write_set_format_zip(writer.get());
+  } else {
+    (void)::archive_write_set_format_pax_restricted(writer.get());
+    // Names are bytes: no conversion that could fail or change them.
+    (void)::archive_write_set_options(writer.get(), "hdrcharset=BINARY");
+  }
+  if (format == FileClient::ArchiveFormat::kTarGzip) {
+    (void)::archive_write_add_filter_gzip(writer.get());
+  }
+  (void)::archive_write_set_bytes_per_block(writer.get(), static_cast<int>(kPiece));
+  (void)::archive_write_set_bytes_in_last_block(writer.get(), 1);
+  if (::archive_write_open(writer.get(), &channel, nullptr, send_piece, nullptr) < ARCHIVE_WARN) {
+    return Error(ErrorCode::kInternal, "cannot begin an archive");
+  }
+  return writer;
+}
+
+class Packing {
+ public:
+  explicit Packing(struct archive* writer) : writer_(writer) {}
+
+  Result<bool> add(const Visited& visited) {
+    struct stat status {};
+    const char* const name = visited.name.c_str();
+    if (::fstatat(visited.directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      return false;
+    }
+    if (S_ISDIR(status.st_mode)) {
+      const Entry entry = describe(visited.path + "/", status, AE_IFDIR);
+      GB_TRY(begin(entry.get()));
+      return true;
+    }
+    if (S_ISLNK(status.st_mode)) {
+      std::array<char, PATH_MAX> target{};
+      if (::readlinkat(visited.directory_fd, name, target.data(), target.size() - 1) > 0) {
+        const Entry entry = describe(visited.path, status, AE_IFLNK);
+        ::archive_entry_set_symlink(entry.get(), target.data());
+        GB_TRY(begin(entry.get()));
+      }
+    } else if (S_ISREG(status.st_mode)) {
+      GB_TRY(add_file(visited));
+    }
+    return false;
+  }
+
+ private:
+  static Entry describe(const std::string& path, const struct stat& status, unsigned type) {
+    Entry entry(::archive_entry_new());
+    ::archive_entry_set_pathname(entry.get(), path.c_str());
+    ::archive_entry_set_filetype(entry.get(), type);
+    ::archive_entry_set_perm(entry.get(), static_cast<__LA_MODE_T>(status.st_mode & 0777));
+    ::archive_entry_set_mtime(entry.get(), status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+    ::archive_entry_set_size(entry.get(), type == AE_IFREG ? status.st_size : 0);
+    return entry;
+  }
+
+  Result<void> add_file(const Visited& visited) {
+    const UniqueFd file(::openat(visited.directory_fd, visited.name.c_str(),
+                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+      return {};
+    }
+    const Entry entry = describe(visited.path, status, AE_IFREG);
+    GB_TRY(begin(entry.get()));
+    // Exactly the size that was promised: libarchive fills up what a file has lost meanwhile.
+    for (auto left = static_cast<std::uint64_t>(status.st_size); left > 0;) {
+      const ssize_t got =
+          ::read(file.get(), piece_.data(), std::min<std::uint64_t>(left, piece_.size()));
+      if (got < 0 && errno == EINTR) {
+        continue;
+      }
+      if (got <= 0) {
+        break;
+      }
+      if (::archive_write_data(writer_, piece_.data(), static_cast<std::size_t>(got)) < 0) {
+        return complain();
+      }
+      left -= static_cast<std::uint64_t>(got);
+    }
+    return {};
+  }
+
+  Result<void> begin(struct archive_entry* entry) {
+    if (::archive_write_header(writer_, entry) < ARCHIVE_WARN) {
+      return complain();
+    }
+    return {};
+  }
+
+  [[nodiscard]] Error complain() const {
+    const char* const text = ::archive_error_string(writer_);
+    return {ErrorCode::kUnavailable,
+            std::string("pack: ") + (text != nullptr ? text : "the archive cannot be written")};
+  }
+
+  struct archive* writer_;
+  std::string piece_ = std::string(kPiece, '\0');
+};
+
+}  // namespace
+
+Result<void> pack(std::string_view path, FileClient::ArchiveFormat format, Channel& channel) {
+  const UniqueFd directory(::open(inner_path(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) {
+    return file_error(path);
+  }
+  const Writer writer = GB_TRY(open_writer(format, channel));
+  Packing packing(writer.get());
+  GB_TRY(walk(directory.get(), [&](const Visited& visited) { return packing.add(visited); }));
+  if (::archive_write_close(writer.get()) < ARCHIVE_WARN) {
+    return Error(ErrorCode::kUnavailable, "the archive cannot be finished");
+  }
+  return {};
+}
+
+}  // namespace glovebox::files
