@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/idempotency_records.h"
+
+namespace glovebox {
+namespace {
+
+using Kind = IdempotencyOutcome::Kind;
+
+Result<IdempotencyOutcome> claim_in(Connection& connection,
+                                    const IdempotencyClaim& claim,
+                                    SystemTime now) {
+  // Takes the key when it is free or expired, and changes no row otherwise.
+  const std::uint64_t taken = GB_TRY(connection.run(
+      "INSERT INTO idempotency (tenant, key, what, subject, answer, expires)"
+      " VALUES (?1, ?2, ?3, ?4, NULL, ?5)"
+      " ON CONFLICT (tenant, key) DO UPDATE SET what = excluded.what, subject = excluded.subject,"
+      " answer = NULL, expires = excluded.expires WHERE idempotency.expires <= ?6",
+      claim.tenant, claim.key, claim.what, claim.subject, claim.expires, now));
+  if (taken != 0) {
+    return IdempotencyOutcome{.kind = Kind::kFirst, .subject = claim.subject, .answer = {}};
+  }
+  Statement row = GB_TRY(connection.query(
+      "SELECT what, subject, answer FROM idempotency WHERE tenant = ?1 AND key = ?2", claim.tenant,
+      claim.key));
+  if (!GB_TRY(row.next())) {
+    return Error(ErrorCode::kInternal, "an idempotency key is neither free nor taken");
+  }
+  if (row.text() != claim.what) {
+    return Error(ErrorCode::kConflict, "the idempotency key was used for another request",
+                 "Send each new request with a new key.");
+  }
+  IdempotencyOutcome outcome;
+  outcome.subject = row.text();
+  const std::optional<std::string> answer = row.optional_text();
+  outcome.kind = answer ? Kind::kAnswered : Kind::kUnderWay;
+  outcome.answer = answer.value_or("");
+  return outcome;
+}
+
+}  // namespace
+
+Result<IdempotencyOutcome> IdempotencyRecords::claim(const IdempotencyClaim& claim,
+                                                     SystemTime now,
+                                                     Durability durability) {
+  return database_.write([&](Connection& connection) { return claim_in(connection, claim, now); },
+                         durability);
+}
+
+Result<void> IdempotencyRecords::finish(std::string_view tenant,
+                                        std::string_view key,
+                                        std::string_view subject,
+                                        std::string_view answer,
+                                        Durability durability) {
+  return database_.write(
+      [&](Connection& connection) -> Result<void> {
+        const std::uint64_t found = GB_TRY(
+            connection.run("UPDATE idempotency SET answer = ?4"
+                           " WHERE tenant = ?1 AND key = ?2 AND subject = ?3 AND answer IS NULL",
+                           tenant, key, subject, answer));
+        if (found == 0) {
+          return Error(ErrorCode::kNotFound, "the claim of this idempotency key has ended");
+        }
+        return {};
+      },
+      durability);
+}
+
+Result<void> IdempotencyRecords::abandon(std::string_view tenant,
+                                         std::string_view key,
+                                         std::string_view subject) {
+  return database_.write(
+      [&](Connection& connection) -> Result<void> {
+        (void)GB_TRY(
+            connection.run("DELETE FROM idempotency"
+                           " WHERE tenant = ?1 AND key = ?2 AND subject = ?3 AND answer IS NULL",
+                           tenant, key, subject));
+        return {};
+      },
+      Durability::kProcess);
+}
+
+Result<std::vector<IdempotencyClaim>> IdempotencyRecords::unfinished() {
+  return database_.read([](Connection& connection) -> Result<std::vector<IdempotencyClaim>> {
+    Statement row =
+        GB_TRY(connection.query("SELECT tenant, key, what, subject, expires FROM idempotency"
+                                " WHERE answer IS NULL ORDER BY tenant, key"));
+    std::vector<IdempotencyClaim> claims;
+    while (GB_TRY(row.next())) {
+      IdempotencyClaim& claim = claims.emplace_back();
+      claim.tenant = row.text();
+      claim.key = row.text();
+      claim.what = row.text();
+      claim.subject = row.text();
+      claim.expires = row.time();
+    }
+    return claims;
+  });
+}
+
+Result<std::uint64_t> IdempotencyRecords::forget_expired(SystemTime now, std::size_t most) {
+  return database_.write(
+      [&](Connection& connection) {
+        return connection.run(
+            "DELETE FROM idempotency WHERE (tenant, key) IN (SELECT tenant, key FROM idempotency"
+            " WHERE expires <= ?1 ORDER BY expires LIMIT ?2)",
+            now, most);
+      },
+      Durability::kProcess);
+}
+
+}  // namespace glovebox

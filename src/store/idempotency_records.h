@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// IdempotencyRecords: requests that a client may send again without them happening again.
+//
+// The first caller with a key claims it, does the work and records the answer; others get that
+// answer, or learn that it is under way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+
+namespace glovebox {
+
+struct IdempotencyClaim {
+  std::string tenant;
+  std::string key;      // As the client chose it; 1 to 255 characters.
+  std::string what;     // The operation and a hash of its request: a key is for one request only.
+  std::string subject;  // The id that the work will have, so that its trace can be found after a
+                        // crash.
+  SystemTime expires{};
+};
+
+struct IdempotencyOutcome {
+  enum class Kind {
+    kFirst,     // The caller's to do, and to finish or abandon.
+    kUnderWay,  // Somebody else is at it, or died at it.
+    kAnswered,
+  };
+  Kind kind = Kind::kFirst;
+  std::string subject;  // Of the one who was first.
+  std::string answer;   // kAnswered: as it was recorded.
+};
+
+// Safe to use from any thread.
+class IdempotencyRecords {
+ public:
+  explicit IdempotencyRecords(Database& database) : database_(database) {}
+
+  // kConflict when the key was used for another request. One that expired before `now` is free.
+  Result<IdempotencyOutcome> claim(const IdempotencyClaim& claim,
+                                   SystemTime now,
+                                   Durability durability);
+
+  // Records the answer, at most 1 MiB. `subject` is the claim's own: kNotFound when somebody
+  // else holds the key by now.
+  Result<void> finish(std::string_view tenant,
+                      std::string_view key,
+                      std::string_view subject,
+                      std::string_view answer,
+                      Durability durability);
+
+  // The work failed: the key is free again, unless it is answered or somebody else's.
+  Result<void> abandon(std::string_view tenant, std::string_view key, std::string_view subject);
+
+  // Claims without an answer, which a daemon that starts has to finish or abandon.
+  Result<std::vector<IdempotencyClaim>> unfinished();
+
+  // Forgets at most `most` that expired before `now`; answers how many.
+  Result<std::uint64_t> forget_expired(SystemTime now, std::size_t most = 1'000);
+
+ private:
+  Database& database_;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/migrations.h"
+
+#include <array>
+
+namespace glovebox {
+namespace {
+
+// Times are nanoseconds since 1970. What a client can make long is bounded here, so that no path
+// through the program can forget it. A tenant with sandboxes or volumes cannot be removed.
+constexpr Sql kFirst = R"sql(
+CREATE TABLE tenants (
+  name TEXT PRIMARY KEY CHECK (length(name) BETWEEN 1 AND 64),
+  created INTEGER NOT NULL,
+  sandboxes INTEGER,
+  memory INTEGER,
+  cpus REAL,
+  disk INTEGER,
+  executions INTEGER,
+  requests_per_second REAL,
+  burst REAL
+) STRICT, WITHOUT ROWID;
+INSERT INTO tenants (name, created) VALUES ('default', unixepoch() * 1000000000);
+
+CREATE TABLE api_keys (
+  id TEXT PRIMARY KEY CHECK (length(id) BETWEEN 8 AND 64),
+  tenant TEXT NOT NULL REFERENCES tenants (name) ON DELETE CASCADE,
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
+  scopes TEXT NOT NULL CHECK (length(scopes) <= 256),
+  last_four TEXT NOT NULL CHECK (length(last_four) = 4),
+  created INTEGER NOT NULL,
+  expires INTEGER,
+  revoked INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX api_keys_of_tenant ON api_keys (tenant, created);
+
+CREATE TABLE sandboxes (
+  id TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 128),
+  tenant TEXT NOT NULL REFERENCES tenants (name),
+  slot TEXT NOT NULL CHECK (length(slot) <= 128),
+  template TEXT NOT NULL CHECK (length(template) <= 256),
+  tier TEXT NOT NULL CHECK (length(tier) <= 32),
+  state TEXT NOT NULL CHECK (state IN ('creating', 'running', 'paused', 'ended')),
+  created INTEGER NOT NULL,
+  expires INTEGER NOT NULL,
+  on_timeout TEXT NOT NULL CHECK (on_timeout IN ('kill', 'pause')),
+  auto_resume INTEGER NOT NULL CHECK (auto_resume IN (0, 1)),
+  limits TEXT NOT NULL CHECK (length(limits) <= 4096),
+  env TEXT NOT NULL CHECK (length(env) <= 1048576),
+  metadata TEXT NOT NULL CHECK (length(metadata) <= 65536),
+  network TEXT NOT NULL CHECK (length(network) <= 262144),
+  extra TEXT NOT NULL CHECK (length(extra) <= 1048576),
+  walls TEXT NOT NULL CHECK (length(walls) <= 65536),
+  ended_at INTEGER,
+  CHECK ((state = 'ended') = (ended_at IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sandboxes_of_tenant ON sandboxes (tenant, created, id);
+CREATE INDEX sandboxes_alive ON sandboxes (tenant, created, id) WHERE ended_at IS NULL;
+CREATE INDEX sandboxes_ended ON sandboxes (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE TABLE idempotency (
+  tenant TEXT NOT NULL REFERENCES tenants (name) ON DELETE CASCADE,
+  key TEXT NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
+  what TEXT NOT NULL CHECK (length(what) <= 256),
+  subject TEXT NOT NULL CHECK (length(subject) <= 256),
+  answer TEXT CHECK (length(answer) <= 1048576),
+  expires INTEGER NOT NULL,
+  PRIMARY KEY (tenant, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_by_expiry ON idempotency (expires);
+
+CREATE TABLE templates (
+  tenant TEXT NOT NULL CHECK (length(tenant) <= 64),
+  name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 256),
+  source TEXT NOT NULL CHECK (length(source) <= 4096),
+  content_hash TEXT NOT NULL CHECK (length(content_hash) <= 128),
+  made_from TEXT NOT NULL CHECK (length(made_from) <= 256),
+  settings TEXT NOT NULL CHECK (length(settings) <= 1048576),
+  created INTEGER NOT NULL,
+  PRIMARY KEY (tenant, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX templates_by_content ON templates (content_hash);
+
+CREATE TABLE volumes (
+  tenant TEXT NOT NULL REFERENCES tenants (name),
+  name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 128),
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
+  size INTEGER NOT NULL CHECK (size >= 0),
+  created INTEGER NOT NULL,
+  PRIMARY KEY (tenant, name)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array kSteps = {
+    Migration{1, kFirst},
+};
+
+}  // namespace
+
+std::span<const Migration> migrations() { return kSteps; }
+
+}  // namespace glovebox

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/sandbox_records.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "store/json_columns.h"
+
+namespace glovebox {
+namespace {
+
+using State = SandboxRecord::State;
+
+constexpr std::size_t kMostInPage = 1'000;
+
+constexpr SqlPart kSelect =
+    "SELECT id, tenant, slot, template, tier, state, created, expires, ended_at, on_timeout,"
+    " auto_resume, limits, env, metadata, network, extra, walls FROM sandboxes ";
+// ?1 tenant, ?2 and ?3 the last of the page before, ?4 metadata, ?5 states, ?6 how many. Row values
+// compare from the left (sqlite.org/rowvalue.html), as the index is ordered.
+constexpr SqlPart kPage =
+    "WHERE tenant = ?1 AND (created, id) < (?2, ?3)"
+    " AND NOT EXISTS (SELECT 1 FROM json_each(?4) AS wanted WHERE NOT EXISTS"
+    " (SELECT 1 FROM json_each(metadata) AS had"
+    " WHERE had.key = wanted.key AND had.value = wanted.value))"
+    " AND state IN (SELECT value FROM json_each(?5))";
+constexpr SqlPart kNewestFirst = " ORDER BY created DESC, id DESC LIMIT ?6";
+
+constexpr auto kFind = kSelect + SqlPart("WHERE tenant = ?1 AND id = ?2");
+constexpr auto kAlive = kSelect + SqlPart("WHERE ended_at IS NULL ORDER BY created, id");
+// Two statements, since only the first can use the index of the few that live.
+constexpr auto kPageOfAlive = kSelect + kPage + SqlPart(" AND ended_at IS NULL") + kNewestFirst;
+constexpr auto kPageOfAll = kSelect + kPage + kNewestFirst;
+
+constexpr std::array<std::pair<State, const char*>, 4> kStates = {{
+    {State::kCreating, "creating"},
+    {State::kRunning, "running"},
+    {State::kPaused, "paused"},
+    {State::kEnded, "ended"},
+}};
+
+const char* name_of(State state) {
+  return std::find_if(kStates.begin(), kStates.end(),
+                      [&](const auto& pair) { return pair.first == state; })
+      ->second;
+}
+
+Result<State> state_of(const std::string& name) {
+  const auto* found = std::find_if(kStates.begin(), kStates.end(),
+                                   [&](const auto& pair) { return pair.second == name; });
+  if (found == kStates.end()) {
+    return Error(ErrorCode::kUnavailable, "the database holds an unknown state");
+  }
+  return found->first;
+}
+
+// In the order of kSelect.
+Result<SandboxRecord> take(Statement& row) {
+  SandboxRecord record;
+  record.id = row.text();
+  record.tenant = row.text();
+  record.slot = row.text();
+  record.template_name = row.text();
+  record.tier = row.text();
+  record.state = GB_TRY(state_of(row.text()));
+  record.created = row.time();
+  record.expires = row.time();
+  record.ended_at = row.optional_time();
+  record.pause_on_timeout = row.text() == "pause";
+  record.auto_resume = row.boolean();
+  record.limits = GB_TRY(json_column::to_limits(row.text()));
+  record.env = GB_TRY(json_column::to_environment(row.text()));
+  record.metadata = GB_TRY(json_column::to_map(row.text()));
+  record.network = row.text();
+  record.extra = row.text();
+  record.walls = row.text();
+  return record;
+}
+
+Result<std::vector<SandboxRecord>> take_all(Statement& rows) {
+  std::vector<SandboxRecord> records;
+  while (GB_TRY(rows.next())) {
+    records.push_back(GB_TRY(take(rows)));
+  }
+  return records;
+}
+
+Result<SandboxRecord> find_in(Connection& connection,
+                              std::string_view tenant,
+                              std::string_view id) {
+  Statement rows = GB_TRY(connection.query(kFind, tenant, id));
+  if (!GB_TRY(rows.next())) {
+    return Error(ErrorCode::kNotFound, "no such sandbox");
+  }
+  return take(rows);
+}
+
+const char* on_timeout(const SandboxRecord& record) {
+  return record.pause_on_timeout ? "pause" : "kill";
+}
+
+Result<void> insert_in(Connection& connection, const SandboxRecord& record) {
+  const std::string env = GB_TRY(json_column::from_environment(record.env));
+  const std::string metadata = GB_TRY(json_column::from_map(record.metadata));
+  (void)GB_TRY(connection.run(
+      "INSERT INTO sandboxes (id, tenant, slot, template, tier, state, created, expires, ended_at,"
+      " on_timeout, auto_resume, limits, env, metadata, network, extra, walls)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+      record.id, record.tenant, record.slot, record.template_name, record.tier,
+      name_of(record.state), record.created, record.expires, record.ended_at, on_timeout(record),
+      record.auto_resume, json_column::from_limits(record.limits), env, metadata, record.network,
+      record.extra, record.walls));
+  return {};
+}
+
+Result<void> update_in(Connection& connection, const SandboxRecord& record) {
+  const std::string env = GB_TRY(json_column::from_environment(record.env));
+  const std::string metadata = GB_TRY(json_column::from_map(record.metadata));
+  (void)GB_TRY(connection.run(
+      "UPDATE sandboxes SET slot = ?2, template = ?3, tier = ?4, state = ?5, expires = ?6,"
+      " ended_at = ?7, on_timeout = ?8, auto_resume = ?9, limits = ?10, env = ?11, metadata = ?12,"
+      " network = ?13, extra = ?14, walls = ?15 WHERE id = ?1",
+      record.id, record.slot, record.template_name, record.tier, name_of(record.state),
+      record.expires, record.ended_at, on_timeout(record), record.auto_resume,
+      json_column::from_limits(record.limits), env, metadata, record.network, record.extra,
+      record.walls));
+  return {};
+}
+
+// The place after which a page begins.
+struct Cursor {
+  std::int64_t created = std::numeric_limits<std::int64_t>::max();
+  std::string id;
+};
+
+std::string cursor_after(const SandboxRecord& record) {
+  const auto created =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(record.created.time_since_epoch());
+  return std::to_string(created.count()) + "-" + record.id;
+}
+
+Result<Cursor> parse_cursor(const std::string& text) {
+  Cursor cursor;
+  if (text.empty()) {
+    return cursor;
+  }
+  const char* end = text.data() + text.size();
+  const auto [rest, failed] = std::from_chars(text.data(), end, cursor.created);
+  if (failed != std::errc() || rest == end || *rest != '-') {
+    return Error(ErrorCode::kInvalid, "this is no place in a list",
+                 "Pass what the page before gave as `next`, unchanged.");
+  }
+  cursor.id.assign(rest + 1, end);
+  return cursor;
+}
+
+}  // namespace
+
+Result<void> SandboxRecords::insert(const SandboxRecord& record, Durability durability) {
+  return database_.write([&](Connection& connection) { return insert_in(connection, record); },
+                         durability);
+}
+
+PendingWrite SandboxRecords::begin_insert(SandboxRecord record, Durability durability) {
+  return database_.begin_write(
+      [owned = std::move(record)](Connection& connection) { return insert_in(connection, owned); },
+      durability);
+}
+
+Result<SandboxRecord> SandboxRecords::find(std::string_view tenant, std::string_view id) {
+  return database_.read([&](Connection& connection) { return find_in(connection, tenant, id); });
+}
+
+Result<SandboxRecord> SandboxRecords::change(std::string_view tenant,
+                                             std::string_view id,
+                                             const Edit& edit,
+                                             Durability durability) {
+  return database_.write(
+      [&](Connection& connection) -> Result<SandboxRecord> {
+        const SandboxRecord before = GB_TRY(find_in(connection, tenant, id));
+        SandboxRecord record = before;
+        GB_TRY(edit(record));
+        record.id = before.id;
+        record.tenant = before.tenant;
+        record.created = before.created;
+        GB_TRY(update_in(connection, record));
+        return record;
+      },
+      durability);
+}
+
+Result<SandboxRecordPage> SandboxRecords::list(const SandboxRecordQuery& query) {
+  const Cursor cursor = GB_TRY(parse_cursor(query.after));
+  const std::string metadata = GB_TRY(json_column::from_map(query.metadata));
+  std::vector<std::string> states;
+  for (const auto& [state, name] : kStates) {
+    const bool asked = query.states.empty() ? state != State::kEnded
+                                            : std::find(query.states.begin(), query.states.end(),
+                                                        state) != query.states.end();
+    if (asked) {
+      states.emplace_back(name);
+    }
+  }
+  const std::string state_list = GB_TRY(json_column::from_texts(states));
+  const bool with_ended = std::find(states.begin(), states.end(), "ended") != states.end();
+  const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kMostInPage);
+
+  SandboxRecordPage page;
+  // One more than asked for tells whether there is a next page.
+  const auto read = [&](Connection& connection) -> Result<std::vector<SandboxRecord>> {
+    Statement rows =
+        GB_TRY(connection.query(with_ended ? Sql(kPageOfAll) : Sql(kPageOfAlive), query.tenant,
+                                cursor.created, cursor.id, metadata, state_list, limit + 1));
+    return take_all(rows);
+  };
+  page.records = GB_TRY(database_.read(read));
+  if (page.records.size() > limit) {
+    page.records.pop_back();
+    page.next = cursor_after(page.records.back());
+  }
+  return page;
+}
+
+Result<std::vector<SandboxRecord>> SandboxRecords::alive() {
+  return database_.read([](Connection& connection) -> Result<std::vector<SandboxRecord>> {
+    Statement rows = GB_TRY(connection.query(kAlive));
+    return take_all(rows);
+  });
+}
+
+Result<std::uint64_t> SandboxRecords::forget_ended(SystemTime before, std::size_t most) {
+  return database_.write([&](Connection& connection) {
+    return connection.run(
+        "DELETE FROM sandboxes WHERE id IN (SELECT id FROM sandboxes"
+        " WHERE ended_at IS NOT NULL AND ended_at < ?1 ORDER BY ended_at LIMIT ?2)",
+        before, most);
+  });
+}
+
+}  // namespace glovebox

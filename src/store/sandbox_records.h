@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SandboxRecords: what is known of every sandbox, living ones and ended ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "spec/command.h"
+#include "spec/limits.h"
+#include "store/database.h"
+
+namespace glovebox {
+
+struct SandboxRecord {
+  enum class State { kCreating, kRunning, kPaused, kEnded };
+
+  std::string id;  // Of all tenants' sandboxes, no two have the same.
+  std::string tenant;
+  std::string slot;  // The keeper's own id.
+  std::string template_name;
+  std::string tier;
+  State state = State::kCreating;
+  SystemTime created{};
+  SystemTime expires{};
+  std::optional<SystemTime> ended_at;  // Exactly when `state` is kEnded.
+  bool pause_on_timeout = false;       // Else it ends then.
+  bool auto_resume = false;
+  Limits limits;
+  Environment env;
+  std::map<std::string, std::string> metadata;
+  std::string network = "{}";
+  std::string extra = "{}";
+  std::string walls = "{}";
+
+  friend bool operator==(const SandboxRecord&, const SandboxRecord&) = default;
+};
+
+struct SandboxRecordQuery {
+  std::string tenant;
+  std::map<std::string, std::string> metadata{};  // All of them must match.
+  std::vector<SandboxRecord::State> states{};     // Empty: all but kEnded.
+  std::size_t limit = 100;                        // At most 1,000 are answered.
+  std::string after{};  // `next` of the page before; it comes from a client.
+};
+struct SandboxRecordPage {
+  std::vector<SandboxRecord> records;  // Newest first.
+  std::string next;                    // Empty: no more.
+};
+
+// Safe to use from any thread.
+class SandboxRecords {
+ public:
+  explicit SandboxRecords(Database& database) : database_(database) {}
+
+  // kConflict when the id is taken, kNotFound when there is no such tenant. With kProcess, a
+  // sandbox that a power failure ends anyway is not there afterwards.
+  Result<void> insert(const SandboxRecord& record, Durability durability);
+  // The same without waiting, so that the sandbox can be made meanwhile.
+  PendingWrite begin_insert(SandboxRecord record, Durability durability);
+
+  // kNotFound too when it is another tenant's.
+  Result<SandboxRecord> find(std::string_view tenant, std::string_view id);
+
+  // Reads, edits and writes in one transaction; answers what it became. `edit` may refuse, and
+  // then nothing is changed. It runs under Work's rules. id, tenant and created stay as they are.
+  using Edit = std::function<Result<void>(SandboxRecord&)>;
+  Result<SandboxRecord> change(std::string_view tenant,
+                               std::string_view id,
+                               const Edit& edit,
+                               Durability durability);
+
+  // kInvalid when `after` is none of ours.
+  Result<SandboxRecordPage> list(const SandboxRecordQuery& query);
+
+  // Of all tenants, oldest first: what a daemon that starts has to look for.
+  Result<std::vector<SandboxRecord>> alive();
+
+  // Forgets the oldest of those that ended before `before`, at most `most`; answers how many.
+  Result<std::uint64_t> forget_ended(SystemTime before, std::size_t most = 1'000);
+
+ private:
+  Database& database_;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/sandbox_records.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/sys/tree.h"
+#include "store/tenant_records.h"
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+using State = SandboxRecord::State;
+
+constexpr auto kAny = Durability::kProcess;
+
+class SandboxRecordsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = ::testing::TempDir() + "glovebox-store.XXXXXX";
+    ASSERT_NE(::mkdtemp(directory_.data()), nullptr);
+    database_ = Database::open(directory_ + "/test.db").value();
+    records_.emplace(*database_);
+    ASSERT_TRUE(TenantRecords(*database_).insert({.name = "other"}));
+  }
+  void TearDown() override {
+    database_.reset();
+    ASSERT_TRUE(sys::remove_tree(directory_));
+  }
+
+  static SandboxRecord sample(const std::string& id, std::chrono::nanoseconds created = 0ns) {
+    SandboxRecord record;
+    record.id = id;
+    record.tenant = "default";
+    record.slot = "slot-1";
+    record.template_name = "default";
+    record.tier = "native";
+    record.state = State::kRunning;
+    record.created = SystemTime(1'800'000'000s + created);
+    record.expires = record.created + 300s;
+    return record;
+  }
+  SandboxRecord add(SandboxRecord record) {
+    EXPECT_TRUE(records_->insert(record, kAny));
+    return record;
+  }
+  std::vector<std::string> ids(const SandboxRecordQuery& query) {
+    std::vector<std::string> found;
+    const SandboxRecordPage page = records_->list(query).value();
+    for (const SandboxRecord& record : page.records) {
+      found.push_back(record.id);
+    }
+    return found;
+  }
+  Result<SandboxRecord> end(const std::string& id, SystemTime at) {
+    return records_->change(
+        "default", id,
+        [&](SandboxRecord& record) -> Result<void> {
+          record.state = State::kEnded;
+          record.ended_at = at;
+          return {};
+        },
+        kAny);
+  }
+
+  std::string directory_;
+  std::unique_ptr<Database> database_;
+  std::optional<SandboxRecords> records_;
+};
+
+TEST_F(SandboxRecordsTest, ARecordComesBackAsItWas) {
+  SandboxRecord record = sample("a");
+  record.state = State::kPaused;
+  record.pause_on_timeout = true;
+  record.auto_resume = true;
+  record.limits = {.wall = 1ms,
+                   .cpu_time = 2ms,
+                   .memory = Bytes{3},
+                   .cpus = 0.3,
+                   .pids = 5,
+                   .disk = Bytes{1ULL << 60},
+                   .inodes = 7,
+                   .open_files = 8,
+                   .output = Bytes{9},
+                   .io_rate = Bytes{10}};
+  record.env = {{"B", "1"}, {"A", "with \"quotes\"\n"}, {"B", "2"}};
+  record.metadata = {{"user", "ü"}, {"", "empty key"}};
+  record.network = R"({"allow":["x"]})";
+  record.extra = R"({"door":"e2b"})";
+  record.walls = R"({"user_ns":true})";
+  add(record);
+  EXPECT_EQ(records_->find("default", "a").value(), record);
+  record.id = "b";
+  record.state = State::kEnded;
+  record.ended_at = record.created + 1ns;
+  add(record);
+  EXPECT_EQ(records_->find("default", "b").value(), record);
+}
+
+TEST_F(SandboxRecordsTest, NobodyFindsChangesOrListsWhatIsAnotherTenants) {
+  add(sample("a"));
+  EXPECT_EQ(records_->find("other", "a").error().code(), ErrorCode::kNotFound);
+  const auto changed = records_->change(
+      "other", "a", [](SandboxRecord&) { return Result<void>(); }, kAny);
+  EXPECT_EQ(changed.error().code(), ErrorCode::kNotFound);
+  EXPECT_TRUE(ids({.tenant = "other"}).empty());
+}
+
+TEST_F(SandboxRecordsTest, AnIdIsTakenOnceWhoeverTakesIt) {
+  add(sample("a"));
+  SandboxRecord theirs = sample("a");
+  theirs.tenant = "other";
+  EXPECT_EQ(records_->insert(theirs, kAny).error().code(), ErrorCode::kConflict);
+}
+
+TEST_F(SandboxRecordsTest, ASandboxOfAnUnknownTenantIsRefused) {
+  SandboxRecord record = sample("a");
+  record.tenant = "nobody";
+  EXPECT_EQ(records_->insert(record, kAny).error().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(SandboxRecordsTest, WhatIsTooLongOrNoTextIsInvalidAndLeavesNothing) {
+  SandboxRecord record = sample("a");
+  record.metadata = {{"key", std::string(70'000, 'x')}};
+  EXPECT_EQ(records_->insert(record, kAny).error().code(), ErrorCode::kInvalid);
+  record.metadata = {{"key", "\xc3\x28"}};
+  EXPECT_EQ(records_->insert(record, kAny).error().code(), ErrorCode::kInvalid);
+  record.metadata = {{std::string("a\0b", 3), "x"}};
+  EXPECT_EQ(records_->insert(record, kAny).error().code(), ErrorCode::kInvalid);
+  record.metadata.clear();
+  record.env = {{"A", std::string(2 << 20, 'x')}};
+  EXPECT_EQ(records_->insert(record, kAny).error().code(), ErrorCode::kInvalid);
+  record.env.clear();
+  record.state = State::kEnded;  // Without a time.
+  EXPECT_EQ(records_->insert(record, kAny).error().code(), ErrorCode::kInvalid);
+  EXPECT_EQ(records_->find("default", "a").error().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(SandboxRecordsTest, AnInsertUnderWayIsThereOnceItWasWaitedFor) {
+  PendingWrite pending = records_->begin_insert(sample("a"), kAny);
+  ASSERT_TRUE(pending.wait());
+  EXPECT_TRUE(records_->find("default", "a"));
+}
+
+TEST_F(SandboxRecordsTest, AnEditThatRefusesChangesNothing) {
+  const SandboxRecord before = add(sample("a"));
+  const auto changed = records_->change(
+      "default", "a",
+      [](SandboxRecord& record) -> Result<void> {
+        record.state = State::kPaused;
+        return Error(ErrorCode::kConflict, "it is busy");
+      },
+      kAny);
+  EXPECT_EQ(changed.error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(records_->find("default", "a").value(), before);
+}
+
+TEST_F(SandboxRecordsTest, AnEditCannotGiveASandboxToAnotherTenant) {
+  const SandboxRecord before = add(sample("a"));
+  const SandboxRecord after = records_
+                                  ->change(
+                                      "default", "a",
+                                      [](SandboxRecord& record) -> Result<void> {
+                                        record.tenant = "other";
+                                        record.id = "b";
+                                        record.extra = "[]";
+                                        return {};
+                                      },
+                                      kAny)
+                                  .value();
+  EXPECT_EQ(after.tenant, before.tenant);
+  EXPECT_EQ(records_->find("default", "a").value(), after);
+  EXPECT_EQ(after.extra, "[]");
+}
+
+TEST_F(SandboxRecordsTest, ChangesAtOnceAreNeverLost) {
+  add(sample("a"));
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        (void)records_->change(
+            "default", "a",
+            [](SandboxRecord& record) -> Result<void> {
+              record.expires += 1s;
+              return {};
+            },
+            kAny);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(records_->find("default", "a").value().expires, sample("a").expires + 200s);
+}
+
+TEST_F(SandboxRecordsTest, AListIsNewestFirstAndLeavesOutTheEndedUnlessAsked) {
+  add(sample("old", 1s));
+  add(sample("new", 3s));
+  add(sample("middle", 2s));
+  ASSERT_TRUE(end("middle", sample("x").created));
+  EXPECT_THAT(ids({.tenant = "default"}), ::testing::ElementsAre("new", "old"));
+  EXPECT_THAT(ids({.tenant = "default", .states = {State::kEnded}}),
+              ::testing::ElementsAre("middle"));
+  EXPECT_THAT(ids({.tenant = "default", .states = {State::kEnded, State::kRunning}}),
+              ::testing::ElementsAre("new", "middle", "old"));
+  EXPECT_THAT(ids({.tenant = "default", .states = {State::kPaused}}), ::testing::IsEmpty());
+}
+
+TEST_F(SandboxRecordsTest, AllTheMetadataAskedForMustMatchExactly) {
+  SandboxRecord record = sample("both");
+  record.metadata = {{"user", "1"}, {"app", "x' OR 1=1 --"}};
+  add(record);
+  record.id = "one";
+  record.metadata = {{"user", "1"}};
+  add(record);
+  record.id = "none";
+  record.metadata = {{"user", "10"}};
+  add(record);
+  const auto asked = [&](std::map<std::string, std::string> metadata) {
+    return ids({.tenant = "default", .metadata = std::move(metadata)});
+  };
+  EXPECT_THAT(asked({{"user", "1"}}), ::testing::UnorderedElementsAre("both", "one"));
+  EXPECT_THAT(asked({{"user", "1"}, {"app", "x' OR 1=1 --"}}), ::testing::ElementsAre("both"));
+  EXPECT_THAT(asked({{"1", "user"}}), ::testing::IsEmpty());
+  EXPECT_THAT(asked({{"$.user", "1"}}), ::testing::IsEmpty());
+}
+
+TEST_F(SandboxRecordsTest, PagesShowEachOnceAlsoWhenMadeAtTheSameTimeAndWhileNewOnesCome) {
+  std::set<std::string> made;
+  for (int i = 0; i < 25; ++i) {
+    made.insert(add(sample("s" + std::to_string(i), (i / 10) * 1ns)).id);
+  }
+  SandboxRecordQuery query{.tenant = "default", .limit = 7};
+  std::vector<std::string> seen;
+  std::vector<std::size_t> sizes;
+  do {
+    const SandboxRecordPage page = records_->list(query).value();
+    sizes.push_back(page.records.size());
+    for (const SandboxRecord& record : page.records) {
+      seen.push_back(record.id);
+    }
+    query.after = page.next;
+    add(sample("later" + std::to_string(sizes.size()), 1h));
+  } while (!query.after.empty());
+  EXPECT_THAT(sizes, ::testing::ElementsAre(7U, 7U, 7U, 4U));
+  EXPECT_THAT(seen, ::testing::UnorderedElementsAreArray(made));
+}
+
+TEST_F(SandboxRecordsTest, APlaceInAListThatIsNoneIsInvalid) {
+  add(sample("a"));
+  for (const char* after : {"x", "1", "99999999999999999999-a", "-", "1 -a", "\xff-"}) {
+    const auto page = records_->list({.tenant = "default", .after = after});
+    ASSERT_FALSE(page) << after;
+    EXPECT_EQ(page.error().code(), ErrorCode::kInvalid) << after;
+  }
+}
+
+TEST_F(SandboxRecordsTest, APageIsBoundedWhateverIsAskedFor) {
+  for (int i = 0; i < 3; ++i) {
+    add(sample(std::to_string(i)));
+  }
+  EXPECT_EQ(ids({.tenant = "default", .limit = 0}).size(), 1U);
+  EXPECT_EQ(ids({.tenant = "default", .limit = SIZE_MAX}).size(), 3U);
+}
+
+TEST_F(SandboxRecordsTest, TheAliveAreThoseOfAllTenantsOldestFirst) {
+  add(sample("second", 2s));
+  SandboxRecord theirs = sample("first", 1s);
+  theirs.tenant = "other";
+  theirs.state = State::kCreating;
+  add(theirs);
+  add(sample("ended", 3s));
+  ASSERT_TRUE(end("ended", sample("x").created + 4s));
+  const auto alive = records_->alive().value();
+  ASSERT_EQ(alive.size(), 2U);
+  EXPECT_EQ(alive[0], theirs);
+  EXPECT_EQ(alive[1].id, "second");
+}
+
+TEST_F(SandboxRecordsTest, OnlyThoseThatEndedLongAgoAreForgotten) {
+  const SystemTime now = sample("x").created;
+  for (int i = 0; i < 5; ++i) {
+    add(sample(std::to_string(i)));
+    ASSERT_TRUE(end(std::to_string(i), now + i * 1s));
+  }
+  add(sample("alive"));
+  EXPECT_EQ(records_->forget_ended(now + 3s, 2).value(), 2U);
+  EXPECT_EQ(records_->forget_ended(now + 3s, 2).value(), 1U);
+  EXPECT_EQ(records_->forget_ended(now + 3s, 2).value(), 0U);
+  EXPECT_THAT(ids({.tenant = "default", .states = {State::kEnded, State::kRunning}}),
+              ::testing::UnorderedElementsAre("3", "4", "alive"));
+}
+
+TEST_F(SandboxRecordsTest, ListsUseTheirIndexes) {
+  const auto plan = [&](Sql sql) {
+    return database_
+        ->read([&](Connection& connection) -> Result<std::string> {
+          Statement rows = GB_TRY(connection.query(sql));
+          std::string text;
+          while (GB_TRY(rows.next())) {
+            (void)rows.integer();
+            (void)rows.integer();
+            (void)rows.integer();
+            text += rows.text() + "\n";
+          }
+          return text;
+        })
+        .value();
+  };
+  const std::string alive = plan(
+      "EXPLAIN QUERY PLAN SELECT id FROM sandboxes WHERE tenant = 'a'"
+      " AND (created, id) < (1, 'x') AND ended_at IS NULL ORDER BY created DESC, id DESC");
+  EXPECT_THAT(alive, ::testing::HasSubstr("sandboxes_alive"));
+  EXPECT_THAT(alive, ::testing::Not(::testing::HasSubstr("TEMP B-TREE")));
+  const std::string all = plan(
+      "EXPLAIN QUERY PLAN SELECT id FROM sandboxes WHERE tenant = 'a'"
+      " AND (created, id) < (1, 'x') ORDER BY created DESC, id DESC");
+  EXPECT_THAT(all, ::testing::HasSubstr("sandboxes_of_tenant"));
+  EXPECT_THAT(all, ::testing::Not(::testing::HasSubstr("TEMP B-TREE")));
+}
+
+}  // namespace
+}  // namespace glovebox

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// TemplateRecords: what sandboxes can be made from.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+
+namespace glovebox {
+
+struct TemplateRecord {
+  std::string tenant;  // Empty: shared by all.
+  std::string name;
+  std::string source;           // Where its files came from: "host", "oci:PATH", "snapshot", …
+  std::string content_hash;     // Names its files in the store of layers.
+  std::string made_from;        // The template or the sandbox before it, or empty.
+  std::string settings = "{}";  // JSON, for the one who makes sandboxes from it.
+  SystemTime created{};
+
+  friend bool operator==(const TemplateRecord&, const TemplateRecord&) = default;
+};
+
+// Safe to use from any thread.
+class TemplateRecords {
+ public:
+  explicit TemplateRecords(Database& database) : database_(database) {}
+
+  // Inserts it, or replaces the tenant's own one of that name.
+  Result<void> put(const TemplateRecord& record);
+  // The tenant's own, else the shared one of that name; else kNotFound.
+  Result<TemplateRecord> find(std::string_view tenant, std::string_view name);
+  // The tenant's own and the shared ones that none of its own hides, by name.
+  Result<std::vector<TemplateRecord>> visible_to(std::string_view tenant);
+  // Only the tenant's own; kNotFound when there is none.
+  Result<void> remove(std::string_view tenant, std::string_view name);
+  // Whether files with that hash are still needed, by any tenant.
+  Result<bool> uses_content(std::string_view content_hash);
+
+ private:
+  Database& database_;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/writer.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "store/transaction.h"
+
+namespace glovebox {
+namespace detail {
+
+struct Job {
+  Work work;
+  Durability durability;
+  Result<void> result;  // Of the work, then of the commit.
+
+  std::mutex mutex;
+  std::condition_variable finished;
+  bool done = false;
+
+  void finish() {
+    // Told under the lock: the waiter may free the job as soon as it sees `done`.
+    const std::scoped_lock lock(mutex);
+    work = nullptr;
+    done = true;
+    finished.notify_all();
+  }
+};
+
+}  // namespace detail
+
+namespace {
+
+// So that the first of a group does not wait for a thousand others.
+constexpr std::size_t kMostInGroup = 256;
+
+}  // namespace
+
+Result<void> PendingWrite::wait() {
+  std::unique_lock lock(job_->mutex);
+  job_->finished.wait(lock, [this] { return job_->done; });
+  return job_->result;
+}
+
+Writer::Writer(Connection connection)
+    : connection_(std::move(connection)), thread_(&Writer::loop, this) {}
+
+Writer::~Writer() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  wanted_.notify_one();
+  thread_.join();
+}
+
+PendingWrite Writer::begin(Work work, Durability durability) {
+  auto job = std::make_shared<detail::Job>();
+  job->work = std::move(work);
+  job->durability = durability;
+  {
+    const std::scoped_lock lock(mutex_);
+    queue_.push_back(job);
+  }
+  wanted_.notify_one();
+  return PendingWrite(std::move(job));
+}
+
+void Writer::loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wanted_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) {
+      return;
+    }
+    const auto end =
+        queue_.begin() + static_cast<std::ptrdiff_t>(std::min(queue_.size(), kMostInGroup));
+    Group group(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
+    queue_.erase(queue_.begin(), end);
+    lock.unlock();
+    commit(group);
+    lock.lock();
+  }
+}
+
+void Writer::commit(Group& group) {
+  const Result<void> committed = run_all(group);
+  for (const std::shared_ptr<detail::Job>& job : group) {
+    if (!committed && job->result) {
+      job->result = committed.error();
+    }
+    job->finish();
+  }
+}
+
+Result<void> Writer::run_all(Group& group) {
+  const bool flush = std::any_of(group.begin(), group.end(), [](const auto& job) {
+    return job->durability == Durability::kPower;
+  });
+  GB_TRY(set_flush(flush ? Durability::kPower : Durability::kProcess));
+  Transaction transaction = GB_TRY(Transaction::begin(connection_));
+  for (const std::shared_ptr<detail::Job>& job : group) {
+    Savepoint part = GB_TRY(Savepoint::begin(connection_));
+    job->result = job->work(connection_);
+    if (job->result) {
+      job->result = part.keep();
+    }
+    // After some errors SQLite takes the whole transaction back: nobody's work is done.
+    if (!connection_.in_transaction()) {
+      return job->result ? Error(ErrorCode::kInternal, "a write ended its transaction")
+                         : job->result.error();
+    }
+  }
+  return transaction.commit();
+}
+
+Result<void> Writer::set_flush(Durability durability) {
+  if (durability == set_) {
+    return {};
+  }
+  // sqlite.org/pragma.html#pragma_synchronous: under WAL, NORMAL appends to the log without a
+  // flush; the next flush, by FULL, covers it.
+  GB_TRY(durability == Durability::kPower ? connection_.script("PRAGMA synchronous = FULL")
+                                          : connection_.script("PRAGMA synchronous = NORMAL"));
+  set_ = durability;
+  return {};
+}
+
+}  // namespace glovebox

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writer: the one thread that writes, and commits what many callers want with one flush.
+//
+// A flush of the disk takes milliseconds, whatever it flushes. So the writer takes all that waits,
+// runs it in one transaction, each caller's part undone alone where it fails, and answers all of
+// them once that is on the disk. While it waits for the disk, the next group gathers.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "store/connection.h"
+
+namespace glovebox {
+
+// What an acknowledged write survives. Neither can leave the database torn: what a power failure
+// takes is the end of what was written, in order.
+enum class Durability {
+  kPower,    // A power failure too: the disk has flushed it.
+  kProcess,  // Death of this program at any moment, for what a power failure ends anyway. Takes
+             // microseconds where kPower takes milliseconds.
+};
+
+// Runs on the writer's thread. It must use nothing but the connection and what it owns, since its
+// caller may hold a lock, and must not write again by way of the Writer.
+using Work = std::function<Result<void>(Connection&)>;
+
+namespace detail {
+struct Job;
+}
+
+// A write under way. Dropping it does not take the write back.
+class [[nodiscard]] PendingWrite {
+ public:
+  // Blocks until it is as durable as was asked for, or has failed and left no trace. Once.
+  Result<void> wait();
+
+ private:
+  friend class Writer;
+  explicit PendingWrite(std::shared_ptr<detail::Job> job) : job_(std::move(job)) {}
+  std::shared_ptr<detail::Job> job_;
+};
+
+// Safe to use from any thread.
+class Writer {
+ public:
+  explicit Writer(Connection connection);
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer();  // Finishes what was begun.
+
+  PendingWrite begin(Work work, Durability durability);
+
+ private:
+  using Group = std::vector<std::shared_ptr<detail::Job>>;
+
+  void loop();
+  void commit(Group& group);
+  Result<void> run_all(Group& group);
+  Result<void> set_flush(Durability durability);
+
+  Connection connection_;
+  Durability set_ = Durability::kPower;
+  std::mutex mutex_;
+  std::condition_variable wanted_;
+  std::deque<std::shared_ptr<detail::Job>> queue_;
+  bool stopping_ = false;
+  std::thread thread_;  // Last: it uses all of the above.
+};
+
+}  // namespace glovebox
