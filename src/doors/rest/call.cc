@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rest/call.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "spec/json/verdict_json.h"
+
+namespace glovebox::rest {
+namespace {
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The first number in the hint: the quotas say there when a further try makes sense.
+std::string seconds_of(std::string_view hint) {
+  const std::size_t begin = std::min(hint.find_first_of("0123456789"), hint.size());
+  const std::size_t end = std::min(hint.find_first_not_of("0123456789", begin), hint.size());
+  return end > begin && end - begin <= 4 ? std::string(hint.substr(begin, end - begin)) : "1";
+}
+
+}  // namespace
+
+void Call::send(int code, std::string_view type, std::string_view body, http::Headers more) {
+  status = code;
+  more.emplace_back("Content-Type", type);
+  more.emplace_back("X-Request-Id", request_id);
+  (void)response.send(code, more, body);
+}
+
+void Call::send_json(int code, const Json& json, http::Headers more) {
+  send(code, "application/json", text_of(json), std::move(more));
+}
+
+void Call::send_nothing() {
+  status = 204;
+  (void)response.send(204, {{"X-Request-Id", request_id}}, "");
+}
+
+void Call::send_error(const Error& error) {
+  if (oversized) {
+    send_problem(413, "too_large", error.message());
+    return;
+  }
+  // The codes' one table stands beside to_json(Error).
+  const std::string body = to_json(error);
+  const Json parsed = Json::parse(body, nullptr, false);
+  const int code = parsed.value("code", 500);
+  http::Headers more;
+  if (code == 429 || code == 503) {
+    more.emplace_back("Retry-After", seconds_of(error.hint()));
+  }
+  send(code, "application/json", body, std::move(more));
+}
+
+void Call::send_problem(int code,
+                        std::string_view name,
+                        std::string_view message,
+                        http::Headers more) {
+  send_json(code, {{"code", code}, {"error", name}, {"message", to_utf8(message)}, {"hint", ""}},
+            std::move(more));
+}
+
+Result<void> Call::start(int code, http::Headers headers) {
+  status = code;
+  headers.emplace_back("X-Request-Id", request_id);
+  return response.start(code, headers);
+}
+
+Result<Fields> Call::fields(std::size_t most) {
+  const auto type = request.header("content-type");
+  if (type && !type->starts_with("application/json") && request.content_length() != 0) {
+    return Error(ErrorCode::kInvalid, "the body is to be application/json");
+  }
+  auto body = request.read_all(most);
+  if (!body) {
+    oversized = body.error().code() == ErrorCode::kExhausted;
+    return std::move(body).error();
+  }
+  return Fields::parse(*body);
+}
+
+std::string Call::parameter(const char* name) const {
+  const auto found = target.query.find(name);
+  return found == target.query.end() ? std::string() : found->second;
+}
+
+bool Call::has_parameter(const char* name) const { return target.query.contains(name); }
+
+Result<void> Call::only_parameters(std::initializer_list<std::string_view> names) const {
+  for (const auto& [name, value] : target.query) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return Error(ErrorCode::kInvalid, "unknown parameter '" + printable(name) + "'");
+    }
+  }
+  return {};
+}
+
+Result<std::string> Call::idempotency_key() const {
+  const auto key = request.header("idempotency-key");
+  if (!key) {
+    return std::string();
+  }
+  const bool fits =
+      !key->empty() && key->size() <= 255 &&
+      std::all_of(key->begin(), key->end(), [](char c) { return c > ' ' && c < 127; });
+  if (!fits) {
+    return Error(ErrorCode::kInvalid, "Idempotency-Key is to be 1 to 255 printable characters");
+  }
+  return std::string(*key);
+}
+
+bool Call::accepts(std::string_view type) const {
+  const auto accept = request.header("accept");
+  return accept && accept->find(type) != std::string_view::npos;
+}
+
+}  // namespace glovebox::rest

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call: one request to the REST door, with what the door has found out about it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "doors/rest/fields.h"
+#include "doors/rest/metrics.h"
+#include "doors/rest/url.h"
+#include "doors/transport/http.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox::rest {
+
+inline constexpr std::size_t kMaxBody = 1UL << 20;
+inline constexpr std::size_t kMaxCodeBody = 8UL << 20;
+
+struct Call {
+  http::Request& request;
+  http::Response& response;
+  SandboxService& service;
+  Metrics& metrics;
+  const std::function<std::string()>& more_metrics;
+  Target target;
+  std::string request_id;
+  Caller caller;
+  std::vector<std::string> parameters;  // What the pattern's {…} matched, in order.
+  int status = 0;                       // Of the answer, once there is one.
+  bool oversized = false;               // The body is larger than may be: 413.
+
+  // Answers. An error of theirs means that the client is gone, which is nobody's concern.
+  void send(int code, std::string_view type, std::string_view body, http::Headers more = {});
+  void send_json(int code, const Json& json, http::Headers more = {});
+  void send_error(const Error& error);
+  // {"code","error","message","hint"} of a kind that no ErrorCode stands for.
+  void send_problem(int code,
+                    std::string_view name,
+                    std::string_view message,
+                    http::Headers more = {});
+  void send_nothing();  // 204
+  // The beginning of an answer in pieces.
+  Result<void> start(int code, http::Headers headers);
+
+  // The body as fields; kExhausted when it is larger than `most`.
+  Result<Fields> fields(std::size_t most = kMaxBody);
+  [[nodiscard]] std::string parameter(const char* name) const;  // Of the query; "" when absent.
+  [[nodiscard]] bool has_parameter(const char* name) const;
+  // Refuses parameters of the query beyond these.
+  Result<void> only_parameters(std::initializer_list<std::string_view> names) const;
+  // The value of Idempotency-Key, which is to be short and printable.
+  Result<std::string> idempotency_key() const;
+  [[nodiscard]] bool accepts(std::string_view type) const;
+};
+
+// A handler answers the call, or returns why it could not; not both.
+using Handle = Result<void> (*)(Call&);
+
+}  // namespace glovebox::rest

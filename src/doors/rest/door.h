@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// RestDoor: glovebox's own HTTP API (api/openapi.yaml), over one SandboxService.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "doors/rest/call.h"
+#include "doors/rest/metrics.h"
+#include "doors/transport/http.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox::rest {
+
+struct RestOptions {
+  // Gets one JSON object in one line for each request. From any thread.
+  std::function<void(std::string_view line)> access_log;
+  // What others want to be shown under /metrics, in Prometheus' text format.
+  std::function<std::string()> more_metrics;
+};
+
+// Any number of threads may be in handle() at once.
+class RestDoor {
+ public:
+  RestDoor(SandboxService& service, RestOptions options);
+  RestDoor(const RestDoor&) = delete;
+  RestDoor& operator=(const RestDoor&) = delete;
+
+  // Whether a target is this door's at all: /v1…, /openapi.json, /healthz and /metrics.
+  [[nodiscard]] static bool serves(std::string_view target);
+
+  // Answers, whatever the request is.
+  void handle(http::Request& request, http::Response& response);
+
+ private:
+  Result<void> admit(Call& call, std::string_view scope);
+  void answer(Call& call, std::string_view& pattern);
+  void log(const Call& call, std::string_view pattern, std::chrono::microseconds took) const;
+
+  SandboxService& service_;
+  RestOptions options_;
+  Metrics metrics_;
+};
+
+}  // namespace glovebox::rest

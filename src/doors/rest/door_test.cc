@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rest/door.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "doors/rest/fake_service.h"
+#include "doors/rest/routes.h"
+#include "doors/transport/test_client.h"
+
+namespace glovebox::rest {
+namespace {
+
+using http::Answer;
+using http::TestClient;
+using HeaderList = std::vector<std::pair<std::string, std::string>>;
+using testing::HasSubstr;
+
+class DoorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    RestOptions options;
+    options.access_log = [this](std::string_view line) {
+      const std::scoped_lock lock(mutex_);
+      log_.emplace_back(line);
+    };
+    options.more_metrics = [] { return std::string("glovebox_sandboxes 3\n"); };
+    door_ = std::make_unique<RestDoor>(service_, std::move(options));
+    http::ServerOptions server;
+    server.listen = "127.0.0.1:0";
+    server.unix_path = service_.workspace + ".sock";
+    auto started =
+        http::Server::start(server, [this](http::Request& request, http::Response& response) {
+          door_->handle(request, response);
+        });
+    ASSERT_TRUE(started) << started.error().message();
+    server_ = *std::move(started);
+  }
+
+  Answer ask(std::string_view method,
+             std::string_view target,
+             std::string_view body = {},
+             HeaderList headers = {{"X-API-KEY", "runner"}}) {
+    return TestClient::tcp(server_->port()).request(method, target, headers, body);
+  }
+  static Json json(const Answer& answer) { return Json::parse(answer.body, nullptr, false); }
+
+  FakeService service_;
+  std::unique_ptr<RestDoor> door_;
+  std::mutex mutex_;
+  std::vector<std::string> log_;
+  std::unique_ptr<http::Server> server_;
+};
+
+std::string example(const Route& route) {
+  std::string path(route.pattern);
+  for (const auto& [name, value] : HeaderList{{"{id}", "sb1"},
+                                              {"{cid}", "c1"},
+                                              {"{pid}", "5"},
+                                              {"{port}", "80"},
+                                              {"{path*}", "a"}}) {
+    if (const std::size_t at = path.find(name); at != std::string::npos) {
+      path.replace(at, name.size(), value);
+    }
+  }
+  return path;
+}
+
+TEST_F(DoorTest, NoRouteAnswersWithoutAKeyButTheOpenOnes) {
+  for (const Route& route : routes()) {
+    const std::string path = example(route);
+    const std::string method(route.method == "*" ? "POST" : route.method);
+    for (const HeaderList& headers :
+         {HeaderList{}, HeaderList{{"X-API-KEY", "wrong"}}, HeaderList{{"X-API-KEY", ""}},
+          HeaderList{{"Authorization", "Bearer wrong"}}, HeaderList{{"Authorization", "runner"}},
+          HeaderList{{"Authorization", "Basic runner"}},
+          HeaderList{{"X-API-KEY", std::string(4'000, 'k')}}}) {
+      const Answer answer = ask(method, path, {}, headers);
+      if (route.scope.empty()) {
+        EXPECT_EQ(answer.status, 200) << path;
+      } else {
+        EXPECT_EQ(answer.status, 401) << method << " " << path;
+        EXPECT_EQ(answer.header("WWW-Authenticate"), "Bearer");
+      }
+    }
+  }
+  EXPECT_EQ(service_.calls, 0) << "the service was asked for somebody without a key";
+}
+
+TEST_F(DoorTest, NoRouteAnswersAKeyWithoutItsScope) {
+  for (const Route& route : routes()) {
+    if (route.scope.empty()) {
+      continue;
+    }
+    const std::string method(route.method == "*" ? "POST" : route.method);
+    service_.calls = 0;
+    if (route.scope != "read") {
+      const Answer answer = ask(method, example(route), {}, {{"X-API-KEY", "reader"}});
+      EXPECT_EQ(answer.status, 403) << method << " " << example(route);
+      EXPECT_EQ(service_.calls, 0) << example(route);
+    }
+    if (route.scope == "admin") {
+      EXPECT_EQ(ask(method, example(route)).status, 403) << example(route);
+    }
+  }
+}
+
+TEST_F(DoorTest, TheUnixSocketNeedsNoKeyButAWrongOneIsStillWrong) {
+  const std::string path = service_.workspace + ".sock";
+  EXPECT_EQ(TestClient::unix_socket(path).request("GET", "/v1/sandboxes").status, 200);
+  EXPECT_EQ(TestClient::unix_socket(path)
+                .request("GET", "/v1/sandboxes", {{"X-API-KEY", "wrong"}})
+                .status,
+            401);
+}
+
+TEST_F(DoorTest, ASandboxIsMadeAsAskedFor) {
+  const Answer answer =
+      ask("POST", "/v1/sandboxes", R"({"template": "data", "metadata": {"a": "b"}})",
+          {{"Authorization", "Bearer runner"}, {"Idempotency-Key", "once"}});
+  EXPECT_EQ(answer.status, 201) << answer.body;
+  EXPECT_EQ(answer.header("Location"), "/v1/sandboxes/sb1");
+  EXPECT_EQ(json(answer)["id"], "sb1");
+  EXPECT_EQ(json(answer)["walls"]["user_ns"], true);
+  EXPECT_EQ(service_.created.template_name, "data");
+  EXPECT_EQ(service_.created.idempotency_key, "once");
+}
+
+TEST_F(DoorTest, WhatIsWrongWithABodyIsSaid) {
+  const Answer answer = ask("POST", "/v1/sandboxes", R"({"limits": {"memroy": 1}})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(json(answer)["code"], 400);
+  EXPECT_EQ(json(answer)["error"], "invalid");
+  EXPECT_EQ(json(answer)["message"], "unknown field 'limits.memroy'");
+  EXPECT_THAT(json(answer)["hint"].get<std::string>(), HasSubstr("memory"));
+  EXPECT_EQ(ask("POST", "/v1/sandboxes", std::string(2 << 20, ' ')).status, 413);
+  EXPECT_EQ(ask("POST", "/v1/sandboxes", "x=y",
+                {{"X-API-KEY", "runner"}, {"Content-Type", "application/x-www-form-urlencoded"}})
+                .status,
+            400);
+}
+
+TEST_F(DoorTest, QuotasSayWhenToComeBack) {
+  service_.create_outcome = Error(ErrorCode::kExhausted, "too many", "try again in 17 seconds");
+  const Answer answer = ask("POST", "/v1/sandboxes");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_EQ(answer.header("Retry-After"), "17");
+}
+
+TEST_F(DoorTest, ListsArePaged) {
+  const Answer answer = ask("GET", "/v1/sandboxes?limit=5&after=tok%2B&state=paused&metadata.k=v");
+  EXPECT_EQ(json(answer)["next"], "more");
+  EXPECT_EQ(service_.queried.limit, 5);
+  EXPECT_EQ(service_.queried.after, "tok+");
+  EXPECT_EQ(service_.queried.metadata.at("k"), "v");
+  EXPECT_EQ(service_.queried.states, std::vector{SandboxState::kPaused});
+  for (const char* query : {"limit=0", "limit=1001", "limit=x", "state=dead", "unknown=1"}) {
+    EXPECT_EQ(ask("GET", std::string("/v1/sandboxes?") + query).status, 400) << query;
+  }
+}
+
+TEST_F(DoorTest, WhatIsNotThereIs404AndWrongMethodsSayTheRightOnes) {
+  EXPECT_EQ(ask("GET", "/v1/sandboxes/other").status, 404);
+  EXPECT_EQ(ask("GET", "/v1/nothing").status, 404);
+  EXPECT_EQ(ask("GET", "/v1/sandboxes/").status, 404);
+  const Answer answer = ask("PUT", "/v1/sandboxes/sb1");
+  EXPECT_EQ(answer.status, 405);
+  EXPECT_EQ(answer.header("Allow"), "GET, PATCH, DELETE");
+  EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/packages").status, 501);
+}
+
+TEST_F(DoorTest, RequestIdsAreEchoedWhereTheyAreHarmless) {
+  EXPECT_EQ(ask("GET", "/healthz", {}, {{"X-Request-Id", "abc-1"}}).header("X-Request-Id"),
+            "abc-1");
+  const std::string made =
+      ask("GET", "/healthz", {}, {{"X-Request-Id", "a\"b"}}).header("X-Request-Id");
+  EXPECT_TRUE(made.starts_with("req_")) << made;
+  const std::scoped_lock lock(mutex_);
+  ASSERT_EQ(log_.size(), 2);
+  const Json line = Json::parse(log_[0], nullptr, false);
+  EXPECT_EQ(line["request_id"], "abc-1");
+  EXPECT_EQ(line["route"], "/healthz");
+  EXPECT_EQ(line["status"], 200);
+}
+
+TEST_F(DoorTest, MetricsCountRoutesNotPaths) {
+  (void)ask("GET", "/v1/sandboxes/sb1");
+  (void)ask("GET", "/v1/sandboxes/other");
+  (void)ask("GET", "/v1/sandboxes/sb1", {}, {});
+  const std::string text = ask("GET", "/metrics").body;
+  EXPECT_THAT(text, HasSubstr("glovebox_http_requests_total{method=\"GET\",route=\"/v1/sandboxes/"
+                              "{id}\",status=\"404\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("glovebox_http_refused_keys_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("le=\"+Inf\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("glovebox_sandboxes 3\n"));
+}
+
+TEST_F(DoorTest, AFileIsWrittenReadInPartsAndRemoved) {
+  const std::string path = "/v1/sandboxes/sb1/files/dir/a%20b.txt";
+  const Answer written = ask("PUT", path + "?mode=0600", "0123456789");
+  ASSERT_EQ(written.status, 200) << written.body;
+  EXPECT_EQ(json(written)["mode"], "0600");
+  const Answer whole = ask("GET", path);
+  EXPECT_EQ(whole.body, "0123456789");
+  EXPECT_EQ(whole.header("ETag"), written.header("ETag"));
+  EXPECT_EQ(whole.header("Content-Type"), "application/octet-stream");
+  const Answer part = ask("GET", path, {}, {{"X-API-KEY", "reader"}, {"Range", "bytes=2-4"}});
+  EXPECT_EQ(part.status, 206);
+  EXPECT_EQ(part.body, "234");
+  EXPECT_EQ(part.header("Content-Range"), "bytes 2-4/10");
+  EXPECT_EQ(ask("GET", path, {}, {{"X-API-KEY", "reader"}, {"Range", "bytes=10-"}}).status, 416);
+  EXPECT_EQ(ask("GET", path, {}, {{"X-API-KEY", "reader"}, {"If-None-Match", whole.header("ETag")}})
+                .status,
+            304);
+  const Answer head = ask("HEAD", path);
+  EXPECT_EQ(head.header("Content-Length"), "10");
+  EXPECT_EQ(json(ask("GET", path + "?stat=1"))["size"], 10);
+  const Json list = json(ask("GET", "/v1/sandboxes/sb1/files?list=dir"));
+  ASSERT_EQ(list["entries"].size(), 1) << list;
+  EXPECT_EQ(ask("DELETE", path).status, 204);
+  EXPECT_EQ(ask("GET", path).status, 404);
+}
+
+TEST_F(DoorTest, DirectoriesAreMadeMovedAndCarriedAsArchives) {
+  const std::string files = "/v1/sandboxes/sb1/files";
+  EXPECT_EQ(ask("POST", files, R"({"action": "make_directory", "path": "one"})").status, 201);
+  EXPECT_EQ(ask("PUT", files + "/one/x", "content").status, 200);
+  EXPECT_EQ(ask("POST", files, R"({"action": "move", "path": "one", "to": "two"})").status, 200);
+  for (const char* format : {"tar", "tar.gz", "zip"}) {
+    const Answer archive = ask("GET", files + "/two?archive=" + format);
+    ASSERT_EQ(archive.status, 200) << archive.body;
+    ASSERT_TRUE(archive.whole);
+    const std::string copy = files + "/copy-" + format;
+    EXPECT_EQ(ask("PUT", copy + "?unpack=1", archive.body).status, 204) << format;
+    EXPECT_EQ(ask("GET", copy + "/x").body, "content") << format;
+  }
+  EXPECT_EQ(ask("GET", files + "/two?archive=rar").status, 400);
+  EXPECT_EQ(ask("DELETE", files + "/").status, 400);
+}
+
+TEST_F(DoorTest, AnUploadThatBreaksOffLeavesWhatWasThere) {
+  const std::string path = "/v1/sandboxes/sb1/files/kept";
+  ASSERT_EQ(ask("PUT", path, "before").status, 200);
+  {
+    TestClient client = TestClient::tcp(server_->port());
+    ASSERT_TRUE(client.write("PUT " + path +
+                             " HTTP/1.1\r\nHost: a\r\nX-API-KEY: runner\r\n"
+                             "Content-Length: 1000\r\n\r\npart"));
+  }
+  server_->drain(std::chrono::seconds(10));
+  std::ifstream file(service_.workspace + "/kept");
+  std::string content;
+  file >> content;
+  EXPECT_EQ(content, "before");
+}
+
+TEST_F(DoorTest, ChangesAreWatchedUntilTheClientGoes) {
+  TestClient client = TestClient::tcp(server_->port());
+  ASSERT_TRUE(client.write(
+      "GET /v1/sandboxes/sb1/files/watch HTTP/1.1\r\nHost: a\r\nX-API-KEY: reader\r\n\r\n"));
+  std::string seen;
+  while (seen.find("started") == std::string::npos) {
+    const std::string more = client.read_some();
+    ASSERT_FALSE(more.empty()) << seen;
+    seen += more;
+  }
+  std::ofstream(service_.workspace + "/new") << "x";
+  while (seen.find(R"("path":"new","type":"create")") == std::string::npos) {
+    const std::string more = client.read_some();
+    ASSERT_FALSE(more.empty()) << seen;
+    seen += more;
+  }
+  client.close();
+  server_->drain(std::chrono::seconds(10));
+  EXPECT_EQ(server_->connections(), 0);
+}
+
+TEST_F(DoorTest, APortOfTheSandboxSeesTheRequestWithoutOurKey) {
+  std::string seen;
+  http::ServerOptions options;
+  options.listen = "127.0.0.1:0";
+  auto inner = http::Server::start(options, [&](http::Request& request, http::Response& response) {
+    seen = std::string(request.method()) + " " + std::string(request.target());
+    for (const auto& [name, value] : request.headers()) {
+      seen += "|" + name + ": " + value;
+    }
+    const auto body = request.read_all(1'000);
+    (void)response.send(201, {{"X-Inner", "yes"}}, "inner " + *body);
+  });
+  ASSERT_TRUE(inner);
+  const std::string base = "/v1/sandboxes/sb1/ports/" + std::to_string((*inner)->port());
+  const Answer answer = ask("POST", base + "/a%2Fb?q=1", "hello",
+                            {{"Authorization", "Bearer runner"}, {"X-Mine", "kept"}});
+  EXPECT_EQ(answer.status, 201);
+  EXPECT_EQ(answer.body, "inner hello");
+  EXPECT_EQ(answer.header("X-Inner"), "yes");
+  EXPECT_THAT(seen, testing::StartsWith("POST /a%2Fb?q=1|"));
+  EXPECT_THAT(seen, HasSubstr("X-Mine: kept"));
+  EXPECT_THAT(seen, testing::Not(HasSubstr("runner")));
+  EXPECT_EQ(ask("GET", base + "/").status, 201);
+  EXPECT_THAT(seen, testing::Not(HasSubstr("runner")));
+  inner->reset();
+  EXPECT_EQ(ask("GET", base + "/").status, 502);
+  EXPECT_EQ(ask("GET", "/v1/sandboxes/sb1/ports/99999/").status, 400);
+}
+
+TEST_F(DoorTest, AnExecuteOverOneConnectionCostsLittle) {
+  service_.execution = [](const EventSink& sink) -> Result<void> {
+    (void)sink(R"({"type":"started"})");
+    (void)sink(R"({"id":"e","status":"ok","type":"verdict"})");
+    return {};
+  };
+  TestClient client = TestClient::tcp(server_->port());
+  std::vector<std::chrono::nanoseconds> times;
+  for (int i = 0; i < 3'000; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_EQ(client
+                  .request("POST", "/v1/sandboxes/sb1/contexts/c1/execute",
+                           {{"X-API-KEY", "runner"}}, R"({"code":"1+1"})")
+                  .status,
+              200);
+    times.push_back(std::chrono::steady_clock::now() - start);
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("execute through the door: p50 %.1f us, p99 %.1f us\n",
+              static_cast<double>(times[1'500].count()) / 1000,
+              static_cast<double>(times[2'970].count()) / 1000);
+  EXPECT_LT(times[1'500], std::chrono::milliseconds(5));
+}
+
+}  // namespace
+}  // namespace glovebox::rest

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rest/event_stream.h"
+
+#include <poll.h>
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "spec/json/verdict_json.h"
+
+namespace glovebox::rest {
+
+EventFormat wanted_format(const Call& call) {
+  if (call.accepts("text/event-stream")) {
+    return EventFormat::kServerSent;
+  }
+  return call.accepts("application/x-ndjson") ? EventFormat::kLines : EventFormat::kVerdict;
+}
+
+std::string verdict_of(std::string_view event) {
+  constexpr std::string_view kAtEnd = R"(,"type":"verdict"})";
+  if (event.ends_with(kAtEnd)) {
+    return std::string(event.substr(0, event.size() - kAtEnd.size())) + "}";
+  }
+  auto json = nlohmann::ordered_json::parse(event, nullptr, false);
+  if (!json.is_object() || json.value("type", nlohmann::ordered_json()) != "verdict") {
+    return {};
+  }
+  json.erase("type");
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+EventStream::EventStream(Call& call, EventFormat format)
+    : call_(call), format_(format), last_write_(std::chrono::steady_clock::now()) {}
+
+bool EventStream::write(std::string_view event) {
+  if (gone_) {
+    return false;
+  }
+  if (!started_) {
+    started_ = true;
+    const bool lines = format_ == EventFormat::kLines;
+    gone_ = !call_.start(
+        200, {{"Content-Type", lines ? "application/x-ndjson" : "text/event-stream; charset=utf-8"},
+              {"Cache-Control", "no-store"}});
+  }
+  std::string text;
+  text.reserve(event.size() + 8);
+  text += format_ == EventFormat::kLines ? "" : "data: ";
+  text += event;
+  text += format_ == EventFormat::kLines ? "\n" : "\n\n";
+  gone_ = gone_ || !call_.response.write(text);
+  last_write_ = std::chrono::steady_clock::now();
+  return !gone_;
+}
+
+bool EventStream::idle() {
+  pollfd gone{.fd = call_.request.gone_fd(), .events = POLLIN, .revents = 0};
+  gone_ = gone_ || ::poll(&gone, 1, 0) == 1;
+  if (!gone_ && format_ != EventFormat::kVerdict &&
+      std::chrono::steady_clock::now() - last_write_ >= kKeepalive) {
+    return write(R"({"type":"keepalive"})");
+  }
+  return !gone_;
+}
+
+bool EventStream::pass(std::string_view event) {
+  const std::scoped_lock lock(mutex_);
+  if (gone_) {
+    return false;
+  }
+  if (event.empty()) {
+    return idle();
+  }
+  if (format_ == EventFormat::kVerdict) {
+    last_ = event;
+    return true;
+  }
+  return write(event);
+}
+
+Result<void> EventStream::end(Result<void> outcome) {
+  const std::scoped_lock lock(mutex_);
+  if (gone_) {
+    call_.status = 499;  // For the log alone: nobody reads it.
+    call_.response.abort();
+    return {};
+  }
+  if (started_) {
+    if (!outcome) {
+      nlohmann::ordered_json failed =
+          nlohmann::ordered_json::parse(to_json(outcome.error()), nullptr, false);
+      failed["type"] = "failed";
+      (void)write(failed.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    }
+    (void)call_.response.finish();
+    return {};
+  }
+  GB_TRY(std::move(outcome));
+  const std::string verdict = verdict_of(last_);
+  if (verdict.empty()) {
+    return Error(ErrorCode::kInternal, "the execution ended without a verdict");
+  }
+  call_.send(200, "application/json", verdict);
+  return {};
+}
+
+}  // namespace glovebox::rest

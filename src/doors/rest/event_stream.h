@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// EventStream: the events of one execution or process, in the form that the client asked for.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "doors/rest/call.h"
+
+namespace glovebox::rest {
+
+// Silence after which a keepalive goes out.
+inline constexpr std::chrono::milliseconds kKeepalive{5'000};
+
+enum class EventFormat {
+  kVerdict,     // Only the last one, as a plain JSON answer.
+  kLines,       // application/x-ndjson
+  kServerSent,  // text/event-stream
+};
+EventFormat wanted_format(const Call& call);
+
+// The verdict that an event carries, without its "type"; empty when it carries none.
+std::string verdict_of(std::string_view event);
+
+class EventStream {
+ public:
+  // The call outlives this.
+  EventStream(Call& call, EventFormat format);
+  EventStream(const EventStream&) = delete;
+  EventStream& operator=(const EventStream&) = delete;
+
+  // The next event, a JSON object in one line. An empty text comes while nothing happens: then the
+  // client is looked after. False: nobody listens any more. From any thread.
+  bool pass(std::string_view event);
+
+  // What the service said at the end. Answers what was not answered yet.
+  Result<void> end(Result<void> outcome);
+
+ private:
+  bool write(std::string_view event);
+  bool idle();
+
+  Call& call_;
+  const EventFormat format_;
+  std::mutex mutex_;
+  bool started_ = false;
+  bool gone_ = false;
+  std::string last_;
+  std::chrono::steady_clock::time_point last_write_;
+};
+
+}  // namespace glovebox::rest

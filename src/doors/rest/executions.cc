@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Code that runs: one-shot, and in contexts.
+#include "doors/rest/event_stream.h"
+#include "doors/rest/routes.h"
+#include "doors/rest/sandbox_json.h"
+
+namespace glovebox::rest {
+namespace {
+
+Result<std::uint32_t> read_checkpoint(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  const auto number = fields.count("checkpoint", 0, 0xffff'ffff);
+  if (!number) {
+    fields.refuse("checkpoint", "the number of a checkpoint is wanted");
+  }
+  GB_TRY(fields.done());
+  return static_cast<std::uint32_t>(*number);
+}
+
+Result<void> send_notebook(Call& call,
+                           SandboxService::NotebookFormat format,
+                           std::string_view type) {
+  const std::string text =
+      GB_TRY(call.service.notebook(call.caller, call.parameters[0], call.parameters[1], format));
+  // What a guest has made is not to act in the name of this origin.
+  call.send(200, type, text,
+            {{"Content-Security-Policy", "sandbox; default-src 'unsafe-inline' data:"},
+             {"X-Content-Type-Options", "nosniff"}});
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_code(Call& call) {
+  Fields fields = GB_TRY(call.fields(kMaxCodeBody));
+  RunRequest request = GB_TRY(read_run_request(fields));
+  request.idempotency_key = GB_TRY(call.idempotency_key());
+  EventStream stream(call, wanted_format(call));
+  return stream.end(call.service.run(call.caller, request,
+                                     [&](std::string_view event) { return stream.pass(event); }));
+}
+
+Result<void> create_context(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  const ContextRequest request = GB_TRY(read_context_request(fields));
+  const ContextInfo info =
+      GB_TRY(call.service.create_context(call.caller, call.parameters[0], request));
+  call.send_json(201, to_json(info));
+  return {};
+}
+
+Result<void> list_contexts(Call& call) {
+  Json contexts = Json::array();
+  for (const ContextInfo& info : GB_TRY(call.service.contexts(call.caller, call.parameters[0]))) {
+    contexts.push_back(to_json(info));
+  }
+  call.send_json(200, {{"contexts", std::move(contexts)}});
+  return {};
+}
+
+Result<void> delete_context(Call& call) {
+  GB_TRY(call.service.delete_context(call.caller, call.parameters[0], call.parameters[1]));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> execute(Call& call) {
+  Fields fields = GB_TRY(call.fields(kMaxCodeBody));
+  ExecuteRequest request = GB_TRY(read_execute_request(fields));
+  request.idempotency_key = GB_TRY(call.idempotency_key());
+  EventStream stream(call, wanted_format(call));
+  return stream.end(
+      call.service.execute(call.caller, call.parameters[0], call.parameters[1], request,
+                           [&](std::string_view event) { return stream.pass(event); }));
+}
+
+Result<void> interrupt_context(Call& call) {
+  GB_TRY(call.service.interrupt(call.caller, call.parameters[0], call.parameters[1]));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> restart_context(Call& call) {
+  GB_TRY(call.service.restart_context(call.caller, call.parameters[0], call.parameters[1]));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> checkpoint_context(Call& call) {
+  const std::uint32_t number =
+      GB_TRY(call.service.checkpoint(call.caller, call.parameters[0], call.parameters[1]));
+  call.send_json(201, {{"checkpoint", number}});
+  return {};
+}
+
+Result<void> rollback_context(Call& call) {
+  const std::uint32_t number = GB_TRY(read_checkpoint(call));
+  GB_TRY(call.service.rollback(call.caller, call.parameters[0], call.parameters[1], number));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> fork_context(Call& call) {
+  const std::uint32_t number = GB_TRY(read_checkpoint(call));
+  const ContextInfo info = GB_TRY(
+      call.service.fork_context(call.caller, call.parameters[0], call.parameters[1], number));
+  call.send_json(201, to_json(info));
+  return {};
+}
+
+Result<void> show_notebook(Call& call) {
+  return send_notebook(call, SandboxService::NotebookFormat::kIpynb, "application/x-ipynb+json");
+}
+
+Result<void> show_notebook_page(Call& call) {
+  return send_notebook(call, SandboxService::NotebookFormat::kHtml, "text/html; charset=utf-8");
+}
+
+}  // namespace glovebox::rest

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: a SandboxService without sandboxes. What it is asked for is remembered; its files are
+// a directory that the real file server serves.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "service/sandbox_service.h"
+
+namespace glovebox::rest {
+
+class FakeService final : public SandboxService {
+ public:
+  FakeService();
+  ~FakeService() override;
+  FakeService(const FakeService&) = delete;
+  FakeService& operator=(const FakeService&) = delete;
+
+  // Keys: "reader", "runner", "admin", each with the scope and those below it.
+  // Sandbox "sb1" with context "c1" exists.
+  std::atomic<int> calls{0};  // But those of authenticate().
+  SandboxRequest created;
+  SandboxQuery queried;
+  ExecuteRequest executed;
+  RunRequest ran;
+  ProcessRequest started;
+  std::string written;
+  int signaled = 0;
+  ProcessRequest::Terminal resized{};
+  bool stdin_closed = false;
+  std::atomic<bool> listener_went{false};  // A sink said that nobody listens.
+  // What execute() and run() do with the sink.
+  std::function<Result<void>(const EventSink&)> execution;
+  // What start_process() and attach_process() do.
+  std::function<Result<void>(const ProcessSink&)> process;
+  std::string workspace;
+  Result<void> create_outcome;
+
+  Result<Caller> authenticate(std::string_view key) override;
+  Caller unix_peer() override;
+  Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
+  Result<SandboxInfo> find(const Caller& caller, std::string_view id) override;
+  Result<SandboxPage> list(const Caller& caller, const SandboxQuery& query) override;
+  Result<SandboxInfo> change(const Caller& caller,
+                             std::string_view id,
+                             const SandboxChange& change) override;
+  Result<void> kill(const Caller& caller, std::string_view id) override;
+  Result<void> pause(const Caller& caller, std::string_view id) override;
+  Result<SandboxInfo> resume(const Caller& caller, std::string_view id) override;
+  Result<SandboxUsage> usage(const Caller& caller, std::string_view id) override;
+  Result<std::string> snapshot(const Caller& caller,
+                               std::string_view id,
+                               std::string_view name) override;
+  Result<std::vector<SandboxInfo>> fork(const Caller& caller,
+                                        std::string_view id,
+                                        std::size_t count,
+                                        std::optional<std::chrono::milliseconds> timeout) override;
+  Result<ContextInfo> create_context(const Caller& caller,
+                                     std::string_view sandbox,
+                                     const ContextRequest& request) override;
+  Result<std::vector<ContextInfo>> contexts(const Caller& caller,
+                                            std::string_view sandbox) override;
+  Result<void> delete_context(const Caller& caller,
+                              std::string_view sandbox,
+                              std::string_view context) override;
+  Result<void> restart_context(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context) override;
+  Result<void> interrupt(const Caller& caller,
+                         std::string_view sandbox,
+                         std::string_view context) override;
+  Result<void> execute(const Caller& caller,
+                       std::string_view sandbox,
+                       std::string_view context,
+                       const ExecuteRequest& request,
+                       const EventSink& sink) override;
+  Result<std::uint32_t> checkpoint(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::string_view context) override;
+  Result<void> rollback(const Caller& caller,
+                        std::string_view sandbox,
+                        std::string_view context,
+                        std::uint32_t checkpoint) override;
+  Result<ContextInfo> fork_context(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::string_view context,
+                                   std::uint32_t checkpoint) override;
+  Result<std::string> notebook(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context,
+                               NotebookFormat format) override;
+  Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
+  Result<void> start_process(const Caller& caller,
+                             std::string_view sandbox,
+                             const ProcessRequest& request,
+                             const ProcessSink& sink) override;
+  Result<void> attach_process(const Caller& caller,
+                              std::string_view sandbox,
+                              std::uint32_t pid,
+                              const ProcessSink& sink) override;
+  Result<std::vector<ProcessInfo>> processes(const Caller& caller,
+                                             std::string_view sandbox) override;
+  Result<void> signal_process(const Caller& caller,
+                              std::string_view sandbox,
+                              std::uint32_t pid,
+                              int signal) override;
+  Result<void> write_process(const Caller& caller,
+                             std::string_view sandbox,
+                             std::uint32_t pid,
+                             std::string_view bytes) override;
+  Result<void> close_stdin(const Caller& caller,
+                           std::string_view sandbox,
+                           std::uint32_t pid) override;
+  Result<void> resize(const Caller& caller,
+                      std::string_view sandbox,
+                      std::uint32_t pid,
+                      ProcessRequest::Terminal size) override;
+  Result<FileClient> files(const Caller& caller, std::string_view sandbox) override;
+  Result<std::string> languages() override;
+  Result<std::vector<std::string>> templates(const Caller& caller) override;
+  Result<std::size_t> emergency_stop(const Caller& caller) override;
+
+ private:
+  Result<void> known(std::string_view sandbox);
+  Result<void> known(std::string_view sandbox, std::string_view context);
+};
+
+}  // namespace glovebox::rest

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rest/fields.h"
+
+#include <gtest/gtest.h>
+
+#include "doors/rest/sandbox_json.h"
+
+namespace glovebox::rest {
+namespace {
+
+template <typename T>
+std::string complaint(Result<T> (*read)(Fields&), std::string_view text) {
+  auto fields = Fields::parse(text);
+  if (!fields) {
+    return fields.error().message();
+  }
+  const auto answer = read(*fields);
+  return answer ? "" : answer.error().message();
+}
+
+TEST(FieldsTest, WhatIsWrongIsNamed) {
+  const std::vector<std::pair<std::string_view, std::string_view>> cases = {
+      {R"({"timeot": 1})", "unknown field 'timeot'"},
+      {R"({"limits": {"memroy": 1}})", "unknown field 'limits.memroy'"},
+      {R"({"template": 5})", "field 'template': a text is wanted"},
+      {R"({"timeout": true})",
+       "field 'timeout': a number of seconds, or a text as \"30s\", is wanted"},
+      {R"({"timeout": -1})",
+       "field 'timeout': a number of seconds, or a text as \"30s\", is wanted"},
+      {R"({"limits": []})", "field 'limits': an object is wanted"},
+      {R"({"limits": {"pids": 1.5}})",
+       "field 'limits.pids': a whole number from 1 to 4294967295 is wanted"},
+      {R"({"limits": {"memory": "lots"}})",
+       "field 'limits.memory': a number of bytes, or a text as \"512M\", is wanted"},
+      {R"({"on_timeout": "explode"})", "field 'on_timeout': one of 'kill', 'pause' is wanted"},
+      {R"({"env": {"A=B": "x"}})", "field 'env': 'A=B' cannot be a variable of the environment"},
+      {R"({"metadata": {"a": 1}})", "field 'metadata': the value of 'a' is to be a text"},
+      {R"({"network": {"allow": "x"}})",
+       "field 'network.allow': a list of at most 1000 texts is wanted"},
+      {"[]", "the body is no JSON object"},
+      {"{", "the body is no JSON object"},
+      {"{\"a\": \"\xff\"}", "the body is no JSON object"},
+  };
+  for (const auto& [text, expected] : cases) {
+    EXPECT_EQ(complaint(read_sandbox_request, text), expected) << text;
+  }
+}
+
+TEST(FieldsTest, NestingIsBounded) {
+  std::string deep = R"({"metadata": )";
+  deep.append(100'000, '[');
+  EXPECT_EQ(complaint(read_sandbox_request, deep), "the body nests too deep");
+  // Brackets within a text are no nesting.
+  EXPECT_EQ(complaint(read_execute_request, R"({"code": ")" + std::string(100, '[') + "\"}"), "");
+}
+
+TEST(FieldsTest, WhatIsRightIsTaken) {
+  auto fields = Fields::parse(
+      R"({"timeout": "2m", "on_timeout": "pause", "limits": {"memory": "512M", "time": 1.5},
+          "env": {"A": "b"}, "network": {"allow": ["pypi.org:443"]}, "tier": "native"})");
+  ASSERT_TRUE(fields);
+  const auto request = read_sandbox_request(*fields);
+  ASSERT_TRUE(request) << request.error().message();
+  EXPECT_EQ(request->timeout, std::chrono::minutes(2));
+  EXPECT_EQ(request->on_timeout, OnTimeout::kPause);
+  EXPECT_EQ(request->limits.memory, 512_MiB);
+  EXPECT_EQ(request->limits.wall, std::chrono::milliseconds(1'500));
+  EXPECT_EQ(request->env, (Environment{{"A", "b"}}));
+  EXPECT_EQ(request->network, R"({"allow":["pypi.org:443"]})");
+  EXPECT_EQ(request->tier.exactly, "native");
+}
+
+TEST(FieldsTest, SignalsGoByTheirNames) {
+  for (const auto& [text, number] :
+       std::vector<std::pair<std::string, int>>{{"SIGINT", 2}, {"TERM", 15}, {"SIGKILL", 9}}) {
+    auto fields = Fields::parse(R"({"signal": ")" + text + "\"}");
+    ASSERT_TRUE(fields);
+    const auto signal = read_signal(*fields);
+    ASSERT_TRUE(signal);
+    EXPECT_EQ(*signal, number);
+  }
+  EXPECT_NE(complaint(read_signal, R"({"signal": "SIGNOTHING"})"), "");
+  EXPECT_NE(complaint(read_signal, R"({"signal": 9})"), "");
+}
+
+}  // namespace
+}  // namespace glovebox::rest

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file as an answer: whole, a range of it, or the news that it has not changed (RFC 9110, 13-14).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "doors/rest/call.h"
+#include "files/file_client.h"
+
+namespace glovebox::rest {
+
+Result<void> send_file(Call& call, const FileClient::OpenFile& file);
+
+// Changes with the size and the time of the last change.
+std::string entity_tag(const FileEntry& entry);
+
+struct ByteRange {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+enum class RangeKind { kWhole, kPart, kUnsatisfiable };
+// One range of bytes; what is malformed, or several at once, is as if it were not there.
+RangeKind parse_range(std::string_view text, std::uint64_t size, ByteRange& range);
+
+}  // namespace glovebox::rest

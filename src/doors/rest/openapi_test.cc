@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rest/openapi.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "doors/rest/routes.h"
+#include "doors/rest/sandbox_json.h"
+
+namespace glovebox::rest {
+namespace {
+
+const std::vector<std::string> kMethods = {"GET",   "HEAD",   "POST",   "PUT",
+                                           "PATCH", "DELETE", "OPTIONS"};
+
+Json document() { return Json::parse(openapi_text(), nullptr, false); }
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return static_cast<char>(c & ~0x20); });
+  return text;
+}
+
+TEST(OpenApiTest, DescribesTheRoutesThatThereAreAndNoOthers) {
+  std::set<std::string> served;
+  for (const Route& route : routes()) {
+    std::string path(route.pattern);
+    if (const std::size_t star = path.find('*'); star != std::string::npos) {
+      path.erase(star, 1);
+    }
+    for (const std::string& method : kMethods) {
+      if (route.method == "*" || route.method == method) {
+        served.insert(method + " " + path);
+      }
+    }
+  }
+  std::set<std::string> described;
+  const Json api = document();
+  ASSERT_TRUE(api.is_object());
+  for (const auto& [path, item] : api["paths"].items()) {
+    for (const auto& [method, operation] : item.items()) {
+      if (method != "parameters") {
+        described.insert(upper(method) + " " + path);
+      }
+    }
+  }
+  EXPECT_EQ(described, served);
+}
+
+TEST(OpenApiTest, OnlyOpenRoutesAreDescribedAsOpenAndScopesAreNamed) {
+  const Json api = document();
+  for (const Route& route : routes()) {
+    if (route.method == "*") {
+      continue;
+    }
+    std::string path(route.pattern);
+    if (const std::size_t star = path.find('*'); star != std::string::npos) {
+      path.erase(star, 1);
+    }
+    std::string method(route.method);
+    std::transform(method.begin(), method.end(), method.begin(),
+                   [](char c) { return static_cast<char>(c | 0x20); });
+    const Json& operation = api["paths"][path][method];
+    EXPECT_EQ(operation.contains("security"), route.scope.empty()) << path;
+    if (!route.scope.empty()) {
+      EXPECT_THAT(operation["summary"].get<std::string>(),
+                  testing::EndsWith("Scope " + std::string(route.scope) + "."))
+          << path;
+    }
+  }
+}
+
+void collect_references(const Json& json, std::set<std::string>& references) {
+  if (json.is_object() && json.contains("$ref")) {
+    references.insert(json["$ref"].get<std::string>());
+  }
+  if (json.is_structured()) {
+    for (const auto& item : json) {
+      collect_references(item, references);
+    }
+  }
+}
+
+TEST(OpenApiTest, EveryReferenceLeadsSomewhere) {
+  const Json api = document();
+  std::set<std::string> references;
+  collect_references(api, references);
+  EXPECT_GT(references.size(), 20);
+  for (const std::string& reference : references) {
+    ASSERT_TRUE(reference.starts_with("#/"));
+    EXPECT_TRUE(api.contains(Json::json_pointer(reference.substr(1)))) << reference;
+  }
+}
+
+// The names that a body may have are said by its reader when it meets another one.
+template <typename T>
+std::set<std::string> taken(Result<T> (*read)(Fields&), const std::string& rest) {
+  auto fields = Fields::parse(R"({"no such field": 1)" + rest + "}");
+  const auto answer = read(*fields);
+  if (answer) {
+    return {};
+  }
+  std::string hint = answer.error().hint();
+  std::set<std::string> names;
+  const std::string prefix = "taken are: ";
+  EXPECT_TRUE(hint.starts_with(prefix)) << answer.error().message();
+  hint = hint.substr(std::min(prefix.size(), hint.size())) + ", ";
+  for (std::size_t at = 0, end = 0; (end = hint.find(", ", at)) != std::string::npos;
+       at = end + 2) {
+    names.insert(hint.substr(at, end - at));
+  }
+  return names;
+}
+
+std::set<std::string> described(const char* schema) {
+  const Json api = document();
+  std::set<std::string> names;
+  for (const auto& [name, value] : api["components"]["schemas"][schema]["properties"].items()) {
+    names.insert(name);
+  }
+  return names;
+}
+
+TEST(OpenApiTest, TheFieldsOfBodiesAreThoseThatAreRead) {
+  EXPECT_EQ(described("SandboxRequest"), taken(read_sandbox_request, ""));
+  EXPECT_EQ(described("SandboxChange"), taken(read_sandbox_change, ""));
+  EXPECT_EQ(described("RunRequest"),
+            taken(read_run_request, R"(, "code": "1", "language": "python")"));
+  EXPECT_EQ(described("ExecuteRequest"), taken(read_execute_request, R"(, "code": "1")"));
+  EXPECT_EQ(described("ProcessRequest"), taken(read_process_request, R"(, "argv": ["a"])"));
+  EXPECT_EQ(described("Terminal"), taken(read_terminal, ""));
+}
+
+}  // namespace
+}  // namespace glovebox::rest

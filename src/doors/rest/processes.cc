@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands and terminals.
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <thread>
+
+#include "doors/rest/event_stream.h"
+#include "doors/rest/routes.h"
+#include "doors/rest/sandbox_json.h"
+#include "spec/json/verdict_json.h"
+
+namespace glovebox::rest {
+namespace {
+
+constexpr std::size_t kStdinPiece = 64 * 1024;
+
+Result<std::uint32_t> read_pid(const Call& call) {
+  const std::string& text = call.parameters[1];
+  std::uint32_t pid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return Error(ErrorCode::kNotFound, "no such process");
+  }
+  return pid;
+}
+
+// A text message: {"resize": {"columns", "rows"}}, {"signal": "SIGINT"} or {"end_stdin": true}.
+Result<void> control(Call& call, std::uint32_t pid, std::string_view text) {
+  const std::string& sandbox = call.parameters[0];
+  Fields fields = GB_TRY(Fields::parse(text));
+  if (auto size = fields.object("resize")) {
+    Fields inner(*std::move(size), "resize.");
+    const auto terminal = GB_TRY(read_terminal(inner));
+    GB_TRY(fields.done());
+    return call.service.resize(call.caller, sandbox, pid, terminal);
+  }
+  if (fields.flag("end_stdin").value_or(false)) {
+    GB_TRY(fields.done());
+    return call.service.close_stdin(call.caller, sandbox, pid);
+  }
+  const int signal = GB_TRY(read_signal(fields));
+  return call.service.signal_process(call.caller, sandbox, pid, signal);
+}
+
+// What the process says goes out from a thread of its own, what the client says is read here.
+Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
+  const std::string& sandbox = call.parameters[0];
+  auto socket = GB_TRY(call.response.upgrade(""));
+  call.status = 101;
+  std::atomic<bool> gone{false};
+  std::thread speaker([&] {
+    auto attached =
+        call.service.attach_process(call.caller, sandbox, pid, [&](const ProcessEvent& event) {
+          if (event.kind == ProcessEvent::Kind::kIdle) {
+            return !gone;
+          }
+          const bool bytes = event.kind == ProcessEvent::Kind::kTerminal;
+          return !gone && socket->write(bytes, bytes ? event.bytes : to_line(event)).has_value();
+        });
+    if (!attached && !gone) {
+      (void)socket->write(false, to_json(attached.error()));
+    }
+    socket->close(1000, "");
+  });
+  while (true) {
+    auto message = socket->read();
+    if (!message || !*message) {
+      break;
+    }
+    const std::string& payload = (*message)->payload;
+    auto done = (*message)->binary ? call.service.write_process(call.caller, sandbox, pid, payload)
+                                   : control(call, pid, payload);
+    if (!done) {
+      (void)socket->write(false, to_json(done.error()));
+    }
+  }
+  gone = true;
+  speaker.join();
+  return {};
+}
+
+}  // namespace
+
+Result<void> start_process(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  const ProcessRequest request = GB_TRY(read_process_request(fields));
+  const EventFormat format = wanted_format(call);
+  if (format != EventFormat::kVerdict) {
+    // A process outlives its listener: nothing is stopped when the client goes.
+    EventStream stream(call, format);
+    return stream.end(call.service.start_process(
+        call.caller, call.parameters[0], request,
+        [&](const ProcessEvent& event) { return stream.pass(to_line(event)); }));
+  }
+  std::uint32_t pid = 0;
+  GB_TRY(call.service.start_process(call.caller, call.parameters[0], request,
+                                    [&](const ProcessEvent& event) {
+                                      pid = event.pid;
+                                      return event.kind != ProcessEvent::Kind::kStarted;
+                                    }));
+  call.send_json(201, {{"pid", pid}});
+  return {};
+}
+
+Result<void> list_processes(Call& call) {
+  Json processes = Json::array();
+  for (const ProcessInfo& info : GB_TRY(call.service.processes(call.caller, call.parameters[0]))) {
+    processes.push_back(to_json(info));
+  }
+  call.send_json(200, {{"processes", std::move(processes)}});
+  return {};
+}
+
+Result<void> attach_process(Call& call) {
+  const std::uint32_t pid = GB_TRY(read_pid(call));
+  const auto processes = GB_TRY(call.service.processes(call.caller, call.parameters[0]));
+  const auto found = std::find_if(processes.begin(), processes.end(),
+                                  [&](const ProcessInfo& info) { return info.pid == pid; });
+  if (found == processes.end()) {
+    return Error(ErrorCode::kNotFound, "no such process");
+  }
+  if (call.request.header("upgrade")) {
+    return attach_by_socket(call, pid);
+  }
+  const EventFormat format = wanted_format(call);
+  if (format == EventFormat::kVerdict) {
+    call.send_json(200, to_json(*found));
+    return {};
+  }
+  EventStream stream(call, format);
+  return stream.end(call.service.attach_process(
+      call.caller, call.parameters[0], pid,
+      [&](const ProcessEvent& event) { return stream.pass(to_line(event)); }));
+}
+
+Result<void> kill_process(Call& call) {
+  const std::uint32_t pid = GB_TRY(read_pid(call));
+  GB_TRY(call.service.signal_process(call.caller, call.parameters[0], pid, SIGKILL));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> write_stdin(Call& call) {
+  const std::uint32_t pid = GB_TRY(read_pid(call));
+  std::string piece(kStdinPiece, '\0');
+  while (true) {
+    const std::size_t count = GB_TRY(call.request.read(piece));
+    if (count == 0) {
+      break;
+    }
+    GB_TRY(call.service.write_process(call.caller, call.parameters[0], pid,
+                                      std::string_view(piece).substr(0, count)));
+  }
+  call.send_nothing();
+  return {};
+}
+
+Result<void> close_stdin(Call& call) {
+  const std::uint32_t pid = GB_TRY(read_pid(call));
+  GB_TRY(call.service.close_stdin(call.caller, call.parameters[0], pid));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> signal_process(Call& call) {
+  const std::uint32_t pid = GB_TRY(read_pid(call));
+  Fields fields = GB_TRY(call.fields());
+  const int signal = GB_TRY(read_signal(fields));
+  GB_TRY(call.service.signal_process(call.caller, call.parameters[0], pid, signal));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> resize_process(Call& call) {
+  const std::uint32_t pid = GB_TRY(read_pid(call));
+  Fields fields = GB_TRY(call.fields());
+  const auto size = GB_TRY(read_terminal(fields));
+  GB_TRY(call.service.resize(call.caller, call.parameters[0], pid, size));
+  call.send_nothing();
+  return {};
+}
+
+}  // namespace glovebox::rest

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of requests.
+#include <string.h>  // NOLINT(modernize-deprecated-headers): sigabbrev_np is not in <cstring>.
+#include <csignal>
+
+#include "base/text.h"
+#include "doors/rest/sandbox_json.h"
+
+namespace glovebox::rest {
+namespace {
+
+constexpr std::size_t kMaxCode = 8UL << 20;
+constexpr std::uint64_t kMost32 = 0xffff'ffff;
+
+void read_tier(Fields& fields, TierWish& tier) {
+  tier.exactly = fields.text("tier", 32).value_or("");
+  tier.at_least = fields.text("min_tier", 32).value_or("");
+}
+
+std::optional<std::uint32_t> small(const std::optional<std::uint64_t>& value) {
+  return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
+}
+
+std::optional<Bytes> bytes(const std::optional<std::uint64_t>& value) {
+  return value ? std::optional(Bytes{*value}) : std::nullopt;
+}
+
+// {"allow": ["host", "host:port", "*.host"]}
+Result<std::optional<std::string>> read_network(Fields& fields) {
+  auto object = fields.object("network");
+  if (!object) {
+    return std::optional<std::string>();
+  }
+  Fields rules(*object, "network.");
+  for (const std::string& rule : rules.texts("allow", 1'000).value_or(std::vector<std::string>())) {
+    if (rule.empty() || rule.size() > 300) {
+      rules.refuse("allow", "'" + printable(rule) + "' is no host, host:port or *.host");
+    }
+  }
+  GB_TRY(rules.done());
+  return std::optional(object->dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::optional<OnTimeout> read_on_timeout(Fields& fields) {
+  const auto choice = fields.choice("on_timeout", {"kill", "pause"});
+  if (!choice) {
+    return std::nullopt;
+  }
+  return *choice == "pause" ? OnTimeout::kPause : OnTimeout::kKill;
+}
+
+}  // namespace
+
+Result<LimitWishes> read_limits(Fields& fields) {
+  LimitWishes wishes;
+  auto object = fields.object("limits");
+  if (!object) {
+    return wishes;
+  }
+  Fields limits(*std::move(object), "limits.");
+  wishes.wall = limits.duration("time");
+  wishes.cpu_time = limits.duration("cpu_time");
+  wishes.memory = bytes(limits.size("memory"));
+  wishes.cpus = limits.number("cpus");
+  wishes.pids = small(limits.count("pids", 1, kMost32));
+  wishes.disk = bytes(limits.size("disk"));
+  wishes.inodes = small(limits.count("inodes", 1, kMost32));
+  wishes.open_files = small(limits.count("open_files", 1, kMost32));
+  wishes.output = bytes(limits.size("output"));
+  GB_TRY(limits.done());
+  return wishes;
+}
+
+Result<SandboxRequest> read_sandbox_request(Fields& fields) {
+  SandboxRequest request;
+  request.template_name = fields.text("template", 256).value_or(request.template_name);
+  request.timeout = fields.duration("timeout").value_or(request.timeout);
+  request.on_timeout = read_on_timeout(fields).value_or(request.on_timeout);
+  request.auto_resume = fields.flag("auto_resume").value_or(false);
+  request.env = fields.environment("env").value_or(Environment());
+  request.metadata =
+      fields.text_map("metadata", 64, 16 * 1024).value_or(std::map<std::string, std::string>());
+  read_tier(fields, request.tier);
+  request.limits = GB_TRY(read_limits(fields));
+  request.network = GB_TRY(read_network(fields)).value_or("{}");
+  if (fields.object("policy")) {
+    fields.refuse("policy", "policies per sandbox are not there yet");
+  }
+  GB_TRY(fields.done());
+  return request;
+}
+
+Result<SandboxChange> read_sandbox_change(Fields& fields) {
+  SandboxChange change;
+  change.timeout = fields.duration("timeout");
+  change.on_timeout = read_on_timeout(fields);
+  change.auto_resume = fields.flag("auto_resume");
+  change.metadata = fields.text_map("metadata", 64, 16 * 1024);
+  change.network = GB_TRY(read_network(fields));
+  GB_TRY(fields.done());
+  return change;
+}
+
+Result<RunRequest> read_run_request(Fields& fields) {
+  RunRequest request;
+  request.language = fields.text("language", 64).value_or("");
+  request.code = fields.required_text("code", kMaxCode);
+  request.name = fields.text("name", 255).value_or("");
+  request.arguments = fields.texts("arguments", 1'000).value_or(std::vector<std::string>());
+  request.standard_input = fields.text("stdin", kMaxCode).value_or("");
+  request.files =
+      fields.text_map("files", 1'000, kMaxCode).value_or(std::map<std::string, std::string>());
+  request.env = fields.environment("env").value_or(Environment());
+  request.verify = fields.text("verify", 64 * 1024).value_or("");
+  read_tier(fields, request.tier);
+  request.limits = GB_TRY(read_limits(fields));
+  if (request.language.empty() && request.name.empty()) {
+    fields.refuse("language", "a text is wanted, or a 'name' whose ending tells the language");
+  }
+  GB_TRY(fields.done());
+  return request;
+}
+
+Result<ExecuteRequest> read_execute_request(Fields& fields) {
+  ExecuteRequest request;
+  request.code = fields.required_text("code", kMaxCode);
+  request.env = fields.environment("env").value_or(Environment());
+  request.recover = fields.flag("recover").value_or(false);
+  request.store_history = fields.flag("store_history").value_or(true);
+  request.limits = GB_TRY(read_limits(fields));
+  GB_TRY(fields.done());
+  return request;
+}
+
+Result<ContextRequest> read_context_request(Fields& fields) {
+  ContextRequest request;
+  request.language = fields.text("language", 64).value_or(request.language);
+  request.cwd = fields.text("cwd").value_or("");
+  request.env = fields.environment("env").value_or(Environment());
+  GB_TRY(fields.done());
+  return request;
+}
+
+Result<ProcessRequest::Terminal> read_terminal(Fields& fields) {
+  ProcessRequest::Terminal size;
+  size.columns = static_cast<std::uint16_t>(fields.count("columns", 1, 10'000).value_or(80));
+  size.rows = static_cast<std::uint16_t>(fields.count("rows", 1, 10'000).value_or(24));
+  GB_TRY(fields.done());
+  return size;
+}
+
+Result<ProcessRequest> read_process_request(Fields& fields) {
+  ProcessRequest request;
+  request.command.argv = fields.texts("argv", 4'096).value_or(std::vector<std::string>());
+  if (request.command.argv.empty() || request.command.argv.front().empty()) {
+    fields.refuse("argv", "a list of texts that begins with the program is wanted");
+  }
+  for (const std::string& argument : request.command.argv) {
+    if (argument.find('\0') != std::string::npos) {
+      fields.refuse("argv", "an argument cannot hold a NUL");
+    }
+  }
+  request.command.cwd = fields.text("cwd").value_or("");
+  request.command.env = fields.environment("env").value_or(Environment());
+  request.keep_stdin = fields.flag("stdin").value_or(false);
+  request.tag = fields.text("tag", 256).value_or("");
+  request.timeout = fields.duration("timeout").value_or(request.timeout);
+  if (auto terminal = fields.object("terminal")) {
+    Fields size(*std::move(terminal), "terminal.");
+    request.terminal = GB_TRY(read_terminal(size));
+  }
+  GB_TRY(fields.done());
+  return request;
+}
+
+Result<int> read_signal(Fields& fields) {
+  const std::string name = fields.required_text("signal", 16);
+  GB_TRY(fields.done());
+  const std::string_view bare = std::string_view(name).substr(name.starts_with("SIG") ? 3 : 0);
+  for (int number = 1; number < NSIG; ++number) {
+    const char* known = ::sigabbrev_np(number);
+    if (known != nullptr && bare == known) {
+      return number;
+    }
+  }
+  return Error(ErrorCode::kInvalid, "field 'signal': '" + printable(name) + "' is no signal",
+               "give a name as \"SIGINT\"");
+}
+
+}  // namespace glovebox::rest

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rest/routes.h"
+
+namespace glovebox::rest {
+namespace {
+
+constexpr std::string_view kRead = "read";
+constexpr std::string_view kRun = "run";
+constexpr std::string_view kAdmin = "admin";
+constexpr std::string_view kEverybody;
+
+// Where two patterns fit, the first one counts.
+constexpr Route kRoutes[] = {
+    {"GET", "/healthz", kEverybody, show_health},
+    {"GET", "/openapi.json", kEverybody, show_openapi},
+    {"GET", "/metrics", kRead, show_metrics},
+    {"POST", "/v1/run", kRun, run_code},
+    {"POST", "/v1/sandboxes", kRun, create_sandbox},
+    {"GET", "/v1/sandboxes", kRead, list_sandboxes},
+    {"GET", "/v1/sandboxes/{id}", kRead, show_sandbox},
+    {"PATCH", "/v1/sandboxes/{id}", kRun, change_sandbox},
+    {"DELETE", "/v1/sandboxes/{id}", kRun, kill_sandbox},
+    {"POST", "/v1/sandboxes/{id}/pause", kRun, pause_sandbox},
+    {"POST", "/v1/sandboxes/{id}/resume", kRun, resume_sandbox},
+    {"POST", "/v1/sandboxes/{id}/snapshot", kRun, snapshot_sandbox},
+    {"POST", "/v1/sandboxes/{id}/fork", kRun, fork_sandbox},
+    {"GET", "/v1/sandboxes/{id}/usage", kRead, show_usage},
+    {"POST", "/v1/sandboxes/{id}/packages", kRun, not_built},
+    {"POST", "/v1/sandboxes/{id}/contexts", kRun, create_context},
+    {"GET", "/v1/sandboxes/{id}/contexts", kRead, list_contexts},
+    {"DELETE", "/v1/sandboxes/{id}/contexts/{cid}", kRun, delete_context},
+    {"POST", "/v1/sandboxes/{id}/contexts/{cid}/execute", kRun, execute},
+    {"GET", "/v1/sandboxes/{id}/contexts/{cid}/execute", kRun, execute_by_socket},
+    {"POST", "/v1/sandboxes/{id}/contexts/{cid}/interrupt", kRun, interrupt_context},
+    {"POST", "/v1/sandboxes/{id}/contexts/{cid}/restart", kRun, restart_context},
+    {"POST", "/v1/sandboxes/{id}/contexts/{cid}/checkpoint", kRun, checkpoint_context},
+    {"POST", "/v1/sandboxes/{id}/contexts/{cid}/rollback", kRun, rollback_context},
+    {"POST", "/v1/sandboxes/{id}/contexts/{cid}/fork", kRun, fork_context},
+    {"GET", "/v1/sandboxes/{id}/contexts/{cid}/notebook", kRead, show_notebook},
+    {"GET", "/v1/sandboxes/{id}/contexts/{cid}/notebook.html", kRead, show_notebook_page},
+    {"POST", "/v1/sandboxes/{id}/processes", kRun, start_process},
+    {"GET", "/v1/sandboxes/{id}/processes", kRead, list_processes},
+    {"GET", "/v1/sandboxes/{id}/processes/{pid}", kRun, attach_process},
+    {"DELETE", "/v1/sandboxes/{id}/processes/{pid}", kRun, kill_process},
+    {"POST", "/v1/sandboxes/{id}/processes/{pid}/stdin", kRun, write_stdin},
+    {"DELETE", "/v1/sandboxes/{id}/processes/{pid}/stdin", kRun, close_stdin},
+    {"POST", "/v1/sandboxes/{id}/processes/{pid}/signal", kRun, signal_process},
+    {"POST", "/v1/sandboxes/{id}/processes/{pid}/resize", kRun, resize_process},
+    {"GET", "/v1/sandboxes/{id}/files", kRead, list_files},
+    {"POST", "/v1/sandboxes/{id}/files", kRun, change_files},
+    {"GET", "/v1/sandboxes/{id}/files/watch", kRead, watch_files},
+    {"GET", "/v1/sandboxes/{id}/files/{path*}", kRead, read_file},
+    {"HEAD", "/v1/sandboxes/{id}/files/{path*}", kRead, read_file},
+    {"PUT", "/v1/sandboxes/{id}/files/{path*}", kRun, write_file},
+    {"DELETE", "/v1/sandboxes/{id}/files/{path*}", kRun, remove_file},
+    {"*", "/v1/sandboxes/{id}/ports/{port}/{path*}", kRun, proxy_port},
+    {"GET", "/v1/languages", kRead, list_languages},
+    {"GET", "/v1/templates", kRead, list_templates},
+    {"GET", "/v1/approvals", kAdmin, not_built},
+    {"GET", "/v1/audit", kAdmin, not_built},
+    {"POST", "/v1/emergency-stop", kAdmin, emergency_stop},
+};
+
+}  // namespace
+
+std::span<const Route> routes() { return kRoutes; }
+
+std::optional<std::vector<std::string>> match(std::string_view pattern,
+                                              std::span<const std::string> segments) {
+  std::vector<std::string> parameters;
+  while (!pattern.empty()) {
+    const std::size_t end = std::min(pattern.find('/', 1), pattern.size());
+    const std::string_view part = pattern.substr(1, end - 1);
+    pattern.remove_prefix(end);
+    if (part.ends_with("*}")) {
+      std::string rest;
+      for (const std::string& segment : segments) {
+        rest += (&segment == segments.data() ? "" : "/") + segment;
+      }
+      parameters.push_back(std::move(rest));
+      return parameters;
+    }
+    if (segments.empty()) {
+      return std::nullopt;
+    }
+    if (part.starts_with('{')) {
+      if (segments.front().empty()) {
+        return std::nullopt;
+      }
+      parameters.push_back(segments.front());
+    } else if (part != segments.front()) {
+      return std::nullopt;
+    }
+    segments = segments.subspan(1);
+  }
+  return segments.empty() ? std::optional(parameters) : std::nullopt;
+}
+
+}  // namespace glovebox::rest

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routes of the REST door, as data: what a test walks to prove that none is open.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doors/rest/call.h"
+
+namespace glovebox::rest {
+
+struct Route {
+  std::string_view method;  // "*": any.
+  std::string_view
+      pattern;             // "{name}" matches one segment, "{name*}" the rest, which may be empty.
+  std::string_view scope;  // Empty: for everybody.
+  Handle handle;
+};
+
+std::span<const Route> routes();
+
+// What "{…}" matched, when the segments fit the pattern. The rest is joined by slashes.
+std::optional<std::vector<std::string>> match(std::string_view pattern,
+                                              std::span<const std::string> segments);
+
+// The handlers, by what they are about. What each does is in api/openapi.yaml.
+Result<void> create_sandbox(Call& call);
+Result<void> list_sandboxes(Call& call);
+Result<void> show_sandbox(Call& call);
+Result<void> change_sandbox(Call& call);
+Result<void> kill_sandbox(Call& call);
+Result<void> pause_sandbox(Call& call);
+Result<void> resume_sandbox(Call& call);
+Result<void> snapshot_sandbox(Call& call);
+Result<void> fork_sandbox(Call& call);
+Result<void> show_usage(Call& call);
+
+Result<void> run_code(Call& call);
+Result<void> create_context(Call& call);
+Result<void> list_contexts(Call& call);
+Result<void> delete_context(Call& call);
+Result<void> execute(Call& call);
+Result<void> execute_by_socket(Call& call);
+Result<void> interrupt_context(Call& call);
+Result<void> restart_context(Call& call);
+Result<void> checkpoint_context(Call& call);
+Result<void> rollback_context(Call& call);
+Result<void> fork_context(Call& call);
+Result<void> show_notebook(Call& call);
+Result<void> show_notebook_page(Call& call);
+
+Result<void> start_process(Call& call);
+Result<void> list_processes(Call& call);
+Result<void> attach_process(Call& call);
+Result<void> kill_process(Call& call);
+Result<void> write_stdin(Call& call);
+Result<void> close_stdin(Call& call);
+Result<void> signal_process(Call& call);
+Result<void> resize_process(Call& call);
+
+Result<void> list_files(Call& call);
+Result<void> change_files(Call& call);
+Result<void> watch_files(Call& call);
+Result<void> read_file(Call& call);
+Result<void> write_file(Call& call);
+Result<void> remove_file(Call& call);
+Result<void> proxy_port(Call& call);
+
+Result<void> list_languages(Call& call);
+Result<void> list_templates(Call& call);
+Result<void> emergency_stop(Call& call);
+Result<void> not_built(Call& call);
+Result<void> show_health(Call& call);
+Result<void> show_openapi(Call& call);
+Result<void> show_metrics(Call& call);
+
+}  // namespace glovebox::rest

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rest/sandbox_json.h"
+
+#include <array>
+#include <ctime>
+
+#include "base/text.h"
+#include "spec/json/verdict_json.h"
+
+namespace glovebox::rest {
+namespace {
+
+double seconds(std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; }
+
+Json embedded(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  return json.is_discarded() ? Json(nullptr) : json;
+}
+
+Json to_json(const Environment& environment) {
+  Json json = Json::object();
+  for (const auto& [name, value] : environment) {
+    json[to_utf8(name)] = to_utf8(value);
+  }
+  return json;
+}
+
+Json to_json(const Limits& limits) {
+  return {{"time", seconds(limits.wall)},  {"cpu_time", seconds(limits.cpu_time)},
+          {"memory", limits.memory.count}, {"cpus", limits.cpus},
+          {"pids", limits.pids},           {"disk", limits.disk.count},
+          {"inodes", limits.inodes},       {"open_files", limits.open_files},
+          {"output", limits.output.count}};
+}
+
+std::string_view name_of(FileEntry::Type type) {
+  switch (type) {
+    case FileEntry::Type::kFile:
+      return "file";
+    case FileEntry::Type::kDirectory:
+      return "directory";
+    case FileEntry::Type::kSymlink:
+      return "symlink";
+    case FileEntry::Type::kOther:
+      return "other";
+  }
+  return "other";
+}
+
+}  // namespace
+
+std::string to_text(SystemTime time) {
+  const auto since = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
+  const auto whole = std::chrono::floor<std::chrono::seconds>(since);
+  const std::time_t stamp = whole.count();
+  std::tm parts{};
+  ::gmtime_r(&stamp, &parts);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%FT%T", &parts);
+  std::array<char, 16> rest{};
+  (void)std::snprintf(rest.data(), rest.size(), ".%03dZ",
+                      static_cast<int>((since - whole).count()));
+  return std::string(text.data(), size) + rest.data();
+}
+
+std::string to_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json to_json(const SandboxInfo& info) {
+  Json metadata = Json::object();
+  for (const auto& [name, value] : info.metadata) {
+    metadata[to_utf8(name)] = to_utf8(value);
+  }
+  return {{"id", info.id},
+          {"template", info.template_name},
+          {"tier", info.tier},
+          {"state", info.state == SandboxState::kPaused ? "paused" : "running"},
+          {"created", to_text(info.created)},
+          {"expires", to_text(info.expires)},
+          {"on_timeout", info.on_timeout == OnTimeout::kPause ? "pause" : "kill"},
+          {"auto_resume", info.auto_resume},
+          {"limits", to_json(info.limits)},
+          {"env", to_json(info.env)},
+          {"metadata", std::move(metadata)},
+          {"network", embedded(info.network)},
+          {"walls", embedded(info.walls)}};
+}
+
+Json to_json(const SandboxUsage& usage) {
+  return {{"at", to_text(usage.at)},
+          {"cpus", usage.cpus},
+          {"cpu_seconds", static_cast<double>(usage.cpu_used.count()) / 1e6},
+          {"memory", usage.memory_used.count},
+          {"memory_limit", usage.memory_limit.count},
+          {"disk", usage.disk_used.count},
+          {"disk_limit", usage.disk_limit.count},
+          {"pids", usage.pids}};
+}
+
+Json to_json(const ContextInfo& info) {
+  return {{"id", info.id},
+          {"language", info.language},
+          {"cwd", to_utf8(info.cwd)},
+          {"alive", info.alive},
+          {"busy", info.busy}};
+}
+
+Json to_json(const ProcessInfo& info) {
+  Json argv = Json::array();
+  for (const std::string& argument : info.command.argv) {
+    argv.push_back(to_utf8(argument));
+  }
+  return {{"pid", info.pid},
+          {"argv", std::move(argv)},
+          {"cwd", to_utf8(info.command.cwd)},
+          {"env", to_json(info.command.env)},
+          {"tag", to_utf8(info.tag)},
+          {"terminal", info.terminal},
+          {"alive", info.alive}};
+}
+
+Json to_json(const FileEntry& entry) {
+  std::array<char, 8> mode{};
+  (void)std::snprintf(mode.data(), mode.size(), "%04o", entry.mode & 07777U);
+  Json json{{"path", to_utf8(entry.path)},
+            {"type", name_of(entry.type)},
+            {"size", entry.size},
+            {"mode", mode.data()},
+            {"owner", to_utf8(entry.owner)},
+            {"group", to_utf8(entry.group)},
+            {"modified", to_text(SystemTime(std::chrono::duration_cast<SystemTime::duration>(
+                             std::chrono::nanoseconds(entry.modified_ns))))}};
+  if (entry.type == FileEntry::Type::kSymlink) {
+    json["target"] = to_utf8(entry.target);
+    json["target_type"] = name_of(entry.target_type);
+  }
+  return json;
+}
+
+std::string to_line(const ProcessEvent& event) {
+  switch (event.kind) {
+    case ProcessEvent::Kind::kStarted:
+      return to_line(Json{{"type", "started"}, {"pid", event.pid}});
+    case ProcessEvent::Kind::kStdout:
+      return output_event("stdout", event.bytes);
+    case ProcessEvent::Kind::kStderr:
+      return output_event("stderr", event.bytes);
+    case ProcessEvent::Kind::kTerminal:
+      return output_event("terminal", event.bytes);
+    case ProcessEvent::Kind::kIdle:
+      return {};
+    case ProcessEvent::Kind::kEnded:
+      return to_line(Json{{"type", "ended"},
+                          {"pid", event.pid},
+                          {"exit_code", event.exit_code},
+                          {"signal", event.signal ? Json(*event.signal) : Json(nullptr)}});
+  }
+  return {};
+}
+
+}  // namespace glovebox::rest

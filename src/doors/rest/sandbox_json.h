@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the REST door reads and writes as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "doors/rest/fields.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox::rest {
+
+// "2026-11-21T08:00:00.123Z"
+std::string to_text(SystemTime time);
+
+Json to_json(const SandboxInfo& info);
+Json to_json(const SandboxUsage& usage);
+Json to_json(const ContextInfo& info);
+Json to_json(const ProcessInfo& info);
+Json to_json(const FileEntry& entry);
+std::string to_line(const ProcessEvent& event);  // Empty for kIdle.
+std::string to_line(const Json& json);
+
+// Of a field "limits"; nothing set when it is absent.
+Result<LimitWishes> read_limits(Fields& fields);
+Result<SandboxRequest> read_sandbox_request(Fields& fields);
+Result<SandboxChange> read_sandbox_change(Fields& fields);
+Result<RunRequest> read_run_request(Fields& fields);
+Result<ExecuteRequest> read_execute_request(Fields& fields);
+Result<ContextRequest> read_context_request(Fields& fields);
+Result<ProcessRequest> read_process_request(Fields& fields);
+// "SIGINT", "INT" or a number.
+Result<int> read_signal(Fields& fields);
+Result<ProcessRequest::Terminal> read_terminal(Fields& fields);
+
+}  // namespace glovebox::rest

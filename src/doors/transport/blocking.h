@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A channel for a thread that may wait, as long as the peer deserves it.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+
+#include "base/result.h"
+#include "doors/transport/channel.h"
+
+namespace glovebox::http {
+
+// Waits until the channel can go on. False when the patience is over first.
+bool await(const Channel& channel, Channel::Status wanted, std::chrono::milliseconds patience);
+
+// At least one byte; 0 at the end of the stream. kUnavailable when the peer is gone or too slow.
+Result<std::size_t> read_some(Channel& channel,
+                              std::span<char> into,
+                              std::chrono::milliseconds patience);
+
+// All of the pieces, which are used up. The patience is for each part that the peer takes.
+Result<void> write_all(Channel& channel,
+                       std::span<iovec> pieces,
+                       std::chrono::milliseconds patience);
+
+}  // namespace glovebox::http

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connection: from its acceptance to its end.
+//
+// The loop's thread holds it while it waits for something: a handshake, a request, the peer's end.
+// A whole head hands it to a handler's thread, which does everything up to the end of the answer.
+// It then waits a moment itself for the next request, because handing over costs more than
+// answering, and gives the connection back to the loop.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "doors/transport/channel.h"
+#include "doors/transport/handler_pool.h"
+#include "doors/transport/head.h"
+#include "doors/transport/http.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace glovebox::http {
+
+// What all connections of a server share. Outlives them.
+struct Shared {
+  ServerOptions options;
+  Handler handler;
+  HandlerPool* pool = nullptr;
+  boost::asio::io_context* io = nullptr;
+  std::atomic<bool> draining{false};
+  std::atomic<std::size_t> working{0};       // Requests under way.
+  std::function<void(std::uint64_t)> ended;  // The connection of this number is no more.
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  static std::shared_ptr<Connection> make(Shared& shared,
+                                          std::uint64_t number,
+                                          std::unique_ptr<Channel> channel,
+                                          bool over_unix_socket);
+  virtual ~Connection() = default;
+
+  // In the loop's thread:
+  virtual void start() = 0;
+  // Ends it when its patience is over.
+  virtual void sweep(std::chrono::steady_clock::time_point now) = 0;
+  // Ends it when it waits for a request.
+  virtual void end_idle() = 0;
+
+  // From any thread: nothing can be read or written any more, so that a handler notices.
+  virtual void cut() = 0;
+};
+
+}  // namespace glovebox::http

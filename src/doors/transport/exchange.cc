@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/transport/exchange.h"
+
+#include <sys/epoll.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <vector>
+
+#include "doors/transport/blocking.h"
+#include "doors/transport/relay.h"
+#include "doors/transport/status.h"
+
+namespace glovebox::http {
+namespace {
+
+constexpr std::size_t kChunkBuffer = 128 * 1024;
+constexpr std::size_t kFileBuffer = 256 * 1024;
+// A body that nobody wanted is read to its end when it is no larger: cheaper than a new connection.
+constexpr std::uint64_t kUnwantedBody = 64 * 1024;
+constexpr std::chrono::milliseconds kUnwantedPatience{500};
+
+iovec piece_of(std::string_view bytes) {
+  return {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+}
+
+bool bodiless(int status) { return status < 200 || status == 204 || status == 304; }
+
+// A value that came from elsewhere cannot end its line.
+void append_clean(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    out += c == '\r' || c == '\n' || c == '\0' ? ' ' : c;
+  }
+}
+
+Error misuse(const char* what) { return {ErrorCode::kInternal, what}; }
+
+}  // namespace
+
+Exchange::Exchange(Line line, Head head)
+    : line_(std::move(line)), head_(std::move(head)), body_(head_) {
+  keep_ = head_.keep_alive;
+}
+
+std::optional<std::uint64_t> Exchange::content_length() const {
+  // Without framing there is no body (RFC 9112, 6.3).
+  return head_.chunked ? std::nullopt : std::optional(head_.content_length.value_or(0));
+}
+
+Result<void> Exchange::admit_body() {
+  if (!head_.expects_continue || continue_sent_ || stage_ != Stage::kUnanswered ||
+      !line_.in.empty()) {
+    return {};
+  }
+  continue_sent_ = true;
+  iovec piece = piece_of("HTTP/1.1 100 Continue\r\n\r\n");
+  return write_pieces({&piece, 1});
+}
+
+Result<std::size_t> Exchange::read(std::span<char> into) {
+  if (upgraded_ || broken_) {
+    return Error(ErrorCode::kUnavailable, "the client is gone");
+  }
+  if (body_.done() || into.empty()) {
+    return std::size_t{0};
+  }
+  GB_TRY(admit_body());
+  while (!body_.done()) {
+    if (!line_.in.empty()) {
+      auto step = body_.decode(line_.in, into);
+      if (!step) {
+        broken_ = true;
+        return std::move(step).error();
+      }
+      line_.in.erase(0, step->consumed);
+      if (step->produced > 0) {
+        return step->produced;
+      }
+      if (body_.done()) {
+        break;
+      }
+      if (line_.in.size() >= kChunkBuffer) {
+        broken_ = true;
+        return Error(ErrorCode::kInvalid, "malformed chunked body: a chunk's head without an end");
+      }
+    }
+    const std::uint64_t plain = line_.in.empty() ? body_.plain_bytes() : 0;
+    const std::size_t held = line_.in.size();
+    if (plain == 0) {
+      line_.in.resize(kChunkBuffer);
+    }
+    auto count = read_some(
+        *line_.channel,
+        plain > 0
+            ? into.first(static_cast<std::size_t>(std::min<std::uint64_t>(plain, into.size())))
+            : std::span(line_.in).subspan(held),
+        line_.body_patience);
+    if (plain == 0) {
+      line_.in.resize(held + (count ? *count : 0));
+    }
+    if (!count || *count == 0) {
+      broken_ = true;
+      return count ? Error(ErrorCode::kUnavailable, "the client went away within the body")
+                   : std::move(count).error();
+    }
+    if (plain > 0) {
+      body_.skip(*count);
+      return *count;
+    }
+  }
+  return std::size_t{0};
+}
+
+int Exchange::gone_fd() {
+  const std::scoped_lock lock(gone_mutex_);
+  if (!gone_ && line_.channel) {
+    // An epoll descriptor is readable itself as long as something that it watches has happened
+    // (epoll(7)): so no thread has to look out for the peer.
+    UniqueFd watch(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{.events = EPOLLRDHUP, .data = {}};
+    if (watch && ::epoll_ctl(watch.get(), EPOLL_CTL_ADD, line_.channel->fd(), &event) == 0) {
+      gone_ = std::move(watch);
+    }
+  }
+  return gone_ ? gone_.get() : -1;
+}
+
+Result<void> Exchange::begin() {
+  if (stage_ != Stage::kUnanswered) {
+    return misuse("a second answer to one request");
+  }
+  if (broken_ || upgraded_) {
+    return Error(ErrorCode::kUnavailable, "the client is gone");
+  }
+  return {};
+}
+
+std::string Exchange::answer_head(int status, const Headers& headers, std::string_view framing) {
+  const bool unread = !body_.done() && (head_.chunked || body_.plain_bytes() > kUnwantedBody ||
+                                        (head_.expects_continue && !continue_sent_));
+  if (unread || line_.last || framing_ == Framing::kUntilClose) {
+    keep_ = false;
+  }
+  std::string head = "HTTP/1.1 " + std::to_string(status) + " ";
+  head += reason_phrase(status);
+  head += "\r\n";
+  for (const auto& [name, value] : headers) {
+    if (equal_names(name, "connection")) {
+      keep_ = keep_ && !equal_names(value, "close");
+      continue;
+    }
+    append_clean(head, name);
+    head += ": ";
+    append_clean(head, value);
+    head += "\r\n";
+  }
+  head += framing;
+  if (!keep_) {
+    head += "Connection: close\r\n";
+  } else if (head_.http_1_0) {
+    head += "Connection: keep-alive\r\n";
+  }
+  head += "\r\n";
+  return head;
+}
+
+Result<void> Exchange::write_pieces(std::span<iovec> pieces) {
+  auto written = write_all(*line_.channel, pieces, line_.body_patience);
+  broken_ = broken_ || !written;
+  return written;
+}
+
+Result<void> Exchange::send(int status, const Headers& headers, std::string_view body) {
+  GB_TRY(begin());
+  stage_ = Stage::kAnswered;
+  std::string framing;
+  if (!bodiless(status) && !find_header(headers, "content-length")) {
+    framing = "Content-Length: " + std::to_string(body.size()) + "\r\n";
+  }
+  const std::string head = answer_head(status, headers, framing);
+  const bool with_body = !bodiless(status) && head_.method != "HEAD";
+  std::array<iovec, 2> pieces = {piece_of(head), piece_of(with_body ? body : std::string_view())};
+  return write_pieces(pieces);
+}
+
+Result<void> Exchange::start(int status, const Headers& headers) {
+  GB_TRY(begin());
+  stage_ = Stage::kStreaming;
+  std::string framing;
+  const auto length = find_header(headers, "content-length");
+  if (bodiless(status) || head_.method == "HEAD") {
+    framing_ = Framing::kNone;
+  } else if (length) {
+    framing_ = Framing::kLength;
+    (void)std::from_chars(length->data(), length->data() + length->size(), left_);
+  } else if (head_.http_1_0) {
+    framing_ = Framing::kUntilClose;
+  } else {
+    framing_ = Framing::kChunked;
+    framing = "Transfer-Encoding: chunked\r\n";
+  }
+  const std::string head = answer_head(status, headers, framing);
+  iovec piece = piece_of(head);
+  return write_pieces({&piece, 1});
+}
+
+Result<void> Exchange::account(std::uint64_t count) {
+  if (stage_ != Stage::kStreaming) {
+    return misuse("a piece of an answer that was not started");
+  }
+  if (broken_) {
+    return Error(ErrorCode::kUnavailable, "the client is gone");
+  }
+  if (framing_ == Framing::kLength) {
+    if (count > left_) {
+      broken_ = true;
+      return misuse("more was answered than announced");
+    }
+    left_ -= count;
+  }
+  return {};
+}
+
+Result<void> Exchange::write(std::string_view piece) {
+  GB_TRY(account(piece.size()));
+  if (framing_ == Framing::kNone || piece.empty()) {
+    return {};
+  }
+  if (framing_ != Framing::kChunked) {
+    iovec only = piece_of(piece);
+    return write_pieces({&only, 1});
+  }
+  const std::string size = chunk_size(piece.size());
+  std::array<iovec, 3> pieces = {piece_of(size), piece_of(piece), piece_of("\r\n")};
+  return write_pieces(pieces);
+}
+
+Result<void> Exchange::write_file(int fd, std::uint64_t offset, std::uint64_t length) {
+  GB_TRY(account(length));
+  if (framing_ == Framing::kNone || length == 0) {
+    return {};
+  }
+  const bool chunked = framing_ == Framing::kChunked;
+  if (chunked) {
+    const std::string size = chunk_size(length);
+    iovec piece = piece_of(size);
+    GB_TRY(write_pieces({&piece, 1}));
+  }
+  if (auto passed = pass_file(fd, offset, length); !passed) {
+    broken_ = true;
+    return passed;
+  }
+  if (chunked) {
+    iovec piece = piece_of("\r\n");
+    return write_pieces({&piece, 1});
+  }
+  return {};
+}
+
+Result<void> Exchange::pass_file(int fd, std::uint64_t offset, std::uint64_t length) {
+  std::vector<char> buffer(line_.channel->is_plain() ? 0 : kFileBuffer);
+  while (length > 0) {
+    auto position = static_cast<off_t>(offset);
+    ssize_t count = 0;
+    if (line_.channel->is_plain()) {
+      const std::size_t most = std::min<std::uint64_t>(length, 0x7ffff000);
+      count = ::sendfile(line_.channel->fd(), fd, &position, most);
+      if (count == -1 && errno == EAGAIN) {
+        if (!await(*line_.channel, Channel::Status::kWantWrite, line_.body_patience)) {
+          return Error(ErrorCode::kUnavailable, "the client is too slow");
+        }
+        continue;
+      }
+    } else {
+      count = ::pread(fd, buffer.data(), std::min<std::uint64_t>(length, buffer.size()), position);
+      if (count > 0) {
+        iovec piece = piece_of({buffer.data(), static_cast<std::size_t>(count)});
+        GB_TRY(write_pieces({&piece, 1}));
+      }
+    }
+    if (count == -1 && errno == EINTR) {
+      continue;
+    }
+    if (count == -1) {
+      return Error::from_errno("send the file").within("answer");
+    }
+    if (count == 0) {
+      return Error(ErrorCode::kConflict, "the file became shorter while it was sent");
+    }
+    offset += static_cast<std::uint64_t>(count);
+    length -= static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
+Result<void> Exchange::finish() {
+  GB_TRY(account(0));
+  stage_ = Stage::kAnswered;
+  if (framing_ == Framing::kLength && left_ > 0) {
+    abort();
+    return misuse("less was answered than announced");
+  }
+  if (framing_ == Framing::kChunked) {
+    iovec piece = piece_of("0\r\n\r\n");
+    return write_pieces({&piece, 1});
+  }
+  return {};
+}
+
+void Exchange::abort() {
+  if (upgraded_ || broken_) {
+    return;
+  }
+  broken_ = true;
+  if (framing_ == Framing::kUntilClose) {
+    // An orderly end would look like the answer's: only a reset can be told from it.
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    (void)::setsockopt(line_.channel->fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  } else {
+    (void)::shutdown(line_.channel->fd(), SHUT_RDWR);
+  }
+}
+
+Result<std::unique_ptr<WebSocket>> Exchange::upgrade(std::string_view protocol) {
+  GB_TRY(begin());
+  if (head_.method != "GET" || !head_.upgrade ||
+      !has_token(head_.headers, "upgrade", "websocket")) {
+    return Error(ErrorCode::kInvalid, "this is no WebSocket handshake");
+  }
+  stage_ = Stage::kAnswered;
+  upgraded_ = true;
+  return line_.upgrade(head_, protocol);
+}
+
+Result<void> Exchange::relay(UniqueFd peer, std::string_view first) {
+  GB_TRY(begin());
+  stage_ = Stage::kAnswered;
+  keep_ = false;
+  if (!body_.done()) {
+    head_.expects_continue = head_.expects_continue && line_.in.empty();
+    stage_ = Stage::kUnanswered;  // A 100 is no answer yet.
+    auto admitted = admit_body();
+    stage_ = Stage::kAnswered;
+    GB_TRY(std::move(admitted));
+  }
+  Relay relay(*line_.channel, line_.in, body_, head_, std::move(peer));
+  auto relayed = relay.run(first, line_.idle_patience);
+  if (!relayed) {
+    stage_ = Stage::kUnanswered;  // Nothing has gone out: the caller can say what is wrong.
+  }
+  return relayed;
+}
+
+bool Exchange::conclude() {
+  if (stage_ == Stage::kUnanswered && !broken_) {
+    constexpr std::string_view kBody =
+        R"({"code":500,"error":"internal","message":"the request was not answered","hint":""})";
+    (void)send(500, {{"Content-Type", "application/json"}}, kBody);
+  } else if (stage_ == Stage::kStreaming) {
+    abort();
+  }
+  if (!keep_ || broken_ || upgraded_) {
+    return false;
+  }
+  line_.body_patience = kUnwantedPatience;
+  std::array<char, 16 * 1024> unwanted;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  while (!body_.done()) {
+    if (auto count = read(unwanted); !count) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace glovebox::http

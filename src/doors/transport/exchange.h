@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exchange: one request and its answer, on a connection that a handler's thread has to itself.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "doors/transport/channel.h"
+#include "doors/transport/head.h"
+#include "doors/transport/http.h"
+
+namespace glovebox::http {
+
+class Exchange final : public Request, public Response {
+ public:
+  struct Line {
+    std::unique_ptr<Channel>& channel;  // Taken away when the connection becomes a WebSocket.
+    std::string& in;  // What was read beyond the head; what is left is the next's.
+    bool over_unix_socket = false;
+    const std::atomic<bool>& last;  // No further request is taken on this connection.
+    std::chrono::milliseconds body_patience{};
+    std::chrono::milliseconds idle_patience{};
+    // Makes a WebSocket of the channel, once the 101 is to be written.
+    std::function<Result<std::unique_ptr<WebSocket>>(const Head&, std::string_view protocol)>
+        upgrade;
+  };
+
+  Exchange(Line line, Head head);
+
+  // Once the handler has returned or thrown. True: the connection can serve another request.
+  bool conclude();
+  // The connection is not ours any more.
+  [[nodiscard]] bool upgraded() const { return upgraded_; }
+
+  // Request.
+  [[nodiscard]] std::string_view method() const override { return head_.method; }
+  [[nodiscard]] std::string_view target() const override { return head_.target; }
+  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const override {
+    return find_header(head_.headers, name);
+  }
+  [[nodiscard]] const Headers& headers() const override { return head_.headers; }
+  [[nodiscard]] bool over_unix_socket() const override { return line_.over_unix_socket; }
+  [[nodiscard]] std::optional<std::uint64_t> content_length() const override;
+  Result<std::size_t> read(std::span<char> into) override;
+  // May be called from another thread while the handler works. -1 when there are no descriptors.
+  [[nodiscard]] int gone_fd() override;
+
+  // Response.
+  Result<void> send(int status, const Headers& headers, std::string_view body) override;
+  Result<void> start(int status, const Headers& headers) override;
+  Result<void> write(std::string_view piece) override;
+  Result<void> write_file(int fd, std::uint64_t offset, std::uint64_t length) override;
+  Result<void> finish() override;
+  void abort() override;
+  Result<std::unique_ptr<WebSocket>> upgrade(std::string_view protocol) override;
+  Result<void> relay(UniqueFd peer, std::string_view first) override;
+
+ private:
+  enum class Stage { kUnanswered, kStreaming, kAnswered };
+  enum class Framing { kNone, kLength, kChunked, kUntilClose };
+
+  Result<void> begin();
+  // The head of the answer; decides whether the connection goes on.
+  std::string answer_head(int status, const Headers& headers, std::string_view framing);
+  Result<void> write_pieces(std::span<iovec> pieces);
+  Result<void> account(std::uint64_t count);
+  Result<void> pass_file(int fd, std::uint64_t offset, std::uint64_t length);
+  Result<void> admit_body();
+
+  Line line_;
+  Head head_;
+  BodyDecoder body_;
+  bool continue_sent_ = false;
+  bool keep_ = true;
+  bool broken_ = false;
+  bool upgraded_ = false;
+  Stage stage_ = Stage::kUnanswered;
+  Framing framing_ = Framing::kNone;
+  std::uint64_t left_ = 0;  // With kLength: what is still to be written.
+  std::mutex gone_mutex_;
+  UniqueFd gone_;
+};
+
+}  // namespace glovebox::http

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/transport/head.h"
+
+#include <algorithm>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <cstring>
+#include <limits>
+
+#include "base/check.h"
+
+namespace glovebox::http {
+namespace {
+
+namespace beast = boost::beast;
+
+constexpr std::size_t kMaxHeaders = 100;
+constexpr std::size_t kMaxTarget = 16 * 1024;
+
+beast::string_view to_beast(std::string_view text) { return {text.data(), text.size()}; }
+std::string_view from_beast(beast::string_view text) { return {text.data(), text.size()}; }
+
+bool equal(std::string_view left, std::string_view right) {
+  return beast::iequals(to_beast(left), to_beast(right));
+}
+
+std::size_t count(const Headers& headers, std::string_view name) {
+  return static_cast<std::size_t>(
+      std::count_if(headers.begin(), headers.end(),
+                    [&](const auto& header) { return equal(header.first, name); }));
+}
+
+// RFC 9112, 3.2.2: a server takes the absolute form, too.
+std::optional<std::string> origin_form(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (target.size() >= scheme.size() && equal(target.substr(0, scheme.size()), scheme)) {
+      const std::size_t path = target.find_first_of("/?", scheme.size());
+      if (path == std::string_view::npos) {
+        return "/";
+      }
+      return (target[path] == '?' ? "/" : "") + std::string(target.substr(path));
+    }
+  }
+  if (target == "*" || target.starts_with('/')) {
+    return std::string(target);
+  }
+  return std::nullopt;
+}
+
+// Digits only: no sign, no list, no space.
+std::optional<std::uint64_t> parse_length(std::string_view text) {
+  std::uint64_t length = 0;
+  if (text.empty() || text.size() > 18) {
+    return std::nullopt;
+  }
+  for (const char c : text) {
+    if (c < '0' || c > '9') {
+      return std::nullopt;
+    }
+    length = length * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return length;
+}
+
+std::optional<BadRequest> frame(Head& head) {
+  if (count(head.headers, "host") > 1 || (!head.http_1_0 && count(head.headers, "host") == 0)) {
+    return BadRequest{.message = "exactly one Host header is needed"};
+  }
+  const std::size_t lengths = count(head.headers, "content-length");
+  const std::size_t codings = count(head.headers, "transfer-encoding");
+  if (lengths > 1) {
+    return BadRequest{.message = "more than one Content-Length header"};
+  }
+  if (lengths > 0 && codings > 0) {
+    return BadRequest{.message = "both Content-Length and Transfer-Encoding"};
+  }
+  if (lengths == 1) {
+    head.content_length = parse_length(*find_header(head.headers, "content-length"));
+    if (!head.content_length) {
+      return BadRequest{.message = "Content-Length is no number"};
+    }
+  }
+  if (codings > 0) {
+    if (head.http_1_0 || codings > 1 ||
+        !equal(*find_header(head.headers, "transfer-encoding"), "chunked")) {
+      return BadRequest{.message = "the only Transfer-Encoding understood is 'chunked'"};
+    }
+    head.chunked = true;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string_view> find_header(const Headers& headers, std::string_view name) {
+  for (const auto& [key, value] : headers) {
+    if (equal(key, name)) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+bool has_token(const Headers& headers, std::string_view name, std::string_view token) {
+  return std::any_of(headers.begin(), headers.end(), [&](const auto& header) {
+    return equal(header.first, name) &&
+           beast::http::token_list(to_beast(header.second)).exists(to_beast(token));
+  });
+}
+
+std::optional<std::size_t> end_of_head(std::string_view bytes, std::size_t& searched) {
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  const std::size_t from = searched < kEnd.size() ? 0 : searched - kEnd.size() + 1;
+  const std::size_t end = bytes.find(kEnd, from);
+  searched = bytes.size();
+  if (end == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return end + kEnd.size();
+}
+
+std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
+  beast::http::parser<true, beast::http::empty_body> parser;
+  parser.header_limit(std::numeric_limits<std::uint32_t>::max());  // The caller's concern.
+  parser.body_limit(std::numeric_limits<std::uint64_t>::max());
+  beast::error_code error;
+  const std::size_t used = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+  if (error || used != bytes.size() || !parser.is_header_done()) {
+    return BadRequest{.message = "malformed request" + (error ? ": " + error.message() : "")};
+  }
+  const auto& message = parser.get();
+  Head head;
+  head.method = from_beast(message.method_string());
+  head.http_1_0 = message.version() == 10;
+  if (!head.http_1_0 && message.version() != 11) {
+    return BadRequest{.status = 505, .error = "unsupported", .message = "speak HTTP/1.1"};
+  }
+  for (const auto& field : message) {
+    if (head.headers.size() == kMaxHeaders) {
+      return BadRequest{.status = 431, .error = "too_large", .message = "too many headers"};
+    }
+    head.headers.emplace_back(from_beast(field.name_string()), from_beast(field.value()));
+  }
+  const std::string_view target = from_beast(message.target());
+  if (target.size() > kMaxTarget) {
+    return BadRequest{.status = 414, .error = "too_large", .message = "the target is too long"};
+  }
+  std::optional<std::string> origin = origin_form(target);
+  if (!origin || origin->find('#') != std::string::npos) {
+    return BadRequest{.message = "the target is no path"};
+  }
+  head.target = std::move(*origin);
+  if (auto bad = frame(head)) {
+    return *std::move(bad);
+  }
+  if (const auto expect = find_header(head.headers, "expect")) {
+    if (!equal(*expect, "100-continue")) {
+      return BadRequest{.status = 417, .message = "unknown expectation"};
+    }
+    head.expects_continue = !head.http_1_0;
+  }
+  head.keep_alive = head.http_1_0 ? has_token(head.headers, "connection", "keep-alive")
+                                  : !has_token(head.headers, "connection", "close");
+  head.upgrade = !head.http_1_0 && has_token(head.headers, "connection", "upgrade");
+  return head;
+}
+
+// Beast reads chunks only behind a head, so it is given one.
+struct BodyDecoder::Chunks {
+  Chunks() {
+    constexpr std::string_view kHead = "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    parser.body_limit(std::numeric_limits<std::uint64_t>::max());
+    beast::error_code error;
+    (void)parser.put(boost::asio::buffer(kHead.data(), kHead.size()), error);
+    GB_CHECK(!error);
+  }
+  beast::http::parser<true, beast::http::buffer_body> parser;
+};
+
+BodyDecoder::BodyDecoder(const Head& head) {
+  if (head.chunked) {
+    chunks_ = std::make_unique<Chunks>();
+  } else {
+    remaining_ = head.content_length.value_or(0);
+    done_ = remaining_ == 0;
+  }
+}
+
+BodyDecoder::~BodyDecoder() = default;
+
+void BodyDecoder::skip(std::uint64_t count) {
+  GB_CHECK(count <= remaining_);
+  remaining_ -= count;
+  done_ = remaining_ == 0;
+}
+
+Result<BodyDecoder::Step> BodyDecoder::decode(std::string_view in, std::span<char> out) {
+  Step step;
+  if (done_) {
+    return step;
+  }
+  if (!chunks_) {
+    step.consumed =
+        static_cast<std::size_t>(std::min<std::uint64_t>({remaining_, in.size(), out.size()}));
+    if (step.consumed > 0) {
+      std::memcpy(out.data(), in.data(), step.consumed);
+    }
+    step.produced = step.consumed;
+    skip(step.consumed);
+    return step;
+  }
+  auto& parser = chunks_->parser;
+  auto& body = parser.get().body();
+  body.data = out.data();
+  body.size = out.size();
+  while (step.consumed < in.size() && !parser.is_done() && body.size > 0) {
+    beast::error_code error;
+    const std::string_view rest = in.substr(step.consumed);
+    const std::size_t used = parser.put(boost::asio::buffer(rest.data(), rest.size()), error);
+    step.consumed += used;
+    if (error == beast::http::error::need_buffer || error == beast::http::error::need_more) {
+      error = {};
+      if (used == 0) {
+        break;
+      }
+    }
+    if (error) {
+      return Error(ErrorCode::kInvalid, "malformed chunked body: " + error.message());
+    }
+    if (used == 0) {
+      break;
+    }
+  }
+  step.produced = out.size() - body.size;
+  done_ = parser.is_done();
+  return step;
+}
+
+}  // namespace glovebox::http

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// HTTP as doors see it: plain requests and responses, no type of the library behind it.
+//
+// A handler runs in a thread of its own while it works on one request, so it may block. The
+// connection's memory is bounded whatever the peer does; a peer that is too slow is cut off.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox::http {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+class Request {
+ public:
+  virtual ~Request() = default;
+  [[nodiscard]] virtual std::string_view method() const = 0;
+  [[nodiscard]] virtual std::string_view target() const = 0;  // As it came: path and query.
+  // The first value, names in any case; nothing when absent.
+  [[nodiscard]] virtual std::optional<std::string_view> header(std::string_view name) const = 0;
+  [[nodiscard]] virtual const Headers& headers() const = 0;
+  [[nodiscard]] virtual bool over_unix_socket() const = 0;
+  [[nodiscard]] virtual std::optional<std::uint64_t> content_length() const = 0;
+
+  // The next piece of the body; 0 at its end. kUnavailable when the peer is gone, kInvalid when the
+  // body is malformed.
+  virtual Result<std::size_t> read(std::span<char> into) = 0;
+  // The rest of the body. kExhausted when it is larger than `most`.
+  Result<std::string> read_all(std::size_t most);
+
+  // Readable once the peer has gone away; for a handler that waits for something else. Not to be
+  // closed.
+  [[nodiscard]] virtual int gone_fd() = 0;
+};
+
+class WebSocket {
+ public:
+  virtual ~WebSocket() = default;
+  struct Message {
+    bool binary = false;
+    std::string payload;
+  };
+  // Waits for the next message; nothing when the peer has closed. Pings are answered beneath.
+  virtual Result<std::optional<Message>> read() = 0;
+  // May be called from another thread than read().
+  virtual Result<void> write(bool binary, std::string_view payload) = 0;
+  virtual void close(std::uint16_t code, std::string_view reason) = 0;
+};
+
+class Response {
+ public:
+  virtual ~Response() = default;
+
+  // A whole answer. Exactly one of send(), start(), upgrade() and relay() is called, once.
+  virtual Result<void> send(int status, const Headers& headers, std::string_view body) = 0;
+
+  // An answer in pieces: chunked, or of a known length when `headers` has Content-Length. Headers
+  // go out at once, each piece too. kUnavailable when the peer is gone.
+  virtual Result<void> start(int status, const Headers& headers) = 0;
+  virtual Result<void> write(std::string_view piece) = 0;
+  // From a regular file, without a copy where the connection allows.
+  virtual Result<void> write_file(int fd, std::uint64_t offset, std::uint64_t length) = 0;
+  virtual Result<void> finish() = 0;
+
+  // Drops the connection so that the peer notices that the answer is not whole.
+  virtual void abort() = 0;
+
+  // Answers a WebSocket handshake.
+  virtual Result<std::unique_ptr<WebSocket>> upgrade(std::string_view protocol) = 0;
+
+  // Passes the connection's bytes to and from `peer` from now on, after `first` was written to it;
+  // returns when either side has ended. For proxies: the request's body and what follows it.
+  virtual Result<void> relay(UniqueFd peer, std::string_view first) = 0;
+};
+
+// Whatever it throws or leaves unanswered becomes a 500.
+using Handler = std::function<void(Request&, Response&)>;
+
+struct ServerOptions {
+  std::string listen = "127.0.0.1:8440";  // HOST:PORT; port 0 takes a free one. Empty: none.
+  std::string unix_path;                  // Made with mode 0600. Empty: none.
+  std::vector<int> inherited;             // Listening sockets of systemd's; ours from now on.
+  std::string certificate_file;           // PEM, both or none: TLS on `listen`.
+  std::string key_file;
+  std::size_t max_connections = 16'384;
+  std::size_t max_handlers = 512;  // Requests worked on at once; more wait, then 503.
+  std::size_t max_header_bytes = 64 * 1024;
+  std::chrono::seconds header_patience{15};  // From the first byte of a request to its last header.
+  std::chrono::seconds body_patience{60};    // Without a byte.
+  std::chrono::seconds idle_patience{600};   // Between requests.
+};
+
+class Server {
+ public:
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, Handler handler);
+  virtual ~Server() = default;
+
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  [[nodiscard]] virtual std::size_t connections() const = 0;
+
+  // Takes no new connection and no new request; returns when those under way have ended, or when
+  // the patience is over.
+  virtual void drain(std::chrono::milliseconds patience) = 0;
+};
+
+}  // namespace glovebox::http

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/transport/listener.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace glovebox::http {
+namespace {
+
+constexpr int kBacklog = 4'096;
+
+std::uint16_t port_of(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return 0;
+  }
+  if (address.ss_family == AF_INET) {
+    return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+  }
+  return address.ss_family == AF_INET6
+             ? ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port)
+             : std::uint16_t{0};
+}
+
+bool somebody_listens(const sockaddr_un& address) {
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         errno == EAGAIN;
+}
+
+}  // namespace
+
+Result<Listener> listen_tcp(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) {
+    return Error(ErrorCode::kInvalid, "'" + address + "' is no HOST:PORT");
+  }
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int answer = ::getaddrinfo(host.empty() ? nullptr : host.c_str(),
+                                   address.c_str() + colon + 1, &wanted, &found);
+  if (answer != 0) {
+    return Error(ErrorCode::kInvalid, "listen on " + address + ": " + ::gai_strerror(answer));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
+  UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  const int on = 1;
+  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      ::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+      ::listen(fd.get(), kBacklog) != 0) {
+    return Error::from_errno("listen on " + address);
+  }
+  Listener listener;
+  listener.port = port_of(fd.get());
+  listener.fd = std::move(fd);
+  return listener;
+}
+
+Result<Listener> listen_unix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return Error(ErrorCode::kInvalid, "the path of the Unix socket is too long: " + path);
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
+    if (somebody_listens(address)) {
+      return Error(ErrorCode::kConflict, "another program listens on " + path);
+    }
+    (void)::unlink(path.c_str());
+  }
+  // Nobody can connect before listen(2), so the mode holds from the first connection on.
+  if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::chmod(path.c_str(), 0600) != 0 || ::listen(fd.get(), kBacklog) != 0) {
+    return Error::from_errno("listen on " + path);
+  }
+  Listener listener;
+  listener.fd = std::move(fd);
+  listener.unix_socket = true;
+  listener.path = path;
+  return listener;
+}
+
+Result<Listener> adopt_listener(UniqueFd fd) {
+  int listening = 0;
+  socklen_t size = sizeof listening;
+  int domain = 0;
+  socklen_t domain_size = sizeof domain;
+  if (::getsockopt(fd.get(), SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 ||
+      ::getsockopt(fd.get(), SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) != 0 || listening == 0) {
+    return Error(ErrorCode::kInvalid, "an inherited descriptor is no listening socket");
+  }
+  if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) != 0 ||
+      ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC) != 0) {
+    return Error::from_errno("fcntl");
+  }
+  Listener listener;
+  listener.unix_socket = domain == AF_UNIX;
+  listener.port = port_of(fd.get());
+  listener.fd = std::move(fd);
+  return listener;
+}
+
+bool is_peer_ours(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         (peer.uid == 0 || peer.uid == ::geteuid());
+}
+
+}  // namespace glovebox::http

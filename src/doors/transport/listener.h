@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sockets that take connections.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox::http {
+
+struct Listener {
+  UniqueFd fd;  // Does not block.
+  bool unix_socket = false;
+  std::uint16_t port = 0;
+  std::string path;  // Of a Unix socket that we made: removed with us.
+};
+
+// "HOST:PORT", "[HOST]:PORT"; the host is a name or an address.
+Result<Listener> listen_tcp(const std::string& address);
+// Mode 0600 from its first moment on. Replaces a socket that nobody listens on; kConflict when
+// somebody does.
+Result<Listener> listen_unix(const std::string& path);
+// A listening socket that was made for us.
+Result<Listener> adopt_listener(UniqueFd fd);
+
+// Whether the other end of a Unix socket is this user's, or root's (unix(7), SO_PEERCRED).
+bool is_peer_ours(int fd);
+
+}  // namespace glovebox::http

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// WebSockets (RFC 6455) on a connection of ours, by Beast.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "doors/transport/channel.h"
+#include "doors/transport/head.h"
+#include "doors/transport/http.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace glovebox::http {
+
+// Larger messages end the connection with status 1009.
+inline constexpr std::size_t kMaxMessage = 16UL << 20;
+
+// Answers the handshake `head` and speaks on; `in` is what came behind the head. The work is done
+// by whoever runs `io`, one thread. `held` is let go with the connection. Peers that are silent are
+// pinged, and cut off when they stay so.
+Result<std::unique_ptr<WebSocket>> accept_websocket(boost::asio::io_context& io,
+                                                    std::unique_ptr<Channel> channel,
+                                                    std::string in,
+                                                    const Head& head,
+                                                    std::string_view protocol,
+                                                    std::shared_ptr<void> held);
+
+}  // namespace glovebox::http
