@@ -31,6 +31,7 @@ void add_repl(CLI::App& app, Action* action);
 void add_notebook(CLI::App& app, Action* action);
 void add_languages(CLI::App& app, Action* action);
 void add_doctor(CLI::App& app, Action* action);
+void add_serve(CLI::App& app, Action* action);
 
 // Tells the person what went wrong and what to do, on standard error; answers the exit status.
 int report(const Error& error);

@@ -26,6 +26,7 @@ constexpr const char* kFooter = R"(Examples:
   glovebox run plot.py --file data.csv --out results
   glovebox repl -l python                 a live interpreter, sealed
   glovebox notebook run analysis.ipynb    run a notebook, write its outputs
+  glovebox serve                          the daemon: REST, and E2B's own SDKs
   glovebox languages                      what can run here
   glovebox doctor                         which walls can be built here, and the mend)";
 
@@ -69,6 +70,7 @@ int run(int argc, char** argv) {
     glovebox::cli::add_notebook(app, &action);
     glovebox::cli::add_languages(app, &action);
     glovebox::cli::add_doctor(app, &action);
+    glovebox::cli::add_serve(app, &action);
   }
   try {
     app.parse(static_cast<int>(dashes - argv), argv);

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/live_values.h"
+#include "cli/cell_end.h"
 #include "context/notebook/collect.h"
+#include "context/notebook/values.h"
 #include "language/registry.h"
 
 namespace glovebox::cli {
@@ -69,7 +70,7 @@ class NotebookRunner {
                            .limits = session_.spec().limits,
                            .cancel_fd = options_.cancel_fd};
     execute.limits.wall = time_for_cell();
-    execute.observer = [this](const Event& event) { collector_.add(keep_inline(event)); };
+    execute.observer = [this](const Event& event) { collector_.add(notebook::keep_inline(event)); };
     auto executed = session_.execute(execute);
     if (!executed) {
       return executed.error().code() == ErrorCode::kConflict && !session_.alive()

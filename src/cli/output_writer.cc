@@ -17,21 +17,6 @@ namespace {
 
 std::size_t head_of(Bytes limit) { return static_cast<std::size_t>(limit.count - limit.count / 2); }
 
-// Bytes at the end of `text` that begin a character without finishing it.
-std::size_t unfinished(std::string_view text) {
-  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if (byte >= 0xC0) {
-      const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
-      return length > back ? back : 0;
-    }
-    if (byte < 0x80) {
-      return 0;
-    }
-  }
-  return 0;
-}
-
 std::string milliseconds(std::chrono::microseconds time) {
   std::array<char, 32> text{};
   (void)std::snprintf(text.data(), text.size(), "%.1f ms",
@@ -97,29 +82,6 @@ void StreamPrinter::pass(std::string_view bytes) {
 
 void StreamPrinter::finish(const Captured& captured) {
   print(std::string_view(captured.bytes).substr(std::min(passed_, captured.bytes.size())));
-}
-
-EventPrinter::EventPrinter(std::string stream, Bytes limit, bool strip_ansi)
-    : stream_(std::move(stream)), head_(head_of(limit)), strip_(strip_ansi) {}
-
-void EventPrinter::print(std::string_view bytes, bool last) {
-  held_ += strip_ ? stripper_.strip(bytes) : std::string(bytes);
-  const std::size_t keep = last ? 0 : unfinished(held_);
-  const std::string_view whole = std::string_view(held_).substr(0, held_.size() - keep);
-  if (!whole.empty()) {
-    write_fully(STDOUT_FILENO, output_event(stream_, whole) + "\n");
-    held_.erase(0, whole.size());
-  }
-}
-
-void EventPrinter::pass(std::string_view bytes) {
-  const std::string_view now = bytes.substr(0, std::min(bytes.size(), head_ - passed_));
-  passed_ += now.size();
-  print(now, false);
-}
-
-void EventPrinter::finish(const Captured& captured) {
-  print(std::string_view(captured.bytes).substr(std::min(passed_, captured.bytes.size())), true);
 }
 
 std::string summary(const OneShotResult& result, const std::string& out_directory) {

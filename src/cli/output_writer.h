@@ -32,25 +32,6 @@ class StreamPrinter {
   AnsiStripper stripper_;
 };
 
-// A stream as JSON lines. Characters that are cut in two by the guest's writes stay whole.
-class EventPrinter {
- public:
-  EventPrinter(std::string stream, Bytes limit, bool strip_ansi);
-
-  void pass(std::string_view bytes);
-  void finish(const Captured& captured);
-
- private:
-  void print(std::string_view bytes, bool last);
-
-  std::string stream_;
-  std::size_t head_;
-  std::size_t passed_ = 0;
-  bool strip_;
-  AnsiStripper stripper_;
-  std::string held_;
-};
-
 // Writes to a descriptor to the end, whatever it takes; gives up silently when the reader is gone.
 void write_fully(int fd, std::string_view bytes);
 

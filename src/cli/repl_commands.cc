@@ -13,10 +13,10 @@
 
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "cli/live_values.h"
 #include "cli/notebook_file.h"
 #include "cli/output_writer.h"
 #include "cli/repl_engine.h"
+#include "context/notebook/values.h"
 #include "language/suggest.h"
 
 namespace glovebox::cli {
@@ -80,7 +80,7 @@ std::optional<std::string> find_output(const notebook::Notebook& record,
       continue;
     }
     for (auto output = cell->outputs.rbegin(); output != cell->outputs.rend(); ++output) {
-      if (auto bytes = bytes_of(output->data, mime)) {
+      if (auto bytes = notebook::bytes_of(output->data, mime)) {
         return bytes;
       }
     }

@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/cell_end.h"
 #include "cli/command.h"
-#include "cli/live_values.h"
 #include "cli/repl_commands.h"
+#include "context/notebook/values.h"
 
 namespace glovebox::cli {
 namespace {
@@ -81,7 +82,7 @@ Result<void> ReplEngine::run_cell(const std::string& code) {
                          .cancel_fd = interrupts_.fd()};
   options.input = input;
   options.observer = [this](const Event& event) {
-    const Event kept = keep_inline(event);
+    const Event kept = notebook::keep_inline(event);
     collector_.add(kept);
     screen_.show(kept);
   };

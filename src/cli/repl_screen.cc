@@ -12,8 +12,8 @@
 
 #include "base/bytes.h"
 #include "base/unique_fd.h"
-#include "cli/live_values.h"
 #include "cli/output_writer.h"
+#include "context/notebook/values.h"
 
 namespace glovebox::cli {
 namespace {
@@ -48,12 +48,12 @@ std::string_view ending_of(std::string_view mime) {
 
 // What the object says of itself, unless that is only the name of the class that shows it.
 std::optional<std::string> plain_text(const MimeBundle& data) {
-  std::optional<std::string> text = text_of(data, "text/plain");
+  std::optional<std::string> text = notebook::text_of(data, "text/plain");
   if (text && !text->starts_with("<IPython.core.display.")) {
     return text;
   }
   for (const char* const mime : {"text/markdown", "text/latex"}) {
-    if (auto source = text_of(data, mime)) {
+    if (auto source = notebook::text_of(data, mime)) {
       return source;
     }
   }
@@ -191,7 +191,7 @@ void ReplScreen::show_value(const Event& event) {
   }
   const std::optional<std::string> text = plain_text(event.data);
   if (!text) {
-    if (const auto page = text_of(event.data, "text/html")) {
+    if (const auto page = notebook::text_of(event.data, "text/html")) {
       save("result", "text/html", *page);
     }
     return;
@@ -210,7 +210,7 @@ void ReplScreen::show_value(const Event& event) {
 
 bool ReplScreen::save_picture(const Event& event) {
   for (const Picture& picture : kPictures) {
-    if (const auto bytes = bytes_of(event.data, picture.mime); bytes && !bytes->empty()) {
+    if (const auto bytes = notebook::bytes_of(event.data, picture.mime); bytes && !bytes->empty()) {
       save("plot", picture.mime, *bytes);
       return true;
     }

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "sandbox/slot.h"
+#include "service/stream_events.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::cli {
@@ -70,8 +71,9 @@ int run_for_json(const RunOptionsText& options, const OneShot& request) {
 }
 
 int run_for_events(const RunOptionsText& options, const OneShot& request) {
-  EventPrinter out("stdout", request.limits.output, options.strip_ansi);
-  EventPrinter err("stderr", request.limits.output, options.strip_ansi);
+  const auto emit = [](const std::string& event) { write_fully(STDOUT_FILENO, event + "\n"); };
+  StreamEvents out("stdout", request.limits.output, options.strip_ansi, emit);
+  StreamEvents err("stderr", request.limits.output, options.strip_ansi, emit);
   OneShotObserver observer;
   bool begun = false;
   observer.started = [&begun](std::string_view id, std::string_view phase) {

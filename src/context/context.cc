@@ -235,7 +235,7 @@ Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried)
     return Error(ErrorCode::kUnsupported, "a live " + language_ + " cannot be copied here",
                  "fork it from a warm interpreter: tier native, language python");
   }
-  const std::uint32_t id = next_checkpoint_++;
+  const std::uint32_t id = sandbox_.unused_number();
   (void)link_.take_descriptors();
   const std::string reply = GB_TRY(ask(agent::Request::kCheckpoint, agent::encode_id(id), 30s));
   std::vector<std::string> left_out = GB_TRY(agent::decode_checkpoint(reply));
@@ -282,7 +282,7 @@ Result<void> Context::rollback(std::uint32_t checkpoint) {
 
 Result<std::unique_ptr<Context>> Context::fork_from(std::uint32_t checkpoint) {
   Checkpoint* const copy = GB_TRY(find(checkpoint));
-  const std::string directory = "/tmp/workspace-" + std::to_string(next_checkpoint_++);
+  const std::string directory = "/tmp/workspace-" + std::to_string(sandbox_.unused_number());
   RunOptions options;
   options.kill_rest = false;
   const RunOutcome copied = GB_TRY(sandbox_.run(

@@ -138,7 +138,6 @@ class Context {
   std::unique_ptr<AgentProcess> process_;
   agent::Ready ready_;
   std::map<std::uint32_t, Checkpoint> checkpoints_;
-  std::uint32_t next_checkpoint_ = 1;
   std::optional<std::uint32_t> kept_snapshot_;  // Of the last execution with `recover`.
   std::uint32_t next_channel_ = 1;
   bool ended_ = false;

@@ -138,11 +138,14 @@ class OneShotRun {
       phase("files");
       GB_TRY(copy_in(*sandbox_, request_.files));
     }
+    for (const auto& [name, bytes] : request_.contents) {
+      GB_TRY(sandbox_->write_file(name, bytes, 0644));
+    }
     if (request_.in_place.empty()) {
       GB_TRY(sandbox_->write_file(plan.file_name, request_.code, plan.file_mode));
     }
     // Only what the guest makes is reported; an empty workspace needs no remembering.
-    if (request_.files.empty() && !request_.in_place.empty()) {
+    if (request_.files.empty() && request_.contents.empty() && !request_.in_place.empty()) {
       return {};
     }
     return sandbox_->mark();

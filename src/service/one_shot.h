@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct OneShot {
   bool strict = false;
   Environment env;
   std::vector<FileToCopy> files;
+  std::map<std::string, std::string> contents;  // More files: name to bytes.
   PackageWish packages;
   std::string out_directory;  // Empty: nothing is copied out.
   std::string verify;         // A shell command, run after the guest has ended; empty: none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/live_values.h"
+#include "context/notebook/values.h"
 
 #include <array>
 #include <cstdint>
@@ -9,12 +9,10 @@
 #include "base/text.h"
 #include "context/notebook/mime.h"
 
-namespace glovebox::cli {
+namespace glovebox::notebook {
 namespace {
 
-bool is_text_mime(std::string_view mime) {
-  return notebook::is_line_mime(mime) || mime.ends_with("+xml");
-}
+bool is_text_mime(std::string_view mime) { return is_line_mime(mime) || mime.ends_with("+xml"); }
 
 std::optional<std::string> from_base64(std::string_view text) {
   std::string bytes;
@@ -53,7 +51,7 @@ Event keep_inline(const Event& event) {
   std::string left_out;
   for (auto entry = kept.data.begin(); entry != kept.data.end();) {
     // Only values of JSON types may be anything but a text.
-    if (notebook::is_json_mime(entry->first) || entry->second.starts_with('"')) {
+    if (is_json_mime(entry->first) || entry->second.starts_with('"')) {
       ++entry;
       continue;
     }
@@ -89,33 +87,11 @@ std::optional<std::string> bytes_of(const MimeBundle& data, std::string_view mim
   if (found == data.end()) {
     return std::nullopt;
   }
-  if (notebook::is_json_mime(mime)) {
+  if (is_json_mime(mime)) {
     return found->second;
   }
   std::optional<std::string> text = text_of(data, mime);
   return text && !is_text_mime(mime) ? from_base64(*text) : text;
 }
 
-std::string describe(const Execution& execution, std::string_view language) {
-  switch (execution.status) {
-    case Status::kTimeout:
-      return execution.limit == "cpu-time" ? "the cell used up its CPU time"
-                                           : "the cell ran into its time limit";
-    case Status::kOutOfMemory:
-      return "the cell used more memory than it may; raise --memory";
-    case Status::kPidsLimit:
-      return "the cell started more processes than it may; raise --pids";
-    case Status::kDiskFull:
-      return "the cell wrote more than it may; raise --disk";
-    case Status::kCanceled:
-      return "interrupted";
-    case Status::kSignaled:
-      return std::string(language) + " was ended by signal " +
-             std::to_string(execution.signal.value_or(0));
-    default:
-      return std::string(language) + " ended with exit status " +
-             std::to_string(execution.exit_code);
-  }
-}
-
-}  // namespace glovebox::cli
+}  // namespace glovebox::notebook

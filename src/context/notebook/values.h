@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What executions show, as commands that keep or print it need it.
+// The values of MIME bundles, for whoever keeps or shows them.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "context/context.h"
 #include "spec/event.h"
 
-namespace glovebox::cli {
+namespace glovebox::notebook {
 
 // The event without values that came by reference only, which nothing but their agent could read:
 // each is named in its text/plain.
@@ -21,7 +20,4 @@ namespace glovebox::cli {
 // The bytes that a value stands for: base64 decoded where the type is binary, and JSON as it is.
 [[nodiscard]] std::optional<std::string> bytes_of(const MimeBundle& data, std::string_view mime);
 
-// What ended an execution that did not end well, in words: "the time limit", "out of memory", …
-[[nodiscard]] std::string describe(const Execution& execution, std::string_view language);
-
-}  // namespace glovebox::cli
+}  // namespace glovebox::notebook

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox serve: the daemon; and glovebox keeper, which it starts.
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "cli/command.h"
+#include "daemon/daemon.h"
+#include "daemon/keeper_process.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  glovebox serve                                  at 127.0.0.1:8440
+  glovebox serve --listen 0.0.0.0:8440 --certificate cert.pem --key key.pem
+  glovebox serve --unix /run/glovebox.sock --listen ''
+The first API key is written to DIR/api-key.)";
+
+std::string default_directory() {
+  if (::geteuid() == 0) {
+    return "/var/lib/glovebox";
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread exists yet.
+  const char* const home = std::getenv("HOME");
+  return std::string(home != nullptr ? home : "/tmp") + "/.glovebox";
+}
+
+std::string own_program() {
+  std::string path(4096, '\0');
+  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  path.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return path;
+}
+
+int serve(const DaemonOptions& options) {
+  sigset_t signals;
+  (void)::sigemptyset(&signals);
+  (void)::sigaddset(&signals, SIGTERM);
+  (void)::sigaddset(&signals, SIGINT);
+  (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
+  const std::string scheme = options.server.certificate_file.empty() ? "http" : "https";
+  const auto served = run_daemon(options, stop.get(), [&](std::uint16_t port) {
+    const std::string& listen = options.server.listen;
+    const std::string host = listen.substr(0, listen.rfind(':'));
+    const std::string where = listen.empty() ? "unix:" + options.server.unix_path
+                                             : scheme + "://" + host + ":" + std::to_string(port);
+    (void)std::printf("glovebox serves at %s; API key in %s/api-key\n", where.c_str(),
+                      options.directory.c_str());
+    (void)std::fflush(stdout);
+  });
+  return served ? 0 : report(served.error());
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Action* action) {
+  auto* const command =
+      app.add_subcommand("serve", "The daemon: REST and E2B's protocol over HTTP");
+  command->footer(kFooter);
+  auto options = std::make_shared<DaemonOptions>();
+  options->directory = default_directory();
+  options->program = own_program();
+  command->add_option("--listen", options->server.listen, "HOST:PORT; port 0 takes a free one")
+      ->capture_default_str();
+  command->add_option("--unix", options->server.unix_path,
+                      "Also at this socket, without a key, for this user alone");
+  command->add_option("--data", options->directory, "Directory of all that lasts")
+      ->capture_default_str();
+  command->add_option("--certificate", options->server.certificate_file, "PEM file, for TLS");
+  command->add_option("--key", options->server.key_file, "PEM file of its private key");
+  command->add_option("--domain", options->domain, "Ports are served as PORT-ID.DOMAIN");
+  command->add_flag("--access-log", options->access_log, "A JSON line for each request, on stderr");
+  command->add_flag("--leave-sandboxes", options->leave_sandboxes,
+                    "At the end, leave them to the next daemon");
+  command->callback([action, options] { *action = [options] { return serve(*options); }; });
+
+  // Started by the daemon, and by nobody else.
+  auto* const keeper = app.add_subcommand("keeper", "")->group("");
+  auto directory = std::make_shared<std::string>();
+  keeper->add_option("--data", *directory)->required();
+  keeper->callback([action, directory] {
+    *action = [directory] {
+      const auto kept = run_keeper(*directory, {});
+      return kept ? 0 : report(kept.error());
+    };
+  });
+}
+
+}  // namespace glovebox::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon: a service, its doors, and a server in front of them.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "doors/transport/http.h"
+
+namespace glovebox {
+
+struct DaemonOptions {
+  http::ServerOptions server;
+  std::string directory;  // Of everything that lasts; made with mode 0700.
+  std::string program;    // Our own file, which is the keeper too.
+  std::string domain;     // Names of ports are PORT-ID.DOMAIN; empty: whatever clients say.
+  bool access_log = false;
+  // At the end the sandboxes live on with their keeper, for the next daemon.
+  bool leave_sandboxes = false;
+};
+
+// Serves until `stop_fd` becomes readable; then what is under way is finished. `ready` is told the
+// port once requests are answered.
+Result<void> run_daemon(DaemonOptions options,
+                        int stop_fd,
+                        const std::function<void(std::uint16_t port)>& ready);
+
+}  // namespace glovebox

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/keeper_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "sandbox/slot.h"
+#include "service/keeper/client.h"
+#include "service/keeper/server.h"
+
+extern char** environ;
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kPatience = 20s;
+
+bool answers(const std::string& directory) {
+  keeper::KeeperClient client(keeper_socket(directory));
+  return client.call("states", nlohmann::json::object()).has_value();
+}
+
+Result<UniqueFd> listen_at(const std::string& path) {
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  if (path.size() >= sizeof address.sun_path) {
+    return Error(ErrorCode::kInvalid, "the path " + path + " is too long for a socket",
+                 "choose a data directory with a shorter path");
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // What is there belonged to one that is dead: we hold the lock.
+  (void)::unlink(path.c_str());
+  const mode_t before = ::umask(0177);
+  const bool listening =
+      socket &&
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      ::listen(socket.get(), SOMAXCONN) == 0;
+  (void)::umask(before);
+  if (!listening) {
+    return Error::from_errno("listen at " + path);
+  }
+  return socket;
+}
+
+// Held as long as the process lives (flock(2)).
+Result<UniqueFd> lock_directory(const std::string& directory) {
+  const std::string path = directory + "/keeper.lock";
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) {
+    return Error::from_errno("open " + path);
+  }
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error(ErrorCode::kConflict, "another keeper serves " + directory);
+  }
+  return file;
+}
+
+// With nothing of the daemon's: its sockets must not stay open after it.
+Result<void> spawn(const std::string& program, const std::string& directory) {
+  const std::string log = directory + "/keeper.log";
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  (void)::posix_spawn_file_actions_init(&actions);
+  (void)::posix_spawnattr_init(&attributes);
+  (void)::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  (void)::posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND,
+                                           0600);
+  (void)::posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  (void)::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  sigset_t none;
+  (void)::sigemptyset(&none);
+  (void)::posix_spawnattr_setsigmask(&attributes, &none);
+  (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+  std::string name = "glovebox";
+  std::string command = "keeper";
+  std::string option = "--data";
+  std::string value = directory;
+  const std::array<char*, 5> argv{name.data(), command.data(), option.data(), value.data(),
+                                  nullptr};
+  pid_t pid = 0;
+  const int failed =
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  (void)::posix_spawn_file_actions_destroy(&actions);
+  (void)::posix_spawnattr_destroy(&attributes);
+  if (failed != 0) {
+    return Error::from_errno("start the keeper", failed);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string keeper_socket(const std::string& directory) { return directory + "/keeper.sock"; }
+
+Result<void> ensure_keeper(const std::string& program, const std::string& directory) {
+  if (answers(directory)) {
+    return {};
+  }
+  GB_TRY(spawn(program, directory));
+  const auto deadline = Clock::now() + kPatience;
+  while (Clock::now() < deadline) {
+    if (answers(directory)) {
+      return {};
+    }
+    (void)::poll(nullptr, 0, 10);
+  }
+  return Error(ErrorCode::kUnavailable, "the keeper of the sandboxes did not start",
+               "see " + directory + "/keeper.log");
+}
+
+Result<void> stop_keeper(const std::string& directory) {
+  keeper::KeeperClient client(keeper_socket(directory));
+  (void)client.call("stop", nlohmann::json::object());
+  // Its lock is free once the last of its sandboxes is gone.
+  const auto deadline = Clock::now() + kPatience;
+  while (Clock::now() < deadline) {
+    if (lock_directory(directory)) {
+      return {};
+    }
+    (void)::poll(nullptr, 0, 10);
+  }
+  return Error(ErrorCode::kUnavailable, "the keeper of " + directory + " does not end");
+}
+
+Result<void> run_keeper(const std::string& directory, const keeper::KeeperOptions& options) {
+  const UniqueFd lock = GB_TRY(lock_directory(directory));
+  sigset_t signals;
+  (void)::sigemptyset(&signals);
+  (void)::sigaddset(&signals, SIGTERM);
+  (void)::sigaddset(&signals, SIGINT);
+  // Before any thread exists.
+  (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  (void)::signal(SIGPIPE, SIG_IGN);
+  (void)::signal(SIGHUP, SIG_IGN);
+  const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
+  (void)sweep_leftovers();
+  UniqueFd socket = GB_TRY(listen_at(keeper_socket(directory)));
+  auto kept = GB_TRY(keeper::Keeper::start(options));
+  return keeper::serve(*kept, std::move(socket), stop.get());
+}
+
+}  // namespace glovebox

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keeper as a process of its own, so that sandboxes outlive the daemon.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "service/keeper/keeper.h"
+
+namespace glovebox {
+
+// Where a data directory's keeper listens.
+std::string keeper_socket(const std::string& directory);
+
+// Starts `program keeper --data DIRECTORY` in a session of its own, unless one serves that
+// directory already, and waits until it answers.
+Result<void> ensure_keeper(const std::string& program, const std::string& directory);
+
+// Ends the keeper of a directory, and all its sandboxes. Nothing when there is none.
+Result<void> stop_keeper(const std::string& directory);
+
+// Is the keeper: returns when it was told to stop, by stop_keeper() or by SIGTERM. kConflict when
+// another one serves the directory.
+Result<void> run_keeper(const std::string& directory, const keeper::KeeperOptions& options);
+
+}  // namespace glovebox

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/default_contexts.h"
+
+#include <algorithm>
+
+#include "doors/e2b/options.h"
+#include "doors/e2b/python_prelude.h"
+
+namespace glovebox::e2b {
+namespace {
+
+bool holds(const std::vector<ContextInfo>& contexts, std::string_view id) {
+  return std::ranges::find(contexts, id, &ContextInfo::id) != contexts.end();
+}
+
+Error no_context(const std::string& id) {
+  return Error(ErrorCode::kNotFound, "Context " + id + " not found");
+}
+
+}  // namespace
+
+std::string normal_language(std::string_view name) {
+  const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  while (!name.empty() && is_space(name.front())) {
+    name.remove_prefix(1);
+  }
+  while (!name.empty() && is_space(name.back())) {
+    name.remove_suffix(1);
+  }
+  std::string language(name);
+  std::ranges::transform(language, language.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return language == "js" ? "javascript" : language == "ts" ? "typescript" : language;
+}
+
+std::mutex& DefaultContexts::lock_of(std::string_view sandbox) {
+  return locks_.at(std::hash<std::string_view>{}(sandbox) % locks_.size());
+}
+
+Result<SandboxInfo> DefaultContexts::fresh(const Visit& visit) {
+  return service_.find(visit.caller, visit.info.id);
+}
+
+Result<void> DefaultContexts::keep(const Visit& visit,
+                                   const SandboxInfo& info,
+                                   const SandboxNotes& notes) {
+  SandboxChange change;
+  change.extra = write_notes(info.extra, notes);
+  auto changed = service_.change(visit.caller, info.id, change);
+  return changed ? Result<void>() : Result<void>(changed.error());
+}
+
+Result<ContextInfo> DefaultContexts::make(const Visit& visit,
+                                          const std::string& language,
+                                          std::string cwd) {
+  ContextRequest request;
+  request.language = language;
+  request.cwd = std::move(cwd);
+  ContextInfo made = GB_TRY(service_.create_context(visit.caller, visit.info.id, request));
+  prepare(visit, language, made.id);
+  return made;
+}
+
+void DefaultContexts::prepare(const Visit& visit,
+                              const std::string& language,
+                              const std::string& context) {
+  if (language != "python") {
+    return;
+  }
+  ExecuteRequest request;
+  request.code = python_prelude();
+  request.store_history = false;
+  // A context in which this fails shows less, and works.
+  (void)service_.execute(visit.caller, visit.info.id, context, request,
+                         [](std::string_view) { return true; });
+}
+
+Result<std::string> DefaultContexts::of_language(const Visit& visit, const std::string& language) {
+  const auto known = visit.notes.contexts.find(language);
+  if (known != visit.notes.contexts.end() && !known->second.made.empty()) {
+    const auto alive = GB_TRY(service_.contexts(visit.caller, visit.info.id));
+    if (holds(alive, known->second.made)) {
+      return known->second.made;
+    }
+  }
+  const std::lock_guard lock(lock_of(visit.info.id));
+  // Another request may have made it meanwhile.
+  const SandboxInfo info = GB_TRY(fresh(visit));
+  SandboxNotes notes = read_notes(info.extra).value_or(visit.notes);
+  SandboxNotes::DefaultContext& context = notes.contexts[language];
+  if (!context.made.empty()) {
+    const auto alive = GB_TRY(service_.contexts(visit.caller, visit.info.id));
+    if (holds(alive, context.made)) {
+      return context.made;
+    }
+  }
+  context.made = GB_TRY(make(visit, language, kHome)).id;
+  if (context.id.empty()) {
+    context.id = context.made;
+  }
+  const std::string made = context.made;
+  if (auto kept = keep(visit, info, notes); !kept) {
+    return kept.error();
+  }
+  return made;
+}
+
+Result<std::string> DefaultContexts::of_id(const Visit& visit, const std::string& id) {
+  for (const auto& [language, context] : visit.notes.contexts) {
+    if (context.id == id) {
+      return of_language(visit, language);
+    }
+  }
+  if (!holds(GB_TRY(service_.contexts(visit.caller, visit.info.id)), id)) {
+    return no_context(id);
+  }
+  return id;
+}
+
+Result<ShownContext> DefaultContexts::create(const Visit& visit,
+                                             const std::string& language,
+                                             const std::string& cwd) {
+  const std::string wanted = cwd.empty() ? kHome : cwd;
+  const ContextInfo made = GB_TRY(make(visit, language, wanted));
+  return ShownContext{.id = made.id, .language = language, .cwd = wanted};
+}
+
+Result<std::vector<ShownContext>> DefaultContexts::list(const Visit& visit) {
+  std::vector<ShownContext> shown;
+  // E2B makes these two when a sandbox starts, in this order.
+  for (const char* language : {"python", "javascript"}) {
+    if (const auto found = visit.notes.contexts.find(language);
+        found != visit.notes.contexts.end()) {
+      shown.push_back({.id = found->second.id, .language = language, .cwd = kHome});
+    }
+  }
+  for (const ContextInfo& each : GB_TRY(service_.contexts(visit.caller, visit.info.id))) {
+    const bool listed = std::ranges::any_of(visit.notes.contexts, [&](const auto& context) {
+      return context.second.made == each.id && context.second.id != each.id;
+    });
+    if (!listed) {
+      shown.push_back({.id = each.id, .language = each.language, .cwd = each.cwd});
+    }
+  }
+  return shown;
+}
+
+Result<void> DefaultContexts::remove(const Visit& visit, const std::string& id) {
+  const std::lock_guard lock(lock_of(visit.info.id));
+  const SandboxInfo info = GB_TRY(fresh(visit));
+  SandboxNotes notes = read_notes(info.extra).value_or(visit.notes);
+  const auto found = std::ranges::find_if(notes.contexts,
+                                          [&id](const auto& each) { return each.second.id == id; });
+  const std::string made = found == notes.contexts.end() ? id : found->second.made;
+  if (found != notes.contexts.end()) {
+    notes.contexts.erase(found);
+    if (auto kept = keep(visit, info, notes); !kept || made.empty()) {
+      return kept;
+    }
+  }
+  auto removed = service_.delete_context(visit.caller, visit.info.id, made);
+  if (!removed && removed.error().code() == ErrorCode::kNotFound) {
+    return no_context(id);
+  }
+  return removed;
+}
+
+Result<void> DefaultContexts::restart(const Visit& visit, const std::string& id) {
+  std::string language;
+  std::string made = id;
+  for (const auto& [name, context] : visit.notes.contexts) {
+    if (context.id == id) {
+      language = name;
+      made = context.made;
+    }
+  }
+  const auto contexts = GB_TRY(service_.contexts(visit.caller, visit.info.id));
+  const auto found = std::ranges::find(contexts, made, &ContextInfo::id);
+  if (found == contexts.end()) {
+    // A default one that was never used is as new as it can be.
+    return language.empty() ? Result<void>(no_context(id)) : Result<void>();
+  }
+  if (auto restarted = service_.restart_context(visit.caller, visit.info.id, made); !restarted) {
+    return restarted;
+  }
+  prepare(visit, found->language, made);
+  return {};
+}
+
+}  // namespace glovebox::e2b

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/e2b_door.h"
+
+#include <algorithm>
+#include <array>
+
+#include "doors/e2b/answers.h"
+#include "doors/e2b/envd.h"
+#include "doors/e2b/gate.h"
+#include "doors/e2b/interpreter.h"
+#include "doors/e2b/list_routes.h"
+#include "doors/e2b/port_proxy.h"
+#include "doors/e2b/routes.h"
+#include "doors/e2b/sandbox_routes.h"
+#include "doors/e2b/template_routes.h"
+#include "doors/e2b/url.h"
+
+namespace glovebox::e2b {
+namespace {
+
+constexpr std::uint16_t kEnvdPort = 49983;
+constexpr std::uint16_t kInterpreterPort = 49999;
+
+constexpr std::array<std::string_view, 7> kControlRoots{
+    "sandboxes", "templates", "snapshots", "teams", "volumes", "volumecontent", "secrets"};
+
+bool is_control_route(const std::vector<std::string>& path) {
+  if (path.empty()) {
+    return false;
+  }
+  const bool versioned = path[0] == "v2" || path[0] == "v3";
+  if (versioned && path.size() == 1) {
+    return false;
+  }
+  return std::ranges::find(kControlRoots, path[versioned ? 1 : 0]) != kControlRoots.end();
+}
+
+bool is_signed_file(const Target& target) {
+  return target.segments.size() == 1 && target.segments[0] == "files" &&
+         target.query.contains("signature");
+}
+
+// Where in which sandbox a request goes; both headers, or the name of the host.
+struct Destination {
+  std::string sandbox;
+  std::uint16_t port = 0;
+};
+
+bool names_sandbox(const http::Request& request) {
+  return request.header("E2b-Sandbox-Id") || request.header("E2b-Sandbox-Port");
+}
+
+Result<Destination> destination_in_headers(const http::Request& request) {
+  const auto id = request.header("E2b-Sandbox-Id");
+  const auto port = parse_port(request.header("E2b-Sandbox-Port").value_or(""));
+  if (!id || !port) {
+    return Error(ErrorCode::kInvalid, "E2b-Sandbox-Id and E2b-Sandbox-Port belong together");
+  }
+  // Older clients add the name of a node behind the id.
+  const std::string_view plain = id->substr(0, id->find('-'));
+  if (!is_sandbox_id(plain)) {
+    return Error(ErrorCode::kInvalid, "invalid sandbox id");
+  }
+  return Destination{.sandbox = std::string(plain), .port = *port};
+}
+
+}  // namespace
+
+struct E2bDoor::Parts {
+  Parts(SandboxService& to, E2bOptions with) : service(to), options(std::move(with)) {
+    // First, so that "sandboxes/metrics" is not taken for a sandbox.
+    lists.add_to(routes);
+    sandboxes.add_to(routes);
+    templates.add_to(routes);
+  }
+
+  void control(const Target& target, http::Request& request, http::Response& response);
+  void traffic(const Destination& destination,
+               const Target& target,
+               http::Request& request,
+               http::Response& response);
+  void signed_file(const Target& target, http::Request& request, http::Response& response);
+
+  SandboxService& service;
+  const E2bOptions options;
+  Gate gate{service};
+  UsageMeter meter{service};
+  ListRoutes lists{service, meter};
+  SandboxRoutes sandboxes{service, gate, options};
+  TemplateRoutes templates{service};
+  Routes routes;
+  Envd envd{service, meter};
+  Interpreter interpreter{service, options};
+  PortProxy ports{service};
+};
+
+E2bDoor::E2bDoor(SandboxService& service, E2bOptions options)
+    : parts_(std::make_unique<Parts>(service, std::move(options))) {}
+
+E2bDoor::~E2bDoor() = default;
+
+bool E2bDoor::claims(const http::Request& request) const {
+  if (names_sandbox(request)) {
+    return true;
+  }
+  if (const auto host = parse_host(request.header("Host").value_or(""))) {
+    return host->port == kEnvdPort || host->port == kInterpreterPort ||
+           parts_->gate.knows(host->sandbox);
+  }
+  const auto target = parse_target(request.target());
+  return target && (is_signed_file(*target) || is_control_route(target->segments));
+}
+
+void E2bDoor::handle(http::Request& request, http::Response& response) {
+  const auto target = parse_target(request.target());
+  if (!target) {
+    refuse(response, 400, "malformed request target");
+    return;
+  }
+  if (names_sandbox(request)) {
+    if (const auto destination = destination_in_headers(request)) {
+      parts_->traffic(*destination, *target, request, response);
+    } else {
+      answer_text(response, 400, destination.error().message());
+    }
+  } else if (const auto host = parse_host(request.header("Host").value_or(""))) {
+    parts_->traffic({.sandbox = host->sandbox, .port = host->port}, *target, request, response);
+  } else if (is_signed_file(*target)) {
+    parts_->signed_file(*target, request, response);
+  } else {
+    parts_->control(*target, request, response);
+  }
+}
+
+void E2bDoor::Parts::control(const Target& target,
+                             http::Request& request,
+                             http::Response& response) {
+  const auto key = request.header("X-API-KEY");
+  const auto caller = key ? service.authenticate(*key)
+                      : request.over_unix_socket()
+                          ? Result<Caller>(service.unix_peer())
+                          : Error(ErrorCode::kRefused, "no API key was given");
+  if (!caller) {
+    refuse(response,
+           caller.error().code() == ErrorCode::kRefused ? 401 : status_of(caller.error().code()),
+           caller.error().message());
+    return;
+  }
+  const bool reads = request.method() == "GET";
+  if (!caller->may("run") && !caller->may("admin") && !(reads && caller->may("read"))) {
+    refuse(response, 403, "this key may not do that");
+    return;
+  }
+  ControlCall call{.caller = *caller, .request = request, .response = response, .target = target};
+  routes.serve(call);
+}
+
+void E2bDoor::Parts::traffic(const Destination& destination,
+                             const Target& target,
+                             http::Request& request,
+                             http::Response& response) {
+  const auto visit = gate.enter(destination.sandbox, request);
+  if (!visit) {
+    if (visit.error().code() == ErrorCode::kNotFound) {
+      refuse_gone(response, destination.sandbox);
+    } else {
+      refuse_traffic(response, status_of(visit.error().code()), destination.sandbox,
+                     visit.error().message());
+    }
+    return;
+  }
+  if (destination.port == kEnvdPort) {
+    envd.serve(target, *visit, request, response);
+    return;
+  }
+  const bool shown = Gate::shows_traffic_token(request, visit->notes);
+  if (destination.port == kInterpreterPort) {
+    const bool health = target.path == "/health";
+    if (!health && !shown && !Gate::shows_access_token(request, visit->notes)) {
+      refuse_traffic(response, 403, destination.sandbox, "missing or invalid traffic access token");
+      return;
+    }
+    interpreter.serve(target, *visit, request, response);
+    return;
+  }
+  if (!visit->notes.public_ports && !shown) {
+    refuse_traffic(response, 403, destination.sandbox, "missing or invalid traffic access token");
+    return;
+  }
+  ports.serve(destination.port, *visit, request, response);
+}
+
+void E2bDoor::Parts::signed_file(const Target& target,
+                                 http::Request& request,
+                                 http::Response& response) {
+  const auto visit = gate.enter_signed(signed_request(target, request),
+                                       target.parameter("signature").value_or(""));
+  if (visit) {
+    envd.serve(target, *visit, request, response);
+  } else if (visit.error().code() == ErrorCode::kNotFound) {
+    refuse(response, 401, "invalid signature");
+  } else {
+    refuse(response, visit.error());
+  }
+}
+
+}  // namespace glovebox::e2b

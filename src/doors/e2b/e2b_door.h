@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// E2bDoor: E2B's protocol, as its JavaScript SDKs e2b 2.51.0 and @e2b/code-interpreter 2.8.0 speak
+// it (docs/e2b.md). One port serves this door and the others.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "doors/e2b/options.h"
+#include "doors/transport/http.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox::e2b {
+
+// Any thread. The service outlives it.
+class E2bDoor {
+ public:
+  E2bDoor(SandboxService& service, E2bOptions options);
+  ~E2bDoor();
+  E2bDoor(const E2bDoor&) = delete;
+  E2bDoor& operator=(const E2bDoor&) = delete;
+
+  // Whether a request is for this door: by E2B's headers, by a host name PORT-ID.DOMAIN of a
+  // sandbox that was made here, by the signature of a file's URL, or by a route of E2B's control
+  // API.
+  [[nodiscard]] bool claims(const http::Request& request) const;
+
+  // Answers a request that it claims.
+  void handle(http::Request& request, http::Response& response);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace glovebox::e2b

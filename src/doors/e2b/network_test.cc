@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/network.h"
+
+#include <gtest/gtest.h>
+
+#include "doors/e2b/byte_range.h"
+#include "doors/e2b/template_name.h"
+#include "doors/e2b/times.h"
+#include "doors/e2b/users.h"
+
+namespace glovebox::e2b {
+namespace {
+
+TEST(NetworkTest, NamesAreAllowedOnlyWhereAllElseIsDenied) {
+  const Json names{{"allowOut", {"example.com", "*.example.com", "10.0.0.0/8", "::1"}}};
+  Json closed = names;
+  closed["denyOut"] = {"0.0.0.0/0"};
+
+  EXPECT_FALSE(make_network(names, std::nullopt));
+  EXPECT_TRUE(make_network(closed, std::nullopt));
+  EXPECT_TRUE(make_network(names, false));
+}
+
+TEST(NetworkTest, OnlyBlocksOfAddressesAreDenied) {
+  for (const char* wrong : {"example.com", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "::/129"}) {
+    EXPECT_FALSE(make_network({{"denyOut", {wrong}}}, std::nullopt)) << wrong;
+  }
+}
+
+TEST(NetworkTest, ThePasswordOfAProxyIsNeverTold) {
+  const auto network = make_network(
+      {{"egressProxy", {{"address", "p:1"}, {"username", "u"}, {"password", "secret"}}}}, true);
+  ASSERT_TRUE(network);
+
+  EXPECT_EQ(told_network(*network),
+            (Json{{"egressProxy", {{"address", "p:1"}, {"username", "u"}}}}));
+}
+
+TEST(NetworkTest, AnUpdateReplacesRulesAndKeepsWhatItCanNotChange) {
+  const auto before = make_network({{"denyOut", {"1.2.3.4"}}, {"allowPublicTraffic", false}}, true);
+  ASSERT_TRUE(before);
+
+  const auto after =
+      update_network(*before, {{"allowOut", {"8.8.8.8"}}, {"allowPublicTraffic", true}}, {});
+
+  ASSERT_TRUE(after);
+  EXPECT_EQ(told_network(*after), (Json{{"allowOut", {"8.8.8.8"}}, {"allowPublicTraffic", false}}));
+}
+
+TEST(RangeTest, IsReadAsTheStandardSays) {
+  const auto told = [](std::string_view header, std::uint64_t size) {
+    const RangeWish wish = parse_range(header, size);
+    return std::tuple(wish.kind, wish.range.first, wish.range.length);
+  };
+  using enum RangeKind;
+  EXPECT_EQ(told("bytes=0-0", 10), std::tuple(kPart, 0U, 1U));
+  EXPECT_EQ(told("bytes=5-", 10), std::tuple(kPart, 5U, 5U));
+  EXPECT_EQ(told("bytes=-3", 10), std::tuple(kPart, 7U, 3U));
+  EXPECT_EQ(told("bytes=-30", 10), std::tuple(kPart, 0U, 10U));
+  EXPECT_EQ(told("bytes=8-99", 10), std::tuple(kPart, 8U, 2U));
+  EXPECT_EQ(told("bytes=10-", 10), std::tuple(kUnsatisfiable, 0U, 0U));
+  EXPECT_EQ(told("bytes=-0", 10), std::tuple(kUnsatisfiable, 0U, 0U));
+  EXPECT_EQ(told("bytes=0-18446744073709551615", 10), std::tuple(kPart, 0U, 10U));
+  for (const char* whole : {"", "bytes=", "bytes=-", "bytes=3-2", "bytes=0-1,3-4", "lines=0-1"}) {
+    EXPECT_EQ(told(whole, 10), std::tuple(kWhole, 0U, 10U)) << whole;
+  }
+}
+
+TEST(PathTest, StartsAtTheHomeAndCanNotClimbOverTheRoot) {
+  EXPECT_EQ(*resolve_path(""), "/home/user");
+  EXPECT_EQ(*resolve_path("~"), "/home/user");
+  EXPECT_EQ(*resolve_path("~/a"), "/home/user/a");
+  EXPECT_EQ(*resolve_path("a/./b/../c"), "/home/user/a/c");
+  EXPECT_EQ(*resolve_path("../../../.."), "/");
+  EXPECT_EQ(*resolve_path("/x//y/"), "/x/y");
+  EXPECT_FALSE(resolve_path("~root/x"));
+  EXPECT_FALSE(resolve_path(std::string_view("a\0b", 3)));
+  EXPECT_FALSE(resolve_path(std::string(5000, 'a')));
+}
+
+TEST(TemplateNameTest, DropsNamespaceAndDefaultTag) {
+  EXPECT_EQ(*template_name("team/mine:default"), "mine");
+  EXPECT_EQ(*template_name("base"), "base");
+  EXPECT_EQ(template_name("base:v2").error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(template_name("").error().code(), ErrorCode::kInvalid);
+  EXPECT_EQ(template_name("a b").error().code(), ErrorCode::kInvalid);
+}
+
+TEST(TimesTest, AreWrittenAndReadInUtc) {
+  const auto moment = from_rfc3339("2026-11-21T09:46:48.123456789+01:00");
+  ASSERT_TRUE(moment);
+
+  EXPECT_EQ(to_rfc3339(*moment), "2026-11-21T08:46:48.123Z");
+  EXPECT_EQ(to_rfc3339_ns(1'500'000'000), "1970-01-01T00:00:01.500000000Z");
+  EXPECT_EQ(to_rfc3339_ns(-1), "1969-12-31T23:59:59.999999999Z");
+  EXPECT_EQ(from_http_date(to_http_date(1'795'250'808)), 1'795'250'808);
+  for (const char* wrong : {"", "yesterday", "2026-11-21T09:46:48", "2026-11-21T09:46:48+1x"}) {
+    EXPECT_FALSE(from_rfc3339(wrong)) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace glovebox::e2b

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// E2bOptions: what the daemon tells the E2B door.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace glovebox::e2b {
+
+struct E2bOptions {
+  // Told to clients, who reach ports as PORT-ID.DOMAIN. Empty: what they were configured with.
+  std::string domain;
+  // Silence on /execute after which a keepalive goes out.
+  std::chrono::milliseconds keepalive{5'000};
+};
+
+// The version of E2B's server whose behaviour this door shows: clients switch features on by it.
+inline constexpr const char* kEnvdVersion = "0.6.13";
+
+// Where relative paths start, for each user. Both are the guest.
+inline constexpr const char* kHome = "/home/user";
+
+}  // namespace glovebox::e2b

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plain functions, not EVP: a static program would get all providers with it.
+#define OPENSSL_API_COMPAT 0x10100000L
+#include "doors/e2b/secrets.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+
+#include "base/text.h"
+
+namespace glovebox::e2b {
+namespace {
+
+constexpr std::size_t kTokenBytes = 16;
+constexpr std::size_t kMaxToken = 512;
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+int base64_value(char c) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::size_t place = kLetters.find(c == '-' ? '+' : c == '_' ? '/' : c);
+  return place == std::string_view::npos ? -1 : static_cast<int>(place);
+}
+
+}  // namespace
+
+Result<std::string> random_hex(std::size_t bytes) {
+  std::string random(bytes, '\0');
+  std::size_t filled = 0;
+  while (filled < bytes) {
+    const ssize_t got = ::getrandom(random.data() + filled, bytes - filled, 0);
+    if (got < 0 && errno != EINTR) {
+      return Error::from_errno("getrandom");
+    }
+    filled += got > 0 ? static_cast<std::size_t>(got) : 0;
+  }
+  return to_hex(random);
+}
+
+Result<std::string> make_token(std::string_view tenant) {
+  return to_hex(tenant) + "." + GB_TRY(random_hex(kTokenBytes));
+}
+
+std::optional<std::string> tenant_of_token(std::string_view token) {
+  const std::size_t dot = token.find('.');
+  if (dot == std::string_view::npos || token.size() > kMaxToken || dot % 2 != 0) {
+    return std::nullopt;
+  }
+  std::string tenant;
+  for (std::size_t i = 0; i < dot; i += 2) {
+    const auto digit = [&](std::size_t at) {
+      const char c = token[at];
+      return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    };
+    if (digit(i) < 0 || digit(i + 1) < 0) {
+      return std::nullopt;
+    }
+    tenant += static_cast<char>(digit(i) * 16 + digit(i + 1));
+  }
+  return tenant;
+}
+
+bool equal_secrets(std::string_view given, std::string_view secret) {
+  if (secret.empty() || given.size() != secret.size()) {
+    return false;
+  }
+  return ::CRYPTO_memcmp(given.data(), secret.data(), secret.size()) == 0;
+}
+
+std::string sha256(std::string_view bytes) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256_CTX state{};
+  (void)::SHA256_Init(&state);
+  (void)::SHA256_Update(&state, bytes.data(), bytes.size());
+  (void)::SHA256_Final(digest.data(), &state);
+  return {digest.begin(), digest.end()};
+}
+
+std::string signature_of(const SignedRequest& request, std::string_view token) {
+  std::string raw = request.path + ":" + (request.writes ? "write" : "read") + ":" + request.user +
+                    ":" + std::string(token);
+  if (!request.expiration.empty()) {
+    raw += ":" + request.expiration;
+  }
+  std::string text = to_base64(sha256(raw));
+  text.resize(text.find_last_not_of('=') + 1);
+  return "v1_" + text;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  while (text.ends_with('=')) {
+    text.remove_suffix(1);
+  }
+  if (text.size() % 4 == 1) {
+    return std::nullopt;
+  }
+  std::string bytes;
+  bytes.reserve(text.size() / 4 * 3 + 2);
+  std::uint32_t bits = 0;
+  int have = 0;
+  for (const char c : text) {
+    const int value = base64_value(c);
+    if (value < 0) {
+      return std::nullopt;
+    }
+    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    have += 6;
+    if (have >= 8) {
+      have -= 8;
+      bytes += static_cast<char>(bits >> have & 0xFF);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace glovebox::e2b

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Secrets of one sandbox: tokens, and the signatures of URLs made with them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace glovebox::e2b {
+
+// As many random bytes as asked for, as hexadecimal digits.
+Result<std::string> random_hex(std::size_t bytes);
+
+// A token that tells whose sandbox it opens. The service finds a sandbox only for its tenant, and
+// E2B's clients show a sandbox nothing but the token that it gave them; so the tenant travels in
+// it. What proves anything are the 128 random bits.
+Result<std::string> make_token(std::string_view tenant);
+std::optional<std::string> tenant_of_token(std::string_view token);
+
+// Takes the same time for all `given` of one size. An empty secret equals nothing.
+bool equal_secrets(std::string_view given, std::string_view secret);
+
+// What a signed URL of /files says of itself; empty texts for what it does not have.
+struct SignedRequest {
+  std::string path;
+  bool writes = false;
+  std::string user;
+  std::string expiration;  // Unix seconds, as in the URL.
+};
+// "v1_…", as the clients compute it (e2b: src/sandbox/signature.ts).
+std::string signature_of(const SignedRequest& request, std::string_view token);
+
+std::string sha256(std::string_view bytes);
+
+std::optional<std::string> from_base64(std::string_view text);
+
+}  // namespace glovebox::e2b

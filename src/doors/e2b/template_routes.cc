@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/template_routes.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "doors/e2b/secrets.h"
+#include "doors/e2b/template_name.h"
+
+namespace glovebox::e2b {
+namespace {
+
+constexpr std::string_view kNamed = "snap-n-";
+constexpr std::string_view kUnnamed = "snap-u-";
+constexpr std::size_t kMaxPage = 100;
+
+Error unsupported(const char* what) {
+  return Error(ErrorCode::kUnsupported, std::string(what) + " are not supported");
+}
+
+Json snapshot_json(const SnapshotName& snapshot, const std::string& tenant) {
+  Json names = Json::array();
+  if (snapshot.named) {
+    names.push_back(tenant + "/" + snapshot.name + ":default");
+  }
+  return {{"snapshotID", snapshot.text() + ":default"}, {"names", std::move(names)}};
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+std::string SnapshotName::text() const {
+  return std::string(named ? kNamed : kUnnamed) + sandbox + "-" + name;
+}
+
+std::optional<SnapshotName> SnapshotName::parse(std::string_view text) {
+  const bool named = text.starts_with(kNamed);
+  if (!named && !text.starts_with(kUnnamed)) {
+    return std::nullopt;
+  }
+  text.remove_prefix(kNamed.size());
+  const std::size_t dash = text.find('-');
+  if (dash == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return SnapshotName{.sandbox = std::string(text.substr(0, dash)),
+                      .name = std::string(text.substr(dash + 1)),
+                      .named = named};
+}
+
+Result<std::string> resolve_template(SandboxService& service,
+                                     const Caller& caller,
+                                     std::string_view wanted) {
+  std::string name = GB_TRY(template_name(wanted));
+  const auto names = GB_TRY(service.templates(caller));
+  if (contains(names, name)) {
+    return name;
+  }
+  for (const std::string& each : names) {
+    const auto snapshot = SnapshotName::parse(each);
+    if (snapshot && snapshot->named && snapshot->name == name) {
+      return each;
+    }
+  }
+  return name;
+}
+
+void TemplateRoutes::add_to(Routes& routes) {
+  const auto handler = [this](auto method) {
+    return [this, method](ControlCall& call) { return (this->*method)(call); };
+  };
+  const auto absent = [](const char* what) {
+    return [what](ControlCall&) -> Result<void> { return unsupported(what); };
+  };
+  const auto none = [](ControlCall& call) -> Result<void> {
+    answer(call.response, 200, Json::array());
+    return {};
+  };
+  const auto nowhere = [](ControlCall&) -> Result<void> {
+    return Error(ErrorCode::kNotFound, "not found");
+  };
+
+  routes.add("POST", "sandboxes/*/snapshots", handler(&TemplateRoutes::make_snapshot));
+  routes.add("GET", "snapshots", handler(&TemplateRoutes::list_snapshots));
+  routes.add("GET", "templates", handler(&TemplateRoutes::list_templates));
+  routes.add("GET", "v2/templates", handler(&TemplateRoutes::list_templates));
+  routes.add("GET", "templates/aliases/*", handler(&TemplateRoutes::find_alias));
+  routes.add("DELETE", "templates/tags", absent("tags of templates"));
+  routes.add("POST", "templates/tags", absent("tags of templates"));
+  routes.add("GET", "templates/*/tags", absent("tags of templates"));
+  routes.add("DELETE", "templates/*", handler(&TemplateRoutes::remove_template));
+  routes.add("POST", "v3/templates", absent("builds of templates by this API"));
+  routes.add("GET", "templates/*/files/*", nowhere);
+  routes.add("POST", "v2/templates/*/builds/*", nowhere);
+  routes.add("GET", "templates/*/builds/*/status", nowhere);
+  routes.add("PATCH", "v2/templates/*", absent("changes of templates"));
+  routes.add("GET", "teams", none);
+
+  routes.add("GET", "volumes", none);
+  routes.add("POST", "volumes", absent("volumes"));
+  routes.add("GET", "volumes/*", nowhere);
+  routes.add("DELETE", "volumes/*", nowhere);
+  for (const char* method : {"GET", "POST", "PUT", "PATCH", "DELETE"}) {
+    routes.add(method, "volumecontent/*/*", nowhere);
+  }
+  routes.add("GET", "secrets", none);
+  routes.add("POST", "secrets", absent("secrets"));
+  for (const char* method : {"GET", "POST", "DELETE"}) {
+    routes.add(method, "secrets/*", nowhere);
+  }
+}
+
+Result<void> TemplateRoutes::make_snapshot(ControlCall& call) {
+  const Json body = GB_TRY(call.body());
+  SnapshotName snapshot{.sandbox = call.arguments[0], .name = {}, .named = false};
+  if (const auto wanted = GB_TRY(text_member(body, "name")); wanted && !wanted->empty()) {
+    snapshot.name = GB_TRY(template_name(*wanted));
+    snapshot.named = true;
+  } else {
+    snapshot.name = GB_TRY(random_hex(6));
+  }
+  // The service's own name is what it can be made from.
+  const std::string made =
+      GB_TRY(service_.snapshot(call.caller, call.arguments[0], snapshot.text()));
+  Json json = snapshot_json(snapshot, call.caller.tenant);
+  json["snapshotID"] = made + ":default";
+  answer(call.response, 201, json);
+  return {};
+}
+
+Result<void> TemplateRoutes::list_snapshots(ControlCall& call) {
+  const std::string sandbox = call.target.parameter("sandboxID").value_or("");
+  std::string name = call.target.parameter("name").value_or("");
+  if (!name.empty()) {
+    name = GB_TRY(template_name(name));
+  }
+  std::size_t limit = kMaxPage;
+  if (const auto text = call.target.parameter("limit")) {
+    const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), limit);
+    if (failure != std::errc{} || limit < 1 || limit > kMaxPage) {
+      return Error(ErrorCode::kInvalid, "'limit' has to be between 1 and 100");
+    }
+  }
+  auto names = GB_TRY(service_.templates(call.caller));
+  std::ranges::sort(names);
+  const std::string after = call.target.parameter("nextToken").value_or("");
+  Json items = Json::array();
+  http::Headers headers;
+  std::string last;
+  for (const std::string& each : names) {
+    const auto snapshot = SnapshotName::parse(each);
+    const bool wanted = snapshot && each > after &&
+                        (sandbox.empty() || snapshot->sandbox == sandbox) &&
+                        (name.empty() || (snapshot->named && snapshot->name == name));
+    if (!wanted) {
+      continue;
+    }
+    if (items.size() == limit) {
+      headers.emplace_back("x-next-token", last);
+      break;
+    }
+    items.push_back(snapshot_json(*snapshot, call.caller.tenant));
+    last = each;
+  }
+  answer(call.response, 200, items, std::move(headers));
+  return {};
+}
+
+Result<void> TemplateRoutes::list_templates(ControlCall& call) {
+  Json items = Json::array();
+  for (const std::string& name : GB_TRY(service_.templates(call.caller))) {
+    if (!SnapshotName::parse(name)) {
+      items.push_back({{"templateID", name},
+                       {"aliases", {name}},
+                       {"names", {name}},
+                       {"public", false},
+                       {"buildStatus", "ready"}});
+    }
+  }
+  answer(call.response, 200, items);
+  return {};
+}
+
+Result<void> TemplateRoutes::find_alias(ControlCall& call) {
+  const auto name = GB_TRY(resolve_template(service_, call.caller, call.arguments[0]));
+  if (!contains(GB_TRY(service_.templates(call.caller)), name)) {
+    return Error(ErrorCode::kNotFound, "template '" + call.arguments[0] + "' not found");
+  }
+  answer(call.response, 200, {{"templateID", name}, {"public", false}});
+  return {};
+}
+
+Result<void> TemplateRoutes::remove_template(ControlCall& call) {
+  const auto name = GB_TRY(resolve_template(service_, call.caller, call.arguments[0]));
+  if (!contains(GB_TRY(service_.templates(call.caller)), name)) {
+    return Error(ErrorCode::kNotFound, "template '" + call.arguments[0] + "' not found");
+  }
+  return unsupported("removals of templates by this API");
+}
+
+}  // namespace glovebox::e2b

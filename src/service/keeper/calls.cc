@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/calls.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "files/open.h"
+#include "service/keeper/codec.h"
+#include "service/keeper/one_shot_call.h"
+#include "service/limit_wishes.h"
+#include "spec/json/verdict_json.h"
+
+namespace glovebox::keeper {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// How often a call that waits looks whether anybody listens still.
+constexpr auto kLook = 1s;
+
+std::string text(const json& arguments, const char* name) {
+  const auto found = arguments.find(name);
+  return found != arguments.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t number(const json& arguments, const char* name) {
+  const auto found = arguments.find(name);
+  return found != arguments.end() && found->is_number() ? found->get<std::int64_t>() : 0;
+}
+
+const json& object(const json& arguments, const char* name) {
+  static const json none = json::object();
+  const auto found = arguments.find(name);
+  return found != arguments.end() ? *found : none;
+}
+
+Result<std::shared_ptr<HeldSandbox>> sandbox(const json& arguments, CallContext& context) {
+  return context.keeper.find(text(arguments, "sandbox"));
+}
+
+// Something of a sandbox, which must not end before that.
+template <typename T>
+struct Inside {
+  std::shared_ptr<HeldSandbox> sandbox;
+  std::shared_ptr<T> inner;
+  T* operator->() const { return inner.get(); }
+};
+
+Result<Inside<HeldContext>> held_context(const json& arguments, CallContext& context) {
+  auto held = GB_TRY(sandbox(arguments, context));
+  auto inner = GB_TRY(held->context(context.keeper.registry(), text(arguments, "context")));
+  return Inside<HeldContext>{std::move(held), std::move(inner)};
+}
+
+Result<Inside<HeldProcess>> process(const json& arguments, CallContext& context) {
+  auto held = GB_TRY(sandbox(arguments, context));
+  auto inner = GB_TRY(held->process(static_cast<std::uint32_t>(number(arguments, "pid"))));
+  return Inside<HeldProcess>{std::move(held), std::move(inner)};
+}
+
+json describe(HeldSandbox& held) {
+  const Lifetime lifetime = held.lifetime();
+  return {{"id", held.id()},
+          {"record", held.record()},
+          {"tier", held.sandbox().tier()},
+          {"limits", to_json(held.sandbox().limits())},
+          {"walls", glovebox::to_json(held.sandbox().walls())},
+          {"paused", held.paused()},
+          {"expires", to_ms(lifetime.expires)},
+          {"on_timeout", static_cast<int>(lifetime.on_timeout)}};
+}
+
+// ----
+
+Result<json> create(const json& arguments, CallContext& context) {
+  auto held = GB_TRY(context.keeper.create(to_create_order(object(arguments, "order"))));
+  held->set_record(text(arguments, "record"));
+  return describe(*held);
+}
+
+Result<json> list(const json&, CallContext& context) {
+  json answer = json::array();
+  for (const auto& held : context.keeper.all()) {
+    answer.push_back(describe(*held));
+  }
+  return answer;
+}
+
+// Which live, and whether they are paused.
+Result<json> states(const json&, CallContext& context) {
+  json answer = json::object();
+  for (const auto& held : context.keeper.all()) {
+    answer[std::string(held->id())] = held->paused();
+  }
+  return answer;
+}
+
+Result<json> change(const json& arguments, CallContext& context) {
+  auto held = GB_TRY(sandbox(arguments, context));
+  held->set_record(text(arguments, "record"));
+  held->set_lifetime({.expires = to_time(number(arguments, "expires")),
+                      .on_timeout = static_cast<OnTimeout>(number(arguments, "on_timeout"))});
+  return describe(*held);
+}
+
+Result<json> kill(const json& arguments, CallContext& context) {
+  GB_TRY(context.keeper.kill(text(arguments, "sandbox")));
+  return json();
+}
+
+Result<json> kill_all(const json&, CallContext& context) { return json(context.keeper.kill_all()); }
+
+Result<json> stop(const json&, CallContext& context) {
+  context.keeper.stop();
+  return json();
+}
+
+Result<json> pause(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  GB_TRY(held->pause());
+  return json();
+}
+
+Result<json> resume(const json& arguments, CallContext& context) {
+  auto held = GB_TRY(sandbox(arguments, context));
+  GB_TRY(held->resume());
+  return describe(*held);
+}
+
+Result<json> usage(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  return to_json(GB_TRY(held->usage()));
+}
+
+Result<json> create_context(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  return to_json(GB_TRY(held->create_context(context.keeper.registry(),
+                                             to_context_request(object(arguments, "request")))));
+}
+
+Result<json> contexts(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  json answer = json::array();
+  for (const ContextInfo& info : held->contexts()) {
+    answer.push_back(to_json(info));
+  }
+  return answer;
+}
+
+Result<json> delete_context(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  GB_TRY(held->delete_context(text(arguments, "context")));
+  return json();
+}
+
+Result<json> restart_context(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  GB_TRY(held->restart());
+  return json();
+}
+
+Result<json> interrupt(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  held->interrupt();
+  return json();
+}
+
+// Of one execution by its key, whether it runs or waits.
+Result<json> cancel(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  const auto [log, mine] = held->claim(text(arguments, "key"));
+  log->cancel();
+  if (mine) {
+    log->finish();
+  }
+  return json();
+}
+
+// Passes on what is in the log, and what comes, until its end or until nobody listens.
+Result<json> follow(ExecutionLog& log, CallContext& context) {
+  std::uint64_t seen = 0;
+  while (!log.ended(seen) && context.listens()) {
+    const auto next = log.next(seen, Clock::now() + kLook);
+    if (next && next->missed > 0) {
+      context.tell(json{{"type", "missed"}, {"events", next->missed}}.dump());
+    }
+    if (next) {
+      context.tell(next->event);
+    }
+  }
+  if (auto lost = log.lost()) {
+    return *std::move(lost);
+  }
+  return json();
+}
+
+Result<json> execute(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  const auto in = GB_TRY(held->context(context.keeper.registry(), text(arguments, "context")));
+  const ExecuteRequest request = to_execute_request(object(arguments, "request"));
+  const Limits limits = apply(request.limits, held->sandbox().limits());
+  GB_TRY(validate(limits));
+  const auto [log, mine] = in->claim(request.idempotency_key);
+  if (!mine) {
+    return follow(*log, context);
+  }
+  in->execute(request, limits, log, context.tell);
+  if (auto lost = log->lost()) {
+    return *std::move(lost);
+  }
+  return json();
+}
+
+Result<json> checkpoint(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  return json(GB_TRY(held->checkpoint()));
+}
+
+Result<json> rollback(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  GB_TRY(held->rollback(static_cast<std::uint32_t>(number(arguments, "checkpoint"))));
+  return json();
+}
+
+Result<json> fork_context(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  return to_json(GB_TRY(held->fork_context(
+      text(arguments, "context"), static_cast<std::uint32_t>(number(arguments, "checkpoint")))));
+}
+
+Result<json> notebook(const json& arguments, CallContext& context) {
+  return json(
+      GB_TRY(held_context(arguments, context))
+          ->notebook(static_cast<SandboxService::NotebookFormat>(number(arguments, "format"))));
+}
+
+Result<json> run(const json& arguments, CallContext& context) {
+  return run_one_shot(to_run_request(object(arguments, "request")), context);
+}
+
+// ----
+
+Result<json> listen(const std::shared_ptr<HeldProcess>& held,
+                    bool from_start,
+                    CallContext& context) {
+  HeldProcess::Listener listener(held, from_start);
+  if (!from_start) {
+    context.tell(
+        pack(to_json(ProcessEvent{.kind = ProcessEvent::Kind::kStarted, .pid = held->pid()})));
+  }
+  while (context.listens()) {
+    const auto event = listener.next(Clock::now() + kLook);
+    if (!event) {
+      continue;
+    }
+    context.tell(pack(to_json(*event)));
+    if (event->kind == ProcessEvent::Kind::kEnded) {
+      break;
+    }
+  }
+  return json();
+}
+
+Result<json> start_process(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  const auto started =
+      GB_TRY(held->start_process(to_process_request(object(arguments, "request"))));
+  return listen(started, true, context);
+}
+
+Result<json> attach_process(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(process(arguments, context));
+  return listen(held.inner, false, context);
+}
+
+Result<json> processes(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  json answer = json::array();
+  for (const ProcessInfo& info : held->processes()) {
+    answer.push_back(to_json(info));
+  }
+  return answer;
+}
+
+Result<json> signal_process(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(process(arguments, context));
+  GB_TRY(held->signal(static_cast<int>(number(arguments, "signal"))));
+  return json();
+}
+
+Result<json> write_process(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(process(arguments, context));
+  GB_TRY(held->write(text(arguments, "bytes")));
+  return json();
+}
+
+Result<json> close_stdin(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(process(arguments, context));
+  GB_TRY(held->close_stdin());
+  return json();
+}
+
+Result<json> resize(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(process(arguments, context));
+  GB_TRY(held->resize({.columns = static_cast<std::uint16_t>(number(arguments, "columns")),
+                       .rows = static_cast<std::uint16_t>(number(arguments, "rows"))}));
+  return json();
+}
+
+Result<json> files(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  context.passed.push_back(GB_TRY(open_file_server(held->sandbox())));
+  return json();
+}
+
+struct Call {
+  std::string_view name;
+  Result<json> (*function)(const json&, CallContext&);
+};
+
+constexpr std::array kCalls = {
+    Call{"create", create},
+    Call{"list", list},
+    Call{"states", states},
+    Call{"change", change},
+    Call{"kill", kill},
+    Call{"kill_all", kill_all},
+    Call{"stop", stop},
+    Call{"pause", pause},
+    Call{"resume", resume},
+    Call{"usage", usage},
+    Call{"create_context", create_context},
+    Call{"contexts", contexts},
+    Call{"delete_context", delete_context},
+    Call{"restart_context", restart_context},
+    Call{"interrupt", interrupt},
+    Call{"cancel", cancel},
+    Call{"execute", execute},
+    Call{"checkpoint", checkpoint},
+    Call{"rollback", rollback},
+    Call{"fork_context", fork_context},
+    Call{"notebook", notebook},
+    Call{"run", run},
+    Call{"start_process", start_process},
+    Call{"attach_process", attach_process},
+    Call{"processes", processes},
+    Call{"signal_process", signal_process},
+    Call{"write_process", write_process},
+    Call{"close_stdin", close_stdin},
+    Call{"resize", resize},
+    Call{"files", files},
+};
+
+}  // namespace
+
+Result<json> call(std::string_view name, const json& arguments, CallContext& context) {
+  for (const Call& known : kCalls) {
+    if (known.name == name) {
+      return known.function(arguments, context);
+    }
+  }
+  return Error(ErrorCode::kInvalid, "the keeper knows no call '" + std::string(name) + "'",
+               "end the keeper of an older version and start again");
+}
+
+}  // namespace glovebox::keeper

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/codec.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
+
+namespace glovebox::keeper {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+// The member, or a default value.
+template <typename T>
+T get(const json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (!object.is_object() || found == object.end()) {
+    return {};
+  }
+  if constexpr (std::is_same_v<T, std::string>) {
+    return found->is_string() ? found->template get<std::string>() : T{};
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return found->is_boolean() && found->template get<bool>();
+  } else {
+    return found->is_number() ? found->template get<T>() : T{};
+  }
+}
+
+template <typename T>
+T get_enum(const json& object, const char* name) {
+  return static_cast<T>(get<int>(object, name));
+}
+
+const json& member(const json& object, const char* name) {
+  static const json none;
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() ? *found : none;
+}
+
+template <typename T>
+void put(json& object, const char* name, const std::optional<T>& value) {
+  if (!value) {
+    return;
+  }
+  if constexpr (std::is_same_v<T, Bytes>) {
+    object[name] = value->count;
+  } else if constexpr (std::is_same_v<T, milliseconds>) {
+    object[name] = value->count();
+  } else {
+    object[name] = *value;
+  }
+}
+
+template <typename T>
+void take(const json& object, const char* name, std::optional<T>& value) {
+  if (!object.is_object() || !object.contains(name)) {
+    return;
+  }
+  if constexpr (std::is_same_v<T, Bytes>) {
+    value = Bytes{get<std::uint64_t>(object, name)};
+  } else if constexpr (std::is_same_v<T, milliseconds>) {
+    value = milliseconds(get<std::int64_t>(object, name));
+  } else {
+    value = get<T>(object, name);
+  }
+}
+
+json tier_json(const TierWish& tier) {
+  return {{"exactly", tier.exactly}, {"at_least", tier.at_least}};
+}
+
+TierWish to_tier(const json& object) {
+  return {.exactly = get<std::string>(object, "exactly"),
+          .at_least = get<std::string>(object, "at_least")};
+}
+
+json command_json(const Command& command) {
+  return {{"argv", command.argv}, {"env", keeper::to_json(command.env)}, {"cwd", command.cwd}};
+}
+
+std::vector<std::string> to_strings(const json& array) {
+  std::vector<std::string> strings;
+  if (array.is_array()) {
+    for (const json& item : array) {
+      strings.push_back(item.is_string() ? item.get<std::string>() : std::string());
+    }
+  }
+  return strings;
+}
+
+Command to_command(const json& object) {
+  return {.argv = to_strings(member(object, "argv")),
+          .env = to_environment(member(object, "env")),
+          .cwd = get<std::string>(object, "cwd")};
+}
+
+}  // namespace
+
+std::string pack(const json& value) {
+  std::string bytes;
+  json::to_cbor(value, bytes);
+  return bytes;
+}
+
+json unpack(std::string_view bytes) {
+  json value = json::from_cbor(bytes.begin(), bytes.end(), true, false);
+  return value.is_discarded() ? json() : value;
+}
+
+std::int64_t to_ms(SystemTime time) {
+  return std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count();
+}
+
+SystemTime to_time(std::int64_t ms) { return SystemTime(milliseconds(ms)); }
+
+json to_json(const Environment& env) {
+  json array = json::array();
+  for (const auto& [name, value] : env) {
+    array.push_back(json::array({name, value}));
+  }
+  return array;
+}
+
+Environment to_environment(const json& array) {
+  Environment env;
+  if (array.is_array()) {
+    for (const json& pair : array) {
+      std::vector<std::string> both = to_strings(pair);
+      if (both.size() == 2) {
+        env.emplace_back(std::move(both[0]), std::move(both[1]));
+      }
+    }
+  }
+  return env;
+}
+
+json to_json(const Limits& limits) {
+  return {{"wall", limits.wall.count()},   {"cpu_time", limits.cpu_time.count()},
+          {"memory", limits.memory.count}, {"cpus", limits.cpus},
+          {"pids", limits.pids},           {"disk", limits.disk.count},
+          {"inodes", limits.inodes},       {"open_files", limits.open_files},
+          {"output", limits.output.count}, {"io_rate", limits.io_rate.count}};
+}
+
+Limits to_limits(const json& object) {
+  return {.wall = milliseconds(get<std::int64_t>(object, "wall")),
+          .cpu_time = milliseconds(get<std::int64_t>(object, "cpu_time")),
+          .memory = Bytes{get<std::uint64_t>(object, "memory")},
+          .cpus = get<double>(object, "cpus"),
+          .pids = get<std::uint32_t>(object, "pids"),
+          .disk = Bytes{get<std::uint64_t>(object, "disk")},
+          .inodes = get<std::uint32_t>(object, "inodes"),
+          .open_files = get<std::uint32_t>(object, "open_files"),
+          .output = Bytes{get<std::uint64_t>(object, "output")},
+          .io_rate = Bytes{get<std::uint64_t>(object, "io_rate")}};
+}
+
+json to_json(const LimitWishes& wishes) {
+  json object = json::object();
+  put(object, "wall", wishes.wall);
+  put(object, "cpu_time", wishes.cpu_time);
+  put(object, "memory", wishes.memory);
+  put(object, "cpus", wishes.cpus);
+  put(object, "pids", wishes.pids);
+  put(object, "disk", wishes.disk);
+  put(object, "inodes", wishes.inodes);
+  put(object, "open_files", wishes.open_files);
+  put(object, "output", wishes.output);
+  return object;
+}
+
+LimitWishes to_limit_wishes(const json& object) {
+  LimitWishes wishes;
+  take(object, "wall", wishes.wall);
+  take(object, "cpu_time", wishes.cpu_time);
+  take(object, "memory", wishes.memory);
+  take(object, "cpus", wishes.cpus);
+  take(object, "pids", wishes.pids);
+  take(object, "disk", wishes.disk);
+  take(object, "inodes", wishes.inodes);
+  take(object, "open_files", wishes.open_files);
+  take(object, "output", wishes.output);
+  return wishes;
+}
+
+json to_json(const CreateOrder& order) {
+  return {{"home", order.home},
+          {"user", order.user},
+          {"limits", to_json(order.limits)},
+          {"env", to_json(order.env)},
+          {"tier", tier_json(order.tier)},
+          {"expires", to_ms(order.lifetime.expires)},
+          {"on_timeout", static_cast<int>(order.lifetime.on_timeout)}};
+}
+
+CreateOrder to_create_order(const json& object) {
+  return {.home = get<std::string>(object, "home"),
+          .user = get<std::string>(object, "user"),
+          .limits = to_limits(member(object, "limits")),
+          .env = to_environment(member(object, "env")),
+          .tier = to_tier(member(object, "tier")),
+          .lifetime = {.expires = to_time(get<std::int64_t>(object, "expires")),
+                       .on_timeout = get_enum<OnTimeout>(object, "on_timeout")}};
+}
+
+json to_json(const SandboxUsage& usage) {
+  return {{"at", to_ms(usage.at)},
+          {"cpus", usage.cpus},
+          {"cpu_used", usage.cpu_used.count()},
+          {"memory_used", usage.memory_used.count},
+          {"memory_limit", usage.memory_limit.count},
+          {"disk_used", usage.disk_used.count},
+          {"disk_limit", usage.disk_limit.count},
+          {"pids", usage.pids}};
+}
+
+SandboxUsage to_usage(const json& object) {
+  return {.at = to_time(get<std::int64_t>(object, "at")),
+          .cpus = get<double>(object, "cpus"),
+          .cpu_used = std::chrono::microseconds(get<std::int64_t>(object, "cpu_used")),
+          .memory_used = Bytes{get<std::uint64_t>(object, "memory_used")},
+          .memory_limit = Bytes{get<std::uint64_t>(object, "memory_limit")},
+          .disk_used = Bytes{get<std::uint64_t>(object, "disk_used")},
+          .disk_limit = Bytes{get<std::uint64_t>(object, "disk_limit")},
+          .pids = get<std::uint64_t>(object, "pids")};
+}
+
+json to_json(const ContextRequest& request) {
+  return {{"language", request.language}, {"cwd", request.cwd}, {"env", to_json(request.env)}};
+}
+
+ContextRequest to_context_request(const json& object) {
+  return {.language = get<std::string>(object, "language"),
+          .cwd = get<std::string>(object, "cwd"),
+          .env = to_environment(member(object, "env"))};
+}
+
+json to_json(const ContextInfo& info) {
+  return {{"id", info.id},
+          {"language", info.language},
+          {"cwd", info.cwd},
+          {"alive", info.alive},
+          {"busy", info.busy}};
+}
+
+ContextInfo to_context_info(const json& object) {
+  return {.id = get<std::string>(object, "id"),
+          .language = get<std::string>(object, "language"),
+          .cwd = get<std::string>(object, "cwd"),
+          .alive = get<bool>(object, "alive"),
+          .busy = get<bool>(object, "busy")};
+}
+
+json to_json(const ExecuteRequest& request) {
+  return {{"code", request.code},
+          {"env", to_json(request.env)},
+          {"limits", to_json(request.limits)},
+          {"recover", request.recover},
+          {"store_history", request.store_history},
+          {"key", request.idempotency_key}};
+}
+
+ExecuteRequest to_execute_request(const json& object) {
+  return {.code = get<std::string>(object, "code"),
+          .env = to_environment(member(object, "env")),
+          .limits = to_limit_wishes(member(object, "limits")),
+          .recover = get<bool>(object, "recover"),
+          .store_history = get<bool>(object, "store_history"),
+          .idempotency_key = get<std::string>(object, "key")};
+}
+
+json to_json(const RunRequest& request) {
+  return {{"language", request.language},
+          {"code", request.code},
+          {"name", request.name},
+          {"arguments", request.arguments},
+          {"standard_input", request.standard_input},
+          {"files", request.files},
+          {"env", to_json(request.env)},
+          {"limits", to_json(request.limits)},
+          {"tier", tier_json(request.tier)},
+          {"verify", request.verify},
+          {"key", request.idempotency_key}};
+}
+
+RunRequest to_run_request(const json& object) {
+  RunRequest request{.language = get<std::string>(object, "language"),
+                     .code = get<std::string>(object, "code"),
+                     .name = get<std::string>(object, "name"),
+                     .arguments = to_strings(member(object, "arguments")),
+                     .standard_input = get<std::string>(object, "standard_input"),
+                     .files = {},
+                     .env = to_environment(member(object, "env")),
+                     .limits = to_limit_wishes(member(object, "limits")),
+                     .tier = to_tier(member(object, "tier")),
+                     .verify = get<std::string>(object, "verify"),
+                     .idempotency_key = get<std::string>(object, "key")};
+  for (const auto& [name, bytes] : member(object, "files").items()) {
+    request.files[name] = bytes.is_string() ? bytes.get<std::string>() : std::string();
+  }
+  return request;
+}
+
+json to_json(const ProcessRequest& request) {
+  json object{{"command", command_json(request.command)},
+              {"keep_stdin", request.keep_stdin},
+              {"tag", request.tag},
+              {"timeout", request.timeout.count()}};
+  if (request.terminal) {
+    object["columns"] = request.terminal->columns;
+    object["rows"] = request.terminal->rows;
+  }
+  return object;
+}
+
+ProcessRequest to_process_request(const json& object) {
+  ProcessRequest request{.command = to_command(member(object, "command")),
+                         .terminal = {},
+                         .keep_stdin = get<bool>(object, "keep_stdin"),
+                         .tag = get<std::string>(object, "tag"),
+                         .timeout = milliseconds(get<std::int64_t>(object, "timeout"))};
+  if (object.is_object() && object.contains("columns")) {
+    request.terminal = ProcessRequest::Terminal{.columns = get<std::uint16_t>(object, "columns"),
+                                                .rows = get<std::uint16_t>(object, "rows")};
+  }
+  return request;
+}
+
+json to_json(const ProcessInfo& info) {
+  return {{"pid", info.pid},
+          {"command", command_json(info.command)},
+          {"tag", info.tag},
+          {"terminal", info.terminal},
+          {"alive", info.alive}};
+}
+
+ProcessInfo to_process_info(const json& object) {
+  return {.pid = get<std::uint32_t>(object, "pid"),
+          .command = to_command(member(object, "command")),
+          .tag = get<std::string>(object, "tag"),
+          .terminal = get<bool>(object, "terminal"),
+          .alive = get<bool>(object, "alive")};
+}
+
+json to_json(const ProcessEvent& event) {
+  json object{{"kind", static_cast<int>(event.kind)},
+              {"pid", event.pid},
+              {"bytes", event.bytes},
+              {"exit_code", event.exit_code}};
+  put(object, "signal", event.signal);
+  return object;
+}
+
+ProcessEvent to_process_event(const json& object) {
+  ProcessEvent event{.kind = get_enum<ProcessEvent::Kind>(object, "kind"),
+                     .pid = get<std::uint32_t>(object, "pid"),
+                     .bytes = get<std::string>(object, "bytes"),
+                     .exit_code = get<int>(object, "exit_code")};
+  take(object, "signal", event.signal);
+  return event;
+}
+
+}  // namespace glovebox::keeper

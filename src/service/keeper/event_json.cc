@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/event_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "spec/json/verdict_json.h"
+
+namespace glovebox::keeper {
+
+std::string event_json(const Event& event, std::string_view sandbox) {
+  using Json = nlohmann::ordered_json;
+  switch (event.kind) {
+    case Event::Kind::kStarted:
+      return Json{{"type", "started"},
+                  {"id", sandbox},
+                  {"phase", "execute"},
+                  {"execution_count", event.execution_count}}
+          .dump();
+    case Event::Kind::kStdout:
+      return output_event("stdout", event.text);
+    case Event::Kind::kStderr:
+      return output_event("stderr", event.text);
+    case Event::Kind::kDisplay:
+    case Event::Kind::kResult:
+      return result_event(event);
+    case Event::Kind::kError:
+      return error_event(event.error);
+    case Event::Kind::kClear:
+      return Json{{"type", "clear"}, {"wait", event.update}}.dump();
+    case Event::Kind::kNote:
+      return Json{{"type", "note"}, {"text", to_utf8(event.text)}}.dump();
+    case Event::Kind::kInputRequest:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace glovebox::keeper

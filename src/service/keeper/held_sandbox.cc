@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/held_sandbox.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "context/agent_files.h"
+#include "service/live_session.h"
+
+namespace glovebox::keeper {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostContexts = 64;
+constexpr std::size_t kMostProcesses = 512;
+// A listener that comes after the end still learns of it.
+constexpr auto kRemembered = std::chrono::seconds(30);
+// Values larger than that come from an agent by reference.
+constexpr const char* kInlineBytes = "16777216";
+constexpr std::string_view kDefault = "default";
+
+}  // namespace
+
+HeldSandbox::HeldSandbox(std::shared_ptr<Zygote> zygote,
+                         std::unique_ptr<Sandbox> sandbox,
+                         std::unique_ptr<Context> ready,
+                         Environment env)
+    : zygote_(std::move(zygote)),
+      sandbox_(std::move(sandbox)),
+      env_(std::move(env)),
+      ready_(std::move(ready)) {}
+
+HeldSandbox::~HeldSandbox() {
+  sandbox_->kill();
+  processes_.clear();
+  contexts_.clear();
+  ready_.reset();
+  (void)sandbox_->end();
+}
+
+void HeldSandbox::set_record(std::string record) {
+  const std::scoped_lock lock(mutex_);
+  record_ = std::move(record);
+}
+
+std::string HeldSandbox::record() const {
+  const std::scoped_lock lock(mutex_);
+  return record_;
+}
+
+void HeldSandbox::set_lifetime(Lifetime lifetime) {
+  const std::scoped_lock lock(mutex_);
+  lifetime_ = lifetime;
+}
+
+Lifetime HeldSandbox::lifetime() const {
+  const std::scoped_lock lock(mutex_);
+  return lifetime_;
+}
+
+Result<void> HeldSandbox::pause() {
+  GB_TRY(sandbox_->signal_everything(SIGSTOP));
+  paused_ = true;
+  return {};
+}
+
+Result<void> HeldSandbox::resume() {
+  GB_TRY(sandbox_->signal_everything(SIGCONT));
+  paused_ = false;
+  return {};
+}
+
+Result<SandboxUsage> HeldSandbox::usage() {
+  const Cgroup& cgroup = sandbox_->cgroup();
+  const Limits& limits = sandbox_->limits();
+  const Sandbox::DiskUse disk = GB_TRY(sandbox_->disk_use());
+  return SandboxUsage{.at = std::chrono::system_clock::now(),
+                      .cpus = limits.cpus,
+                      .cpu_used = cgroup.cpu_time().value_or(std::chrono::microseconds(0)),
+                      .memory_used = cgroup.memory_now().value_or(Bytes{0}),
+                      .memory_limit = limits.memory,
+                      .disk_used = disk.bytes,
+                      .disk_limit = limits.disk,
+                      .pids = cgroup.pids_now().value_or(0)};
+}
+
+Result<HeldContext::Starter> HeldSandbox::starter(const Registry& registry,
+                                                  const ContextRequest& request) {
+  const Language language = GB_TRY(find_live_language(registry, request.language));
+  if (zygote_ && language.id == "python") {
+    return HeldContext::Starter([this, request] {
+      return Context::fork(*sandbox_, *zygote_,
+                           {.agent = {}, .env = request.env, .cwd = request.cwd});
+    });
+  }
+  const std::string agents =
+      sandbox_->features().own_root ? std::string(kAgentsTarget) : GB_TRY(agents_directory());
+  Command command = make_agent_command(language, agents, sandbox_->limits());
+  command.env.emplace_back("GLOVEBOX_INLINE", kInlineBytes);
+  command.env.insert(command.env.end(), request.env.begin(), request.env.end());
+  return HeldContext::Starter(
+      [this, id = language.id, command = std::move(command), cwd = request.cwd] {
+        return Context::start(
+            *sandbox_, {.language = id, .agent = command.argv, .env = command.env, .cwd = cwd});
+      });
+}
+
+Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
+                                                      const Registry& registry,
+                                                      const ContextRequest& request,
+                                                      std::unique_ptr<Context> ready) {
+  if (contexts_.size() >= kMostContexts) {
+    return Error(ErrorCode::kExhausted,
+                 "a sandbox has at most " + std::to_string(kMostContexts) + " contexts",
+                 "delete one");
+  }
+  ContextRequest known = request;
+  known.language = GB_TRY(find_live_language(registry, request.language)).id;
+  known.env = env_;
+  known.env.insert(known.env.end(), request.env.begin(), request.env.end());
+  auto made =
+      std::make_shared<HeldContext>(id, known, GB_TRY(starter(registry, known)), std::move(ready));
+  contexts_.push_back({std::move(id), made});
+  return made;
+}
+
+Result<ContextInfo> HeldSandbox::create_context(const Registry& registry,
+                                                const ContextRequest& request) {
+  std::shared_ptr<HeldContext> made;
+  {
+    const std::scoped_lock lock(mutex_);
+    const std::string id = "c" + std::to_string(next_context_++);
+    // The one that waits is as a new one is, in the workspace; its environment comes with each
+    // execution.
+    const bool takes_ready = ready_ && request.language == "python" && request.cwd.empty();
+    made = GB_TRY(add(id, registry, request, takes_ready ? std::move(ready_) : nullptr));
+  }
+  if (auto started = made->start(); !started) {
+    (void)delete_context(made->info().id);
+    return std::move(started).error();
+  }
+  return made->info();
+}
+
+std::shared_ptr<HeldContext> HeldSandbox::find(std::string_view id) const {
+  const auto found = std::ranges::find(contexts_, id, &Named::id);
+  return found == contexts_.end() ? nullptr : found->context;
+}
+
+Result<std::shared_ptr<HeldContext>> HeldSandbox::context(const Registry& registry,
+                                                          std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  if (auto found = find(id)) {
+    return found;
+  }
+  if (id == kDefault) {
+    return add(std::string(kDefault), registry, {}, std::move(ready_));
+  }
+  return Error(ErrorCode::kNotFound, "no context '" + std::string(id) + "'");
+}
+
+std::vector<ContextInfo> HeldSandbox::contexts() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<ContextInfo> infos;
+  infos.reserve(contexts_.size());
+  for (const Named& named : contexts_) {
+    infos.push_back(named.context->info());
+  }
+  return infos;
+}
+
+Result<void> HeldSandbox::delete_context(std::string_view id) {
+  std::shared_ptr<HeldContext> gone;  // Its process ends after the lock.
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(contexts_, id, &Named::id);
+  if (found == contexts_.end()) {
+    return Error(ErrorCode::kNotFound, "no context '" + std::string(id) + "'");
+  }
+  gone = std::move(found->context);
+  contexts_.erase(found);
+  gone->interrupt();
+  return {};
+}
+
+Result<ContextInfo> HeldSandbox::fork_context(std::string_view id, std::uint32_t checkpoint) {
+  std::shared_ptr<HeldContext> from;
+  {
+    const std::scoped_lock lock(mutex_);
+    from = find(id);
+  }
+  if (!from) {
+    return Error(ErrorCode::kNotFound, "no context '" + std::string(id) + "'");
+  }
+  std::unique_ptr<Context> copy = GB_TRY(from->fork_from(checkpoint));
+  const std::scoped_lock lock(mutex_);
+  const std::string made = "c" + std::to_string(next_context_++);
+  contexts_.push_back({made, std::make_shared<HeldContext>(made, from->request(), from->starter(),
+                                                           std::move(copy))});
+  return contexts_.back().context->info();
+}
+
+void HeldSandbox::forget_ended_processes() {
+  const auto before = Clock::now() - kRemembered;
+  std::erase_if(processes_, [&](const auto& entry) {
+    const auto ended = entry.second->ended();
+    return ended && *ended < before;
+  });
+}
+
+Result<std::shared_ptr<HeldProcess>> HeldSandbox::start_process(const ProcessRequest& request) {
+  {
+    const std::scoped_lock lock(mutex_);
+    forget_ended_processes();
+    if (processes_.size() >= kMostProcesses) {
+      return Error(ErrorCode::kExhausted,
+                   "a sandbox has at most " + std::to_string(kMostProcesses) + " processes",
+                   "end some");
+    }
+  }
+  ProcessRequest whole = request;
+  whole.command.env = env_;
+  whole.command.env.insert(whole.command.env.end(), request.command.env.begin(),
+                           request.command.env.end());
+  auto started = GB_TRY(HeldProcess::start(*sandbox_, whole, sandbox_->limits()));
+  const std::scoped_lock lock(mutex_);
+  processes_[started->pid()] = started;
+  return started;
+}
+
+Result<std::shared_ptr<HeldProcess>> HeldSandbox::process(std::uint32_t pid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = processes_.find(pid);
+  if (found == processes_.end()) {
+    return Error(ErrorCode::kNotFound, "no process " + std::to_string(pid));
+  }
+  return found->second;
+}
+
+std::vector<ProcessInfo> HeldSandbox::processes() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<ProcessInfo> infos;
+  for (const auto& [pid, process] : processes_) {
+    if (!process->ended()) {
+      infos.push_back(process->info());
+    }
+  }
+  return infos;
+}
+
+}  // namespace glovebox::keeper

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// HeldSandbox: a living sandbox with its contexts and processes.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "context/context.h"
+#include "context/zygote.h"
+#include "language/registry.h"
+#include "sandbox/sandbox.h"
+#include "service/keeper/held_context.h"
+#include "service/keeper/held_process.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox::keeper {
+
+// What the keeper enforces by itself, whether a daemon is there or not.
+struct Lifetime {
+  SystemTime expires{};
+  OnTimeout on_timeout = OnTimeout::kKill;
+};
+
+// Safe to use from several threads. Its end waits until nobody uses it any more: owners hold it by
+// shared_ptr.
+class HeldSandbox {
+ public:
+  // `env` is for every context and process. `zygote` is that of the realm which the sandbox was
+  // made in, if any; `ready` a context that is already there, if any.
+  HeldSandbox(std::shared_ptr<Zygote> zygote,
+              std::unique_ptr<Sandbox> sandbox,
+              std::unique_ptr<Context> ready,
+              Environment env);
+  HeldSandbox(const HeldSandbox&) = delete;
+  HeldSandbox& operator=(const HeldSandbox&) = delete;
+  ~HeldSandbox();
+
+  [[nodiscard]] std::string_view id() const { return sandbox_->id(); }
+  [[nodiscard]] Sandbox& sandbox() { return *sandbox_; }
+  [[nodiscard]] bool alive() const { return sandbox_->alive(); }
+
+  // What the daemon wants to find again, in words of its own.
+  void set_record(std::string record);
+  [[nodiscard]] std::string record() const;
+
+  void set_lifetime(Lifetime lifetime);
+  [[nodiscard]] Lifetime lifetime() const;
+
+  // Stopped: nothing of the guest's runs until resume().
+  Result<void> pause();
+  Result<void> resume();
+  [[nodiscard]] bool paused() const { return paused_; }
+
+  // Everything in it is killed; those who wait for something of it learn so.
+  void kill() { sandbox_->kill(); }
+
+  Result<SandboxUsage> usage();
+
+  Result<ContextInfo> create_context(const Registry& registry, const ContextRequest& request);
+  // By its id; "default" is a Python context that is made when it is first asked for.
+  Result<std::shared_ptr<HeldContext>> context(const Registry& registry, std::string_view id);
+  [[nodiscard]] std::vector<ContextInfo> contexts() const;
+  Result<void> delete_context(std::string_view id);
+  Result<ContextInfo> fork_context(std::string_view id, std::uint32_t checkpoint);
+
+  Result<std::shared_ptr<HeldProcess>> start_process(const ProcessRequest& request);
+  Result<std::shared_ptr<HeldProcess>> process(std::uint32_t pid) const;
+  [[nodiscard]] std::vector<ProcessInfo> processes() const;
+
+ private:
+  struct Named {
+    std::string id;
+    std::shared_ptr<HeldContext> context;
+  };
+  Result<std::shared_ptr<HeldContext>> add(std::string id,
+                                           const Registry& registry,
+                                           const ContextRequest& request,
+                                           std::unique_ptr<Context> ready);
+  Result<HeldContext::Starter> starter(const Registry& registry, const ContextRequest& request);
+  [[nodiscard]] std::shared_ptr<HeldContext> find(std::string_view id) const;
+  void forget_ended_processes();
+
+  std::shared_ptr<Zygote> zygote_;
+  std::unique_ptr<Sandbox> sandbox_;
+  const Environment env_;
+  std::atomic<bool> paused_ = false;
+
+  mutable std::mutex mutex_;  // Of what follows.
+  std::string record_;
+  Lifetime lifetime_;
+  std::unique_ptr<Context> ready_;
+  std::vector<Named> contexts_;
+  std::uint32_t next_context_ = 1;
+  std::map<std::uint32_t, std::shared_ptr<HeldProcess>> processes_;
+};
+
+}  // namespace glovebox::keeper

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/keeper.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "context/agent_files.h"
+#include "files/open.h"
+#include "service/live_session.h"
+
+namespace glovebox::keeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often the watcher looks for sandboxes whose time is over, and for dead ones.
+constexpr auto kWatchEvery = 100ms;
+constexpr std::size_t kMostSandboxes = 4'096;
+
+// Run in each context that waits: the first use of a library costs more than the others.
+constexpr const char* kWarmUp = "1 + 1";
+
+// A sandbox of the default kind shows what every live language needs: contexts of any of them may
+// be made in it later.
+std::vector<Mount> mounts_of_live_languages(const Registry& registry) {
+  std::vector<Mount> mounts;
+  for (const Language& language : registry.all()) {
+    if (language.agent.empty()) {
+      continue;
+    }
+    for (Mount mount : language.mounts) {
+      mount.optional = true;  // What is not installed here is not missed.
+      if (std::ranges::find(mounts, mount) == mounts.end()) {
+        mounts.push_back(std::move(mount));
+      }
+    }
+  }
+  return mounts;
+}
+
+bool wants_native(const TierWish& wish) {
+  return (wish.exactly.empty() || wish.exactly == "native") &&
+         (wish.at_least.empty() || wish.at_least == "native" || wish.at_least == "landlock");
+}
+
+}  // namespace
+
+Keeper::Keeper(KeeperOptions options, Registry registry)
+    : options_(options),
+      registry_(std::move(registry)),
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void Keeper::stop() { (void)::eventfd_write(stop_.get(), 1); }
+
+Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
+  std::unique_ptr<Keeper> keeper(new Keeper(options, Registry::load(Registry::user_directories())));
+  // Filled before the first call, where this host can have one.
+  (void)keeper->pool({});
+  keeper->watcher_ = std::thread(&Keeper::watch, keeper.get());
+  return keeper;
+}
+
+Keeper::~Keeper() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  watcher_.join();
+  (void)kill_all();
+}
+
+Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order) {
+  SandboxSpec spec{.limits = order.limits,
+                   .env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}},
+                   .mounts = mounts_of_live_languages(registry_),
+                   .home = order.home,
+                   .user = order.user,
+                   .live = true};
+  spec.mounts.push_back(GB_TRY(file_server_mount()));
+  return spec;
+}
+
+// Languages' own variables hold for each of their contexts, so they are no matter of the sandbox.
+Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
+  const std::scoped_lock lock(pools_mutex_);
+  std::shared_ptr<ContextPool>& pool = pools_[order.home];
+  if (!pool) {
+    const Language python = GB_TRY(find_live_language(registry_, "python"));
+    PoolSpec spec;
+    spec.zygote.modules = python.preload;
+    spec.sandbox = GB_TRY(spec_of(order));
+    spec.sandbox.limits = {};
+    spec.zygote.mounts = spec.sandbox.mounts;
+    spec.context.cwd = order.home;
+    spec.warm_up = kWarmUp;
+    spec.least = options_.least_ready;
+    spec.most = options_.most_ready;
+    pool = GB_TRY(ContextPool::start(std::move(spec)));
+  }
+  return pool;
+}
+
+Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
+  const Limits usual;
+  // The size of a file system cannot be changed later.
+  if (wants_native(order.tier) && order.limits.disk.count == usual.disk.count &&
+      order.limits.inodes == usual.inodes) {
+    if (auto from = pool(order)) {
+      LiveContext live = GB_TRY(from.value()->claim());
+      if (order.limits != usual) {
+        GB_TRY(live.sandbox->set_limits(order.limits));
+      }
+      return std::make_shared<HeldSandbox>(std::move(live.zygote), std::move(live.sandbox),
+                                           std::move(live.context), order.env);
+    }
+  }
+  SandboxSpec spec = GB_TRY(spec_of(order));
+  spec.mounts.push_back(GB_TRY(agents_mount()));
+  auto sandbox = GB_TRY(Sandbox::create(spec, order.tier));
+  return std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, order.env);
+}
+
+Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (sandboxes_.size() >= kMostSandboxes) {
+      return Error(ErrorCode::kExhausted, "this machine holds no more sandboxes", "end some");
+    }
+  }
+  auto held = GB_TRY(make(order));
+  held->set_lifetime(order.lifetime);
+  const std::scoped_lock lock(mutex_);
+  sandboxes_[std::string(held->id())] = held;
+  return held;
+}
+
+Result<std::shared_ptr<HeldSandbox>> Keeper::find(std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = sandboxes_.find(id);
+  if (found == sandboxes_.end() || !found->second->alive()) {
+    return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
+  }
+  return found->second;
+}
+
+std::vector<std::shared_ptr<HeldSandbox>> Keeper::all() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::shared_ptr<HeldSandbox>> held;
+  for (const auto& [id, sandbox] : sandboxes_) {
+    if (sandbox->alive()) {
+      held.push_back(sandbox);
+    }
+  }
+  return held;
+}
+
+Result<void> Keeper::kill(std::string_view id) {
+  std::shared_ptr<HeldSandbox> gone;  // Removed after the lock.
+  const std::scoped_lock lock(mutex_);
+  const auto found = sandboxes_.find(id);
+  if (found == sandboxes_.end()) {
+    return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
+  }
+  gone = std::move(found->second);
+  sandboxes_.erase(found);
+  gone->kill();
+  return {};
+}
+
+std::size_t Keeper::kill_all() {
+  std::map<std::string, std::shared_ptr<HeldSandbox>, std::less<>> gone;
+  {
+    const std::scoped_lock lock(mutex_);
+    gone.swap(sandboxes_);
+  }
+  for (const auto& [id, sandbox] : gone) {
+    sandbox->kill();
+  }
+  return gone.size();
+}
+
+void Keeper::watch() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, kWatchEvery, [this] { return stopping_; })) {
+        return;
+      }
+    }
+    end_overdue();
+  }
+}
+
+void Keeper::end_overdue() {
+  std::vector<std::shared_ptr<HeldSandbox>> gone;  // Removed after the lock.
+  std::vector<std::shared_ptr<HeldSandbox>> pausing;
+  {
+    const auto now = std::chrono::system_clock::now();
+    const std::scoped_lock lock(mutex_);
+    for (auto next = sandboxes_.begin(); next != sandboxes_.end();) {
+      const auto current = next++;
+      const Lifetime lifetime = current->second->lifetime();
+      // A paused one waits for whoever resumes it, without end.
+      const bool overdue = !current->second->paused() && lifetime.expires <= now;
+      if (overdue && current->second->alive() && lifetime.on_timeout == OnTimeout::kPause) {
+        pausing.push_back(current->second);
+      } else if (overdue || !current->second->alive()) {
+        gone.push_back(std::move(current->second));
+        sandboxes_.erase(current);
+      }
+    }
+  }
+  for (const auto& sandbox : gone) {
+    sandbox->kill();
+  }
+  for (const auto& sandbox : pausing) {
+    (void)sandbox->pause();
+  }
+}
+
+}  // namespace glovebox::keeper

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/one_shot_call.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "service/limit_wishes.h"
+#include "service/one_shot.h"
+#include "service/stream_events.h"
+#include "spec/json/verdict_json.h"
+
+namespace glovebox::keeper {
+namespace {
+
+// A descriptor that reads as these bytes.
+Result<UniqueFd> open_bytes(std::string_view bytes) {
+  UniqueFd file(::memfd_create("stdin", MFD_CLOEXEC));
+  while (file && !bytes.empty()) {
+    const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
+    if (put <= 0) {
+      return Error::from_errno("keep standard input");
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  if (!file || ::lseek(file.get(), 0, SEEK_SET) < 0) {
+    return Error::from_errno("keep standard input");
+  }
+  return file;
+}
+
+}  // namespace
+
+Result<nlohmann::json> run_one_shot(const RunRequest& request, CallContext& context) {
+  OneShot one_shot;
+  one_shot.language = GB_TRY(context.keeper.registry().find(request.language));
+  one_shot.code = request.code;
+  one_shot.name = request.name;
+  one_shot.arguments = request.arguments;
+  one_shot.limits = run_limits(one_shot.language, as_defaults(request.limits));
+  one_shot.compile_limits = compile_limits(one_shot.language, {});
+  one_shot.tier = request.tier;
+  one_shot.env = request.env;
+  one_shot.contents = request.files;
+  one_shot.verify = request.verify;
+  const UniqueFd input = GB_TRY(open_bytes(request.standard_input));
+  one_shot.stdin_fd = input.get();
+  // The caller's going closes its end, which makes ours readable: nobody else will ever have the
+  // answer.
+  one_shot.cancel_fd = context.socket;
+  OneShotObserver observer;
+  observer.started = [&](std::string_view id, std::string_view phase) {
+    context.tell(started_event(id, phase));
+  };
+  const auto emit = [&](const std::string& event) { context.tell(event); };
+  StreamEvents out("stdout", one_shot.limits.output, false, emit);
+  StreamEvents err("stderr", one_shot.limits.output, false, emit);
+  observer.out = [&](std::string_view bytes) { out.pass(bytes); };
+  observer.err = [&](std::string_view bytes) { err.pass(bytes); };
+  const OneShotResult result = GB_TRY(run_once(one_shot, observer));
+  out.finish(result.verdict.out);
+  err.finish(result.verdict.err);
+  context.tell(verdict_event(result.verdict));
+  return nlohmann::json();
+}
+
+}  // namespace glovebox::keeper

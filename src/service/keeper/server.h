@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keeper's door: calls over a Unix socket in the daemon's data directory.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "service/keeper/keeper.h"
+
+namespace glovebox::keeper {
+
+// Serves until `stop_fd` becomes readable. Each connection has a thread of its own, and must come
+// from our own user or from root. Takes the socket over from `listening`.
+Result<void> serve(Keeper& keeper, UniqueFd listening, int stop_fd);
+
+}  // namespace glovebox::keeper

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/wire.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/sys/descriptors.h"
+#include "base/text.h"
+
+namespace glovebox::keeper {
+namespace {
+
+constexpr std::size_t kReceiveSize = 64UL * 1024;
+
+Error gone() { return {ErrorCode::kUnavailable, "the keeper of the sandboxes is gone"}; }
+
+}  // namespace
+
+Result<void> KeeperWire::send(MessageType type,
+                              std::string_view text,
+                              std::span<const int> passed) {
+  std::string frames;
+  while (text.size() > kMaxFramePayload) {
+    append_frame(frames, static_cast<std::uint8_t>(MessageType::kPart), 0,
+                 text.substr(0, kMaxFramePayload));
+    text.remove_prefix(kMaxFramePayload);
+  }
+  append_frame(frames, static_cast<std::uint8_t>(type), 0, text);
+  std::string_view left = frames;
+  while (!left.empty()) {
+    const ssize_t sent = sys::send_with(socket_.get(), left, passed, 0);
+    if (sent < 0 && errno == EINTR) {
+      continue;
+    }
+    if (sent < 0) {
+      return gone();
+    }
+    passed = {};
+    left.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return {};
+}
+
+Result<std::optional<Message>> KeeperWire::receive(
+    std::optional<std::chrono::milliseconds> patience) {
+  // Not cleared: a page for each connection that is never touched costs nothing.
+  const std::unique_ptr<char[]> buffer(new char[kReceiveSize]);
+  for (;;) {
+    Frame frame;
+    while (GB_TRY(parser_.next(frame))) {
+      if (parts_.size() + frame.payload.size() > kMaxMessage) {
+        return Error(ErrorCode::kInternal, "a message of the keeper's is too long");
+      }
+      parts_ += frame.payload;
+      if (static_cast<MessageType>(frame.type) != MessageType::kPart) {
+        return std::optional(
+            Message{static_cast<MessageType>(frame.type), std::exchange(parts_, {})});
+      }
+    }
+    if (patience) {
+      pollfd polled{socket_.get(), POLLIN, 0};
+      if (::poll(&polled, 1, static_cast<int>(patience->count())) == 0) {
+        return std::optional<Message>();
+      }
+    }
+    const ssize_t got = sys::receive_with(socket_.get(), {buffer.get(), kReceiveSize}, passed_, 0);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      return gone();
+    }
+    parser_.feed({buffer.get(), static_cast<std::size_t>(got)});
+  }
+}
+
+std::string encode(const Error& error) {
+  return nlohmann::json{{"code", static_cast<int>(error.code())},
+                        {"message", to_utf8(error.message())},
+                        {"hint", to_utf8(error.hint())}}
+      .dump();
+}
+
+Error decode_error(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    return {ErrorCode::kInternal, "the keeper of the sandboxes answered nonsense"};
+  }
+  return {static_cast<ErrorCode>(json.value("code", static_cast<int>(ErrorCode::kInternal))),
+          json.value("message", std::string()), json.value("hint", std::string())};
+}
+
+}  // namespace glovebox::keeper

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeeperWire: one end of a connection between the daemon and its keeper.
+//
+// Both ends are ours and of the same version (the first call compares them). A connection carries
+// one call at a time: a request, then any number of events, then one answer or one error; each a
+// message of JSON text or plain bytes, cut into frames (base/frame.h) when it is long.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/frame.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox::keeper {
+
+enum class MessageType : std::uint8_t {
+  kRequest = 1,  // JSON
+  kEvent = 2,    // As the call says.
+  kAnswer = 3,   // JSON; a descriptor may come with it.
+  kError = 4,    // JSON of an Error, with its code by number.
+  kPart = 127,   // The beginning of the next message that is none of these.
+};
+
+struct Message {
+  MessageType type{};
+  std::string text;
+};
+
+// What one message may hold: results of a cell with its images.
+inline constexpr std::size_t kMaxMessage = 128UL << 20;
+
+// One thread at a time.
+class KeeperWire {
+ public:
+  explicit KeeperWire(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  // Waits while the socket is full. Fails with kUnavailable when the other end is gone.
+  Result<void> send(MessageType type, std::string_view text, std::span<const int> passed = {});
+
+  // The next message; nothing when none came until then. Fails with kUnavailable when the other end
+  // is gone.
+  Result<std::optional<Message>> receive(std::optional<std::chrono::milliseconds> patience = {});
+
+  // Descriptors that came with messages since the last call.
+  std::vector<UniqueFd> take_descriptors() { return std::move(passed_); }
+
+  [[nodiscard]] int fd() const { return socket_.get(); }
+
+ private:
+  UniqueFd socket_;
+  FrameParser parser_;
+  std::string parts_;
+  std::vector<UniqueFd> passed_;
+};
+
+std::string encode(const Error& error);
+Error decode_error(std::string_view text);
+
+}  // namespace glovebox::keeper

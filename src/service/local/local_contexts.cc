@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts, executions and one-shot runs.
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "service/keeper/codec.h"
+#include "service/local/local_service.h"
+
+namespace glovebox {
+namespace {
+
+using nlohmann::json;
+
+// How long an execution waits for a slot of its tenant's.
+constexpr std::chrono::seconds kMostWait{30};
+
+std::size_t executions_of(const TenantQuotas& quotas) {
+  return static_cast<std::size_t>(quotas.executions.value_or(SIZE_MAX));
+}
+
+}  // namespace
+
+Result<ContextInfo> LocalService::create_context(const Caller& caller,
+                                                 std::string_view sandbox,
+                                                 const ContextRequest& request) {
+  return keeper::to_context_info(
+      GB_TRY(call_in(caller, sandbox, "create_context", {{"request", keeper::to_json(request)}})));
+}
+
+Result<std::vector<ContextInfo>> LocalService::contexts(const Caller& caller,
+                                                        std::string_view sandbox) {
+  std::vector<ContextInfo> infos;
+  for (const json& info : GB_TRY(call_in(caller, sandbox, "contexts", json::object()))) {
+    infos.push_back(keeper::to_context_info(info));
+  }
+  return infos;
+}
+
+Result<void> LocalService::delete_context(const Caller& caller,
+                                          std::string_view sandbox,
+                                          std::string_view context) {
+  (void)GB_TRY(call_in(caller, sandbox, "delete_context", {{"context", context}}));
+  return {};
+}
+
+Result<void> LocalService::restart_context(const Caller& caller,
+                                           std::string_view sandbox,
+                                           std::string_view context) {
+  (void)GB_TRY(call_in(caller, sandbox, "restart_context", {{"context", context}}));
+  return {};
+}
+
+Result<void> LocalService::interrupt(const Caller& caller,
+                                     std::string_view sandbox,
+                                     std::string_view context) {
+  (void)GB_TRY(call_in(caller, sandbox, "interrupt", {{"context", context}}));
+  return {};
+}
+
+std::string LocalService::fresh_key() { return "own-" + std::to_string(next_key_++); }
+
+Result<void> LocalService::execute(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::string_view context,
+                                   const ExecuteRequest& request,
+                                   const EventSink& sink) {
+  (void)GB_TRY(awake(caller, sandbox));
+  const ExecutionLease slot = GB_TRY(
+      admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
+  ExecuteRequest keyed = request;
+  // By its key it can be canceled, also while it waits for its turn. A client's is its own affair.
+  keyed.idempotency_key =
+      request.idempotency_key.empty() ? fresh_key() : "client-" + request.idempotency_key;
+  bool left = false;
+  const auto answer = keeper_.call(
+      "execute", {{"sandbox", sandbox}, {"context", context}, {"request", keeper::to_json(keyed)}},
+      [&](std::string_view event) {
+        left = !sink(event);
+        return !left;
+      });
+  if (left) {
+    (void)call("cancel",
+               {{"sandbox", sandbox}, {"context", context}, {"key", keyed.idempotency_key}});
+  }
+  if (!answer && !left) {
+    return answer.error();
+  }
+  return {};
+}
+
+Result<std::uint32_t> LocalService::checkpoint(const Caller& caller,
+                                               std::string_view sandbox,
+                                               std::string_view context) {
+  const json number = GB_TRY(call_in(caller, sandbox, "checkpoint", {{"context", context}}));
+  return number.is_number() ? number.get<std::uint32_t>() : 0;
+}
+
+Result<void> LocalService::rollback(const Caller& caller,
+                                    std::string_view sandbox,
+                                    std::string_view context,
+                                    std::uint32_t checkpoint) {
+  (void)GB_TRY(
+      call_in(caller, sandbox, "rollback", {{"context", context}, {"checkpoint", checkpoint}}));
+  return {};
+}
+
+Result<ContextInfo> LocalService::fork_context(const Caller& caller,
+                                               std::string_view sandbox,
+                                               std::string_view context,
+                                               std::uint32_t checkpoint) {
+  return keeper::to_context_info(GB_TRY(call_in(
+      caller, sandbox, "fork_context", {{"context", context}, {"checkpoint", checkpoint}})));
+}
+
+Result<std::string> LocalService::notebook(const Caller& caller,
+                                           std::string_view sandbox,
+                                           std::string_view context,
+                                           NotebookFormat format) {
+  const json text = GB_TRY(call_in(caller, sandbox, "notebook",
+                                   {{"context", context}, {"format", static_cast<int>(format)}}));
+  return text.is_string() ? text.get<std::string>() : std::string();
+}
+
+Result<void> LocalService::run(const Caller& caller,
+                               const RunRequest& request,
+                               const EventSink& sink) {
+  GB_TRY(pressure_.check());
+  const ExecutionLease slot = GB_TRY(
+      admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
+  bool left = false;
+  const auto answer =
+      keeper_.call("run", {{"request", keeper::to_json(request)}}, [&](std::string_view event) {
+        left = !sink(event);
+        return !left;
+      });
+  if (!answer && !left) {
+    return answer.error();
+  }
+  return {};
+}
+
+}  // namespace glovebox

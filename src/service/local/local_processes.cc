@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes, and the way to files.
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "service/keeper/codec.h"
+#include "service/local/local_service.h"
+
+namespace glovebox {
+namespace {
+
+using nlohmann::json;
+
+}  // namespace
+
+Result<void> LocalService::follow_process(std::string_view name,
+                                          json arguments,
+                                          const ProcessSink& sink) {
+  bool left = false;
+  const auto answer = keeper_.call(name, std::move(arguments), [&](std::string_view event) {
+    left = !sink(event.empty() ? ProcessEvent{.kind = ProcessEvent::Kind::kIdle}
+                               : keeper::to_process_event(keeper::unpack(event)));
+    return !left;
+  });
+  if (!answer && !left) {
+    return answer.error();
+  }
+  return {};
+}
+
+Result<void> LocalService::start_process(const Caller& caller,
+                                         std::string_view sandbox,
+                                         const ProcessRequest& request,
+                                         const ProcessSink& sink) {
+  (void)GB_TRY(awake(caller, sandbox));
+  if (request.command.argv.empty()) {
+    return Error(ErrorCode::kInvalid, "a process needs a command");
+  }
+  return follow_process("start_process",
+                        {{"sandbox", sandbox}, {"request", keeper::to_json(request)}}, sink);
+}
+
+Result<void> LocalService::attach_process(const Caller& caller,
+                                          std::string_view sandbox,
+                                          std::uint32_t pid,
+                                          const ProcessSink& sink) {
+  (void)GB_TRY(awake(caller, sandbox));
+  return follow_process("attach_process", {{"sandbox", sandbox}, {"pid", pid}}, sink);
+}
+
+Result<std::vector<ProcessInfo>> LocalService::processes(const Caller& caller,
+                                                         std::string_view sandbox) {
+  std::vector<ProcessInfo> infos;
+  for (const json& info : GB_TRY(call_in(caller, sandbox, "processes", json::object()))) {
+    infos.push_back(keeper::to_process_info(info));
+  }
+  return infos;
+}
+
+Result<void> LocalService::signal_process(const Caller& caller,
+                                          std::string_view sandbox,
+                                          std::uint32_t pid,
+                                          int signal) {
+  (void)GB_TRY(call_in(caller, sandbox, "signal_process", {{"pid", pid}, {"signal", signal}}));
+  return {};
+}
+
+Result<void> LocalService::write_process(const Caller& caller,
+                                         std::string_view sandbox,
+                                         std::uint32_t pid,
+                                         std::string_view bytes) {
+  (void)GB_TRY(call_in(caller, sandbox, "write_process", {{"pid", pid}, {"bytes", bytes}}));
+  return {};
+}
+
+Result<void> LocalService::close_stdin(const Caller& caller,
+                                       std::string_view sandbox,
+                                       std::uint32_t pid) {
+  (void)GB_TRY(call_in(caller, sandbox, "close_stdin", {{"pid", pid}}));
+  return {};
+}
+
+Result<void> LocalService::resize(const Caller& caller,
+                                  std::string_view sandbox,
+                                  std::uint32_t pid,
+                                  ProcessRequest::Terminal size) {
+  (void)GB_TRY(call_in(caller, sandbox, "resize",
+                       {{"pid", pid}, {"columns", size.columns}, {"rows", size.rows}}));
+  return {};
+}
+
+Result<FileClient> LocalService::files(const Caller& caller, std::string_view sandbox) {
+  (void)GB_TRY(awake(caller, sandbox));
+  std::vector<UniqueFd> passed;
+  (void)GB_TRY(keeper_.call("files", {{"sandbox", sandbox}}, {}, &passed));
+  if (passed.size() != 1) {
+    return Error(ErrorCode::kInternal, "the keeper sent no way to the files");
+  }
+  return FileClient(std::move(passed.front()));
+}
+
+}  // namespace glovebox

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/local/local_service.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "language/registry.h"
+#include "service/keeper/codec.h"
+#include "service/limit_wishes.h"
+
+namespace glovebox {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+// How soon the quota of a sandbox that ended by itself is free again.
+constexpr auto kLookEvery = 250ms;
+// More executions at once than processors: most of them wait for something.
+constexpr FairQueue::Bounds kExecutions{.slots = 256, .waiting_of_tenant = 512, .waiting = 2048};
+
+std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+LocalService::LocalService(std::string directory,
+                           const std::string& keeper_socket,
+                           Revive revive,
+                           std::unique_ptr<Database> database,
+                           std::unique_ptr<Tenants> tenants)
+    : directory_(std::move(directory)),
+      database_(std::move(database)),
+      tenants_(std::move(tenants)),
+      records_(*database_),
+      template_records_(*database_),
+      quotas_([this](std::string_view tenant) { return tenants_->quotas(tenant); }, now),
+      pressure_({}, read_memory_state, now),
+      admission_(kExecutions, pressure_, now),
+      keeper_(keeper_socket),
+      revive_(std::move(revive)) {}
+
+Result<std::unique_ptr<LocalService>> LocalService::open(const std::string& directory,
+                                                         const std::string& keeper_socket,
+                                                         Revive revive) {
+  auto database = GB_TRY(Database::open(directory + "/glovebox.db"));
+  auto tenants = GB_TRY(Tenants::open(*database, [] { return std::chrono::system_clock::now(); }));
+  (void)GB_TRY(tenants->make_first_key(directory + "/api-key"));
+  std::unique_ptr<LocalService> service(new LocalService(
+      directory, keeper_socket, std::move(revive), std::move(database), std::move(tenants)));
+  GB_TRY(service->adopt());
+  service->watcher_ = std::thread(&LocalService::watch, service.get());
+  return service;
+}
+
+LocalService::~LocalService() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (watcher_.joinable()) {
+    watcher_.join();
+  }
+}
+
+namespace {
+
+// What the keeper says of a sandbox, into what we know of it.
+void refresh(SandboxInfo& info, const json& said) {
+  info.id = said.value("id", std::string());
+  info.tier = said.value("tier", std::string());
+  info.limits = keeper::to_limits(said.value("limits", json::object()));
+  info.walls = said.value("walls", std::string());
+  info.state = said.value("paused", false) ? SandboxState::kPaused : SandboxState::kRunning;
+  info.expires = keeper::to_time(said.value("expires", std::int64_t{0}));
+  info.on_timeout = static_cast<OnTimeout>(said.value("on_timeout", 0));
+}
+
+SandboxRecord record_of(const SandboxEntry& entry) {
+  const SandboxInfo& info = entry.info;
+  return {.id = info.id,
+          .tenant = entry.tenant,
+          .slot = info.id,
+          .template_name = info.template_name,
+          .tier = info.tier,
+          .state = SandboxRecord::State::kRunning,
+          .created = info.created,
+          .expires = info.expires,
+          .ended_at = {},
+          .pause_on_timeout = info.on_timeout == OnTimeout::kPause,
+          .auto_resume = info.auto_resume,
+          .limits = info.limits,
+          .env = info.env,
+          .metadata = info.metadata,
+          .network = info.network,
+          .extra = info.extra,
+          .walls = info.walls};
+}
+
+QuotaUse use_of(const SandboxInfo& info) {
+  return {.sandboxes = 1,
+          .memory = info.limits.memory,
+          .cpus = info.limits.cpus,
+          .disk = info.limits.disk};
+}
+
+}  // namespace
+
+Result<void> LocalService::adopt() {
+  const json living = GB_TRY(keeper_.call("list", json::object()));
+  std::set<std::string, std::less<>> ids;
+  for (const json& said : living) {
+    auto entry = decode_entry(said.value("record", std::string()));
+    if (!entry) {
+      continue;
+    }
+    refresh(entry->info, said);
+    ids.insert(entry->info.id);
+    QuotaLease lease = quotas_.adopt(entry->tenant, use_of(entry->info));
+    book_.put(*std::move(entry), std::move(lease));
+  }
+  for (const SandboxRecord& record : GB_TRY(records_.alive())) {
+    if (!ids.contains(record.id)) {
+      end_record(record.tenant, record.id);
+    }
+  }
+  return {};
+}
+
+void LocalService::watch() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, kLookEvery, [this] { return stopping_; })) {
+        return;
+      }
+    }
+    look_for_ended();
+  }
+}
+
+void LocalService::look_for_ended() {
+  // Those that are made meanwhile are in neither list.
+  const std::vector<SandboxEntry> known = book_.all();
+  auto living = keeper_.call("states", json::object());
+  if (!living && living.error().code() == ErrorCode::kUnavailable && revive_()) {
+    // Its sandboxes ended with it.
+    living = json::object();
+  }
+  if (!living) {
+    return;
+  }
+  for (const SandboxEntry& entry : known) {
+    const auto found = living->find(entry.info.id);
+    if (found == living->end()) {
+      forget(entry.info.id);
+    } else if (found->is_boolean()) {
+      SandboxInfo info = entry.info;
+      info.state = found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning;
+      if (info.state != entry.info.state) {
+        book_.set(info);
+      }
+    }
+  }
+}
+
+void LocalService::forget(std::string_view id) {
+  if (const auto gone = book_.remove(id)) {
+    end_record(gone->tenant, id);
+  }
+}
+
+void LocalService::end_record(const std::string& tenant, std::string_view id) {
+  const auto end = [](SandboxRecord& record) -> Result<void> {
+    record.state = SandboxRecord::State::kEnded;
+    record.ended_at = std::chrono::system_clock::now();
+    return {};
+  };
+  (void)records_.change(tenant, id, end, Durability::kProcess);
+}
+
+Result<json> LocalService::call(std::string_view name, json arguments) {
+  return keeper_.call(name, std::move(arguments));
+}
+
+Result<SandboxInfo> LocalService::awake(const Caller& caller, std::string_view sandbox) {
+  SandboxInfo info = GB_TRY(book_.find(caller.tenant, sandbox));
+  if (info.state == SandboxState::kPaused) {
+    if (!info.auto_resume) {
+      return Error(ErrorCode::kConflict, "sandbox '" + info.id + "' is paused", "resume it");
+    }
+    return resume(caller, sandbox);
+  }
+  return info;
+}
+
+Result<json> LocalService::call_in(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::string_view name,
+                                   json arguments) {
+  (void)GB_TRY(awake(caller, sandbox));
+  arguments["sandbox"] = sandbox;
+  return keeper_.call(name, std::move(arguments));
+}
+
+Result<Caller> LocalService::authenticate(std::string_view key) {
+  KeyHolder holder = GB_TRY(tenants_->authenticate(key));
+  GB_TRY(quotas_.count_request(holder.tenant));
+  return Caller{.tenant = std::move(holder.tenant), .scopes = std::move(holder.scopes)};
+}
+
+Caller LocalService::unix_peer() {
+  return {.tenant = std::string(kDefaultTenant), .scopes = {"run", "read", "admin"}};
+}
+
+Result<SandboxInfo> LocalService::store(const SandboxEntry& entry) {
+  const json said =
+      GB_TRY(call("change", {{"sandbox", entry.info.id},
+                             {"record", encode(entry)},
+                             {"expires", keeper::to_ms(entry.info.expires)},
+                             {"on_timeout", static_cast<int>(entry.info.on_timeout)}}));
+  SandboxInfo info = entry.info;
+  refresh(info, said);
+  book_.set(info);
+  return info;
+}
+
+Result<SandboxInfo> LocalService::create(const Caller& caller, const SandboxRequest& request) {
+  const Base base = GB_TRY(base_of(caller, request.template_name));
+  SandboxEntry entry{.tenant = caller.tenant, .info = {}};
+  SandboxInfo& info = entry.info;
+  info.template_name = request.template_name;
+  // As precise as it is kept.
+  info.created = keeper::to_time(keeper::to_ms(std::chrono::system_clock::now()));
+  info.expires = info.created + request.timeout;
+  info.on_timeout = request.on_timeout;
+  info.auto_resume = request.auto_resume;
+  info.limits = apply(request.limits, {});
+  info.env = request.env;
+  info.metadata = request.metadata;
+  info.network = request.network;
+  info.extra = request.extra;
+  GB_TRY(validate(info.limits));
+  GB_TRY(pressure_.check());
+  QuotaLease lease = GB_TRY(quotas_.reserve(caller.tenant, use_of(info)));
+  const keeper::CreateOrder order{
+      .home = base.kind.home,
+      .user = base.kind.user,
+      .limits = info.limits,
+      .env = info.env,
+      .tier = request.tier,
+      .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout}};
+  const json said =
+      GB_TRY(call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}}));
+  refresh(info, said);
+  // Not waited for: the keeper knows it too, and a daemon that starts asks the keeper.
+  (void)records_.begin_insert(record_of(entry), Durability::kProcess);
+  const std::string id = info.id;
+  book_.put(entry, std::move(lease));
+  if (!base.archive.empty()) {
+    if (auto filled = unpack_workspace(caller, id, base.archive); !filled) {
+      (void)kill(caller, id);
+      return std::move(filled).error().within("fill the sandbox from its template");
+    }
+  }
+  return info;
+}
+
+Result<SandboxInfo> LocalService::find(const Caller& caller, std::string_view id) {
+  return book_.find(caller.tenant, id);
+}
+
+Result<SandboxPage> LocalService::list(const Caller& caller, const SandboxQuery& query) {
+  return book_.list(caller.tenant, query);
+}
+
+Result<std::string> LocalService::languages() {
+  const Registry registry = Registry::load(Registry::user_directories());
+  json list = json::array();
+  for (const Language& language : registry.all()) {
+    const Readiness ready = readiness(language);
+    list.push_back({{"id", language.id},
+                    {"names", language.names},
+                    {"ready", ready.ready},
+                    {"live", !language.agent.empty()},
+                    {"package", language.package}});
+  }
+  return json{{"languages", std::move(list)}}.dump();
+}
+
+Result<std::size_t> LocalService::emergency_stop(const Caller& caller) {
+  if (!caller.may("admin")) {
+    return Error(ErrorCode::kRefused, "only a key with the scope 'admin' may do that");
+  }
+  const json stopped = GB_TRY(call("kill_all", json::object()));
+  look_for_ended();
+  return stopped.is_number() ? stopped.get<std::size_t>() : 0;
+}
+
+}  // namespace glovebox

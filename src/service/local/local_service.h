@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalService: the service on this machine, over a keeper, a database and a data directory.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <thread>
+
+#include "service/keeper/client.h"
+#include "service/local/kinds.h"
+#include "service/local/sandbox_book.h"
+#include "service/sandbox_service.h"
+#include "service/tenants/admission.h"
+#include "service/tenants/memory_pressure.h"
+#include "service/tenants/quota_book.h"
+#include "service/tenants/tenants.h"
+#include "store/database.h"
+#include "store/sandbox_records.h"
+#include "store/template_records.h"
+
+namespace glovebox {
+
+class LocalService final : public SandboxService {
+ public:
+  // Starts another keeper when there is none.
+  using Revive = std::function<Result<void>()>;
+
+  // Reads from the keeper which sandboxes live, and marks those that do not as ended. The first key
+  // is written to `directory`/api-key.
+  static Result<std::unique_ptr<LocalService>> open(const std::string& directory,
+                                                    const std::string& keeper_socket,
+                                                    Revive revive);
+  ~LocalService() override;
+
+  Result<Caller> authenticate(std::string_view key) override;
+  Caller unix_peer() override;
+
+  Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
+  Result<SandboxInfo> find(const Caller& caller, std::string_view id) override;
+  Result<SandboxPage> list(const Caller& caller, const SandboxQuery& query) override;
+  Result<SandboxInfo> change(const Caller& caller,
+                             std::string_view id,
+                             const SandboxChange& change) override;
+  Result<void> kill(const Caller& caller, std::string_view id) override;
+  Result<void> pause(const Caller& caller, std::string_view id) override;
+  Result<SandboxInfo> resume(const Caller& caller, std::string_view id) override;
+  Result<SandboxUsage> usage(const Caller& caller, std::string_view id) override;
+  Result<std::string> snapshot(const Caller& caller,
+                               std::string_view id,
+                               std::string_view name) override;
+  Result<std::vector<SandboxInfo>> fork(const Caller& caller,
+                                        std::string_view id,
+                                        std::size_t count,
+                                        std::optional<std::chrono::milliseconds> timeout) override;
+
+  Result<ContextInfo> create_context(const Caller& caller,
+                                     std::string_view sandbox,
+                                     const ContextRequest& request) override;
+  Result<std::vector<ContextInfo>> contexts(const Caller& caller,
+                                            std::string_view sandbox) override;
+  Result<void> delete_context(const Caller& caller,
+                              std::string_view sandbox,
+                              std::string_view context) override;
+  Result<void> restart_context(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context) override;
+  Result<void> interrupt(const Caller& caller,
+                         std::string_view sandbox,
+                         std::string_view context) override;
+  Result<void> execute(const Caller& caller,
+                       std::string_view sandbox,
+                       std::string_view context,
+                       const ExecuteRequest& request,
+                       const EventSink& sink) override;
+  Result<std::uint32_t> checkpoint(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::string_view context) override;
+  Result<void> rollback(const Caller& caller,
+                        std::string_view sandbox,
+                        std::string_view context,
+                        std::uint32_t checkpoint) override;
+  Result<ContextInfo> fork_context(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::string_view context,
+                                   std::uint32_t checkpoint) override;
+  Result<std::string> notebook(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context,
+                               NotebookFormat format) override;
+  Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
+
+  Result<void> start_process(const Caller& caller,
+                             std::string_view sandbox,
+                             const ProcessRequest& request,
+                             const ProcessSink& sink) override;
+  Result<void> attach_process(const Caller& caller,
+                              std::string_view sandbox,
+                              std::uint32_t pid,
+                              const ProcessSink& sink) override;
+  Result<std::vector<ProcessInfo>> processes(const Caller& caller,
+                                             std::string_view sandbox) override;
+  Result<void> signal_process(const Caller& caller,
+                              std::string_view sandbox,
+                              std::uint32_t pid,
+                              int signal) override;
+  Result<void> write_process(const Caller& caller,
+                             std::string_view sandbox,
+                             std::uint32_t pid,
+                             std::string_view bytes) override;
+  Result<void> close_stdin(const Caller& caller,
+                           std::string_view sandbox,
+                           std::uint32_t pid) override;
+  Result<void> resize(const Caller& caller,
+                      std::string_view sandbox,
+                      std::uint32_t pid,
+                      ProcessRequest::Terminal size) override;
+
+  Result<FileClient> files(const Caller& caller, std::string_view sandbox) override;
+  Result<std::string> languages() override;
+  Result<std::vector<std::string>> templates(const Caller& caller) override;
+  Result<std::size_t> emergency_stop(const Caller& caller) override;
+
+ private:
+  // What a template is: one of ours, or a snapshot of a tenant's on top of one.
+  struct Base {
+    std::string name;
+    Kind kind;
+    std::string archive;  // The snapshot's files; empty: none.
+  };
+
+  LocalService(std::string directory,
+               const std::string& keeper_socket,
+               Revive revive,
+               std::unique_ptr<Database> database,
+               std::unique_ptr<Tenants> tenants);
+  Result<void> adopt();
+  void watch();
+  void look_for_ended();
+
+  Result<nlohmann::json> call(std::string_view name, nlohmann::json arguments);
+  // A call about a sandbox of the caller's, which is resumed for it where it wants to be.
+  Result<nlohmann::json> call_in(const Caller& caller,
+                                 std::string_view sandbox,
+                                 std::string_view name,
+                                 nlohmann::json arguments);
+  Result<SandboxInfo> awake(const Caller& caller, std::string_view sandbox);
+  Result<SandboxInfo> store(const SandboxEntry& entry);
+  Result<Base> base_of(const Caller& caller, const std::string& template_name);
+  Result<void> pack_workspace(const Caller& caller, std::string_view id, const std::string& path);
+  Result<void> unpack_workspace(const Caller& caller,
+                                std::string_view id,
+                                const std::string& archive);
+  void forget(std::string_view id);
+  void end_record(const std::string& tenant, std::string_view id);
+  Result<void> follow_process(std::string_view name,
+                              nlohmann::json arguments,
+                              const ProcessSink& sink);
+  std::string fresh_key();
+
+  const std::string directory_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Tenants> tenants_;
+  SandboxRecords records_;
+  TemplateRecords template_records_;
+  QuotaBook quotas_;
+  MemoryPressure pressure_;
+  Admission admission_;
+  keeper::KeeperClient keeper_;
+  const Revive revive_;
+  SandboxBook book_;
+  std::atomic<std::uint64_t> next_key_ = 1;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace glovebox

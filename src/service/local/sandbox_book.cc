@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/local/sandbox_book.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "service/keeper/codec.h"
+
+namespace glovebox {
+namespace {
+
+using nlohmann::json;
+
+bool matches(const SandboxInfo& info, const SandboxQuery& query) {
+  const auto has = [&](const auto& wanted) {
+    const auto found = info.metadata.find(wanted.first);
+    return found != info.metadata.end() && found->second == wanted.second;
+  };
+  return std::ranges::all_of(query.metadata, has) &&
+         (query.states.empty() ||
+          std::ranges::find(query.states, info.state) != query.states.end());
+}
+
+// Newest first; of those made at the same time, by id.
+bool is_before(const SandboxInfo& a, const SandboxInfo& b) {
+  return a.created != b.created ? a.created > b.created : a.id < b.id;
+}
+
+std::string cursor_of(const SandboxInfo& info) {
+  return std::to_string(keeper::to_ms(info.created)) + "." + info.id;
+}
+
+// Where a cursor points; a client may have made it up.
+std::optional<SandboxInfo> parse_cursor(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string_view::npos || dot == 0 || dot > 15 ||
+      text.find_first_not_of("0123456789") != dot) {
+    return std::nullopt;
+  }
+  SandboxInfo info;
+  info.id = std::string(text.substr(dot + 1));
+  info.created = keeper::to_time(std::stoll(std::string(text.substr(0, dot))));
+  return info;
+}
+
+}  // namespace
+
+std::string encode(const SandboxEntry& entry) {
+  const SandboxInfo& info = entry.info;
+  return keeper::pack({{"tenant", entry.tenant},
+                       {"template", info.template_name},
+                       {"created", keeper::to_ms(info.created)},
+                       {"auto_resume", info.auto_resume},
+                       {"env", keeper::to_json(info.env)},
+                       {"metadata", info.metadata},
+                       {"network", info.network},
+                       {"extra", info.extra}});
+}
+
+std::optional<SandboxEntry> decode_entry(std::string_view record) {
+  const json object = keeper::unpack(record);
+  if (!object.is_object()) {
+    return std::nullopt;
+  }
+  SandboxEntry entry{.tenant = object.value("tenant", std::string()), .info = {}};
+  SandboxInfo& info = entry.info;
+  info.template_name = object.value("template", std::string());
+  info.created = keeper::to_time(object.value("created", std::int64_t{0}));
+  info.auto_resume = object.value("auto_resume", false);
+  info.env = keeper::to_environment(object.value("env", json::array()));
+  info.metadata = object.value("metadata", std::map<std::string, std::string>());
+  info.network = object.value("network", std::string("{}"));
+  info.extra = object.value("extra", std::string("{}"));
+  return entry;
+}
+
+void SandboxBook::put(SandboxEntry entry, QuotaLease lease) {
+  const std::scoped_lock lock(mutex_);
+  std::string id = entry.info.id;
+  held_.insert_or_assign(std::move(id), Held{std::move(entry), std::move(lease)});
+}
+
+Result<SandboxInfo> SandboxBook::find(std::string_view tenant, std::string_view id) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = held_.find(id);
+  if (found == held_.end() || found->second.entry.tenant != tenant) {
+    return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
+  }
+  return found->second.entry.info;
+}
+
+void SandboxBook::set(const SandboxInfo& info) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = held_.find(info.id); found != held_.end()) {
+    found->second.entry.info = info;
+  }
+}
+
+std::optional<SandboxEntry> SandboxBook::remove(std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = held_.find(id);
+  if (found == held_.end()) {
+    return std::nullopt;
+  }
+  SandboxEntry entry = std::move(found->second.entry);
+  held_.erase(found);
+  return entry;
+}
+
+SandboxPage SandboxBook::list(std::string_view tenant, const SandboxQuery& query) const {
+  SandboxPage page;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, held] : held_) {
+      if (held.entry.tenant == tenant && matches(held.entry.info, query)) {
+        page.sandboxes.push_back(held.entry.info);
+      }
+    }
+  }
+  std::ranges::sort(page.sandboxes, is_before);
+  if (const auto after = parse_cursor(query.after)) {
+    std::erase_if(page.sandboxes,
+                  [&](const SandboxInfo& info) { return !is_before(*after, info); });
+  }
+  if (page.sandboxes.size() > query.limit) {
+    page.sandboxes.resize(query.limit);
+    page.next = query.limit > 0 ? cursor_of(page.sandboxes.back()) : std::string();
+  }
+  return page;
+}
+
+std::vector<SandboxEntry> SandboxBook::all() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<SandboxEntry> entries;
+  entries.reserve(held_.size());
+  for (const auto& [id, held] : held_) {
+    entries.push_back(held.entry);
+  }
+  return entries;
+}
+
+}  // namespace glovebox

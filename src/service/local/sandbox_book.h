@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SandboxBook: the living sandboxes of all tenants, as the daemon knows them.
+//
+// The truth is with the keeper, which holds a copy of each entry; a daemon that starts reads its
+// book from there.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "service/sandbox_service.h"
+#include "service/tenants/quota_book.h"
+
+namespace glovebox {
+
+struct SandboxEntry {
+  std::string tenant;
+  SandboxInfo info;
+};
+
+// What the keeper keeps of an entry, and back; nothing for what is none.
+std::string encode(const SandboxEntry& entry);
+std::optional<SandboxEntry> decode_entry(std::string_view record);
+
+// Safe to use from any thread.
+class SandboxBook {
+ public:
+  void put(SandboxEntry entry, QuotaLease lease);
+
+  // kNotFound too when it is another tenant's.
+  Result<SandboxInfo> find(std::string_view tenant, std::string_view id) const;
+
+  // Changes an entry that is there.
+  void set(const SandboxInfo& info);
+
+  // The entry, when it was there. Its quota is free again.
+  std::optional<SandboxEntry> remove(std::string_view id);
+
+  SandboxPage list(std::string_view tenant, const SandboxQuery& query) const;
+  [[nodiscard]] std::vector<SandboxEntry> all() const;
+
+ private:
+  struct Held {
+    SandboxEntry entry;
+    QuotaLease lease;
+  };
+  mutable std::mutex mutex_;
+  std::map<std::string, Held, std::less<>> held_;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// SandboxService: all that a door may ask for. A door translates; what it means is decided here.
+//
+// Every call names its caller, and finds nothing that belongs to another tenant: what is not the
+// caller's does not exist (kNotFound). Calls may come from any thread, and block.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "files/file_client.h"
+#include "sandbox/tiers/tier.h"
+#include "spec/command.h"
+#include "spec/limits.h"
+
+namespace glovebox {
+
+// Who asks, once a door has shown their key to authenticate().
+struct Caller {
+  std::string tenant{};
+  std::vector<std::string> scopes{};  // "run", "read", "admin"
+  [[nodiscard]] bool may(std::string_view scope) const {
+    return std::ranges::find(scopes, scope) != scopes.end();
+  }
+};
+
+using SystemTime = std::chrono::system_clock::time_point;
+
+// What the caller set; the rest comes from the template, the tenant or ours.
+struct LimitWishes {
+  std::optional<std::chrono::milliseconds> wall{};
+  std::optional<std::chrono::milliseconds> cpu_time{};
+  std::optional<Bytes> memory{};
+  std::optional<double> cpus{};
+  std::optional<std::uint32_t> pids{};
+  std::optional<Bytes> disk{};
+  std::optional<std::uint32_t> inodes{};
+  std::optional<std::uint32_t> open_files{};
+  std::optional<Bytes> output{};
+};
+
+enum class OnTimeout { kKill, kPause };
+enum class SandboxState { kRunning, kPaused };
+
+struct SandboxRequest {
+  std::string template_name = "default";
+  std::chrono::milliseconds timeout{300'000};
+  OnTimeout on_timeout = OnTimeout::kKill;
+  bool auto_resume = false;  // A call that needs it running resumes it.
+  LimitWishes limits{};
+  Environment env{};
+  std::map<std::string, std::string> metadata{};
+  TierWish tier{};
+  std::string network = "{}";     // JSON of the rules; stored, and enforced by the egress.
+  std::string extra = "{}";       // JSON that a door wants to find again.
+  std::string idempotency_key{};  // The same key and tenant: the same sandbox.
+};
+
+struct SandboxInfo {
+  std::string id{};
+  std::string template_name{};
+  std::string tier{};
+  SandboxState state = SandboxState::kRunning;
+  SystemTime created{};
+  SystemTime expires{};
+  OnTimeout on_timeout = OnTimeout::kKill;
+  bool auto_resume = false;
+  Limits limits{};
+  Environment env{};
+  std::map<std::string, std::string> metadata{};
+  std::string network = "{}";
+  std::string extra = "{}";
+  std::string walls{};  // JSON, as in a verdict.
+};
+
+struct SandboxQuery {
+  std::map<std::string, std::string> metadata{};  // All of them must match.
+  std::vector<SandboxState> states{};             // Empty: any.
+  std::size_t limit = 100;
+  std::string after{};  // `next` of the page before.
+};
+struct SandboxPage {
+  std::vector<SandboxInfo> sandboxes{};  // Newest first.
+  std::string next{};                    // Empty: no more.
+};
+
+struct SandboxChange {
+  std::optional<std::chrono::milliseconds> timeout{};  // From now.
+  std::optional<OnTimeout> on_timeout{};
+  std::optional<bool> auto_resume{};
+  std::optional<std::map<std::string, std::string>> metadata{};
+  std::optional<std::string> network{};
+  std::optional<std::string> extra{};
+};
+
+struct SandboxUsage {
+  SystemTime at{};
+  double cpus = 0;                        // Its limit.
+  std::chrono::microseconds cpu_used{0};  // Since its creation.
+  Bytes memory_used{};
+  Bytes memory_limit{};
+  Bytes disk_used{};
+  Bytes disk_limit{};
+  std::uint64_t pids = 0;
+};
+
+struct ContextInfo {
+  std::string id{};
+  std::string language{};
+  std::string cwd{};
+  bool alive = true;
+  bool busy = false;
+};
+struct ContextRequest {
+  std::string language = "python";
+  std::string cwd{};  // Empty: the workspace.
+  Environment env{};
+};
+
+struct ExecuteRequest {
+  std::string code{};
+  Environment env{};
+  LimitWishes limits{};
+  bool recover = false;
+  bool store_history = true;
+  std::string idempotency_key{};  // The same key and context: the execution that has it already.
+};
+
+struct RunRequest {
+  std::string language{};
+  std::string code{};
+  std::string name{};
+  std::vector<std::string> arguments{};
+  std::string standard_input{};
+  std::map<std::string, std::string> files{};  // Name to bytes, copied in.
+  Environment env{};
+  LimitWishes limits{};
+  TierWish tier{};
+  std::string verify{};
+  std::string idempotency_key{};
+};
+
+// Events as they happen, each one JSON object (contracts.md), the last one the verdict; "started"
+// carries `execution_count` in a context. Empty once a second while nothing happens, so that a door
+// can look after its listener. False: nobody listens any more, and what runs is interrupted.
+using EventSink = std::function<bool(std::string_view json)>;
+
+struct ProcessRequest {
+  Command command{};
+  struct Terminal {
+    std::uint16_t columns = 80;
+    std::uint16_t rows = 24;
+  };
+  std::optional<Terminal> terminal{};
+  bool keep_stdin = false;  // Else it reads the end of input at once.
+  std::string tag{};
+  std::chrono::milliseconds timeout{0};  // 0: as long as the sandbox.
+};
+struct ProcessInfo {
+  std::uint32_t pid = 0;  // As inside the sandbox.
+  Command command{};
+  std::string tag{};
+  bool terminal = false;
+  bool alive = true;
+};
+// What a process says, in order. kIdle comes once a second while nothing happens.
+struct ProcessEvent {
+  enum class Kind { kStarted, kStdout, kStderr, kTerminal, kEnded, kIdle };
+  Kind kind = Kind::kStdout;
+  std::uint32_t pid = 0;
+  std::string bytes{};
+  int exit_code = 0;
+  std::optional<int> signal{};
+};
+using ProcessSink = std::function<bool(const ProcessEvent&)>;
+
+class SandboxService {
+ public:
+  virtual ~SandboxService() = default;
+
+  // The caller that holds this key; kRefused when nobody does. Takes the same time for all that are
+  // wrong. `unix_peer` is a caller that has proved to be who runs this daemon.
+  virtual Result<Caller> authenticate(std::string_view key) = 0;
+  virtual Caller unix_peer() = 0;
+
+  // Sandboxes.
+  virtual Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) = 0;
+  virtual Result<SandboxInfo> find(const Caller& caller, std::string_view id) = 0;
+  virtual Result<SandboxPage> list(const Caller& caller, const SandboxQuery& query) = 0;
+  virtual Result<SandboxInfo> change(const Caller& caller,
+                                     std::string_view id,
+                                     const SandboxChange& change) = 0;
+  virtual Result<void> kill(const Caller& caller, std::string_view id) = 0;
+  virtual Result<void> pause(const Caller& caller, std::string_view id) = 0;
+  virtual Result<SandboxInfo> resume(const Caller& caller, std::string_view id) = 0;
+  virtual Result<SandboxUsage> usage(const Caller& caller, std::string_view id) = 0;
+  // A name under which sandboxes with these files can be made: a template of the tenant's.
+  virtual Result<std::string> snapshot(const Caller& caller,
+                                       std::string_view id,
+                                       std::string_view name) = 0;
+  // Copies with the files as they are now. Contexts are not copied (contract of the tier native).
+  virtual Result<std::vector<SandboxInfo>> fork(
+      const Caller& caller,
+      std::string_view id,
+      std::size_t count,
+      std::optional<std::chrono::milliseconds> timeout) = 0;
+
+  // Contexts.
+  virtual Result<ContextInfo> create_context(const Caller& caller,
+                                             std::string_view sandbox,
+                                             const ContextRequest& request) = 0;
+  // Oldest first.
+  virtual Result<std::vector<ContextInfo>> contexts(const Caller& caller,
+                                                    std::string_view sandbox) = 0;
+  virtual Result<void> delete_context(const Caller& caller,
+                                      std::string_view sandbox,
+                                      std::string_view context) = 0;
+  virtual Result<void> restart_context(const Caller& caller,
+                                       std::string_view sandbox,
+                                       std::string_view context) = 0;
+  virtual Result<void> interrupt(const Caller& caller,
+                                 std::string_view sandbox,
+                                 std::string_view context) = 0;
+  // One after the other in a context; waits for its turn. Answers when the sink has had the
+  // verdict. kUnavailable when the sandbox died meanwhile: then the sink had none.
+  virtual Result<void> execute(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context,
+                               const ExecuteRequest& request,
+                               const EventSink& sink) = 0;
+  virtual Result<std::uint32_t> checkpoint(const Caller& caller,
+                                           std::string_view sandbox,
+                                           std::string_view context) = 0;
+  virtual Result<void> rollback(const Caller& caller,
+                                std::string_view sandbox,
+                                std::string_view context,
+                                std::uint32_t checkpoint) = 0;
+  virtual Result<ContextInfo> fork_context(const Caller& caller,
+                                           std::string_view sandbox,
+                                           std::string_view context,
+                                           std::uint32_t checkpoint) = 0;
+  enum class NotebookFormat { kIpynb, kHtml };
+  virtual Result<std::string> notebook(const Caller& caller,
+                                       std::string_view sandbox,
+                                       std::string_view context,
+                                       NotebookFormat format) = 0;
+
+  // A fresh sandbox for one piece of code.
+  virtual Result<void> run(const Caller& caller,
+                           const RunRequest& request,
+                           const EventSink& sink) = 0;
+
+  // Processes. The sink gets kStarted first, kEnded last. A process outlives its listener; who
+  // attaches later gets what it says from then on.
+  virtual Result<void> start_process(const Caller& caller,
+                                     std::string_view sandbox,
+                                     const ProcessRequest& request,
+                                     const ProcessSink& sink) = 0;
+  virtual Result<void> attach_process(const Caller& caller,
+                                      std::string_view sandbox,
+                                      std::uint32_t pid,
+                                      const ProcessSink& sink) = 0;
+  virtual Result<std::vector<ProcessInfo>> processes(const Caller& caller,
+                                                     std::string_view sandbox) = 0;
+  virtual Result<void> signal_process(const Caller& caller,
+                                      std::string_view sandbox,
+                                      std::uint32_t pid,
+                                      int signal) = 0;
+  virtual Result<void> write_process(const Caller& caller,
+                                     std::string_view sandbox,
+                                     std::uint32_t pid,
+                                     std::string_view bytes) = 0;
+  virtual Result<void> close_stdin(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::uint32_t pid) = 0;
+  virtual Result<void> resize(const Caller& caller,
+                              std::string_view sandbox,
+                              std::uint32_t pid,
+                              ProcessRequest::Terminal size) = 0;
+
+  // Files and ports. A client is for one thread; ask for one for each request.
+  virtual Result<FileClient> files(const Caller& caller, std::string_view sandbox) = 0;
+
+  // JSON text: {"languages":[…]} as `glovebox languages --json`, and the templates of a tenant.
+  virtual Result<std::string> languages() = 0;
+  virtual Result<std::vector<std::string>> templates(const Caller& caller) = 0;
+
+  // Ends every sandbox of every tenant. Answers how many. Scope "admin".
+  virtual Result<std::size_t> emergency_stop(const Caller& caller) = 0;
+};
+
+}  // namespace glovebox
