@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs E2B's own SDKs from npm against a daemon of ours.
+
+The SDKs are installed as package-lock.json names them into a directory outside the repository.
+Then `glovebox serve` is started, or --url names a daemon that runs already, and each suite runs
+in a Node process of its own. Exit status 77 when Node or npm, or the packages, cannot be had.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
+
+
+def install(build):
+    """Copies the suites beside the installed packages, where Node looks for them."""
+    if not shutil.which("npm") or not shutil.which("node"):
+        skip("no node and npm here")
+    build.mkdir(parents=True, exist_ok=True)
+    wanted = (HERE / "package-lock.json").read_bytes()
+    stamp = build / "installed-lock.json"
+    if not stamp.exists() or stamp.read_bytes() != wanted:
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / name, build / name)
+        done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
+                              cwd=build, capture_output=True, text=True)
+        if done.returncode != 0:
+            skip(f"npm ci failed: {done.stderr.strip()[-500:]}")
+        stamp.write_bytes(wanted)
+    shutil.rmtree(build / "suites", ignore_errors=True)
+    shutil.copytree(HERE / "suites", build / "suites")
+
+
+def serve(glovebox, data):
+    """A daemon with a data directory of its own, and its address."""
+    daemon = subprocess.Popen(
+        [glovebox, "serve", "--listen", "127.0.0.1:0", "--data", str(data)],
+        stdout=subprocess.PIPE, text=True)
+    line = daemon.stdout.readline()
+    found = re.search(r"(?:http://)?(127\.0\.0\.1:\d+)", line)
+    if not found:
+        daemon.kill()
+        sys.exit(f"the daemon did not say where it listens: {line!r}")
+    return daemon, f"http://{found[1]}", (data / "api-key").read_text().strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--glovebox", default=os.environ.get("GLOVEBOX", "glovebox"))
+    parser.add_argument("--build", type=pathlib.Path,
+                        default=pathlib.Path(tempfile.gettempdir()) / "glovebox-e2b-sdks",
+                        help="where the SDKs are installed (default: %(default)s)")
+    parser.add_argument("--url", help="a daemon that runs already")
+    parser.add_argument("--key", help="its API key")
+    parser.add_argument("suites", nargs="*", help="names of suites (default: all)")
+    options = parser.parse_args()
+    install(options.build)
+
+    daemon = None
+    with tempfile.TemporaryDirectory(prefix="glovebox-e2b-") as data:
+        url, key = options.url, options.key
+        if not url:
+            daemon, url, key = serve(options.glovebox, pathlib.Path(data))
+        try:
+            names = options.suites or sorted(
+                file.name.removesuffix(".test.mjs") for file in (HERE / "suites").glob("*.test.mjs"))
+            environment = os.environ | {"E2B_API_KEY": key, "E2B_API_URL": url,
+                                        "E2B_SANDBOX_URL": url}
+            done = subprocess.run(
+                ["node", "--test", "--test-reporter", "spec", "--test-concurrency", "1",
+                 *(f"suites/{name}.test.mjs" for name in names)],
+                cwd=options.build, env=environment)
+        finally:
+            if daemon:
+                daemon.terminate()
+                try:
+                    daemon.wait(timeout=30)
+                except subprocess.TimeoutExpired:
+                    daemon.kill()
+                    daemon.wait()
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
