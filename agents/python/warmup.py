@@ -11,6 +11,8 @@ import importlib
 import linecache
 import sys
 
+from IPython.core import async_helpers
+
 from . import fresh
 
 __builtins__ = dict(vars(builtins))
@@ -93,6 +95,8 @@ def _run(context, cell: str) -> None:
 
 
 def forget(shell, before: dict) -> None:
+    # Its descriptors do not come along into a fork; IPython makes another loop then.
+    async_helpers.get_asyncio_loop().close()
     history = shell.history_manager
     history.reset(new_session=False)
     history.input_hist_parsed[:] = [""]

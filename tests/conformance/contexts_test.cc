@@ -179,6 +179,10 @@ TEST_P(LifeOfAContext, LeavesNothing) {
 
 GB_FOR_EVERY_WAY(LifeOfAContext);
 
+TEST_P(LifeOfAContext, AwaitsAtTheTopLevel) {
+  EXPECT_EQ(output_of("import asyncio\nprint(await asyncio.sleep(0.01, 7))"), "7");
+}
+
 class StoppingAContext : public Contexts {
  protected:
   // Executes until `cancel` is signalled by the first output.

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the documents say must work: runs the marked commands, and follows the links.
 
-A block of shell commands with the comment `<!-- run -->` in front of it is run from top to bottom
-in a copy of the examples; it fails where one of its commands fails. GLOVEBOX_BIN names the
-directory of the built programs.
+The blocks of shell commands with the comment `<!-- run -->` in front of them are run by one shell a
+document, from top to bottom, in a copy of the examples; it fails where one of the commands fails.
+The daemon's usual port becomes a free one. GLOVEBOX_BIN names the directory of the built programs.
 """
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -17,8 +18,12 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("GLOVEBOX_BIN", ROOT / "build/release/bin")).resolve()
-FEWEST_BLOCKS = 5
+FEWEST_BLOCKS = 15
 SECONDS = 120
+USUAL_PORT = ":8440"
+LAST_LINE = ".last-line"
+# A daemon that a document starts ends with its shell, and takes its sandboxes with it.
+END_OF_SHELL = "trap 'jobs -p | xargs -r kill 2> /dev/null; wait' EXIT\n"
 
 BLOCK = re.compile(r"^<!-- run -->\n+```sh\n(?P<commands>.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -71,33 +76,56 @@ def answer_of(group):
             "refuse": f"`{group['argument']}`"}[group["answer"]]
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def run(commands, folder):
     environment = {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"}
     environment.pop("GLOVEBOX_WARDEN", None)
-    return subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=folder,
-                          env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, errors="replace", timeout=SECONDS, check=False)
+    limited = ["timeout", "--kill-after=30", str(SECONDS), "bash", "-euo", "pipefail", "-c"]
+    return subprocess.run([*limited, END_OF_SHELL + commands], cwd=folder, env=environment,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          errors="replace", check=False)
+
+
+def run_document(document, folder):
+    """Runs its blocks; answers how that ended, and the line of the block that ran last."""
+    port = f":{free_port()}"
+    script = "".join(f"echo {line} > {LAST_LINE}\n{commands}" for line, commands in blocks(document))
+    done = run(script.replace(USUAL_PORT, port), folder)
+    last = folder / LAST_LINE
+    return done, last.read_text().strip() if last.exists() else "none"
 
 
 class Commands(unittest.TestCase):
     def setUp(self):
         self.assertTrue((PROGRAMS / "glovebox").is_file(),
                         f"no glovebox in {PROGRAMS}: build it, or set GLOVEBOX_BIN")
+
+    def new_folder(self):
         folder = tempfile.TemporaryDirectory(prefix="glovebox-docs-")
         self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        shutil.copytree(ROOT / "examples", self.folder / "examples")
+        path = pathlib.Path(folder.name)
+        shutil.copytree(ROOT / "examples", path / "examples")
+        return path
 
     def test_every_marked_command_ends_well(self):
         for document in with_commands():
-            for line, commands in blocks(document):
-                with self.subTest(document=str(document.relative_to(ROOT)), line=line):
-                    done = run(commands, self.folder)
-                    self.assertEqual(done.returncode, 0,
-                                     f"\n{commands}\n{done.stdout}{done.stderr}")
+            with self.subTest(document=str(document.relative_to(ROOT))):
+                done, line = run_document(document, self.new_folder())
+                self.assertEqual(done.returncode, 0,
+                                 f"\nin the block of line {line}\n{done.stdout}{done.stderr}")
 
     def test_a_command_that_fails_is_noticed(self):
-        self.assertNotEqual(run("false\ntrue\n", self.folder).returncode, 0)
+        self.assertNotEqual(run("false\ntrue\n", self.new_folder()).returncode, 0)
+
+    def test_the_documents_of_the_daemon_are_among_those_that_run(self):
+        ran = {document.name for document in with_commands() if "glovebox serve" in "".join(
+            commands for _, commands in blocks(document))}
+        self.assertEqual(ran, {"README.md", "daemon.md"})
 
     def test_enough_commands_are_marked(self):
         self.assertGreaterEqual(sum(len(blocks(each)) for each in with_commands()), FEWEST_BLOCKS)

@@ -28,6 +28,9 @@ def install(build):
     """Copies the suites beside the installed packages, where Node looks for them."""
     if not shutil.which("npm") or not shutil.which("node"):
         skip("no node and npm here")
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip()
+    if not re.match(r"v(\d+)", version) or int(version[1:].split(".")[0]) < 20:
+        skip(f"the SDKs want Node 20, this is {version}")
     build.mkdir(parents=True, exist_ok=True)
     wanted = (HERE / "package-lock.json").read_bytes()
     stamp = build / "installed-lock.json"

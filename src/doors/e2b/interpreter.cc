@@ -166,14 +166,22 @@ void Interpreter::stream(const Visit& visit,
   }
   LiveAnswer live(request, response, options_.keepalive, execution_line({{"type", "keepalive"}}));
   ExecutionLines lines;
-  const auto done =
-      service_.execute(visit.caller, visit.info.id, context, wanted, [&](std::string_view event) {
-        if (event.empty()) {
-          return live.idle();
-        }
-        const std::string text = lines.take(event);
-        return text.empty() ? live.idle() : live.write(text);
-      });
+  const auto execute = [&] {
+    return service_.execute(visit.caller, visit.info.id, context, wanted,
+                            [&](std::string_view event) {
+                              if (event.empty()) {
+                                return live.idle();
+                              }
+                              const std::string text = lines.take(event);
+                              return text.empty() ? live.idle() : live.write(text);
+                            });
+  };
+  auto done = execute();
+  // E2B starts an interpreter again that has died; who executes next finds a new one.
+  if (!done && done.error().code() == ErrorCode::kConflict &&
+      service_.restart_context(visit.caller, visit.info.id, context)) {
+    done = execute();
+  }
   // A clean end would make the client take what came for the whole. So the connection is dropped
   // when the sandbox died, and the client asks whether it did.
   const bool whole = lines.status().has_value();

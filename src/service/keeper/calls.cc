@@ -209,6 +209,9 @@ Result<json> execute(const json& arguments, CallContext& context) {
     return follow(*log, context);
   }
   in->execute(request, limits, log, context.tell);
+  if (request.idempotency_key.starts_with(kOwnKey)) {
+    in->forget(request.idempotency_key);
+  }
   if (auto lost = log->lost()) {
     return *std::move(lost);
   }
@@ -244,7 +247,8 @@ Result<json> run(const json& arguments, CallContext& context) {
 
 // ----
 
-Result<json> listen(const std::shared_ptr<HeldProcess>& held,
+Result<json> listen(HeldSandbox& sandbox,
+                    const std::shared_ptr<HeldProcess>& held,
                     bool from_start,
                     CallContext& context) {
   HeldProcess::Listener listener(held, from_start);
@@ -254,6 +258,9 @@ Result<json> listen(const std::shared_ptr<HeldProcess>& held,
   }
   while (context.listens()) {
     const auto event = listener.next(Clock::now() + kLook);
+    if (!event && !sandbox.alive()) {
+      return Error(ErrorCode::kUnavailable, "the sandbox has ended");
+    }
     if (!event) {
       continue;
     }
@@ -269,12 +276,12 @@ Result<json> start_process(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
   const auto started =
       GB_TRY(held->start_process(to_process_request(object(arguments, "request"))));
-  return listen(started, true, context);
+  return listen(*held, started, true, context);
 }
 
 Result<json> attach_process(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(process(arguments, context));
-  return listen(held.inner, false, context);
+  return listen(*held.sandbox, held.inner, false, context);
 }
 
 Result<json> processes(const json& arguments, CallContext& context) {

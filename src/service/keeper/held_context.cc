@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/held_context.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -74,11 +75,18 @@ std::pair<std::shared_ptr<ExecutionLog>, bool> HeldContext::claim(const std::str
   auto log = std::make_shared<ExecutionLog>();
   if (!key.empty()) {
     keyed_.emplace_back(key, log);
-    if (keyed_.size() > kMostKeys) {
-      keyed_.pop_front();
+    const auto finished = std::ranges::find_if(
+        keyed_, [](const auto& entry) { return entry.second->ended(UINT64_MAX); });
+    if (keyed_.size() > kMostKeys && finished != keyed_.end()) {
+      keyed_.erase(finished);
     }
   }
   return {std::move(log), true};
+}
+
+void HeldContext::forget(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(keyed_, [&](const auto& entry) { return entry.first == key; });
 }
 
 void HeldContext::execute(const ExecuteRequest& request,

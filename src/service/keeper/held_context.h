@@ -20,6 +20,9 @@
 
 namespace glovebox::keeper {
 
+// What begins a key of the daemon's own.
+inline constexpr std::string_view kOwnKey = "own-";
+
 // Safe to use from several threads.
 class HeldContext {
  public:
@@ -42,6 +45,9 @@ class HeldContext {
   // The log of the execution that has this key, and whether it is this caller's to execute. An
   // empty key is always a new execution.
   std::pair<std::shared_ptr<ExecutionLog>, bool> claim(const std::string& key);
+
+  // Forgets a finished execution of a key that no client will name again.
+  void forget(const std::string& key);
 
   // Waits for its turn and executes into `log`, which it finishes in every case. `deliver` gets
   // each event as well, from this thread.

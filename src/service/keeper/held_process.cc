@@ -184,8 +184,11 @@ void HeldProcess::pump() {
         killed = true;
         (void)sandbox_.signal_detached(process_, SIGKILL);
       }
-      report = sandbox_.alive() ? sandbox_.detached_end(process_)
-                                : std::optional(warden::EndedReport{.wait_status = SIGKILL});
+      report = sandbox_.detached_end(process_);
+      if (!sandbox_.alive()) {
+        lose();
+        return;
+      }
       last_words = now + kLastWords;
       continue;
     }
@@ -206,6 +209,13 @@ void HeldProcess::pump() {
     ended_ = Clock::now();
   }
   say(std::move(end));
+}
+
+void HeldProcess::lose() {
+  const std::scoped_lock lock(mutex_);
+  ended_ = Clock::now();
+  stopping_ = true;
+  changed_.notify_all();
 }
 
 HeldProcess::Listener::Listener(std::shared_ptr<HeldProcess> process, bool from_start)

@@ -41,6 +41,7 @@ class HeldProcess {
     Listener& operator=(const Listener&) = delete;
     ~Listener();
     // The next event, kEnded at last and then never again; nothing when none came until then.
+    // Without a kEnded nothing comes after the sandbox has ended.
     std::optional<ProcessEvent> next(std::chrono::steady_clock::time_point deadline);
 
    private:
@@ -67,6 +68,7 @@ class HeldProcess {
   void pump();
   void read_into(UniqueFd& from, ProcessEvent::Kind kind);
   void say(ProcessEvent event);
+  void lose();
   bool has_room() const;
 
   Sandbox& sandbox_;

@@ -57,7 +57,9 @@ Result<void> LocalService::interrupt(const Caller& caller,
   return {};
 }
 
-std::string LocalService::fresh_key() { return "own-" + std::to_string(next_key_++); }
+std::string LocalService::fresh_key() {
+  return std::string(keeper::kOwnKey) + own_name_ + "-" + std::to_string(next_key_++);
+}
 
 Result<void> LocalService::execute(const Caller& caller,
                                    std::string_view sandbox,
@@ -121,17 +123,18 @@ Result<std::string> LocalService::notebook(const Caller& caller,
   return text.is_string() ? text.get<std::string>() : std::string();
 }
 
-Result<void> LocalService::run(const Caller& caller,
-                               const RunRequest& request,
-                               const EventSink& sink) {
+Result<void> LocalService::run_once(const Caller& caller,
+                                    const RunRequest& request,
+                                    const EventSink& sink) {
   GB_TRY(pressure_.check());
   const ExecutionLease slot = GB_TRY(
       admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
   bool left = false;
+  const std::uint64_t stops = stops_;
   const auto answer =
       keeper_.call("run", {{"request", keeper::to_json(request)}}, [&](std::string_view event) {
         left = !sink(event);
-        return !left;
+        return !left && stops == stops_;
       });
   if (!answer && !left) {
     return answer.error();

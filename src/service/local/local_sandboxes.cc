@@ -16,7 +16,9 @@ using nlohmann::json;
 Result<SandboxInfo> LocalService::change(const Caller& caller,
                                          std::string_view id,
                                          const SandboxChange& change) {
-  SandboxEntry entry{.tenant = caller.tenant, .info = GB_TRY(book_.find(caller.tenant, id))};
+  SandboxEntry entry{.tenant = caller.tenant,
+                     .claim = {},
+                     .info = GB_TRY(book_.find(caller.tenant, id))};
   SandboxInfo& info = entry.info;
   if (change.timeout) {
     info.expires = std::chrono::system_clock::now() + *change.timeout;
@@ -41,18 +43,19 @@ Result<void> LocalService::kill(const Caller& caller, std::string_view id) {
 }
 
 Result<void> LocalService::pause(const Caller& caller, std::string_view id) {
-  SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
+  const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   if (info.state == SandboxState::kPaused) {
     return Error(ErrorCode::kConflict, "sandbox '" + info.id + "' is paused already");
   }
   (void)GB_TRY(call("pause", {{"sandbox", id}}));
-  info.state = SandboxState::kPaused;
-  book_.set(info);
+  book_.set_state(id, SandboxState::kPaused);
   return {};
 }
 
 Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view id) {
-  SandboxEntry entry{.tenant = caller.tenant, .info = GB_TRY(book_.find(caller.tenant, id))};
+  SandboxEntry entry{.tenant = caller.tenant,
+                     .claim = {},
+                     .info = GB_TRY(book_.find(caller.tenant, id))};
   // One whose time ran out while it slept would be paused again at once.
   const auto now = std::chrono::system_clock::now();
   if (entry.info.expires <= now) {
@@ -61,7 +64,7 @@ Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view 
   entry.info = GB_TRY(store(entry));
   (void)GB_TRY(call("resume", {{"sandbox", id}}));
   entry.info.state = SandboxState::kRunning;
-  book_.set(entry.info);
+  book_.set_state(id, SandboxState::kRunning);
   return entry.info;
 }
 

@@ -35,6 +35,7 @@ LocalService::LocalService(std::string directory,
       tenants_(std::move(tenants)),
       records_(*database_),
       template_records_(*database_),
+      claims_(*database_),
       quotas_([this](std::string_view tenant) { return tenants_->quotas(tenant); }, now),
       pressure_({}, read_memory_state, now),
       admission_(kExecutions, pressure_, now),
@@ -126,6 +127,7 @@ Result<void> LocalService::adopt() {
       end_record(record.tenant, record.id);
     }
   }
+  settle_old_claims();
   return {};
 }
 
@@ -157,11 +159,8 @@ void LocalService::look_for_ended() {
     if (found == living->end()) {
       forget(entry.info.id);
     } else if (found->is_boolean()) {
-      SandboxInfo info = entry.info;
-      info.state = found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning;
-      if (info.state != entry.info.state) {
-        book_.set(info);
-      }
+      book_.set_state(entry.info.id,
+                      found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning);
     }
   }
 }
@@ -227,9 +226,11 @@ Result<SandboxInfo> LocalService::store(const SandboxEntry& entry) {
   return info;
 }
 
-Result<SandboxInfo> LocalService::create(const Caller& caller, const SandboxRequest& request) {
+Result<SandboxInfo> LocalService::create_once(const Caller& caller,
+                                              const SandboxRequest& request,
+                                              const std::string& claim) {
   const Base base = GB_TRY(base_of(caller, request.template_name));
-  SandboxEntry entry{.tenant = caller.tenant, .info = {}};
+  SandboxEntry entry{.tenant = caller.tenant, .claim = claim, .info = {}};
   SandboxInfo& info = entry.info;
   info.template_name = request.template_name;
   // As precise as it is kept.
@@ -294,6 +295,7 @@ Result<std::size_t> LocalService::emergency_stop(const Caller& caller) {
   if (!caller.may("admin")) {
     return Error(ErrorCode::kRefused, "only a key with the scope 'admin' may do that");
   }
+  ++stops_;  // Which one-shot runs look for.
   const json stopped = GB_TRY(call("kill_all", json::object()));
   look_for_ended();
   return stopped.is_number() ? stopped.get<std::size_t>() : 0;

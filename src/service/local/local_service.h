@@ -13,6 +13,7 @@
 
 #include "service/keeper/client.h"
 #include "service/local/kinds.h"
+#include "service/local/random_name.h"
 #include "service/local/sandbox_book.h"
 #include "service/sandbox_service.h"
 #include "service/tenants/admission.h"
@@ -20,6 +21,7 @@
 #include "service/tenants/quota_book.h"
 #include "service/tenants/tenants.h"
 #include "store/database.h"
+#include "store/idempotency_records.h"
 #include "store/sandbox_records.h"
 #include "store/template_records.h"
 
@@ -161,19 +163,37 @@ class LocalService final : public SandboxService {
                               nlohmann::json arguments,
                               const ProcessSink& sink);
   std::string fresh_key();
+  // Requests that a client may send again (local_repeats.cc).
+  Result<std::optional<std::string>> claim(const Caller& caller,
+                                           const std::string& key,
+                                           const std::string& what,
+                                           const std::string& subject);
+  void settle(const Caller& caller,
+              const std::string& key,
+              const std::string& subject,
+              const std::optional<std::string>& answer);
+  void settle_old_claims();
+  Result<SandboxInfo> create_once(const Caller& caller,
+                                  const SandboxRequest& request,
+                                  const std::string& claim);
+  Result<void> run_once(const Caller& caller, const RunRequest& request, const EventSink& sink);
 
   const std::string directory_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<Tenants> tenants_;
   SandboxRecords records_;
   TemplateRecords template_records_;
+  IdempotencyRecords claims_;
   QuotaBook quotas_;
   MemoryPressure pressure_;
   Admission admission_;
   keeper::KeeperClient keeper_;
   const Revive revive_;
   SandboxBook book_;
+  // Of this daemon among all that the keeper has known.
+  const std::string own_name_ = random_name();
   std::atomic<std::uint64_t> next_key_ = 1;
+  std::atomic<std::uint64_t> stops_ = 0;  // Emergency stops so far.
 
   std::mutex mutex_;
   std::condition_variable changed_;

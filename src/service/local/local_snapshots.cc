@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Templates, snapshots of workspaces, and sandboxes made from those.
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -20,18 +17,6 @@ using nlohmann::json;
 
 constexpr const char* kSnapshots = "/snapshots";
 constexpr std::size_t kMostCopies = 100;
-
-std::string random_name() {
-  std::array<unsigned char, 16> bytes{};
-  (void)!::getrandom(bytes.data(), bytes.size(), 0);
-  std::string name;
-  for (const unsigned char byte : bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    name += kDigits[byte >> 4U];
-    name += kDigits[byte & 15U];
-  }
-  return name;
-}
 
 Result<void> write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -148,8 +133,11 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   const std::string archive = directory_ + kSnapshots + "/" + random_name();
   GB_TRY(pack_workspace(caller, id, archive));
   SandboxRequest request{.template_name = base.name};
-  request.timeout = timeout.value_or(std::chrono::duration_cast<std::chrono::milliseconds>(
-      info.expires - std::chrono::system_clock::now()));
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      info.expires - std::chrono::system_clock::now());
+  // One that slept beyond its time has none to give.
+  request.timeout = timeout.value_or(left.count() > 0 ? left : request.timeout);
+  request.tier = {.exactly = info.tier, .at_least = {}};
   request.on_timeout = info.on_timeout;
   request.auto_resume = info.auto_resume;
   request.limits = {.memory = info.limits.memory,

@@ -49,6 +49,7 @@ std::optional<SandboxInfo> parse_cursor(std::string_view text) {
 std::string encode(const SandboxEntry& entry) {
   const SandboxInfo& info = entry.info;
   return keeper::pack({{"tenant", entry.tenant},
+                       {"claim", entry.claim},
                        {"template", info.template_name},
                        {"created", keeper::to_ms(info.created)},
                        {"auto_resume", info.auto_resume},
@@ -63,7 +64,9 @@ std::optional<SandboxEntry> decode_entry(std::string_view record) {
   if (!object.is_object()) {
     return std::nullopt;
   }
-  SandboxEntry entry{.tenant = object.value("tenant", std::string()), .info = {}};
+  SandboxEntry entry{.tenant = object.value("tenant", std::string()),
+                     .claim = object.value("claim", std::string()),
+                     .info = {}};
   SandboxInfo& info = entry.info;
   info.template_name = object.value("template", std::string());
   info.created = keeper::to_time(object.value("created", std::int64_t{0}));
@@ -94,6 +97,13 @@ void SandboxBook::set(const SandboxInfo& info) {
   const std::scoped_lock lock(mutex_);
   if (const auto found = held_.find(info.id); found != held_.end()) {
     found->second.entry.info = info;
+  }
+}
+
+void SandboxBook::set_state(std::string_view id, SandboxState state) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = held_.find(id); found != held_.end()) {
+    found->second.entry.info.state = state;
   }
 }
 

@@ -20,6 +20,7 @@ namespace glovebox {
 
 struct SandboxEntry {
   std::string tenant;
+  std::string claim;  // The subject of the idempotency claim that it was made for, or empty.
   SandboxInfo info;
 };
 
@@ -35,8 +36,9 @@ class SandboxBook {
   // kNotFound too when it is another tenant's.
   Result<SandboxInfo> find(std::string_view tenant, std::string_view id) const;
 
-  // Changes an entry that is there.
+  // Change an entry that is there.
   void set(const SandboxInfo& info);
+  void set_state(std::string_view id, SandboxState state);
 
   // The entry, when it was there. Its quota is free again.
   std::optional<SandboxEntry> remove(std::string_view id);
