@@ -105,9 +105,14 @@ Result<LiveContext> ContextPool::claim() {
   {
     const std::scoped_lock lock(mutex_);
     last_claim_ = Clock::now();
-    if (!ready_.empty()) {
+    while (!ready_.empty()) {
       LiveContext live = std::move(ready_.front());
       ready_.pop_front();
+      // What waited may have been killed with its realm, or by itself.
+      if (!live.sandbox->alive() || !live.zygote->alive()) {
+        discarded_.push_back(std::move(live));
+        continue;
+      }
       if (ready_.size() < wanted_ / 2) {
         wanted_ = std::min(wanted_ * 2, spec_.most);
       }

@@ -222,6 +222,10 @@ std::uint64_t Zygote::forks() const {
 
 bool Zygote::alive() {
   const std::scoped_lock lock(mutex_);
+  pollfd polled{socket_.get(), POLLIN, 0};
+  if (!sandbox_->alive() || (::poll(&polled, 1, 0) > 0 && (polled.revents & POLLHUP) != 0)) {
+    dead_ = true;
+  }
   return !dead_;
 }
 

@@ -153,7 +153,9 @@ Result<void> run_keeper(const std::string& directory, const keeper::KeeperOption
   (void)sweep_leftovers();
   UniqueFd socket = GB_TRY(listen_at(keeper_socket(directory)));
   auto kept = GB_TRY(keeper::Keeper::start(options));
-  return keeper::serve(*kept, std::move(socket), stop.get());
+  auto served = keeper::serve(*kept, std::move(socket), stop.get());
+  (void)::unlink(keeper_socket(directory).c_str());
+  return served;
 }
 
 }  // namespace glovebox

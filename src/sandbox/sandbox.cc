@@ -434,6 +434,11 @@ Result<void> Sandbox::set_limits(const Limits& limits) {
   return enclosure_.cgroup.change_limits(limits);
 }
 
+bool Sandbox::alive() const {
+  pollfd warden{enclosure_.pidfd.get(), POLLIN, 0};
+  return !dead_ && ::poll(&warden, 1, 0) == 0;
+}
+
 void Sandbox::kill() {
   dead_ = true;
   if (enclosure_.features.own_pids) {

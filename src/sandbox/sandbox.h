@@ -176,8 +176,9 @@ class Sandbox {
   // and its number of inodes stay.
   Result<void> set_limits(const Limits& limits);
 
-  // False once the sandbox was killed with its guest, because that did not end in any other way.
-  [[nodiscard]] bool alive() const { return !dead_; }
+  // False once the sandbox has ended: it was killed, because its guest did not end in any other
+  // way, or its warden was.
+  [[nodiscard]] bool alive() const;
 
   // Kills everything in it, at once and from any thread, whatever others do with it: those find it
   // dead. What is left of it goes with end().

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real daemon, as the tests start, ask, kill and look at it."""
 
+import atexit
 import contextlib
+import functools
 import http.client
 import json
 import os
@@ -56,8 +58,12 @@ class Events:
     def __init__(self, connection, response):
         self.connection = connection
         self.response = response
+        self.events = self.read()
 
     def __iter__(self):
+        return self.events
+
+    def read(self):
         for line in self.response:
             line = line.strip()
             if line.startswith(b"data:"):
@@ -66,6 +72,7 @@ class Events:
                 continue
             if line:
                 yield json.loads(line)
+        self.close()
 
     def until(self, kind):
         for event in self:
@@ -76,6 +83,9 @@ class Events:
     def close(self):
         self.response.close()
         self.connection.close()
+
+    def __del__(self):
+        self.close()
 
 
 class Daemon:
@@ -124,6 +134,10 @@ class Daemon:
     def discard(self):
         if self.process and self.process.poll() is None:
             self.stop()
+        # Of a test that failed while no daemon ran.
+        if keeper := self.keeper():
+            os.kill(keeper, signal.SIGTERM)
+            wait_until(lambda: self.keeper() is None, "the end of the keeper")
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def keeper(self):
@@ -228,14 +242,20 @@ class Context:
         return self.execute(f"print({expression})")["stdout"].strip()
 
 
+@functools.cache
+def shared_daemon():
+    daemon = Daemon()
+    # Its directory goes with the program; a test of the suite that needs its end has its own one.
+    atexit.register(daemon.discard)
+    return daemon.start()
+
+
 class Case(unittest.TestCase):
-    """Tests of one daemon for the whole class, in `self.daemon`."""
+    """Tests of one daemon for all that need one that runs, in `self.daemon`."""
 
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon()
-        cls.addClassCleanup(cls.daemon.discard)
-        cls.daemon.start()
+        cls.daemon = shared_daemon()
 
     def create(self, **wishes):
         sandbox = self.daemon.create(**wishes)

@@ -7,6 +7,7 @@ import re
 import unittest
 
 from daemon import EVENTS, Case, wait_until
+from traces import named
 
 PAIR = "sys.stdout.write('out\\n'); sys.stderr.write('err\\n'); 6 * 7"
 
@@ -339,34 +340,10 @@ class Run(Case):
             "POST", "/v1/run", {"language": "bash", "code": "echo up; sleep 30"}
         )
         events.until("stdout")
-        events.close()
         keeper = self.daemon.keeper()
-
-        def sleeping():
-            return "sleep" in children_of(keeper)
-
-        wait_until(lambda: not sleeping(), "the end of the run", 5)
-
-
-def children_of(pid):
-    """Names of all processes below `pid`."""
-    names, todo = [], [pid]
-    while todo:
-        current = todo.pop()
-        try:
-            with open(f"/proc/{current}/comm") as file:
-                names.append(file.read().strip())
-            with open(f"/proc/{current}/task/{current}/children") as file:
-                todo += [int(child) for child in file.read().split()]
-            # Wardens are started by any thread.
-            import os
-
-            for task in os.listdir(f"/proc/{current}/task"):
-                with open(f"/proc/{current}/task/{task}/children") as file:
-                    todo += [int(c) for c in file.read().split() if int(c) not in todo]
-        except OSError:
-            continue
-    return names
+        wait_until(lambda: named(keeper, "sleep"), "the guest's sleep", 5)
+        events.close()
+        wait_until(lambda: not named(keeper, "sleep"), "the end of the run", 5)
 
 
 class EmergencyStop(Case):
@@ -388,7 +365,7 @@ class EmergencyStop(Case):
         self.assertEqual(self.create().context().value("1"), "1")
         with self.subTest("one-shot runs end too"):
             wait_until(
-                lambda: "sleep" not in children_of(self.daemon.keeper()), "the end of the run", 5
+                lambda: not named(self.daemon.keeper(), "sleep"), "the end of the run", 5
             )
 
 

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a crash takes with it and what it does not: of the daemon, the keeper, and what they hold."""
+"""What a crash takes with it, and what not: of the daemon, the keeper, and what they hold."""
 
 import concurrent.futures
 import http.client
 import json
 import os
-import pathlib
 import random
 import signal
 import threading
 import time
 import unittest
 
-from daemon import PATIENCE_S, Daemon, Sandbox, wait_until
-from traces import Traces, family, name_of, named, start_time
+from daemon import Context, Daemon, Sandbox, wait_until
+from traces import Traces, name_of, named, parents, start_time
 
 KILLS = 20
 SEED = int(os.environ.get("GLOVEBOX_TEST_SEED", "4"))
@@ -21,30 +20,59 @@ SEED = int(os.environ.get("GLOVEBOX_TEST_SEED", "4"))
 GONE = (OSError, http.client.HTTPException, json.JSONDecodeError, AssertionError)
 
 
-class Crash(unittest.TestCase):
-    """Each test has a daemon of its own, which leaves nothing at its end."""
+class Survivors(unittest.TestCase):
+    """One daemon for the class, which leaves nothing on the host at its end."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.discard)
+        cls.traces = Traces(cls.daemon)
+        cls.daemon.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.traces.gather()
+        cls.end()
+
+    @classmethod
+    def end(cls):
+        """Stops it in the regular way, and looks for what is left."""
+        assert cls.traces.slots, "no slot of the keeper was seen"
+        status = cls.daemon.stop()
+        assert status == 0, f"exit status {status}"
+        try:
+            wait_until(lambda: not list(cls.traces.left()), "the end of everything", 5)
+        except AssertionError:
+            raise AssertionError("left behind:\n" + "\n".join(cls.traces.left())) from None
 
     def setUp(self):
-        self.daemon = Daemon()
-        self.addCleanup(self.daemon.discard)
-        self.traces = Traces(self.daemon)
-        self.daemon.start()
-
-    def tearDown(self):
-        self.traces.gather()
-        self.assertTrue(self.traces.slots, "no slot of the keeper was seen")
-        if self.daemon.process.poll() is None:
-            self.assertEqual(self.daemon.stop(), 0, (self.daemon.dir / "serve.log").read_text())
-        try:
-            wait_until(lambda: not list(self.traces.left()), "the end of everything", 5)
-        except AssertionError:
-            self.fail("left behind:\n" + "\n".join(self.traces.left()))
+        if self.daemon.process.poll() is not None:
+            self.daemon.start()
+        self.addCleanup(self.traces.gather)
 
     def crash(self):
         self.traces.gather()
         self.daemon.kill()
         self.daemon.start()
 
+    def create_soon(self):
+        def try_it():
+            answer = self.daemon.ask("POST", "/v1/sandboxes", {})
+            if answer.status != 201:
+                self.assertIn(answer.status, (429, 503), str(answer))
+            return answer.status == 201 and Sandbox(self.daemon, answer.json["id"])
+
+        return wait_until(try_it, "a new sandbox", 10)
+
+    def name_inside(self, sandbox, name):
+        """Starts something in a sandbox that bears `name` on the host. Answers its pid there."""
+        code = f"import ctypes, time; ctypes.CDLL(None).prctl(15, b'{name}'); time.sleep(600)"
+        sandbox.must(201, "POST", "/processes", {"argv": ["python3", "-c", code]})
+        return wait_until(lambda: named(self.daemon.keeper(), name), "its start")[0]
+
+
+class OfTheDaemon(Survivors):
     def test_variables_files_and_the_execution_under_way_survive_the_daemon(self):
         sandbox = self.daemon.create(metadata={"m": "1"}, timeout="10m", auto_resume=True)
         context = sandbox.context()
@@ -93,17 +121,13 @@ class Crash(unittest.TestCase):
         self.assertEqual(self.daemon.create(template=name).read("kept"), b"in the snapshot")
 
     def test_what_is_over_while_no_daemon_runs_ends_or_pauses(self):
-        ends = self.daemon.create(timeout="300ms")
-        pauses = self.daemon.create(timeout="300ms", on_timeout="pause")
+        ends = self.daemon.create(timeout="1s")
+        pauses = self.daemon.create(timeout="1s", on_timeout="pause")
         stays = self.daemon.create()
+        inside = self.name_inside(ends, "svc-ends")
         self.traces.gather()
-        keeper = self.daemon.keeper()
-        sandboxes = len(named(keeper, "glovebox-warden"))
         self.daemon.kill()
-        wait_until(
-            lambda: len(named(keeper, "glovebox-warden")) < sandboxes or sandboxes == 0,
-            "the end without a daemon",
-        )
+        wait_until(lambda: name_of(inside) != "svc-ends", "the end without a daemon")
         self.daemon.start()
         wait_until(ends.is_gone, "the end of the sandbox")
         wait_until(lambda: pauses.info()["state"] == "paused", "the pause")
@@ -127,6 +151,8 @@ class Crash(unittest.TestCase):
         self.assertEqual(load.check(), [], f"seed {SEED}")
         self.assertGreater(load.acknowledged, KILLS, "the load was none")
 
+
+class OfWhatItHolds(Survivors):
     def test_the_keeper_takes_its_sandboxes_with_it_and_a_new_one_comes(self):
         sandboxes = [self.daemon.create() for _ in range(3)]
         context = sandboxes[0].context()
@@ -141,15 +167,6 @@ class Crash(unittest.TestCase):
         self.assertEqual(self.daemon.must(200, "GET", "/v1/sandboxes")["sandboxes"], [])
         self.assertEqual(self.create_soon().context().value("1 + 1"), "2")
         self.assertNotEqual(self.daemon.keeper(), old)
-
-    def create_soon(self):
-        def try_it():
-            answer = self.daemon.ask("POST", "/v1/sandboxes", {})
-            if answer.status != 201:
-                self.assertIn(answer.status, (429, 503), str(answer))
-            return answer.status == 201 and Sandbox(self.daemon, answer.json["id"])
-
-        return wait_until(try_it, "a new sandbox", 10)
 
     def test_a_killed_interpreter_is_told_and_can_be_begun_anew(self):
         sandbox = self.daemon.create()
@@ -178,23 +195,67 @@ class Crash(unittest.TestCase):
 
     def test_a_sandbox_whose_warden_is_killed_is_gone_and_the_others_are_not(self):
         victim, other = self.daemon.create(), self.daemon.create()
-        for sandbox, name in ((victim, "svc-first"), (other, "svc-other")):
-            context = sandbox.context()
-            context.execute(f"import ctypes; ctypes.CDLL(None).prctl(15, b'{name}')")
-        keeper = self.daemon.keeper()
-        (inside,) = named(keeper, "svc-first")
-        (warden,) = [
-            pid
-            for pid in family(keeper) - {keeper}
-            if inside in family(pid) and "warden" in name_of(pid) and is_outermost(pid, keeper)
-        ]
-        started = start_time(inside)
+        inside = self.name_inside(victim, "svc-first")
+        context = other.context()
+        context.execute("kept = 7")
+        warden = outermost(inside, self.daemon.keeper())
+        self.assertEqual(name_of(warden), "glovebox-warden")
         self.traces.gather()
         os.kill(warden, signal.SIGKILL)
-        wait_until(lambda: start_time(inside) != started, "the end of what was inside", 5)
+        wait_until(lambda: name_of(inside) != "svc-first", "the end of what was inside", 5)
         wait_until(victim.is_gone, "that the daemon knows", 5)
-        self.assertEqual(other.context().value("1 + 1"), "2")
+        self.assertEqual(context.value("kept"), "7")
         self.assertEqual(self.create_soon().context().value("3"), "3")
+
+    def test_interpreters_that_die_with_the_warden_of_their_zygote_are_told(self):
+        sandbox = self.daemon.create()
+        context = sandbox.context()
+        context.execute("import ctypes; ctypes.CDLL(None).prctl(15, b'svc-forked')")
+        (inside,) = named(self.daemon.keeper(), "svc-forked")
+        self.traces.gather()
+        os.kill(outermost(inside, self.daemon.keeper()), signal.SIGKILL)
+        wait_until(lambda: name_of(inside) != "svc-forked", "its end", 5)
+
+        # Either all of the sandbox is gone, or a new interpreter can be had in it.
+        told = set()
+
+        def is_settled():
+            answer = self.daemon.ask("POST", sandbox.path + "/contexts", {})
+            told.add(str(answer))
+            return answer.status == 404 or (
+                answer.status == 201 and Context(sandbox, answer.json["id"]).value("1") == "1"
+            )
+
+        try:
+            wait_until(is_settled, "that the sandbox is gone or can be used", 5)
+        except AssertionError:
+            self.fail(f"neither gone nor usable: {told}")
+        self.assertEqual(self.create_soon().context().value("3"), "3")
+
+    def test_new_interpreters_can_be_had_after_the_death_of_their_zygote(self):
+        sandbox = self.daemon.create()
+        context = sandbox.context()
+        context.execute("import ctypes; ctypes.CDLL(None).prctl(15, b'svc-child')")
+        (inside,) = named(self.daemon.keeper(), "svc-child")
+        zygote = parents()[inside]
+        started = start_time(zygote)
+        os.kill(zygote, signal.SIGKILL)
+        wait_until(lambda: start_time(zygote) != started, "its end")
+        self.assertEqual(sandbox.context().value("1 + 1"), "2")
+        self.assertEqual(self.create_soon().context().value("3"), "3")
+
+    def test_a_sandbox_that_does_nothing_is_gone_too_when_its_warden_is_killed(self):
+        before = set(named(self.daemon.keeper(), "glovebox-warden"))
+        # Of a size that no waiting one has: made for this call, with a warden of its own.
+        sandbox = self.daemon.create(limits={"disk": "20M"})
+        inside = self.name_inside(sandbox, "svc-idle")
+        warden = outermost(inside, self.daemon.keeper())
+        self.assertNotIn(warden, before)
+        (listed,) = sandbox.must(200, "GET", "/processes")["processes"]
+        sandbox.must(204, "DELETE", f"/processes/{listed['pid']}")
+        wait_until(lambda: name_of(inside) != "svc-idle", "its end")
+        os.kill(warden, signal.SIGKILL)
+        wait_until(sandbox.is_gone, "that the daemon knows", 5)
 
     def test_the_keeper_may_be_killed_while_the_daemon_is_down(self):
         sandbox = self.daemon.create()
@@ -207,10 +268,39 @@ class Crash(unittest.TestCase):
         self.assertEqual(self.daemon.create().context().value("1"), "1")
 
 
-def is_outermost(pid, keeper):
-    """Whether no other warden stands between `pid` and the keeper."""
-    above = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    return above == keeper or "warden" not in name_of(above)
+class RegularEnd(Survivors):
+    @classmethod
+    def tearDownClass(cls):
+        pass
+
+    def test_it_leaves_nothing_also_after_crashes_and_with_everything_in_use(self):
+        for crashed in (None, self.daemon.kill, self.kill_keeper):
+            if crashed:
+                crashed()
+            if self.daemon.process.poll() is not None:
+                self.daemon.start()
+            sandbox = self.create_soon()
+            for language in ("python", "javascript", "bash"):
+                sandbox.context(language).execute("1")
+            self.name_inside(sandbox, "svc-stays")
+            self.create_soon().must(204, "POST", "/pause")
+            sandbox.context().start("print(1, flush=True)\nwhile True: pass").until("stdout")
+            self.traces.gather()
+        self.end()
+        self.assertEqual(
+            [path.name for path in self.daemon.data.iterdir() if path.is_socket()], []
+        )
+
+    def kill_keeper(self):
+        os.kill(self.daemon.keeper(), signal.SIGKILL)
+
+
+def outermost(pid, keeper):
+    """The child of the keeper that `pid` descends from."""
+    above = parents()
+    while above[pid] != keeper:
+        pid = above[pid]
+    return pid
 
 
 class Load:
@@ -263,25 +353,32 @@ class Held:
         self.context = self.sandbox.context()
         self.context.execute("seen = []")
         self.tried = 0
+        self.pending = None
         self.counted = []
         self.files = {}
+        self.attempted = {}
         self.name = None
         self.names = set()
 
     def count(self):
-        self.tried += 1
-        number = self.tried
+        # One whose answer was lost is asked for again: by its key it happens once.
+        if self.pending is None:
+            self.tried += 1
+            self.pending = self.tried
+        number = self.pending
         code = f"seen.append({number}); print({number})"
         key = {"Idempotency-Key": f"count-{number}"}
         verdict = self.context.execute(code, key)
         if verdict["stdout"] != f"{number}\n":
             raise ValueError(f"an execution answered for another one: {verdict}")
+        self.pending = None
         self.counted.append(number)
         return verdict
 
     def write(self):
         number = len(self.files)
         content = os.urandom(random.Random(number).randrange(1, 20_000))
+        self.attempted.setdefault(f"f{number}", []).append(content)
         entry = self.sandbox.write(f"f{number}", content)
         self.files[f"f{number}"] = content
         return entry
@@ -304,8 +401,13 @@ class Held:
         if self.name is not None and name not in (self.name, newest):
             yield f"{self.sandbox.id} is named {name}, not {self.name}"
         for path, content in self.files.items():
-            if self.sandbox.read(path) != content:
-                yield f"{self.sandbox.id}: {path} is not what was acknowledged"
+            found = self.sandbox.read(path)
+            if found != content:
+                yield (
+                    f"{self.sandbox.id}: {path} is not what was acknowledged: {len(found)} "
+                    f"of {len(content)} bytes; of {len(self.attempted[path])} attempts it is "
+                    f"{[found == one for one in self.attempted[path]]}"
+                )
         seen = json.loads(self.context.value("seen"))
         if len(set(seen)) != len(seen):
             yield f"{self.sandbox.id}: executed twice: {seen}"

@@ -83,9 +83,9 @@ class Traces:
             if started is not None and start_time(pid) == started
         )
         names = {f"glovebox-{number:x}" for number in self.slots}
-        for directory in pathlib.Path("/sys/fs/cgroup").glob("**/glovebox-*"):
-            if directory.name in names:
-                yield f"cgroup {directory}"
+        # Others make and remove groups meanwhile; os.walk passes over what has gone.
+        for directory, below, _ in os.walk("/sys/fs/cgroup"):
+            yield from (f"cgroup {directory}/{name}" for name in below if name in names)
         with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
             for line in mounts:
                 if str(self.daemon.dir) in line or any(name + " " in line for name in names):

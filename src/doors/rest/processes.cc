@@ -143,6 +143,8 @@ Result<void> kill_process(Call& call) {
 
 Result<void> write_stdin(Call& call) {
   const std::uint32_t pid = GB_TRY(read_pid(call));
+  // Nothing at first, so that a process that there is not is told even where there is no body.
+  GB_TRY(call.service.write_process(call.caller, call.parameters[0], pid, {}));
   std::string piece(kStdinPiece, '\0');
   while (true) {
     const std::size_t count = GB_TRY(call.request.read(piece));

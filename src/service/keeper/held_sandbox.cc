@@ -89,22 +89,21 @@ Result<SandboxUsage> HeldSandbox::usage() {
 Result<HeldContext::Starter> HeldSandbox::starter(const Registry& registry,
                                                   const ContextRequest& request) {
   const Language language = GB_TRY(find_live_language(registry, request.language));
-  if (zygote_ && language.id == "python") {
-    return HeldContext::Starter([this, request] {
-      return Context::fork(*sandbox_, *zygote_,
-                           {.agent = {}, .env = request.env, .cwd = request.cwd});
-    });
-  }
   const std::string agents =
       sandbox_->features().own_root ? std::string(kAgentsTarget) : GB_TRY(agents_directory());
   Command command = make_agent_command(language, agents, sandbox_->limits());
   command.env.emplace_back("GLOVEBOX_INLINE", kInlineBytes);
   command.env.insert(command.env.end(), request.env.begin(), request.env.end());
-  return HeldContext::Starter(
-      [this, id = language.id, command = std::move(command), cwd = request.cwd] {
-        return Context::start(
-            *sandbox_, {.language = id, .agent = command.argv, .env = command.env, .cwd = cwd});
-      });
+  return HeldContext::Starter([this, id = language.id, command = std::move(command),
+                               request]() -> Result<std::unique_ptr<Context>> {
+    // A zygote can die, and its sandboxes live on without it.
+    if (zygote_ && id == "python" && zygote_->alive()) {
+      return Context::fork(*sandbox_, *zygote_,
+                           {.agent = {}, .env = request.env, .cwd = request.cwd});
+    }
+    return Context::start(
+        *sandbox_, {.language = id, .agent = command.argv, .env = command.env, .cwd = request.cwd});
+  });
 }
 
 Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,

@@ -36,7 +36,8 @@ bool is_ours(int socket) {
 }
 
 // One call after the other, until the caller goes.
-void serve_connection(Keeper& keeper, UniqueFd socket) {
+// `calls` counts those under way.
+void serve_connection(Keeper& keeper, UniqueFd socket, std::atomic<int>& calls) {
   KeeperWire wire(std::move(socket));
   for (;;) {
     const auto message = wire.receive();
@@ -54,6 +55,7 @@ void serve_connection(Keeper& keeper, UniqueFd socket) {
             [&](std::string_view event) { gone = gone || !wire.send(MessageType::kEvent, event); },
         .listens = [&] { return !gone && !is_gone(wire.fd()); },
         .socket = wire.fd()};
+    ++calls;
     const auto answer = call(request.value("call", std::string()), request, context);
     std::vector<int> passed;
     for (const UniqueFd& fd : context.passed) {
@@ -61,6 +63,7 @@ void serve_connection(Keeper& keeper, UniqueFd socket) {
     }
     const auto sent = answer ? wire.send(MessageType::kAnswer, pack(answer.value()), passed)
                              : wire.send(MessageType::kError, encode(answer.error()));
+    --calls;
     if (gone || !sent) {
       return;
     }
@@ -70,7 +73,7 @@ void serve_connection(Keeper& keeper, UniqueFd socket) {
 }  // namespace
 
 Result<void> serve(Keeper& keeper, UniqueFd listening, int stop_fd) {
-  std::atomic<int> connections = 0;
+  std::atomic<int> calls = 0;
   for (;;) {
     std::array<pollfd, 3> polled{
         {{listening.get(), POLLIN, 0}, {stop_fd, POLLIN, 0}, {keeper.stop_fd(), POLLIN, 0}}};
@@ -93,16 +96,14 @@ Result<void> serve(Keeper& keeper, UniqueFd listening, int stop_fd) {
     if (!is_ours(socket.get())) {
       continue;
     }
-    ++connections;
-    std::thread([&keeper, &connections, socket = std::move(socket)]() mutable {
-      serve_connection(keeper, std::move(socket));
-      --connections;
+    std::thread([&keeper, &calls, socket = std::move(socket)]() mutable {
+      serve_connection(keeper, std::move(socket), calls);
     }).detach();
   }
   // What waits for a guest learns of its end; who only waits for the next call is cut off with us.
   (void)keeper.kill_all();
   const auto deadline = std::chrono::steady_clock::now() + 5s;
-  while (connections > 0 && std::chrono::steady_clock::now() < deadline) {
+  while (calls > 0 && std::chrono::steady_clock::now() < deadline) {
     (void)::poll(nullptr, 0, 10);
   }
   return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeeperWire: one end of a connection between the daemon and its keeper.
 //
-// Both ends are ours and of the same version (the first call compares them). A connection carries
+// Both ends are ours. A connection carries
 // one call at a time: a request, then any number of events, then one answer or one error; each a
 // message of JSON text or plain bytes, cut into frames (base/frame.h) when it is long.
 #pragma once
