@@ -195,17 +195,28 @@ class Entrance {
     return written < 0 ? written : 0;
   }
 
+  // Whoever changes its identity leaves its memory undumpable, and /proc/self then belongs to root
+  // (prctl(2), PR_SET_DUMPABLE). Ours is shared: with a parent that has done so, and with other
+  // sandboxes that are made at this moment, which may do so between any two calls of ours.
+  long write_own(const char* path, std::string_view text) noexcept {
+    constexpr int kMostTries = 1'000;
+    long result = -EACCES;
+    for (int i = 0; i < kMostTries && result == -EACCES; ++i) {
+      (void)raw(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+      result = write_text(path, text, 0);
+    }
+    return result;
+  }
+
   long map_self() noexcept {
-    // A parent that changed its identity left us undumpable, and /proc/self then belongs to root.
-    (void)raw(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     // "deny" comes first: the kernel wants it before an unprivileged gid map (user_namespaces(7)).
-    if (const long r = write_text("/proc/self/setgroups", "deny", 0); r < 0) {
+    if (const long r = write_own("/proc/self/setgroups", "deny"); r < 0) {
       return r;
     }
-    if (const long r = write_text("/proc/self/gid_map", plan_.gid_map, 0); r < 0) {
+    if (const long r = write_own("/proc/self/gid_map", plan_.gid_map); r < 0) {
       return r;
     }
-    return write_text("/proc/self/uid_map", plan_.uid_map, 0);
+    return write_own("/proc/self/uid_map", plan_.uid_map);
   }
 
   long become_guest() noexcept {
