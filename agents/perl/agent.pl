@@ -175,6 +175,9 @@ sub execute {
         $interruptible = 0;
         1;
     } or $status = $@;
+    # One that came while perl was compiling is but a text in perl's own message.
+    $status = bless {}, 'Glovebox::Interrupt'
+        if defined $status && !ref $status && $status =~ /\bGlovebox::Interrupt=HASH\(/;
     $running = $interruptible = $interrupt_pending = 0;
     leave_copy() if $$ != $pid;
     Glovebox::Cell::publish();
