@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -29,6 +31,7 @@ class DoorTest : public testing::Test {
     options.access_log = [this](std::string_view line) {
       const std::scoped_lock lock(mutex_);
       log_.emplace_back(line);
+      logged_.notify_all();
     };
     options.more_metrics = [] { return std::string("glovebox_sandboxes 3\n"); };
     door_ = std::make_unique<RestDoor>(service_, std::move(options));
@@ -55,6 +58,7 @@ class DoorTest : public testing::Test {
   std::unique_ptr<RestDoor> door_;
   std::mutex mutex_;
   std::vector<std::string> log_;
+  std::condition_variable logged_;
   std::unique_ptr<http::Server> server_;
 };
 
@@ -181,8 +185,10 @@ TEST_F(DoorTest, RequestIdsAreEchoedWhereTheyAreHarmless) {
   const std::string made =
       ask("GET", "/healthz", {}, {{"X-Request-Id", "a\"b"}}).header("X-Request-Id");
   EXPECT_TRUE(made.starts_with("req_")) << made;
-  const std::scoped_lock lock(mutex_);
-  ASSERT_EQ(log_.size(), 2);
+  // A line is written after its answer.
+  std::unique_lock lock(mutex_);
+  ASSERT_TRUE(
+      logged_.wait_for(lock, std::chrono::seconds(10), [this] { return log_.size() == 2; }));
   const Json line = Json::parse(log_[0], nullptr, false);
   EXPECT_EQ(line["request_id"], "abc-1");
   EXPECT_EQ(line["route"], "/healthz");
@@ -193,6 +199,12 @@ TEST_F(DoorTest, MetricsCountRoutesNotPaths) {
   (void)ask("GET", "/v1/sandboxes/sb1");
   (void)ask("GET", "/v1/sandboxes/other");
   (void)ask("GET", "/v1/sandboxes/sb1", {}, {});
+  {
+    // Counted, as logged, after its answer.
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(
+        logged_.wait_for(lock, std::chrono::seconds(10), [this] { return log_.size() == 3; }));
+  }
   const std::string text = ask("GET", "/metrics").body;
   EXPECT_THAT(text, HasSubstr("glovebox_http_requests_total{method=\"GET\",route=\"/v1/sandboxes/"
                               "{id}\",status=\"404\"} 1\n"));
