@@ -66,10 +66,14 @@ Result<void> HeldContext::start() {
 std::pair<std::shared_ptr<ExecutionLog>, bool> HeldContext::claim(const std::string& key) {
   const std::scoped_lock lock(mutex_);
   if (!key.empty()) {
-    for (const auto& [known, log] : keyed_) {
-      if (known == key) {
-        return {log, false};
-      }
+    const auto known = std::ranges::find(
+        keyed_, key, [](const auto& entry) -> const std::string& { return entry.first; });
+    // What a client canceled, or lost, before it had said anything was not executed: it may try
+    // again. The daemon does not: of its own, what comes late was canceled.
+    if (known != keyed_.end() && known->second->ended(0) && !key.starts_with(kOwnKey)) {
+      keyed_.erase(known);
+    } else if (known != keyed_.end()) {
+      return {known->second, false};
     }
   }
   auto log = std::make_shared<ExecutionLog>();
