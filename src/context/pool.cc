@@ -16,6 +16,9 @@ using namespace std::chrono_literals;
 constexpr auto kIdle = 10s;
 // After a failure, so that a host that can make none is not kept busy by us.
 constexpr auto kPause = 1s;
+// Who just claimed has its first execution to itself: making the next one competes with it for the
+// caches and the processors.
+constexpr auto kSettle = 5ms;
 // Below this part of the host's memory, what waits is given back.
 constexpr double kScarce = 0.1;
 
@@ -168,6 +171,11 @@ void ContextPool::work() {
     }
     if (ready_.size() >= wanted_ || memory_is_scarce()) {
       (void)changed_.wait_for(lock, kIdle);
+      continue;
+    }
+    const bool hurried = ready_.size() < (wanted_ + 1) / 2;
+    if (const auto quiet = last_claim_ + kSettle; !hurried && Clock::now() < quiet) {
+      (void)changed_.wait_until(lock, quiet);
       continue;
     }
     lock.unlock();
