@@ -15,6 +15,7 @@
 #include "language/language.h"
 #include "service/one_shot.h"
 #include "service/transfer.h"
+#include "spec/json/error_json.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox {

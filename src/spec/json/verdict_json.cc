@@ -149,50 +149,6 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string_view name_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalid:
-      return "invalid";
-    case ErrorCode::kNotFound:
-      return "not_found";
-    case ErrorCode::kConflict:
-      return "conflict";
-    case ErrorCode::kExhausted:
-      return "exhausted";
-    case ErrorCode::kUnsupported:
-      return "unsupported";
-    case ErrorCode::kUnavailable:
-      return "unavailable";
-    case ErrorCode::kRefused:
-      return "refused";
-    case ErrorCode::kInternal:
-      return "internal";
-  }
-  return "internal";
-}
-
-int http_status(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalid:
-      return 400;
-    case ErrorCode::kNotFound:
-      return 404;
-    case ErrorCode::kConflict:
-      return 409;
-    case ErrorCode::kExhausted:
-      return 429;
-    case ErrorCode::kUnsupported:
-      return 501;
-    case ErrorCode::kUnavailable:
-      return 503;
-    case ErrorCode::kRefused:
-      return 403;
-    case ErrorCode::kInternal:
-      return 500;
-  }
-  return 500;
-}
-
 }  // namespace
 
 std::string to_json(const Verdict& verdict) { return text_of(verdict_json(verdict)); }
@@ -228,13 +184,6 @@ std::string verdict_event(const Verdict& verdict) {
   Json json = verdict_json(verdict);
   json["type"] = "verdict";
   return text_of(json);
-}
-
-std::string to_json(const Error& error) {
-  return text_of(Json{{"code", http_status(error.code())},
-                      {"error", name_of(error.code())},
-                      {"message", to_utf8(error.message())},
-                      {"hint", to_utf8(error.hint())}});
 }
 
 }  // namespace glovebox

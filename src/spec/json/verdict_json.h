@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "spec/verdict.h"
 
 namespace glovebox {
@@ -22,8 +21,5 @@ std::string output_event(std::string_view stream, std::string_view bytes);
 std::string result_event(const Event& event);  // kDisplay and kResult.
 std::string error_event(const GuestError& error);
 std::string verdict_event(const Verdict& verdict);
-
-// {"code","error","message","hint"}
-std::string to_json(const Error& error);
 
 }  // namespace glovebox

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox {
 namespace {
