@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// HeldImages: the disk images that living sandboxes use: workspaces on disk, and volumes.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "sandbox/sandbox.h"
+#include "volume/mounted_image.h"
+
+namespace glovebox::keeper {
+
+// An image that a sandbox shall have.
+struct ImageOrder {
+  std::string image;   // The path of its file outside.
+  std::string target;  // Where it is inside; the sandbox's home for its workspace.
+  bool read_only = false;
+};
+
+// Mounts of images, for one sandbox. To be kept until it has ended.
+struct LentImages {
+  std::vector<std::shared_ptr<MountedImage>> images;
+  std::vector<UniqueFd> mounts;  // Needed until the sandbox is made.
+};
+
+// Safe to use from several threads. An image is mounted once however many sandboxes have it, and
+// given up when the last of them has ended.
+class HeldImages {
+ public:
+  // Adds them to what the sandbox is to be.
+  Result<LentImages> lend(const std::vector<ImageOrder>& orders, SandboxSpec& spec);
+
+  // A copy as it is now, whether it is in use or not.
+  Result<void> copy(const std::string& image, const std::string& to);
+
+  // Removes the file. kConflict when a sandbox has it.
+  Result<void> remove(const std::string& image);
+
+  // A socket to a file server that sees the image as its workspace (files/open.h). It is in a
+  // sandbox of its own, which is kept a while for the next.
+  Result<UniqueFd> serve_files(const std::string& image);
+
+  // Ends file servers that were not asked for lately. To be called now and then.
+  void end_idle();
+
+ private:
+  // A sandbox for nothing but the files of one image.
+  struct Server {
+    LentImages lent;
+    std::unique_ptr<Sandbox> sandbox;  // Goes before what it was lent.
+    std::mutex mutex;                  // Of `used`.
+    std::chrono::steady_clock::time_point used;
+  };
+
+  Result<std::shared_ptr<MountedImage>> mounted(const std::string& image);
+  Result<std::shared_ptr<Server>> server(const std::string& image);
+  static Result<std::shared_ptr<Server>> start_server(LentImages lent, SandboxSpec spec);
+
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<MountedImage>> images_;
+  std::map<std::string, std::shared_ptr<Server>> servers_;
+};
+
+}  // namespace glovebox::keeper

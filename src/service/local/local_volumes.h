@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalVolumes: volumes as disk images in the data directory, mounted by the keeper.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "service/keeper/client.h"
+#include "service/keeper/held_images.h"
+#include "service/tenants/quota_book.h"
+#include "service/volume_service.h"
+#include "store/volume_records.h"
+
+namespace glovebox {
+
+// Safe to use from any thread.
+class LocalVolumes final : public VolumeService {
+ public:
+  LocalVolumes(const std::string& directory,
+               Database& database,
+               QuotaBook& quotas,
+               keeper::KeeperClient& keeper);
+
+  // Counts what is there against its tenants, and removes images that belong to none.
+  Result<void> adopt(const std::vector<std::string>& tenants);
+
+  Result<VolumeInfo> create(const Caller& caller, const VolumeRequest& request) override;
+  Result<std::vector<VolumeInfo>> list(const Caller& caller) override;
+  Result<VolumeInfo> find(const Caller& caller, std::string_view volume) override;
+  Result<void> remove(const Caller& caller, std::string_view volume) override;
+  Result<FileClient> files(const Caller& caller, std::string_view volume) override;
+
+  // What a sandbox with these is made with; their names become ids in `mounts`.
+  Result<std::vector<keeper::ImageOrder>> order(const Caller& caller,
+                                                std::vector<VolumeMount>& mounts);
+
+ private:
+  [[nodiscard]] std::string path(std::string_view id) const;
+
+  const std::string directory_;
+  const std::string stock_;
+  VolumeRecords records_;
+  QuotaBook& quotas_;
+  keeper::KeeperClient& keeper_;
+  std::mutex mutex_;
+  std::map<std::string, QuotaLease, std::less<>> leases_;  // By id.
+};
+
+}  // namespace glovebox

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/local/local_workspaces.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "volume/image_file.h"
+
+namespace glovebox {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kSuffix = ".img";
+
+std::string text_of(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool flag_of(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+}  // namespace
+
+std::string encode_storage(const SandboxInfo& info) {
+  json volumes = json::array();
+  for (const VolumeMount& mount : info.volumes) {
+    volumes.push_back(
+        {{"volume", mount.volume}, {"path", mount.path}, {"read_only", mount.read_only}});
+  }
+  return json{{"disk", info.storage == Storage::kDisk},
+              {"volumes", std::move(volumes)},
+              {"restarted", info.restarted}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void decode_storage(std::string_view text, SandboxInfo& info) {
+  const json object = json::parse(text, nullptr, false);
+  if (!object.is_object()) {
+    return;
+  }
+  info.storage = flag_of(object, "disk") ? Storage::kDisk : Storage::kMemory;
+  info.restarted = flag_of(object, "restarted");
+  info.volumes.clear();
+  const auto volumes = object.find("volumes");
+  if (volumes == object.end() || !volumes->is_array()) {
+    return;
+  }
+  for (const json& mount : *volumes) {
+    if (mount.is_object()) {
+      info.volumes.push_back({.volume = text_of(mount, "volume"),
+                              .path = text_of(mount, "path"),
+                              .read_only = flag_of(mount, "read_only")});
+    }
+  }
+}
+
+std::string LocalWorkspaces::path(std::string_view sandbox) const {
+  return directory_ + "/" + std::string(sandbox) + std::string(kSuffix);
+}
+
+bool LocalWorkspaces::has(const SandboxInfo& info) const {
+  return info.storage == Storage::kDisk && ::access(path(info.id).c_str(), F_OK) == 0;
+}
+
+Result<void> LocalWorkspaces::make(std::string_view sandbox,
+                                   const Limits& limits,
+                                   const std::string& image) {
+  GB_TRY(images_usable());
+  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make the directory of workspaces");
+  }
+  return image.empty()
+             ? make_image(path(sandbox), {.size = limits.disk, .inodes = limits.inodes}, stock_)
+             : copy_image(image, path(sandbox));
+}
+
+void LocalWorkspaces::remove(std::string_view sandbox) const {
+  (void)::unlink(path(sandbox).c_str());
+}
+
+std::optional<SandboxEntry> LocalWorkspaces::left_of(const SandboxRecord& record) const {
+  SandboxEntry entry{.tenant = record.tenant, .claim = {}, .filling = false, .info = {}};
+  SandboxInfo& info = entry.info;
+  decode_storage(record.storage, info);
+  info.id = record.id;
+  if (!has(info)) {
+    return std::nullopt;
+  }
+  info.template_name = record.template_name;
+  info.tier = record.tier;
+  info.state = SandboxState::kPaused;
+  info.created = record.created;
+  info.expires = record.expires;
+  info.on_timeout = record.pause_on_timeout ? OnTimeout::kPause : OnTimeout::kKill;
+  info.auto_resume = record.auto_resume;
+  info.limits = record.limits;
+  info.env = record.env;
+  info.metadata = record.metadata;
+  info.network = record.network;
+  info.extra = record.extra;
+  info.walls = record.walls;
+  info.restarted = true;
+  return entry;
+}
+
+void LocalWorkspaces::sweep(const std::set<std::string, std::less<>>& sandboxes) const {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, none)) {
+    if (entry.path().extension() != kSuffix || !sandboxes.contains(entry.path().stem().string())) {
+      (void)::unlink(entry.path().c_str());
+    }
+  }
+}
+
+}  // namespace glovebox

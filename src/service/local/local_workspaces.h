@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalWorkspaces: workspaces on disk, one image a sandbox, in the data directory.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "service/local/sandbox_book.h"
+#include "store/sandbox_records.h"
+
+namespace glovebox {
+
+// What a sandbox has on disk, as JSON, and back.
+std::string encode_storage(const SandboxInfo& info);
+void decode_storage(std::string_view text, SandboxInfo& info);
+
+// Safe to use from any thread.
+class LocalWorkspaces {
+ public:
+  explicit LocalWorkspaces(const std::string& directory)
+      : directory_(directory + "/workspaces"), stock_(directory + "/images") {}
+
+  // The image of a sandbox; whether it is there is whether that can go on.
+  [[nodiscard]] std::string path(std::string_view sandbox) const;
+  [[nodiscard]] bool has(const SandboxInfo& info) const;
+
+  // An empty one with the size and the inodes of the limits, or a copy of `image`.
+  Result<void> make(std::string_view sandbox, const Limits& limits, const std::string& image);
+  void remove(std::string_view sandbox) const;
+
+  // A sandbox of which nothing but record and workspace is left, as one that is paused.
+  [[nodiscard]] std::optional<SandboxEntry> left_of(const SandboxRecord& record) const;
+
+  // Removes what belongs to none of these sandboxes.
+  void sweep(const std::set<std::string, std::less<>>& sandboxes) const;
+
+ private:
+  const std::string directory_;
+  const std::string stock_;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "volume/image_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "spec/guest.h"
+#include "volume/mounted_image.h"
+
+extern char** environ;
+
+namespace glovebox {
+namespace {
+
+constexpr std::uint64_t kBlock = 4096;
+constexpr std::uint64_t kInodeSize = 256;
+constexpr std::uint64_t kBlocksInGroup = 32'768;
+// Clients choose shapes, so the stock must not grow with their fancy.
+constexpr std::size_t kMostInStock = 32;
+
+std::uint64_t blocks(std::uint64_t bytes) { return (bytes + kBlock - 1) / kBlock; }
+
+// In MiB. The least that ext4 takes for small ones: it is part of the image's size.
+std::uint64_t journal_mib(const ImageShape& shape) { return shape.size >= 256_MiB ? 16 : 4; }
+
+// With what ext4 keeps back: inode tables, journal, bitmaps, and the clusters that it reserves for
+// its own late allocations (the smaller of 2% and 4,096, Documentation/ABI sysfs-fs-ext4,
+// reserved_clusters).
+std::uint64_t image_bytes(const ImageShape& shape) {
+  const std::uint64_t content = blocks(shape.size.count);
+  std::uint64_t all = content + blocks((shape.inodes + 64ULL) * kInodeSize) +
+                      (journal_mib(shape) << 20U) / kBlock + 64;
+  all += std::min<std::uint64_t>(all / 49 + 1, kBlocksInGroup / 8);
+  const std::uint64_t groups = all / kBlocksInGroup + 1;
+  // Two bitmaps, and the descriptor, its copies, and inode tables rounded up.
+  all += groups * 16;
+  return all * kBlock;
+}
+
+const char* mkfs_program() {
+  for (const char* const path : {"/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"}) {
+    if (::access(path, X_OK) == 0) {
+      return path;
+    }
+  }
+  return nullptr;
+}
+
+// Standard streams on /dev/null, and nothing else of ours.
+Result<void> run_mkfs(std::vector<std::string> arguments) {
+  posix_spawn_file_actions_t actions;
+  (void)::posix_spawn_file_actions_init(&actions);
+  for (const int fd : {0, 1, 2}) {
+    (void)::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  }
+  (void)::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) {
+    argv.push_back(argument.data());
+  }
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  (void)::posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) {
+    return Error::from_errno("start mkfs.ext4", failed);
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) {
+      return Error::from_errno("wait for mkfs.ext4");
+    }
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return Error(ErrorCode::kUnavailable, "mkfs.ext4 failed",
+                 "see whether the disk is full, and try " + arguments.front() + " by hand");
+  }
+  return {};
+}
+
+Result<UniqueFd> create_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) {
+    if (errno == EEXIST) {
+      return Error(ErrorCode::kConflict, "the image " + path + " exists");
+    }
+    return Error::from_errno("create " + path);
+  }
+  return file;
+}
+
+// The name as well as the bytes.
+Result<void> make_durable(int file, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
+  const UniqueFd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory || ::fsync(file) != 0 || ::fsync(directory.get()) != 0) {
+    return Error::from_errno("flush " + path);
+  }
+  return {};
+}
+
+Result<void> format(const std::string& path, const ImageShape& shape) {
+  {
+    const UniqueFd file = GB_TRY(create_file(path));
+    if (::ftruncate(file.get(), static_cast<off_t>(image_bytes(shape))) != 0) {
+      return Error::from_errno("make room for " + path);
+    }
+  }
+  const char* const mkfs = mkfs_program();
+  if (mkfs == nullptr) {
+    return images_usable();
+  }
+  // What a new file does not hold is zero already: nothing of tables and journal need be written.
+  GB_TRY(run_mkfs({mkfs,
+                   "-q",
+                   "-F",
+                   "-b",
+                   std::to_string(kBlock),
+                   "-I",
+                   std::to_string(kInodeSize),
+                   "-m",
+                   "0",
+                   "-N",
+                   std::to_string(shape.inodes + 11),
+                   "-J",
+                   "size=" + std::to_string(journal_mib(shape)),
+                   "-O",
+                   "^resize_inode",
+                   "-e",
+                   "remount-ro",
+                   "-E",
+                   "nodiscard,lazy_itable_init=1,lazy_journal_init=1,root_owner=" +
+                       std::to_string(kGuestUid) + ":" + std::to_string(kGuestGid),
+                   path}));
+  // The guest's directory is empty at first, as one in memory is; fsck makes it anew when needed.
+  const auto image = GB_TRY(MountedImage::open(path));
+  if (::unlinkat(image->root_fd(), "lost+found", AT_REMOVEDIR) != 0) {
+    return Error::from_errno("empty " + path);
+  }
+  return image->flush();
+}
+
+// The oldest go when there are too many.
+void trim(const std::string& stock) {
+  DIR* const directory = ::opendir(stock.c_str());
+  if (directory == nullptr) {
+    return;
+  }
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  while (const dirent* const entry = ::readdir(directory)) {
+    const std::string path = stock + "/" + entry->d_name;
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+      found.emplace_back(status.st_atim.tv_sec, path);
+    }
+  }
+  (void)::closedir(directory);
+  std::ranges::sort(found);
+  for (std::size_t i = 0; i + kMostInStock < found.size(); ++i) {
+    (void)::unlink(found[i].second.c_str());
+  }
+}
+
+Result<std::string> take_from_stock(const ImageShape& shape, const std::string& stock) {
+  static std::mutex mutex;  // One maker of a shape at a time.
+  const std::scoped_lock lock(mutex);
+  if (::mkdir(stock.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + stock);
+  }
+  const std::string path =
+      stock + "/" + std::to_string(shape.size.count) + "-" + std::to_string(shape.inodes);
+  if (::access(path.c_str(), F_OK) == 0) {
+    (void)::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+    return path;
+  }
+  trim(stock);
+  // Under its name only when it is whole.
+  const std::string draft = path + ".new";
+  (void)::unlink(draft.c_str());
+  if (auto made = format(draft, shape); !made) {
+    (void)::unlink(draft.c_str());
+    return std::move(made).error();
+  }
+  if (::rename(draft.c_str(), path.c_str()) != 0) {
+    return Error::from_errno("keep " + path);
+  }
+  return path;
+}
+
+bool knows_ext4() {
+  std::ifstream file("/proc/filesystems");
+  std::string word;
+  while (file >> word) {
+    if (word == "ext4") {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_over(std::int64_t deadline_ns) {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec > deadline_ns;
+}
+
+// What copy_file_range(2) refuses, between some file systems.
+int copy_plainly(int from, int to, off_t begin, off_t end) {
+  std::array<char, 32UL * 1024> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  while (begin < end) {
+    const auto wanted = std::min<std::size_t>(buffer.size(), static_cast<std::size_t>(end - begin));
+    const ssize_t got = ::pread(from, buffer.data(), wanted, begin);
+    if (got <= 0) {
+      return got == 0 ? EIO : errno;
+    }
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t put =
+          ::pwrite(to, buffer.data() + done, static_cast<std::size_t>(got - done), begin + done);
+      if (put < 0) {
+        return errno;
+      }
+      done += put;
+    }
+    begin += got;
+  }
+  return 0;
+}
+
+int copy_range(int from, int to, off_t begin, off_t end) {
+  off_t out = begin;
+  while (begin < end) {
+    const ssize_t got =
+        ::copy_file_range(from, &begin, to, &out, static_cast<std::size_t>(end - begin), 0);
+    if (got <= 0) {
+      return copy_plainly(from, to, begin, end);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<void> images_usable() {
+  const auto refuse = [](const char* missing, const char* mend) {
+    return Error(ErrorCode::kUnsupported,
+                 std::string("volumes and workspaces on disk cannot be had here: ") + missing,
+                 mend);
+  };
+  if (::geteuid() != 0) {
+    return refuse("only root may mount a disk image",
+                  "run the daemon as root, or use workspaces in memory");
+  }
+  if (::access("/dev/loop-control", R_OK | W_OK) != 0) {
+    return refuse("there are no loop devices (/dev/loop-control)",
+                  "load the kernel's module 'loop'; in a container, give it /dev/loop-control and "
+                  "the loop devices");
+  }
+  if (!knows_ext4()) {
+    return refuse("this kernel has no ext4", "load the kernel's module 'ext4'");
+  }
+  if (mkfs_program() == nullptr) {
+    return refuse("mkfs.ext4 is missing", "install the package e2fsprogs");
+  }
+  return {};
+}
+
+Result<void> make_image(const std::string& path,
+                        const ImageShape& shape,
+                        const std::string& stock) {
+  GB_TRY(images_usable());
+  if (shape.size < kLeastImage || shape.size > kMostImage || shape.inodes < kLeastInodes ||
+      shape.inodes > kMostInodes) {
+    return Error(ErrorCode::kInvalid,
+                 "an image of " + to_string(shape.size) + " with " + std::to_string(shape.inodes) +
+                     " inodes is not made",
+                 "ask for " + to_string(kLeastImage) + " to " + to_string(kMostImage) + " and " +
+                     std::to_string(kLeastInodes) + " to " + std::to_string(kMostInodes) +
+                     " inodes");
+  }
+  return copy_image(GB_TRY(take_from_stock(shape, stock)), path);
+}
+
+Result<void> copy_image(const std::string& from, const std::string& to) {
+  const UniqueFd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!source) {
+    return Error::from_errno("open " + from);
+  }
+  const UniqueFd target = GB_TRY(create_file(to));
+  const int failed =
+      copy_contents(source.get(), target.get(), std::numeric_limits<std::int64_t>::max());
+  Result<void> copied =
+      failed != 0 ? Error::from_errno("copy " + from, failed) : make_durable(target.get(), to);
+  if (!copied) {
+    (void)::unlink(to.c_str());
+  }
+  return copied;
+}
+
+int copy_contents(int from, int to, std::int64_t deadline_ns) noexcept {
+  if (::ioctl(to, FICLONE, from) == 0) {
+    return 0;
+  }
+  struct stat status {};
+  if (::fstat(from, &status) != 0 || ::ftruncate(to, status.st_size) != 0) {
+    return errno;
+  }
+  constexpr off_t kPiece = 16 << 20;
+  for (off_t at = 0; at < status.st_size;) {
+    const off_t data = ::lseek(from, at, SEEK_DATA);
+    if (data < 0) {
+      return errno == ENXIO ? 0 : errno;  // Nothing but a hole to the end.
+    }
+    off_t hole = ::lseek(from, data, SEEK_HOLE);
+    if (hole < 0) {
+      return errno;
+    }
+    hole = std::min(hole, data + kPiece);
+    if (const int failed = copy_range(from, to, data, hole); failed != 0) {
+      return failed;
+    }
+    if (is_over(deadline_ns)) {
+      return ETIMEDOUT;
+    }
+    at = hole;
+  }
+  return 0;
+}
+
+}  // namespace glovebox
