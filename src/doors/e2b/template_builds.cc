@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/template_builds.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <utility>
+
+#include "base/text.h"
+#include "doors/e2b/secrets.h"
+#include "doors/e2b/template_name.h"
+#include "doors/e2b/template_routes.h"
+#include "doors/e2b/template_steps.h"
+#include "doors/e2b/times.h"
+
+namespace glovebox::e2b {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kMaxBody = 4UL << 20;
+constexpr std::uint64_t kMaxUpload = 1ULL << 30;
+constexpr std::size_t kMostBuilds = 256;
+constexpr std::size_t kMostUploads = 256;
+constexpr std::size_t kMostEntries = 20'000;
+constexpr std::size_t kPage = 100;
+// How long a build is remembered that nobody asks about any more, and a file that no build took.
+constexpr auto kRemembered = 1h;
+
+std::string upload_key(const Caller& caller, const std::string& name, const std::string& hash) {
+  return caller.tenant + "\n" + name + "\n" + hash;
+}
+
+Result<void> check_hash(const std::string& hash) {
+  const bool plain = hash.size() == 64 && std::ranges::all_of(hash, [](char c) {
+                       return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+                     });
+  return plain ? Result<void>() : Error(ErrorCode::kInvalid, "invalid hash of files");
+}
+
+// Without a name: nothing is left when we end.
+Result<UniqueFd> receive(http::Request& request) {
+  UniqueFd file(::open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file) {
+    return Error::from_errno("keep files of a template");
+  }
+  std::vector<char> buffer(256UL * 1024);
+  for (std::uint64_t size = 0;;) {
+    const std::size_t got = GB_TRY(request.read(buffer));
+    if (got == 0) {
+      return file;
+    }
+    size += got;
+    if (size > kMaxUpload) {
+      return Error(ErrorCode::kExhausted, "the files of a step are at most 1 GiB");
+    }
+    for (std::size_t at = 0; at < got;) {
+      const ssize_t put = ::write(file.get(), buffer.data() + at, got - at);
+      if (put < 0 && errno != EINTR) {
+        return Error::from_errno("keep files of a template");
+      }
+      at += put > 0 ? static_cast<std::size_t>(put) : 0;
+    }
+  }
+}
+
+std::string path_of(const UniqueFd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
+
+}  // namespace
+
+TemplateBuilds::~TemplateBuilds() {
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, build] : builds_) {
+      build->canceled = true;
+    }
+  }
+  for (const auto& [id, build] : builds_) {
+    if (build->thread.joinable()) {
+      build->thread.join();
+    }
+  }
+}
+
+void TemplateBuilds::add_to(Routes& routes) {
+  const auto handler = [this](auto method) {
+    return [this, method](ControlCall& call) { return (this->*method)(call); };
+  };
+  routes.add("POST", "v3/templates", handler(&TemplateBuilds::begin));
+  routes.add("GET", "templates/*/files/*", handler(&TemplateBuilds::link_upload));
+  routes.add("PUT", "templates/*/files/*", handler(&TemplateBuilds::take_upload));
+  routes.add("POST", "v2/templates/*/builds/*", handler(&TemplateBuilds::start));
+  routes.add("GET", "templates/*/builds/*/status", handler(&TemplateBuilds::show));
+}
+
+// Requires: the mutex is held.
+void TemplateBuilds::drop_old() {
+  const auto now = std::chrono::system_clock::now();
+  std::erase_if(builds_, [now](const auto& each) {
+    Build& build = *each.second;
+    const bool over = build.status == "ready" || build.status == "error";
+    const bool old = now - build.created > kRemembered;
+    if (!old || (!over && build.status != "waiting")) {
+      return false;
+    }
+    if (build.thread.joinable()) {
+      build.thread.join();  // It has said its last word, and takes no lock any more.
+    }
+    return true;
+  });
+  std::erase_if(uploads_, [](const auto& each) {
+    return std::chrono::steady_clock::now() - each.second.at > kRemembered;
+  });
+}
+
+Result<void> TemplateBuilds::begin(ControlCall& call) {
+  const Json body = GB_TRY(call.body());
+  const std::string wanted = GB_TRY(text_member(body, "name")).value_or("");
+  for (const std::string& tag : GB_TRY(texts_member(body, "tags"))) {
+    if (tag != "default") {
+      return Error(ErrorCode::kUnsupported, "tags of templates are not supported");
+    }
+  }
+  auto build = std::make_shared<Build>();
+  build->caller = call.caller;
+  build->created = std::chrono::system_clock::now();
+  build->name = GB_TRY(template_name(wanted));
+  GB_TRY(check_template_name(build->name));
+  if (const auto cpus = GB_TRY(number_member(body, "cpuCount")); cpus && *cpus > 0) {
+    build->limits.cpus = static_cast<double>(*cpus);
+  }
+  if (const auto memory = GB_TRY(number_member(body, "memoryMB"));
+      memory && *memory > 0 && *memory < (1 << 24)) {
+    build->limits.memory = Bytes{static_cast<std::uint64_t>(*memory) << 20U};
+  }
+  const std::string id = GB_TRY(random_hex(16));
+  {
+    const std::scoped_lock lock(mutex_);
+    drop_old();
+    if (builds_.size() >= kMostBuilds) {
+      return Error(ErrorCode::kExhausted, "too many builds of templates", "try again in 60 s");
+    }
+    builds_[id] = build;
+  }
+  answer(call.response, 202,
+         {{"templateID", build->name},
+          {"buildID", id},
+          {"names", {build->name}},
+          {"tags", {"default"}},
+          {"aliases", {build->name}},
+          {"public", false}});
+  return {};
+}
+
+std::shared_ptr<const UniqueFd> TemplateBuilds::upload(const std::string& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = uploads_.find(key);
+  return found == uploads_.end() ? nullptr : found->second.file;
+}
+
+Result<void> TemplateBuilds::link_upload(ControlCall& call) {
+  GB_TRY(check_hash(call.arguments[1]));
+  if (upload(upload_key(call.caller, call.arguments[0], call.arguments[1]))) {
+    answer(call.response, 201, {{"present", true}});
+    return {};
+  }
+  // Back to us, with the key that the client has shown.
+  const std::string host(call.request.header("Host").value_or("localhost"));
+  Json headers = Json::object();
+  if (const auto key = call.request.header("X-API-KEY")) {
+    headers["X-API-KEY"] = std::string(*key);
+  }
+  const bool secure =
+      options_.tls || call.request.header("X-Forwarded-Proto").value_or("") == "https";
+  answer(call.response, 201,
+         {{"present", false},
+          {"url", std::string(secure ? "https://" : "http://") + host + "/templates/" +
+                      call.arguments[0] + "/files/" + call.arguments[1]},
+          {"headers", std::move(headers)}});
+  return {};
+}
+
+Result<void> TemplateBuilds::take_upload(ControlCall& call) {
+  GB_TRY(check_hash(call.arguments[1]));
+  {
+    const std::scoped_lock lock(mutex_);
+    drop_old();
+    if (uploads_.size() >= kMostUploads) {
+      return Error(ErrorCode::kExhausted, "too many files of templates", "try again in 60 s");
+    }
+  }
+  auto file = std::make_shared<const UniqueFd>(GB_TRY(receive(call.request)));
+  {
+    const std::scoped_lock lock(mutex_);
+    uploads_[upload_key(call.caller, call.arguments[0], call.arguments[1])] = {
+        std::move(file), std::chrono::steady_clock::now()};
+  }
+  answer_empty(call.response, 200);
+  return {};
+}
+
+Result<std::shared_ptr<TemplateBuilds::Build>> TemplateBuilds::find(const Caller& caller,
+                                                                    const std::string& name,
+                                                                    const std::string& id) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = builds_.find(id);
+  if (found == builds_.end() || found->second->caller.tenant != caller.tenant ||
+      found->second->name != name) {
+    return Error(ErrorCode::kNotFound, "build '" + printable(id) + "' not found");
+  }
+  return found->second;
+}
+
+Result<void> TemplateBuilds::start(ControlCall& call) {
+  const Json body = GB_TRY(read_object(call.request, kMaxBody));
+  const std::shared_ptr<Build> build =
+      GB_TRY(find(call.caller, call.arguments[0], call.arguments[1]));
+  std::vector<std::shared_ptr<const UniqueFd>> files;
+  const auto find_upload = [&](const std::string& hash) {
+    auto file = upload(upload_key(call.caller, build->name, hash));
+    files.push_back(file);
+    return file ? path_of(*file) : std::string();
+  };
+  const auto find_template = [&](const std::string& name) {
+    return resolve_template(service_, call.caller, name);
+  };
+  std::string step;
+  auto recipe = recipe_of_build(body, find_upload, find_template, step);
+  const std::scoped_lock lock(mutex_);
+  if (build->status != "waiting") {
+    return Error(ErrorCode::kConflict, "this build has begun already");
+  }
+  if (!recipe) {
+    // The client learns it as it learns of any other step that fails.
+    build->status = "error";
+    build->step = step;
+    build->reason = recipe.error().message() +
+                    (recipe.error().hint().empty() ? "" : "; " + recipe.error().hint());
+  } else {
+    recipe->name = build->name;
+    recipe->limits = build->limits;
+    build->status = "building";
+    build->thread =
+        std::thread(&TemplateBuilds::run, this, build, *std::move(recipe), std::move(files));
+  }
+  answer_empty(call.response, 202);
+  return {};
+}
+
+// False: the build is not wanted any more.
+bool TemplateBuilds::note(Build& build, std::string level, std::string message) {
+  const std::scoped_lock lock(mutex_);
+  if (!message.empty() && build.log.size() < kMostEntries) {
+    build.log.push_back({std::chrono::system_clock::now(), std::move(level), std::move(message)});
+  }
+  return !build.canceled;
+}
+
+void TemplateBuilds::run(const std::shared_ptr<Build>& build,
+                         Recipe recipe,
+                         std::vector<std::shared_ptr<const UniqueFd>> /*held meanwhile*/) {
+  std::size_t step = 0;
+  const auto built =
+      service_.template_service().build(build->caller, recipe, [&](const BuildEvent& event) {
+        if (event.kind == BuildEvent::Kind::kProgress) {
+          step = event.step;
+        }
+        return note(*build, event.kind == BuildEvent::Kind::kLog ? "debug" : "info", event.text);
+      });
+  const std::scoped_lock lock(mutex_);
+  if (built) {
+    build->status = "ready";
+    return;
+  }
+  build->status = "error";
+  build->step = step == 0 ? "base" : std::to_string(step);
+  build->reason =
+      built.error().message() + (built.error().hint().empty() ? "" : "; " + built.error().hint());
+}
+
+Result<void> TemplateBuilds::show(ControlCall& call) {
+  const std::shared_ptr<Build> build =
+      GB_TRY(find(call.caller, call.arguments[0], call.arguments[1]));
+  std::size_t offset = 0;
+  if (const auto text = call.target.parameter("logsOffset")) {
+    const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), offset);
+    if (failure != std::errc{} || end != text->data() + text->size()) {
+      return Error(ErrorCode::kInvalid, "'logsOffset' has to be a number");
+    }
+  }
+  const std::scoped_lock lock(mutex_);
+  Json entries = Json::array();
+  for (std::size_t i = offset; i < build->log.size() && entries.size() < kPage; ++i) {
+    const Entry& entry = build->log[i];
+    entries.push_back({{"timestamp", to_rfc3339(entry.at)},
+                       {"level", entry.level},
+                       {"message", to_utf8(entry.message)}});
+  }
+  Json answered = {{"templateID", build->name},
+                   {"buildID", call.arguments[1]},
+                   {"status", build->status},
+                   {"logEntries", std::move(entries)},
+                   {"logs", Json::array()}};
+  if (build->status == "error") {
+    answered["reason"] = {{"message", to_utf8(build->reason)}, {"step", build->step}};
+  }
+  answer(call.response, 200, answered);
+  return {};
+}
+
+}  // namespace glovebox::e2b

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// TemplateBuilds: templates as E2B's SDK builds them: a name, files, a list of steps, and a build
+// that the client asks about until it is over.
+//
+// What the steps mean for us: the root stays as the base has it and cannot be written; COPY, RUN
+// and WORKDIR change the home directory, and that is kept. Both of E2B's users are the one guest.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "doors/e2b/options.h"
+#include "doors/e2b/routes.h"
+#include "service/template_service.h"
+
+namespace glovebox::e2b {
+
+class TemplateBuilds {
+ public:
+  TemplateBuilds(SandboxService& service, const E2bOptions& options)
+      : service_(service), options_(options) {}
+  TemplateBuilds(const TemplateBuilds&) = delete;
+  TemplateBuilds& operator=(const TemplateBuilds&) = delete;
+  ~TemplateBuilds();  // Cancels what runs.
+
+  void add_to(Routes& routes);
+
+ private:
+  struct Entry {
+    SystemTime at;
+    std::string level;
+    std::string message;
+  };
+  struct Build {
+    Caller caller;
+    std::string name;
+    LimitWishes limits;
+    SystemTime created;
+    std::vector<Entry> log;
+    std::string status = "waiting";  // "building", "ready", "error"
+    std::string reason;
+    std::string step;  // Of the reason: "base", "finalize" or a number.
+    bool canceled = false;
+    std::thread thread;
+  };
+  struct Upload {
+    std::shared_ptr<const UniqueFd> file;
+    std::chrono::steady_clock::time_point at;
+  };
+
+  Result<void> begin(ControlCall& call);
+  Result<void> link_upload(ControlCall& call);
+  Result<void> take_upload(ControlCall& call);
+  Result<void> start(ControlCall& call);
+  Result<void> show(ControlCall& call);
+
+  Result<std::shared_ptr<Build>> find(const Caller& caller,
+                                      const std::string& name,
+                                      const std::string& id);
+  void drop_old();
+  void run(const std::shared_ptr<Build>& build,
+           Recipe recipe,
+           std::vector<std::shared_ptr<const UniqueFd>> files);
+  bool note(Build& build, std::string level, std::string message);
+  [[nodiscard]] std::shared_ptr<const UniqueFd> upload(const std::string& key) const;
+
+  SandboxService& service_;
+  const E2bOptions& options_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Build>> builds_;  // By id.
+  std::map<std::string, Upload> uploads_;                 // By tenant, template and hash.
+};
+
+}  // namespace glovebox::e2b

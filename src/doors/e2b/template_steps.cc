@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/template_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "doors/e2b/options.h"
+
+namespace glovebox::e2b {
+namespace {
+
+constexpr std::size_t kMaxSteps = 1'000;
+
+// What E2B calls its own images, with or without a tag.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOurImages = {
+    {{"e2bdev/base", "base"},
+     {"e2bdev/code-interpreter", "code-interpreter"},
+     {"base", "base"},
+     {"code-interpreter", "code-interpreter"}}};
+
+// The content of a directory, or files into one, or a file under a new name.
+constexpr const char* kCopy = R"sh( || exit 1
+set -e
+shopt -s nullglob dotglob
+if [ -d "$from" ]; then
+  mkdir -p "$to"
+  cp -a "$from/." "$to/"
+else
+  IFS=
+  files=($from)
+  [ ${#files[@]} -gt 0 ] || { echo "nothing matches $from" >&2; exit 1; }
+  if [ "${to%/}" != "$to" ] || [ -d "$to" ] || [ ${#files[@]} -gt 1 ]; then
+    mkdir -p "$to"
+    cp -a "${files[@]}" "$to/"
+  else
+    mkdir -p "$(dirname "$to")"
+    cp -a "${files[0]}" "$to"
+  fi
+fi)sh";
+
+// For a shell.
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) {
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return text + "'";
+}
+
+std::string absolute(const std::string& directory, const std::string& path) {
+  return path.starts_with('/') ? path : directory + "/" + path;
+}
+
+bool can_be_written(const std::string& path) {
+  const std::string whole = path + "/";
+  return whole.find("/../") == std::string::npos &&
+         (whole.starts_with(std::string(kHome) + "/") || whole.starts_with("/tmp/"));
+}
+
+Error not_in_home(const std::string& path) {
+  return {ErrorCode::kUnsupported, "'" + printable(path) + "' cannot be written",
+          "only " + std::string(kHome) +
+              " is kept in a template; what is to be elsewhere "
+              "belongs into its root: see glovebox template"};
+}
+
+class Translator {
+ public:
+  Translator(const FindUpload& find_upload) : find_upload_(find_upload) {}
+
+  Result<void> take(const Json& step, std::size_t number, Recipe& recipe) {
+    const std::string type = GB_TRY(text_member(step, "type")).value_or("");
+    const std::vector<std::string> args = GB_TRY(texts_member(step, "args"));
+    if (type == "RUN" && !args.empty()) {
+      GB_TRY(check_user(args.size() > 1 ? args[1] : ""));
+      return add_command(recipe, args[0]);
+    }
+    if (type == "WORKDIR" && args.size() == 1) {
+      directory_ = absolute(directory_, args[0]);
+      if (!can_be_written(directory_)) {
+        return not_in_home(directory_);
+      }
+      const std::string made = directory_;
+      return add_command(recipe, "mkdir -p " + quoted(made), kHome);
+    }
+    if (type == "USER" && args.size() == 1) {
+      return check_user(args[0]);
+    }
+    if (type == "ENV" && args.size() % 2 == 0) {
+      for (std::size_t i = 0; i < args.size(); i += 2) {
+        env_.emplace_back(args[i], args[i + 1]);
+        recipe.env.emplace_back(args[i], args[i + 1]);
+      }
+      return {};
+    }
+    if (type == "COPY" && args.size() >= 2) {
+      const std::string hash = GB_TRY(text_member(step, "filesHash")).value_or("");
+      return add_copy(recipe, number, args, hash);
+    }
+    return Error(ErrorCode::kUnsupported, "the step '" + printable(type) + "' is not supported");
+  }
+
+ private:
+  static Result<void> check_user(const std::string& user) {
+    if (user.empty() || user == "user" || user == "root") {
+      return {};
+    }
+    return Error(ErrorCode::kUnsupported, "there is no user '" + printable(user) + "'",
+                 "take user or root");
+  }
+
+  Result<void> add_command(Recipe& recipe, const std::string& text, std::string cwd = {}) const {
+    RecipeStep step;
+    step.kind = RecipeStep::Kind::kCommand;
+    step.text = text;
+    step.cwd = cwd.empty() ? directory_ : std::move(cwd);
+    step.env = env_;
+    recipe.steps.push_back(std::move(step));
+    return {};
+  }
+
+  // As Docker's COPY.
+  Result<void> add_copy(Recipe& recipe,
+                        std::size_t number,
+                        const std::vector<std::string>& args,
+                        const std::string& hash) const {
+    const std::string target = absolute(directory_, args[1]);
+    if (!can_be_written(target)) {
+      return not_in_home(target);
+    }
+    const std::string archive = find_upload_(hash);
+    if (archive.empty()) {
+      return Error(ErrorCode::kInvalid, "the files of this step were not uploaded");
+    }
+    const std::string scratch = std::string(kHome) + "/.copy-" + std::to_string(number);
+    RecipeStep unpack;
+    unpack.kind = RecipeStep::Kind::kArchive;
+    unpack.path = scratch;
+    unpack.archive = archive;
+    recipe.steps.push_back(std::move(unpack));
+    const std::string mode = args.size() > 3 ? args[3] : "";
+    std::string text =
+        "to=" + quoted(target) + "; from=" + quoted(args[0]) + "; cd " + quoted(scratch) + kCopy;
+    if (!mode.empty()) {
+      text += "\nchmod -R " + quoted(mode) + " \"$to\"";
+    }
+    text += "\ncd /; rm -rf " + quoted(scratch);
+    return add_command(recipe, text, kHome);
+  }
+
+  const FindUpload& find_upload_;
+  std::string directory_ = kHome;
+  Environment env_;
+};
+
+Result<std::string> base_of(const Json& body, const FindTemplate& find_template) {
+  if (const auto name = GB_TRY(text_member(body, "fromTemplate")); name && !name->empty()) {
+    return find_template(*name);
+  }
+  const std::string image = GB_TRY(text_member(body, "fromImage")).value_or("e2bdev/base");
+  const std::string bare = image.substr(0, image.find(':', image.rfind('/') + 1));
+  for (const auto& [known, ours] : kOurImages) {
+    if (bare == known) {
+      return std::string(ours);
+    }
+  }
+  return Error(ErrorCode::kUnsupported,
+               "the image '" + printable(image.substr(0, 200)) +
+                   "' would come from a registry, and none is reached from here",
+               "save it with docker save, import it with 'glovebox template', and build "
+               "fromTemplate");
+}
+
+}  // namespace
+
+Result<Recipe> recipe_of_build(const Json& body,
+                               const FindUpload& find_upload,
+                               const FindTemplate& find_template,
+                               std::string& failed_step) {
+  failed_step = "base";
+  Recipe recipe;
+  recipe.base = GB_TRY(base_of(body, find_template));
+  recipe.home = kHome;
+  recipe.user = "user";
+  const Json* const steps = member(body, "steps");
+  if (steps != nullptr && (!steps->is_array() || steps->size() > kMaxSteps)) {
+    return Error(ErrorCode::kInvalid, "'steps' has to be a list of at most 1000");
+  }
+  Translator translator(find_upload);
+  for (std::size_t i = 0; steps != nullptr && i < steps->size(); ++i) {
+    failed_step = std::to_string(i + 1);
+    GB_TRY(translator.take((*steps)[i], i, recipe));
+  }
+  failed_step = "finalize";
+  recipe.start = GB_TRY(text_member(body, "startCmd")).value_or("");
+  recipe.ready = GB_TRY(text_member(body, "readyCmd")).value_or("");
+  return recipe;
+}
+
+}  // namespace glovebox::e2b

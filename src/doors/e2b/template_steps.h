@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The body of a build, as a recipe of ours.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "doors/e2b/fields.h"
+#include "service/templates/recipe.h"
+
+namespace glovebox::e2b {
+
+// Where the client's file with that hash is; empty: it was not uploaded.
+using FindUpload = std::function<std::string(const std::string& hash)>;
+// A template of ours for what a client names.
+using FindTemplate = std::function<Result<std::string>(const std::string& name)>;
+
+// `failed_step` says where an error belongs: "base", "finalize" or the number of the step.
+Result<Recipe> recipe_of_build(const Json& body,
+                               const FindUpload& find_upload,
+                               const FindTemplate& find_template,
+                               std::string& failed_step);
+
+}  // namespace glovebox::e2b

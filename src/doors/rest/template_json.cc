@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rest/template_json.h"
+
+#include <openssl/evp.h>
+
+#include <charconv>
+#include <utility>
+
+#include "base/text.h"
+#include "doors/rest/sandbox_json.h"
+
+namespace glovebox::rest {
+namespace {
+
+constexpr std::size_t kMaxContent = 16UL << 20;
+
+void put(Json& object, const char* name, const std::optional<Bytes>& value) {
+  if (value) {
+    object[name] = value->count;
+  }
+}
+
+void put(Json& object, const char* name, const std::optional<std::chrono::milliseconds>& value) {
+  if (value) {
+    object[name] = static_cast<double>(value->count()) / 1000.0;
+  }
+}
+
+template <typename T>
+void put(Json& object, const char* name, const std::optional<T>& value) {
+  if (value) {
+    object[name] = *value;
+  }
+}
+
+// What the template sets, in the words of a recipe.
+Json limits_json(const LimitWishes& limits) {
+  Json object = Json::object();
+  put(object, "time", limits.wall);
+  put(object, "cpu_time", limits.cpu_time);
+  put(object, "memory", limits.memory);
+  put(object, "cpus", limits.cpus);
+  put(object, "pids", limits.pids);
+  put(object, "disk", limits.disk);
+  put(object, "inodes", limits.inodes);
+  put(object, "open_files", limits.open_files);
+  put(object, "output", limits.output);
+  return object;
+}
+
+Json texts(const std::vector<std::string>& list) {
+  Json array = Json::array();
+  for (const std::string& text : list) {
+    array.push_back(to_utf8(text));
+  }
+  return array;
+}
+
+Json variables(const Environment& env) {
+  Json object = Json::object();
+  for (const auto& [name, value] : env) {
+    object[to_utf8(name)] = to_utf8(value);
+  }
+  return object;
+}
+
+std::optional<std::string> from_base64(const std::string& text) {
+  if (text.size() % 4 != 0) {
+    return std::nullopt;
+  }
+  std::string bytes(text.size() / 4 * 3, '\0');
+  const int size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
+  if (size < 0) {
+    return std::nullopt;
+  }
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  bytes.resize(static_cast<std::size_t>(size) - padding);
+  return bytes;
+}
+
+std::optional<std::uint32_t> octal(const std::string& text) {
+  std::uint32_t mode = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  const bool whole = failure == std::errc{} && end == text.data() + text.size();
+  return whole && mode <= 0777 ? std::optional(mode) : std::nullopt;
+}
+
+// {"debootstrap": {…}}, {"oci": PATH}, {"docker": PATH} or {"rootfs": PATH}
+Result<void> read_base(Fields& fields, Json object, Recipe& recipe) {
+  Fields base(std::move(object), "base.");
+  if (auto wanted = base.object("debootstrap")) {
+    Fields inner(*std::move(wanted), "base.debootstrap.");
+    Debootstrap debootstrap;
+    debootstrap.suite = inner.required_text("suite", 64);
+    debootstrap.mirror = inner.text("mirror", 1024).value_or(debootstrap.mirror);
+    debootstrap.packages = inner.texts("packages", 256).value_or(std::vector<std::string>());
+    GB_TRY(inner.done());
+    recipe.debootstrap = std::move(debootstrap);
+  }
+  int images = 0;
+  for (const ImageFormat format : {ImageFormat::kOci, ImageFormat::kDocker, ImageFormat::kRootfs}) {
+    if (auto path = base.text(to_string(format).c_str())) {
+      recipe.image = ImageFile{.format = format, .path = *std::move(path)};
+      ++images;
+    }
+  }
+  GB_TRY(base.done());
+  if (images + (recipe.debootstrap ? 1 : 0) != 1) {
+    fields.refuse("base", "one of debootstrap, oci, docker and rootfs is wanted");
+  }
+  return {};
+}
+
+}  // namespace
+
+Json to_json(const TemplateInfo& info) {
+  const TemplateParts& parts = info.parts;
+  return {{"name", to_utf8(info.name)},
+          {"builtin", info.builtin},
+          {"source", info.source},
+          {"base", info.base.empty() ? Json(nullptr) : Json(to_utf8(info.base))},
+          {"content", info.content},
+          {"created", info.builtin ? Json(nullptr) : Json(to_text(info.created))},
+          {"size", info.size},
+          {"home", to_utf8(parts.home)},
+          {"user", to_utf8(parts.user)},
+          {"own_root", !parts.root.empty()},
+          {"packages", texts(parts.packages)},
+          {"env", variables(parts.env)},
+          {"start", to_utf8(parts.start)},
+          {"ready", to_utf8(parts.ready)},
+          {"preload", texts(parts.preload)},
+          {"limits", limits_json(parts.limits)}};
+}
+
+Result<RecipeStep> read_recipe_file(Fields& fields) {
+  RecipeStep step;
+  step.kind = RecipeStep::Kind::kFile;
+  step.path = fields.required_text("path", 4'096);
+  const auto content = fields.text("content", kMaxContent);
+  const auto encoded = fields.text("base64", 2 * kMaxContent);
+  const auto mode = fields.text("mode", 8);
+  if (mode) {
+    const auto bits = octal(*mode);
+    step.mode = bits.value_or(0644);
+    if (!bits) {
+      fields.refuse("mode", "permissions as \"0644\" are wanted");
+    }
+  }
+  const auto bytes = encoded ? from_base64(*encoded) : std::nullopt;
+  if (content.has_value() == encoded.has_value()) {
+    fields.refuse("content", "either 'content' or 'base64' is wanted");
+  } else if (encoded && !bytes) {
+    fields.refuse("base64", "it is no base64");
+  }
+  GB_TRY(fields.done());
+  step.text = content ? *content : *bytes;
+  return step;
+}
+
+Result<Recipe> read_recipe(Fields& fields) {
+  Recipe recipe;
+  recipe.name = fields.required_text("name", 128);
+  if (auto object = fields.object_or_text("base")) {
+    if (object->is_string()) {
+      recipe.base = object->get<std::string>();
+    } else {
+      GB_TRY(read_base(fields, *std::move(object), recipe));
+    }
+  }
+  recipe.home = fields.text("home", 64).value_or("");
+  recipe.user = fields.text("user", 32).value_or("");
+  recipe.packages = fields.texts("packages", 256).value_or(std::vector<std::string>());
+  recipe.package_sources = fields.texts("package_sources", 16).value_or(std::vector<std::string>());
+  for (Json& file : fields.objects("files", 1'000).value_or(std::vector<Json>())) {
+    Fields inner(std::move(file), "files.");
+    recipe.steps.push_back(GB_TRY(read_recipe_file(inner)));
+  }
+  for (std::string& command : fields.texts("commands", 256).value_or(std::vector<std::string>())) {
+    RecipeStep step;
+    step.kind = RecipeStep::Kind::kCommand;
+    step.text = std::move(command);
+    recipe.steps.push_back(std::move(step));
+  }
+  recipe.env = fields.environment("env").value_or(Environment());
+  recipe.start = fields.text("start", 64 * 1024).value_or("");
+  recipe.ready = fields.text("ready", 64 * 1024).value_or("");
+  recipe.preload = fields.texts("preload", 64).value_or(std::vector<std::string>());
+  recipe.limits = GB_TRY(read_limits(fields));
+  GB_TRY(fields.done());
+  GB_TRY(validate(recipe));
+  return recipe;
+}
+
+}  // namespace glovebox::rest

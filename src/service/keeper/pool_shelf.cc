@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/pool_shelf.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace glovebox::keeper {
+namespace {
+
+// Each has a warm interpreter and sandboxes that wait.
+constexpr std::size_t kMostOfTemplates = 8;
+
+}  // namespace
+
+Result<std::shared_ptr<ContextPool>> PoolShelf::get(
+    const std::string& home,
+    const TemplateOrder& shows,
+    const std::function<Result<PoolSpec>()>& describe) {
+  std::shared_ptr<Shelved> shelved;
+  std::vector<std::shared_ptr<Shelved>> gone;  // Ended after the lock.
+  {
+    const std::scoped_lock lock(mutex_);
+    std::shared_ptr<Shelved>& found = shelved_[home + '\0' + shows.key()];
+    if (!found) {
+      found = std::make_shared<Shelved>();
+      found->paths = shows.contents;
+    }
+    found->used = Clock::now();
+    shelved = found;
+    while (std::ranges::count_if(shelved_, [](const auto& each) {
+             return !each.second->paths.empty();
+           }) > static_cast<std::ptrdiff_t>(kMostOfTemplates)) {
+      auto oldest = shelved_.end();
+      for (auto each = shelved_.begin(); each != shelved_.end(); ++each) {
+        if (!each->second->paths.empty() &&
+            (oldest == shelved_.end() || each->second->used < oldest->second->used)) {
+          oldest = each;
+        }
+      }
+      gone.push_back(std::move(oldest->second));
+      shelved_.erase(oldest);
+    }
+  }
+  const std::scoped_lock lock(shelved->starting);
+  if (shelved->failed) {
+    return Error(ErrorCode::kUnsupported, "there is no warm interpreter for this template");
+  }
+  if (!shelved->pool) {
+    shelved->contents = GB_TRY(hold_contents(shows));
+    PoolSpec spec = GB_TRY(describe());
+    auto started = ContextPool::start(std::move(spec));
+    if (!started) {
+      shelved->failed = !shows.empty();
+      shelved->contents.clear();
+      return std::move(started).error();
+    }
+    shelved->pool = std::move(started).value();
+  }
+  return shelved->pool;
+}
+
+void PoolShelf::forget(std::string_view content) {
+  std::vector<std::shared_ptr<Shelved>> gone;  // Ended after the lock.
+  const std::scoped_lock lock(mutex_);
+  for (auto next = shelved_.begin(); next != shelved_.end();) {
+    const auto current = next++;
+    if (std::ranges::find(current->second->paths, content) != current->second->paths.end()) {
+      gone.push_back(std::move(current->second));
+      shelved_.erase(current);
+    }
+  }
+}
+
+}  // namespace glovebox::keeper

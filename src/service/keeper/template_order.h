@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sandbox shows of a template, beside its workspace.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "spec/command.h"
+#include "spec/mount.h"
+
+namespace glovebox::keeper {
+
+struct TemplateOrder {
+  std::string root{};                   // As SandboxSpec::root.
+  std::vector<Mount> mounts{};          // Layers of packages.
+  Environment env{};                    // With which an interpreter finds those.
+  std::vector<std::string> preload{};   // Modules, beside those of the language.
+  std::vector<std::string> contents{};  // Directories that must stay while it is used.
+
+  [[nodiscard]] bool empty() const {
+    return root.empty() && mounts.empty() && preload.empty() && contents.empty();
+  }
+  // The same words: the same sandboxes.
+  [[nodiscard]] std::string key() const;
+};
+
+// Locks on all contents; kNotFound when one is gone.
+Result<std::vector<UniqueFd>> hold_contents(const TemplateOrder& order);
+
+}  // namespace glovebox::keeper

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalTemplates: templates in the data directory: records in the database, and their content in
+// DIRECTORY/templates.
+#pragma once
+
+#include <atomic>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "service/keeper/client.h"
+#include "service/keeper/keeper.h"
+#include "service/template_service.h"
+#include "service/templates/content_store.h"
+#include "service/tenants/memory_pressure.h"
+#include "service/tenants/quota_book.h"
+#include "store/template_records.h"
+
+namespace glovebox {
+
+// Safe to use from any thread.
+class LocalTemplates final : public TemplateService {
+ public:
+  LocalTemplates(const std::string& directory,
+                 Database& database,
+                 QuotaBook& quotas,
+                 MemoryPressure& pressure,
+                 keeper::KeeperClient& keeper);
+
+  Result<TemplateBuilt> build(const Caller& caller,
+                              const Recipe& recipe,
+                              const BuildSink& sink) override;
+  Result<TemplateBuilt> import(const Caller& caller,
+                               const std::string& name,
+                               ImageFormat format,
+                               const FileClient::Source& source,
+                               const BuildSink& sink) override;
+  Result<TemplateInfo> find(const Caller& caller, std::string_view name) override;
+  Result<std::vector<TemplateInfo>> list(const Caller& caller) override;
+  Result<void> remove(const Caller& caller, std::string_view name) override;
+
+  // Of a template that was built, or of a snapshot of a sandbox of one; nothing for others.
+  static std::optional<TemplateParts> parts_of(const TemplateRecord& record);
+  // The settings with which a snapshot of a sandbox of it is recorded: its files are the
+  // snapshot's.
+  static nlohmann::json settings_of_snapshot(const TemplateParts& parts);
+
+  // What a sandbox is made with.
+  [[nodiscard]] keeper::TemplateOrder order(const TemplateParts& parts) const;
+  // What its processes have in their environment.
+  [[nodiscard]] Environment environment(const TemplateParts& parts) const;
+  // The archive that its workspace begins with; empty: none.
+  [[nodiscard]] std::string archive(const TemplateParts& parts) const;
+
+  // Removes content that no template and no sandbox uses.
+  void sweep();
+
+ private:
+  Result<ContentStore> store() const { return ContentStore::open(directory_ + "/templates"); }
+  Result<TemplateBuilt> build_checked(const Caller& caller,
+                                      const Recipe& recipe,
+                                      const std::string& source,
+                                      BuildMonitor& monitor);
+  Result<TemplateParts> base_of(const Caller& caller, const Recipe& recipe);
+  Result<TemplateInfo> info_of(const TemplateRecord& record) const;
+
+  const std::string directory_;
+  TemplateRecords records_;
+  QuotaBook& quotas_;
+  MemoryPressure& pressure_;
+  keeper::KeeperClient& keeper_;
+  std::atomic<int> building_ = 0;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// TemplateService: what a door may ask for about templates: what sandboxes can be made from.
+//
+// As with SandboxService, every call names its caller, what is another tenant's does not exist, and
+// calls come from any thread and block.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "files/file_client.h"
+#include "service/sandbox_service.h"
+#include "service/templates/build.h"
+
+namespace glovebox {
+
+struct TemplateInfo {
+  std::string name{};
+  bool builtin = false;   // Always there.
+  std::string source{};   // "host", "debootstrap", "oci", "docker", "rootfs", "recipe", "snapshot"
+  std::string base{};     // The template that it was made from; empty: none.
+  std::string content{};  // Hash of all that it was made from; empty: builtin.
+  SystemTime created{};
+  std::uint64_t size = 0;  // Bytes on disk.
+  TemplateParts parts{};
+};
+
+struct TemplateBuilt {
+  TemplateInfo info;
+  bool cached = false;  // Nothing had to be made.
+};
+
+class TemplateService {
+ public:
+  virtual ~TemplateService() = default;
+
+  // Answers when the template is there; one of that name is replaced, and sandboxes made from it
+  // live on. kRefused without the scope that the recipe takes; kConflict for names of ours;
+  // kUnavailable when `sink` canceled it, and then nothing is left.
+  virtual Result<TemplateBuilt> build(const Caller& caller,
+                                      const Recipe& recipe,
+                                      const BuildSink& sink) = 0;
+
+  // From an image that `source` writes: 0 ends it. Bounded in size.
+  virtual Result<TemplateBuilt> import(const Caller& caller,
+                                       const std::string& name,
+                                       ImageFormat format,
+                                       const FileClient::Source& source,
+                                       const BuildSink& sink) = 0;
+
+  virtual Result<TemplateInfo> find(const Caller& caller, std::string_view name) = 0;
+  // Ours first, then by name.
+  virtual Result<std::vector<TemplateInfo>> list(const Caller& caller) = 0;
+  // Its content goes as soon as no template and no sandbox uses it. kConflict for ours.
+  virtual Result<void> remove(const Caller& caller, std::string_view name) = 0;
+};
+
+}  // namespace glovebox

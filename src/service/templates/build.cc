@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/templates/build.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "service/templates/package_step.h"
+#include "service/templates/root_source.h"
+#include "service/templates/workspace_step.h"
+
+namespace glovebox {
+namespace {
+
+// What a name is set to last counts.
+void merge(Environment& env, const Environment& more) {
+  for (const auto& [name, value] : more) {
+    std::erase_if(env, [&name](const auto& known) { return known.first == name; });
+    env.emplace_back(name, value);
+  }
+}
+
+template <typename T>
+void inherit(std::optional<T>& value, const std::optional<T>& base) {
+  if (!value) {
+    value = base;
+  }
+}
+
+LimitWishes over(LimitWishes wishes, const LimitWishes& base) {
+  inherit(wishes.wall, base.wall);
+  inherit(wishes.cpu_time, base.cpu_time);
+  inherit(wishes.memory, base.memory);
+  inherit(wishes.cpus, base.cpus);
+  inherit(wishes.pids, base.pids);
+  inherit(wishes.disk, base.disk);
+  inherit(wishes.inodes, base.inodes);
+  inherit(wishes.open_files, base.open_files);
+  inherit(wishes.output, base.output);
+  return wishes;
+}
+
+// Settings alone; what takes work comes after.
+TemplateParts settings_of(const Recipe& recipe, const TemplateParts& base) {
+  TemplateParts parts = base;
+  if (recipe.debootstrap || recipe.image) {
+    parts = {.home = base.home, .user = base.user};
+  }
+  parts.home = recipe.home.empty() ? parts.home : recipe.home;
+  parts.user = recipe.user.empty() ? parts.user : recipe.user;
+  parts.start = recipe.start.empty() ? parts.start : recipe.start;
+  parts.ready = recipe.ready.empty() ? parts.ready : recipe.ready;
+  for (const std::string& module : recipe.preload) {
+    if (std::ranges::find(parts.preload, module) == parts.preload.end()) {
+      parts.preload.push_back(module);
+    }
+  }
+  parts.limits = over(recipe.limits, parts.limits);
+  return parts;
+}
+
+std::size_t steps_of(const Recipe& recipe) {
+  return (recipe.debootstrap || recipe.image ? 1 : 0) + (recipe.packages.empty() ? 0 : 1) +
+         recipe.steps.size();
+}
+
+}  // namespace
+
+std::vector<std::string> TemplateParts::keys() const {
+  std::vector<std::string> keys;
+  for (const std::string& key : {root, files}) {
+    if (!key.empty()) {
+      keys.push_back(key);
+    }
+  }
+  for (const Layer& layer : layers) {
+    keys.push_back(layer.key);
+  }
+  return keys;
+}
+
+PackageView view_packages(const TemplateParts& parts, const ContentStore& store, Environment env) {
+  Packages packages;
+  for (const TemplateParts::Layer& layer : parts.layers) {
+    packages.add_directory(layer.manager, layer.key, store.path_of(layer.key) + "/files");
+  }
+  SandboxSpec spec;
+  spec.env = std::move(env);
+  packages.add_to(spec);
+  for (Mount& mount : spec.mounts) {
+    mount.closed = true;
+  }
+  return {.mounts = std::move(spec.mounts), .env = std::move(spec.env)};
+}
+
+Result<BuiltParts> build_template(const Recipe& recipe,
+                                  const TemplateParts& base,
+                                  const ContentStore& store,
+                                  BuildMonitor& monitor) {
+  monitor.expect(steps_of(recipe));
+  BuiltParts built{.parts = settings_of(recipe, base), .cached = true, .held = {}};
+  TemplateParts& parts = built.parts;
+  for (const std::string& key : parts.keys()) {
+    auto held = store.find(key);
+    if (!held) {
+      return Error(ErrorCode::kNotFound, "what the base is made of was removed meanwhile");
+    }
+    built.held.push_back(*std::move(held));
+  }
+  const auto keep = [&built](Content content, bool cached) {
+    built.cached = built.cached && cached;
+    built.held.push_back(std::move(content));
+    return built.held.back().key();
+  };
+  if (recipe.debootstrap || recipe.image) {
+    RootContent root =
+        GB_TRY(recipe.image ? root_from_image(*recipe.image, store, monitor)
+                            : root_from_debootstrap(*recipe.debootstrap, store, monitor));
+    merge(parts.env, root.env);
+    parts.root = keep(std::move(root.content), root.cached);
+  }
+  merge(parts.env, recipe.env);
+  if (!recipe.packages.empty()) {
+    for (PackageContent& layer : GB_TRY(install_for_template(recipe, parts, store, monitor))) {
+      parts.layers.push_back({.manager = layer.manager, .key = layer.content.key()});
+      (void)keep(std::move(layer.content), layer.cached);
+    }
+    parts.packages.insert(parts.packages.end(), recipe.packages.begin(), recipe.packages.end());
+  }
+  if (!recipe.steps.empty()) {
+    WorkspaceContent files = GB_TRY(make_workspace(recipe, parts, store, monitor));
+    parts.files = keep(std::move(files.content), files.cached);
+  }
+  if (!monitor.wanted()) {
+    return Error(ErrorCode::kUnavailable, "canceled");
+  }
+  return built;
+}
+
+}  // namespace glovebox

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building templates: from a recipe to pieces in the store of contents.
+//
+// Each piece is kept under a hash of all that it is made from, so that a recipe that was built
+// before, or that begins like another one, is not built again. What runs, runs in sandboxes of this
+// process: they end with it, and then nothing is left but a draft that the next sweep removes.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "service/package_request.h"
+#include "service/packages.h"
+#include "service/templates/build_monitor.h"
+#include "service/templates/content_store.h"
+#include "service/templates/recipe.h"
+
+namespace glovebox {
+
+// What sandboxes are made from: pieces, by their keys, and settings.
+struct TemplateParts {
+  std::string home{"/workspace"};
+  std::string user{"guest"};
+  std::string root{};   // Has "root"; empty: the host's /usr.
+  std::string files{};  // Has "home.tar"; empty: the workspace is empty.
+  struct Layer {
+    PackageManager manager = PackageManager::kPip;
+    std::string key;  // Has "files".
+    friend bool operator==(const Layer&, const Layer&) = default;
+  };
+  std::vector<Layer> layers{};
+  std::vector<std::string> packages{};  // What the layers were asked for.
+  Environment env{};
+  std::string start{};
+  std::string ready{};
+  std::vector<std::string> preload{};
+  LimitWishes limits{};
+
+  [[nodiscard]] std::vector<std::string> keys() const;
+};
+
+// What the layers of packages are in a sandbox. `env` is extended, not replaced.
+struct PackageView {
+  std::vector<Mount> mounts;
+  Environment env;
+};
+PackageView view_packages(const TemplateParts& parts, const ContentStore& store, Environment env);
+
+struct BuiltParts {
+  TemplateParts parts;
+  bool cached = true;         // Nothing had to be made.
+  std::vector<Content> held;  // Keeps the pieces until somebody else does.
+};
+
+// `base` is what the recipe's base stands for; its files and settings are inherited unless the
+// recipe brings a root of its own. Requires: a valid recipe. kUnavailable when it was canceled.
+Result<BuiltParts> build_template(const Recipe& recipe,
+                                  const TemplateParts& base,
+                                  const ContentStore& store,
+                                  BuildMonitor& monitor);
+
+}  // namespace glovebox

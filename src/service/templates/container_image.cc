@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/templates/container_image.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/sys/beneath.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "service/content_hash.h"
+
+namespace glovebox {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxDocument = 4UL << 20;
+constexpr int kMaxNesting = 32;
+constexpr std::size_t kMaxLayers = 256;
+constexpr std::size_t kMaxManifests = 256;
+constexpr std::size_t kMaxVariables = 256;
+constexpr int kMaxIndexes = 3;  // An index may lead to an index.
+constexpr std::string_view kSha256 = "sha256:";
+
+#if defined(__x86_64__)
+constexpr std::string_view kArchitecture = "amd64";
+#elif defined(__aarch64__)
+constexpr std::string_view kArchitecture = "arm64";
+#else
+#error "the name that images have for this processor is missing"
+#endif
+
+Error bad_image(const std::string& why) {
+  return {ErrorCode::kInvalid, "the image is refused: " + why};
+}
+
+Result<UniqueFd> open_file(int directory, const std::string& path) {
+  auto file = sys::open_beneath(directory, path, O_RDONLY);
+  struct stat status {};
+  if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return bad_image("it has no file '" + printable(path) + "'");
+  }
+  return file;
+}
+
+bool is_hash(std::string_view text) {
+  return text.size() == 64 && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+bool is_too_deep(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      i += c == '\\' ? 1 : 0;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxNesting) {
+        return true;
+      }
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+Result<json> read_document(int directory, const std::string& path) {
+  const UniqueFd file = GB_TRY(open_file(directory, path));
+  std::string text(kMaxDocument + 1, '\0');
+  std::size_t size = 0;
+  for (ssize_t got = 1; got > 0 && size < text.size();) {
+    got = ::read(file.get(), text.data() + size, text.size() - size);
+    size += got > 0 ? static_cast<std::size_t>(got) : 0;
+  }
+  text.resize(size);
+  json document =
+      size > kMaxDocument || is_too_deep(text) ? json() : json::parse(text, nullptr, false);
+  if (!document.is_structured()) {
+    return bad_image("'" + printable(path) + "' is no JSON of a size that it may have");
+  }
+  return document;
+}
+
+std::string text_in(const json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() && found->is_string()
+             ? found->get<std::string>()
+             : std::string();
+}
+
+const json& member(const json& object, const char* name) {
+  static const json none;
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() ? *found : none;
+}
+
+// The environment in a configuration: "NAME=VALUE", each.
+Environment environment_of(const json& config) {
+  Environment env;
+  const json& lines = member(member(config, "config"), "Env");
+  if (!lines.is_array()) {
+    return env;
+  }
+  for (const json& line : lines) {
+    const std::string text = line.is_string() ? line.get<std::string>() : std::string();
+    const std::size_t equals = text.find('=');
+    const bool usable = equals != std::string::npos && equals > 0 && text.size() <= 32 * 1024 &&
+                        text.find('\0') == std::string::npos && env.size() < kMaxVariables;
+    // Who and where the guest is, we say.
+    const std::string name = text.substr(0, equals);
+    if (usable && name != "HOME" && name != "USER" && name != "LOGNAME" && name != "PWD") {
+      env.emplace_back(name, text.substr(equals + 1));
+    }
+  }
+  return env;
+}
+
+class Reader {
+ public:
+  Reader(int directory, const std::function<bool()>& wanted)
+      : directory_(directory), wanted_(wanted) {}
+
+  Result<ContainerImage> read_oci() const {
+    json index = GB_TRY(read_document(directory_, "index.json"));
+    for (int i = 0; i < kMaxIndexes; ++i) {
+      const json chosen = GB_TRY(choose(member(index, "manifests")));
+      const std::string path = GB_TRY(checked_blob(chosen));
+      json document = GB_TRY(read_document(directory_, path));
+      if (member(document, "layers").is_array()) {
+        return from_manifest(document);
+      }
+      index = std::move(document);
+    }
+    return bad_image("its index leads to no manifest");
+  }
+
+  Result<ContainerImage> read_docker() const {
+    const json manifests = GB_TRY(read_document(directory_, "manifest.json"));
+    if (!manifests.is_array() || manifests.size() != 1) {
+      return Error(ErrorCode::kInvalid, "the archive is to hold one image",
+                   "docker save one image, by its tag");
+    }
+    const std::string config_path = text_in(manifests[0], "Config");
+    const json config = GB_TRY(read_document(directory_, config_path));
+    const std::string stem = stem_of(config_path);
+    if (is_hash(stem)) {
+      GB_TRY(compare(config_path, stem));
+    }
+    const json& layers = member(manifests[0], "Layers");
+    const json& hashes = member(member(config, "rootfs"), "diff_ids");
+    if (!layers.is_array() || !hashes.is_array() || layers.size() != hashes.size() ||
+        layers.size() > kMaxLayers) {
+      return bad_image("its layers are not those of its configuration");
+    }
+    ContainerImage image{.layers = {}, .env = environment_of(config)};
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      if (!layers[i].is_string() || !hashes[i].is_string()) {
+        return bad_image("a layer has no name");
+      }
+      // docker save writes layers as plain tar, which is what these hashes are of.
+      const std::string hash = GB_TRY(hash_in(hashes[i].get<std::string>()));
+      GB_TRY(compare(layers[i].get<std::string>(), hash));
+      image.layers.push_back(layers[i].get<std::string>());
+    }
+    return image;
+  }
+
+ private:
+  static std::string stem_of(const std::string& path) {
+    std::string name = path.substr(path.rfind('/') + 1);
+    return name.substr(0, name.find('.'));
+  }
+
+  static Result<std::string> hash_in(const std::string& digest) {
+    if (!digest.starts_with(kSha256) || !is_hash(std::string_view(digest).substr(kSha256.size()))) {
+      return bad_image("'" + printable(digest.substr(0, 80)) + "' is no digest of SHA-256");
+    }
+    return digest.substr(kSha256.size());
+  }
+
+  Result<void> compare(const std::string& path, const std::string& hash) const {
+    if (wanted_ && !wanted_()) {
+      return Error(ErrorCode::kUnavailable, "canceled");
+    }
+    const UniqueFd file = GB_TRY(open_file(directory_, path));
+    if (GB_TRY(hash_of_file(file.get())) != hash) {
+      return bad_image("'" + printable(path) + "' is not what its digest says");
+    }
+    return {};
+  }
+
+  // The file of a descriptor, which is what that says.
+  Result<std::string> checked_blob(const json& descriptor) const {
+    const std::string hash = GB_TRY(hash_in(text_in(descriptor, "digest")));
+    const std::string path = "blobs/sha256/" + hash;
+    GB_TRY(compare(path, hash));
+    return path;
+  }
+
+  // The one for this processor, or the only one.
+  static Result<json> choose(const json& manifests) {
+    if (manifests.is_array() && manifests.size() <= kMaxManifests) {
+      for (const json& each : manifests) {
+        const json& platform = member(each, "platform");
+        if (text_in(platform, "os") == "linux" &&
+            text_in(platform, "architecture") == kArchitecture) {
+          return each;
+        }
+      }
+      if (manifests.size() == 1) {
+        return manifests[0];
+      }
+    }
+    return bad_image("it has no manifest for linux on " + std::string(kArchitecture));
+  }
+
+  Result<ContainerImage> from_manifest(const json& manifest) const {
+    const std::string config_path = GB_TRY(checked_blob(member(manifest, "config")));
+    const json config = GB_TRY(read_document(directory_, config_path));
+    const json& layers = member(manifest, "layers");
+    if (layers.size() > kMaxLayers) {
+      return bad_image("it has too many layers");
+    }
+    ContainerImage image{.layers = {}, .env = environment_of(config)};
+    for (const json& layer : layers) {
+      const std::string type = text_in(layer, "mediaType");
+      if (type.find("tar") == std::string::npos || type.find("encrypted") != std::string::npos) {
+        return bad_image("a layer is '" + printable(type.substr(0, 80)) + "', which is no tar");
+      }
+      image.layers.push_back(GB_TRY(checked_blob(layer)));
+    }
+    return image;
+  }
+
+  const int directory_;
+  const std::function<bool()>& wanted_;
+};
+
+}  // namespace
+
+Result<ImageFormat> parse_image_format(const std::string& name) {
+  for (const ImageFormat format : {ImageFormat::kOci, ImageFormat::kDocker, ImageFormat::kRootfs}) {
+    if (name == to_string(format)) {
+      return format;
+    }
+  }
+  return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is no format of an image",
+               "take oci, docker or rootfs");
+}
+
+std::string to_string(ImageFormat format) {
+  switch (format) {
+    case ImageFormat::kOci:
+      return "oci";
+    case ImageFormat::kDocker:
+      return "docker";
+    case ImageFormat::kRootfs:
+      return "rootfs";
+  }
+  return {};
+}
+
+Result<ContainerImage> read_container_image(int directory_fd,
+                                            ImageFormat format,
+                                            const std::function<bool()>& wanted) {
+  const Reader reader(directory_fd, wanted);
+  return format == ImageFormat::kOci ? reader.read_oci() : reader.read_docker();
+}
+
+}  // namespace glovebox

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Container images as directories: an OCI layout, or what `docker save` packs.
+//
+// Sources: OCI image specification 1.1 (layout, index, manifest, configuration); the image
+// specification v1.2 of Docker for manifest.json. All of it is anybody's: digests are compared, and
+// nothing is opened outside the directory.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "spec/command.h"
+
+namespace glovebox {
+
+enum class ImageFormat { kOci, kDocker, kRootfs };
+// "oci", "docker", "rootfs"; kInvalid for others.
+Result<ImageFormat> parse_image_format(const std::string& name);
+std::string to_string(ImageFormat format);
+
+struct ContainerImage {
+  std::vector<std::string> layers;  // Files below the directory, the lowest first.
+  Environment env;                  // That the image wants set.
+};
+
+// Reads the description in the directory, and compares every digest that it names. An index with
+// several images has one for linux on this processor. `wanted` is asked now and then; false ends it
+// with kUnavailable. kRootfs is no directory of this kind.
+Result<ContainerImage> read_container_image(int directory_fd,
+                                            ImageFormat format,
+                                            const std::function<bool()>& wanted);
+
+}  // namespace glovebox

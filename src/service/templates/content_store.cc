@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/templates/content_store.h"
+
+#include <fcntl.h>
+#include <fts.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "base/sys/tree.h"
+
+namespace glovebox {
+namespace {
+
+// What begins so is no piece yet, or no longer.
+constexpr std::string_view kUnnamed = ".build-";
+constexpr int kAttempts = 16;
+
+bool is_named(int fd, const std::string& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+UniqueFd lock(const std::string& path, int how) {
+  for (;;) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd || ::flock(fd.get(), how) != 0) {
+      return {};
+    }
+    // It may have been removed, or renamed, before it was locked.
+    if (is_named(fd.get(), path)) {
+      return fd;
+    }
+  }
+}
+
+Result<void> flush(const std::string& directory) {
+  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // All of it at once: a root has tens of thousands of files.
+  if (!fd || ::syncfs(fd.get()) != 0) {
+    return Error::from_errno("flush a template");
+  }
+  return {};
+}
+
+}  // namespace
+
+UniqueFd hold_content(const std::string& path) { return lock(path, LOCK_SH | LOCK_NB); }
+
+ContentDraft::~ContentDraft() {
+  if (lock_) {
+    (void)sys::remove_tree(path_);
+  }
+}
+
+Result<ContentStore> ContentStore::open(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + directory);
+  }
+  ContentStore store(directory);
+  if (::mkdir(store.memory().c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + store.memory());
+  }
+  return store;
+}
+
+std::optional<Content> ContentStore::find(const std::string& key) const {
+  UniqueFd held = hold_content(path_of(key));
+  if (!held) {
+    return std::nullopt;
+  }
+  return Content(key, path_of(key), std::move(held));
+}
+
+Result<ContentDraft> ContentStore::begin() const {
+  // Before it is locked, a sweep may take it away: then another one.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::string path = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) {
+      return Error::from_errno("make a directory for a template");
+    }
+    // The guest that is to see it is another user.
+    (void)::chmod(path.c_str(), 0755);
+    if (UniqueFd held = lock(path, LOCK_EX | LOCK_NB)) {
+      return ContentDraft(path, std::move(held));
+    }
+  }
+  return Error(ErrorCode::kUnavailable, "'" + directory_ + "' loses what is made in it");
+}
+
+Result<Content> ContentStore::commit(ContentDraft draft, const std::string& key) const {
+  GB_TRY(flush(draft.path_));
+  const std::string path = path_of(key);
+  if (::rename(draft.path_.c_str(), path.c_str()) != 0) {
+    if (errno != ENOTEMPTY && errno != EEXIST) {
+      return Error::from_errno("keep a template");
+    }
+    if (auto other = find(key)) {
+      return *std::move(other);
+    }
+    return Error(ErrorCode::kUnavailable, "the template was removed meanwhile", "try again");
+  }
+  // From here on the draft's lock is the piece's. Weakening it lets go of it for a moment.
+  UniqueFd held = std::move(draft.lock_);
+  const UniqueFd above(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!above || ::fsync(above.get()) != 0) {
+    return Error::from_errno("flush a template");
+  }
+  if (::flock(held.get(), LOCK_SH) != 0 || !is_named(held.get(), path)) {
+    return Error(ErrorCode::kUnavailable, "the template was removed meanwhile", "try again");
+  }
+  return Content(key, path, std::move(held));
+}
+
+std::vector<std::string> ContentStore::unused(const std::set<std::string>& used) const {
+  std::vector<std::string> keys;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.') && !used.contains(name)) {
+      keys.push_back(name);
+    }
+  }
+  return keys;
+}
+
+void ContentStore::sweep(const std::set<std::string>& used) const {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (used.contains(name) || path_of(name) == memory()) {
+      continue;
+    }
+    const UniqueFd held = lock(path_of(name), LOCK_EX | LOCK_NB);
+    if (!held) {
+      continue;
+    }
+    // Nameless first: nobody takes it for a piece any more, however long its removal lasts.
+    std::string away = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
+    if (name.starts_with(kUnnamed)) {
+      (void)sys::remove_tree(path_of(name));
+    } else if (::mkdtemp(away.data()) != nullptr &&
+               ::rename(path_of(name).c_str(), away.c_str()) == 0) {
+      (void)sys::remove_tree(away);
+    }
+  }
+}
+
+std::uint64_t disk_use_of(const std::string& directory) {
+  std::string root = directory;
+  char* const roots[] = {root.data(), nullptr};
+  const std::unique_ptr<FTS, int (*)(FTS*)> tree(
+      ::fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, nullptr), ::fts_close);
+  std::uint64_t bytes = 0;
+  while (const FTSENT* const entry = tree ? ::fts_read(tree.get()) : nullptr) {
+    if (entry->fts_info == FTS_F || entry->fts_info == FTS_D) {
+      bytes += static_cast<std::uint64_t>(entry->fts_statp->st_blocks) * 512;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace glovebox

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// ContentStore: what templates are made of, each piece kept once under the SHA-256 of what it was
+// made from.
+//
+// A piece lies in "<store>/<key>": a directory "root", or "files", or an archive "home.tar". It is
+// filled in a directory of its own and gets its name by one rename after all of it is on the disk,
+// so a name always stands for a whole piece. Whoever uses one holds a shared lock on its directory
+// (flock(2)), which the kernel drops with the process; what nobody holds and no template names is
+// removed by sweep().
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox {
+
+// The lock that keeps a piece where it is; nothing where there is no directory of that name.
+UniqueFd hold_content(const std::string& path);
+
+// A piece in use: it is not removed while this lives.
+class Content {
+ public:
+  [[nodiscard]] const std::string& key() const { return key_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  friend class ContentStore;
+  Content(std::string key, std::string path, UniqueFd lock)
+      : key_(std::move(key)), path_(std::move(path)), lock_(std::move(lock)) {}
+
+  std::string key_;
+  std::string path_;
+  UniqueFd lock_;
+};
+
+// A piece that is being made. Removed again unless it is committed.
+class ContentDraft {
+ public:
+  ContentDraft(ContentDraft&&) noexcept = default;
+  ContentDraft& operator=(ContentDraft&&) = delete;
+  ContentDraft(const ContentDraft&) = delete;
+  ContentDraft& operator=(const ContentDraft&) = delete;
+  ~ContentDraft();
+
+  // The directory to be filled.
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  friend class ContentStore;
+  ContentDraft(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+
+  std::string path_;
+  UniqueFd lock_;
+};
+
+// Safe to use from any thread, and from several processes.
+class ContentStore {
+ public:
+  // `directory` is ours alone. It is made where it is not there.
+  static Result<ContentStore> open(const std::string& directory);
+
+  [[nodiscard]] std::optional<Content> find(const std::string& key) const;
+  // Where a piece of that key is, whether it is there or not.
+  [[nodiscard]] std::string path_of(const std::string& key) const { return directory_ + "/" + key; }
+
+  [[nodiscard]] Result<ContentDraft> begin() const;
+  // Makes the draft the piece of `key`. Where somebody else was faster, theirs is the answer.
+  [[nodiscard]] Result<Content> commit(ContentDraft draft, const std::string& key) const;
+
+  // A directory for what may be forgotten at any time.
+  [[nodiscard]] std::string memory() const { return directory_ + "/.memory"; }
+
+  // The keys of pieces that are not in `used`.
+  [[nodiscard]] std::vector<std::string> unused(const std::set<std::string>& used) const;
+
+  // Removes what is not in `used` and nobody holds, and what builders left that were killed.
+  void sweep(const std::set<std::string>& used) const;
+
+ private:
+  explicit ContentStore(std::string directory) : directory_(std::move(directory)) {}
+
+  std::string directory_;
+};
+
+// What a directory takes of the disk, in bytes; links are not followed.
+std::uint64_t disk_use_of(const std::string& directory);
+
+}  // namespace glovebox

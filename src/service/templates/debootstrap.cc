@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/templates/debootstrap.h"
+
+#include <fcntl.h>
+#include <fts.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/sys/tree.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace glovebox {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto kMostTime = 30min;
+constexpr std::size_t kMaxComplaint = 2'000;
+
+std::optional<std::string> find_program() {
+  for (const char* const path : {"/usr/sbin/debootstrap", "/usr/bin/debootstrap"}) {
+    if (::access(path, X_OK) == 0) {
+      return path;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> command_line(const std::string& program,
+                                      const Debootstrap& wanted,
+                                      const std::string& root) {
+  std::vector<std::string> words = {"/usr/bin/unshare", "--mount",      "--pid",
+                                    "--fork",           "--kill-child", program,
+                                    "--variant=minbase"};
+  std::string packages;
+  for (const std::string& package : wanted.packages) {
+    packages += (packages.empty() ? "" : ",") + package;
+  }
+  if (!packages.empty()) {
+    words.push_back("--include=" + packages);
+  }
+  words.insert(words.end(), {wanted.suite, root, wanted.mirror});
+  return words;
+}
+
+class Child {
+ public:
+  static Result<std::unique_ptr<Child>> start(std::vector<std::string> words) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+      return Error::from_errno("pipe");
+    }
+    std::unique_ptr<Child> child(new Child);
+    child->output_ = UniqueFd(ends[0]);
+    const UniqueFd theirs(ends[1]);
+    std::vector<char*> argv;
+    for (std::string& word : words) {
+      argv.push_back(word.data());
+    }
+    argv.push_back(nullptr);
+    // Nothing of the daemon's own environment, which may hold what is nobody's business.
+    std::array<std::string, 4> settings = {
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C",
+        "DEBIAN_FRONTEND=noninteractive", "HOME=/nonexistent"};
+    std::array<char*, 5> env = {settings[0].data(), settings[1].data(), settings[2].data(),
+                                settings[3].data(), nullptr};
+    posix_spawn_file_actions_t actions;
+    (void)::posix_spawn_file_actions_init(&actions);
+    (void)::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    (void)::posix_spawn_file_actions_adddup2(&actions, theirs.get(), 1);
+    (void)::posix_spawn_file_actions_adddup2(&actions, theirs.get(), 2);
+    posix_spawnattr_t attributes;
+    (void)::posix_spawnattr_init(&attributes);
+    (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    const int error =
+        ::posix_spawn(&child->pid_, argv[0], &actions, &attributes, argv.data(), env.data());
+    (void)::posix_spawnattr_destroy(&attributes);
+    (void)::posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+      child->pid_ = -1;
+      return Error::from_errno("start unshare", error);
+    }
+    return child;
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (pid_ > 0) {
+      (void)::kill(pid_, SIGKILL);
+      (void)wait();
+    }
+  }
+
+  [[nodiscard]] int output() const { return output_.get(); }
+  int wait() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  Child() = default;
+  pid_t pid_ = -1;
+  UniqueFd output_;
+};
+
+Result<void> follow(Child& child, BuildMonitor& monitor) {
+  const auto deadline = Clock::now() + kMostTime;
+  std::string last;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    if (!monitor.wanted()) {
+      return Error(ErrorCode::kUnavailable, "canceled");
+    }
+    if (Clock::now() > deadline) {
+      return Error(ErrorCode::kExhausted, "debootstrap took more than half an hour");
+    }
+    std::array<pollfd, 2> polled = {
+        {{child.output(), POLLIN, 0}, {monitor.cancel_fd(), POLLIN, 0}}};
+    (void)::poll(polled.data(), polled.size(), 1'000);
+    if (polled[0].revents == 0) {
+      continue;
+    }
+    const ssize_t got = ::read(child.output(), buffer.data(), buffer.size());
+    if (got > 0) {
+      const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
+      monitor.log(text);
+      last += text;
+      if (last.size() > 2 * kMaxComplaint) {
+        last.erase(0, last.size() - kMaxComplaint);
+      }
+    } else if (got == 0 || errno != EINTR) {
+      break;
+    }
+  }
+  const int status = child.wait();
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return Error(ErrorCode::kUnavailable, "debootstrap failed: " + printable(last),
+                 "see whether the suite and the packages are at the mirror, and that this host "
+                 "reaches it");
+  }
+  return {};
+}
+
+// As what is unpacked from an image: ours, readable for all, without set-uid bits and devices.
+Result<void> normalise(const std::string& root) {
+  std::string path = root;
+  char* const roots[] = {path.data(), nullptr};
+  const std::unique_ptr<FTS, int (*)(FTS*)> tree(
+      ::fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, nullptr), ::fts_close);
+  if (!tree) {
+    return Error::from_errno("read the root of a template");
+  }
+  while (const FTSENT* const entry = ::fts_read(tree.get())) {
+    const mode_t mode = entry->fts_statp->st_mode;
+    int failed = 0;
+    if (entry->fts_info == FTS_D) {
+      failed = ::chmod(entry->fts_path, 0755);
+    } else if (entry->fts_info == FTS_F) {
+      failed = ::lchown(entry->fts_path, 0, 0) |
+               ::chmod(entry->fts_path, (mode & 0111U) != 0 ? 0755 : 0644);
+    } else if (entry->fts_info == FTS_DEFAULT) {
+      failed = ::unlink(entry->fts_path);
+    }
+    if (failed != 0) {
+      return Error::from_errno("prepare '" + printable(entry->fts_path) + "'");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_debootstrap(const Debootstrap& wanted,
+                             const std::string& root,
+                             BuildMonitor& monitor) {
+  const auto program = find_program();
+  if (!program) {
+    return Error(ErrorCode::kUnsupported, "debootstrap is not installed",
+                 "apt-get install debootstrap");
+  }
+  if (::geteuid() != 0) {
+    return Error(ErrorCode::kUnsupported, "only a daemon of root's can run debootstrap",
+                 "build the root elsewhere, and import it as a tar: format rootfs");
+  }
+  const auto child = GB_TRY(Child::start(command_line(*program, wanted, root)));
+  GB_TRY(follow(*child, monitor));
+  // Downloads, which no sandbox needs.
+  GB_TRY(sys::remove_tree(root + "/var/cache/apt"));
+  GB_TRY(sys::remove_tree(root + "/var/lib/apt/lists"));
+  return normalise(root);
+}
+
+}  // namespace glovebox

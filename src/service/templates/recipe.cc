@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/templates/recipe.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "service/package_request.h"
+
+namespace glovebox {
+namespace {
+
+constexpr std::size_t kMaxSteps = 2'000;
+constexpr std::size_t kMaxAll = 16UL << 20;
+constexpr std::size_t kMaxList = 256;
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool consists_of(std::string_view text, std::string_view more, std::size_t most) {
+  return !text.empty() && text.size() <= most && std::ranges::all_of(text, [more](char c) {
+    return is_letter_or_digit(c) || more.find(c) != std::string_view::npos;
+  });
+}
+
+Error bad(const std::string& field, const std::string& why, std::string hint = {}) {
+  return {ErrorCode::kInvalid, "'" + field + "': " + why, std::move(hint)};
+}
+
+bool is_plain_path(std::string_view path) {
+  return !path.empty() && path.size() <= 4096 && path.find('\0') == std::string_view::npos &&
+         ("/" + std::string(path) + "/").find("/../") == std::string::npos;
+}
+
+Result<void> check_home(const Recipe& recipe) {
+  const std::string& home = recipe.home;
+  if (!home.empty() && home != "/workspace" &&
+      !(home.starts_with("/home/") && consists_of(home.substr(6), "._-", 32) && home[6] != '.')) {
+    return bad("home", "'" + printable(home) + "' is neither /workspace nor /home/NAME");
+  }
+  if (!recipe.user.empty() && !(consists_of(recipe.user, "_-", 32) && recipe.user != "root" &&
+                                recipe.user != "nobody" && recipe.user.front() != '-')) {
+    return bad("user", "'" + printable(recipe.user) + "' is no name of a user");
+  }
+  return {};
+}
+
+// What follows becomes words of debootstrap's command line, and of apt's.
+Result<void> check_debootstrap(const Debootstrap& wanted) {
+  if (!consists_of(wanted.suite, ".-", 64) || wanted.suite.front() == '-' ||
+      wanted.suite.front() == '.') {
+    return bad("base.debootstrap.suite", "'" + printable(wanted.suite) + "' is no suite",
+               "write for instance bookworm");
+  }
+  const bool remote = wanted.mirror.starts_with("http://") || wanted.mirror.starts_with("https://");
+  if (!remote || !consists_of(wanted.mirror, "/:.-_~+%", 1024)) {
+    return bad("base.debootstrap.mirror",
+               "'" + printable(wanted.mirror) + "' is no address of a mirror");
+  }
+  for (const std::string& package : wanted.packages) {
+    if (!consists_of(package, "+.-", 128) || !is_letter_or_digit(package.front())) {
+      return bad("base.debootstrap.packages", "'" + printable(package) + "' is no package");
+    }
+  }
+  return wanted.packages.size() > kMaxList ? bad("base.debootstrap.packages", "too many")
+                                           : Result<void>();
+}
+
+Result<void> check_steps(const Recipe& recipe) {
+  if (recipe.steps.size() > kMaxSteps) {
+    return bad("commands", "too many files and commands");
+  }
+  std::size_t all = 0;
+  for (const RecipeStep& step : recipe.steps) {
+    const bool command = step.kind == RecipeStep::Kind::kCommand;
+    all += step.text.size();
+    if (!command && !is_plain_path(step.path)) {
+      return bad("files", "'" + printable(step.path.substr(0, 128)) + "' is no path");
+    }
+    if (command && (step.text.empty() || step.text.find('\0') != std::string::npos)) {
+      return bad("commands", "a command is empty, or holds a NUL");
+    }
+    if (step.text.size() > (command ? 128 * 1024 : kMaxAll) || all > kMaxAll) {
+      return bad(command ? "commands" : "files", "too large",
+                 "put what is large into an archive of the root");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_template_name(std::string_view name) {
+  if (!consists_of(name, "._-", 128) || name.front() == '.' || name.front() == '-') {
+    return bad("name", "'" + printable(name.substr(0, 128)) + "' is no name of a template",
+               "letters, digits, '.', '_' and '-', at most 128");
+  }
+  return {};
+}
+
+Result<void> validate(const Recipe& recipe) {
+  GB_TRY(check_template_name(recipe.name));
+  GB_TRY(check_home(recipe));
+  if (recipe.debootstrap && recipe.image) {
+    return bad("base", "one base is wanted");
+  }
+  if (recipe.debootstrap) {
+    GB_TRY(check_debootstrap(*recipe.debootstrap));
+  }
+  if (recipe.image && (!is_plain_path(recipe.image->path) || recipe.image->path.front() != '/')) {
+    return bad("base", "an absolute path is wanted");
+  }
+  if (recipe.packages.size() > kMaxList || recipe.package_sources.size() > 16) {
+    return bad("packages", "too many");
+  }
+  (void)GB_TRY(parse_packages(recipe.packages));
+  if (!recipe.packages.empty() && recipe.package_sources.empty()) {
+    return Error(ErrorCode::kRefused, "packages without a source would come from the network",
+                 "name a directory of the daemon's host in 'package_sources'");
+  }
+  for (const std::string& source : recipe.package_sources) {
+    if (!is_plain_path(source) || source.front() != '/') {
+      return bad("package_sources", "absolute paths are wanted");
+    }
+  }
+  GB_TRY(check_steps(recipe));
+  for (const std::string& module : recipe.preload) {
+    if (!consists_of(module, "._", 128) || module.front() == '.') {
+      return bad("preload", "'" + printable(module) + "' is no module");
+    }
+  }
+  if (recipe.preload.size() > 64) {
+    return bad("preload", "too many");
+  }
+  for (const std::string* command : {&recipe.start, &recipe.ready}) {
+    if (command->size() > 64 * 1024 || command->find('\0') != std::string::npos) {
+      return bad("start", "too long, or with a NUL");
+    }
+  }
+  return {};
+}
+
+bool takes_admin(const Recipe& recipe) {
+  return recipe.debootstrap || recipe.image || !recipe.package_sources.empty();
+}
+
+}  // namespace glovebox

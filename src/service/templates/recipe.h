@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recipe: what a template is to be made of. A plain value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "service/limit_values.h"
+#include "service/templates/container_image.h"
+#include "spec/command.h"
+
+namespace glovebox {
+
+// Debian's installer of base systems, debootstrap(8).
+struct Debootstrap {
+  std::string suite;
+  std::string mirror{"http://deb.debian.org/debian"};
+  std::vector<std::string> packages{};
+};
+
+// An image that lies on the daemon's host. An OCI layout may also be a directory.
+struct ImageFile {
+  ImageFormat format = ImageFormat::kRootfs;
+  std::string path;
+};
+
+// One thing that is done to the workspace, in order.
+struct RecipeStep {
+  enum class Kind { kFile, kCommand, kArchive };
+  Kind kind = Kind::kCommand;
+  std::string text{};  // A command of bash, or the content of a file.
+  std::string path{};  // Of the file, or where an archive is unpacked: absolute, or relative
+                       // to the workspace.
+  std::uint32_t mode = 0644;
+  std::string cwd{};      // Of the command; empty: the workspace.
+  Environment env{};      // Of the command, beside the template's own.
+  std::string archive{};  // A file of the daemon's: tar, plain or gzip.
+};
+
+struct Recipe {
+  std::string name;
+  // What it begins with: a template, unless one of the other two is set.
+  std::string base = "default";
+  std::optional<Debootstrap> debootstrap{};
+  std::optional<ImageFile> image{};
+  // Where the workspace is, and what the guest is called; empty: as the base has it.
+  std::string home{};
+  std::string user{};
+
+  std::vector<std::string> packages{};         // "pip:NAME", "npm:NAME"
+  std::vector<std::string> package_sources{};  // Directories of the host.
+  std::vector<RecipeStep> steps{};
+  Environment env{};
+  std::string start{};  // Commands of bash.
+  std::string ready{};
+  std::vector<std::string> preload{};
+  LimitWishes limits{};
+};
+
+// Letters, digits, '.', '_', '-'; not longer than 128, and no dot in front.
+Result<void> check_template_name(std::string_view name);
+
+// Fails with kInvalid, naming the first field that cannot be.
+Result<void> validate(const Recipe& recipe);
+
+// Whether only the operator of the daemon may ask for this: it reads the host's files, or runs its
+// programs.
+bool takes_admin(const Recipe& recipe);
+
+}  // namespace glovebox

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/templates/recipe_toml.h"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+// A file is parsed without exceptions: errors are values.
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include "base/text.h"
+#include "language/toml_guard.h"
+
+namespace glovebox {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxText = 1UL << 20;
+
+Error at(std::size_t line, std::size_t column, const std::string& what) {
+  return {ErrorCode::kInvalid,
+          "line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + what};
+}
+
+// The guard bounds the nesting.
+Result<json> convert(const toml::node& node) {
+  if (const auto* const table = node.as_table()) {
+    json object = json::object();
+    for (const auto& [key, value] : *table) {
+      object[std::string(key.str())] = GB_TRY(convert(value));
+    }
+    return object;
+  }
+  if (const auto* const array = node.as_array()) {
+    json list = json::array();
+    for (const toml::node& value : *array) {
+      list.push_back(GB_TRY(convert(value)));
+    }
+    return list;
+  }
+  if (const auto text = node.value_exact<std::string>()) {
+    return json(*text);
+  }
+  if (const auto flag = node.value_exact<bool>()) {
+    return json(*flag);
+  }
+  if (const auto number = node.value_exact<std::int64_t>()) {
+    return json(*number);
+  }
+  if (const auto number = node.value_exact<double>()) {
+    return json(*number);
+  }
+  const toml::source_position begin = node.source().begin;
+  return at(begin.line, begin.column, "a date is no value here");
+}
+
+}  // namespace
+
+Result<std::string> recipe_json_from_toml(std::string_view text) {
+  if (text.size() > kMaxText) {
+    return Error(ErrorCode::kInvalid, "a recipe is at most 1 MiB");
+  }
+  const GuardedToml guarded = guard_toml(text);
+  if (guarded.fault) {
+    return at(guarded.fault->line, guarded.fault->column, guarded.fault->what);
+  }
+  const toml::parse_result parsed = toml::parse(std::string_view(guarded.text));
+  if (!parsed) {
+    const toml::source_position begin = parsed.error().source().begin;
+    return at(begin.line, begin.column, printable(parsed.error().description()));
+  }
+  return GB_TRY(convert(parsed.table())).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace glovebox

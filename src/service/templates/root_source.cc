@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/templates/root_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "base/archive/tar.h"
+#include "base/sys/beneath.h"
+#include "base/sys/tree.h"
+#include "base/text.h"
+#include "sandbox/foreign_root.h"
+#include "service/content_hash.h"
+#include "service/templates/debootstrap.h"
+#include "service/templates/layer_unpack.h"
+
+namespace glovebox {
+namespace {
+
+// Changes whenever a root of the same source would come out differently.
+constexpr std::uint64_t kFormat = 1;
+constexpr UnpackBounds kBounds;
+
+Result<UniqueFd> open_image(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) {
+    return Error::from_errno("open " + printable(path));
+  }
+  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is neither file nor directory");
+  }
+  return fd;
+}
+
+bool is_directory(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// A layout's index names all the rest by digests, so its hash is the hash of all.
+Result<std::string> hash_of_image(int fd, ImageFormat format) {
+  if (!is_directory(fd)) {
+    return hash_of_file(fd);
+  }
+  if (format == ImageFormat::kRootfs) {
+    return Error(ErrorCode::kInvalid, "a root file system is wanted as a tar");
+  }
+  const UniqueFd index = GB_TRY(sys::open_beneath(
+      fd, format == ImageFormat::kOci ? "index.json" : "manifest.json", O_RDONLY));
+  return hash_of_file(index.get());
+}
+
+void write_environment(const std::string& path, const Environment& env) {
+  std::ofstream file(path);
+  for (const auto& [name, value] : env) {
+    file << name << '=' << value << '\0';
+  }
+}
+
+Environment read_environment(const std::string& path) {
+  std::ifstream file(path);
+  Environment env;
+  for (std::string line; std::getline(file, line, '\0');) {
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos) {
+      env.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+    }
+  }
+  return env;
+}
+
+RootContent found(Content content, bool cached) {
+  Environment env = read_environment(content.path() + "/environment");
+  return {.content = std::move(content), .cached = cached, .env = std::move(env)};
+}
+
+// The directory of the image: itself, or what its archive holds.
+Result<UniqueFd> open_layout(int image, const std::string& scratch) {
+  if (is_directory(image)) {
+    return UniqueFd(::openat(image, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  if (::mkdir(scratch.c_str(), 0700) != 0 || ::lseek(image, 0, SEEK_SET) != 0) {
+    return Error::from_errno("unpack an image");
+  }
+  UniqueFd directory(::open(scratch.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const TarRules rules{.symlinks = false,
+                       .max_bytes = kBounds.bytes,
+                       .max_entries = 10'000,
+                       .mode_mask = 0600};
+  GB_TRY(extract_tar(image, directory.get(), rules, nullptr));
+  return directory;
+}
+
+Result<void> unpack_image(int image,
+                          ImageFormat format,
+                          const std::string& draft,
+                          BuildMonitor& monitor) {
+  const std::string root_path = draft + "/root";
+  const UniqueFd root(::open(root_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto wanted = [&monitor] { return monitor.wanted(); };
+  LayerUnpacker unpacker(root.get(), kBounds, wanted);
+  if (format == ImageFormat::kRootfs) {
+    GB_TRY(unpacker.unpack(image));
+  } else {
+    const std::string scratch = draft + "/image";
+    const UniqueFd layout = GB_TRY(open_layout(image, scratch));
+    const ContainerImage described = GB_TRY(read_container_image(layout.get(), format, wanted));
+    for (std::size_t i = 0; i < described.layers.size(); ++i) {
+      monitor.log("layer " + std::to_string(i + 1) + " of " +
+                  std::to_string(described.layers.size()) + "\n");
+      const UniqueFd layer = GB_TRY(sys::open_beneath(layout.get(), described.layers[i], O_RDONLY));
+      GB_TRY(unpacker.unpack(layer.get()));
+    }
+    write_environment(draft + "/environment", described.env);
+    GB_TRY(sys::remove_tree(scratch));
+  }
+  if (unpacker.left_out() > 0) {
+    monitor.log(std::to_string(unpacker.left_out()) + " devices, FIFOs and sockets are left out\n");
+  }
+  return prepare_foreign_root(root.get());
+}
+
+Result<ContentDraft> begin_root(const ContentStore& store) {
+  ContentDraft draft = GB_TRY(store.begin());
+  if (::mkdir((draft.path() + "/root").c_str(), 0755) != 0) {
+    return Error::from_errno("make the root of a template");
+  }
+  return draft;
+}
+
+}  // namespace
+
+Result<RootContent> root_from_image(const ImageFile& image,
+                                    const ContentStore& store,
+                                    BuildMonitor& monitor) {
+  monitor.progress("unpack the image");
+  const UniqueFd fd = GB_TRY(open_image(image.path));
+  const std::string key = ContentHash()
+                              .add("image")
+                              .add(kFormat)
+                              .add(to_string(image.format))
+                              .add(GB_TRY(hash_of_image(fd.get(), image.format)))
+                              .hex();
+  if (auto there = store.find(key)) {
+    return found(*std::move(there), true);
+  }
+  ContentDraft draft = GB_TRY(begin_root(store));
+  GB_TRY(unpack_image(fd.get(), image.format, draft.path(), monitor));
+  return found(GB_TRY(store.commit(std::move(draft), key)), false);
+}
+
+Result<RootContent> root_from_debootstrap(const Debootstrap& wanted,
+                                          const ContentStore& store,
+                                          BuildMonitor& monitor) {
+  monitor.progress("debootstrap " + wanted.suite);
+  ContentHash hash;
+  hash.add("debootstrap").add(kFormat).add(wanted.suite).add(wanted.mirror);
+  for (const std::string& package : wanted.packages) {
+    hash.add(package);
+  }
+  const std::string key = hash.hex();
+  if (auto there = store.find(key)) {
+    return found(*std::move(there), true);
+  }
+  ContentDraft draft = GB_TRY(begin_root(store));
+  GB_TRY(run_debootstrap(wanted, draft.path() + "/root", monitor));
+  const UniqueFd root(::open((draft.path() + "/root").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  GB_TRY(prepare_foreign_root(root.get()));
+  return found(GB_TRY(store.commit(std::move(draft), key)), false);
+}
+
+}  // namespace glovebox

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Roots for templates: from images, and from debootstrap.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "service/templates/build_monitor.h"
+#include "service/templates/content_store.h"
+#include "service/templates/recipe.h"
+
+namespace glovebox {
+
+// A piece with a directory "root" in it, prepared for sandboxes.
+struct RootContent {
+  Content content;
+  bool cached = false;
+  Environment env{};  // That an image wants set.
+};
+
+Result<RootContent> root_from_image(const ImageFile& image,
+                                    const ContentStore& store,
+                                    BuildMonitor& monitor);
+
+// kUnsupported where debootstrap is not installed, or we are not root.
+Result<RootContent> root_from_debootstrap(const Debootstrap& wanted,
+                                          const ContentStore& store,
+                                          BuildMonitor& monitor);
+
+}  // namespace glovebox
