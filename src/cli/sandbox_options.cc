@@ -78,6 +78,20 @@ void add_options(CLI::App& command, SandboxOptionsText& options) {
   constexpr const char* kFiles = "Files and environment";
   command.add_option("--env", options.env, "NAME=VALUE, repeatable")->group(kFiles);
   command.add_option("--file", options.files, "SRC[:DST], copied in; repeatable")->group(kFiles);
+  command
+      .add_option("--packages", options.packages,
+                  "pip:NAME[==VERSION],npm:NAME[@VERSION]: there from the start")
+      ->group(kFiles);
+  command
+      .add_option("--package-source", options.package_sources,
+                  "Directory with wheels, or archives of npm pack; repeatable. Cells may install "
+                  "from it, too")
+      ->group(kFiles);
+  command
+      .add_option("--package-index", options.package_indexes,
+                  "pip:SOCKET or npm:SOCKET: an index on a Unix socket of yours, for cells to "
+                  "install from")
+      ->group(kFiles);
 }
 
 void forbid_empty_values(CLI::App& command) {
@@ -115,6 +129,12 @@ Result<LiveSpec> make_live_spec(Language language, const SandboxOptionsText& opt
   spec.env = GB_TRY(parse_environment(options.env));
   for (const std::string& text : options.files) {
     spec.files.push_back(GB_TRY(parse_file_to_copy(text)));
+  }
+  spec.packages = {.requests = GB_TRY(parse_packages(options.packages)),
+                   .sources = options.package_sources,
+                   .indexes = GB_TRY(parse_package_indexes(options.package_indexes))};
+  if (auto allowed = validate(spec.packages); !allowed) {
+    return std::move(allowed).error().within("--packages");
   }
   return spec;
 }

@@ -31,6 +31,9 @@ struct SandboxOptionsText {
   std::optional<std::uint32_t> open_files;
   std::vector<std::string> env;
   std::vector<std::string> files;
+  std::vector<std::string> packages;
+  std::vector<std::string> package_sources;
+  std::vector<std::string> package_indexes;
 };
 
 void add_options(CLI::App& command, SandboxOptionsText& options);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox key: the API keys of a daemon. It takes a key with the scope admin, or its socket.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/daemon_client.h"
+#include "cli/table.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  glovebox key create --scope run --scope read --expires 30d
+  glovebox key ls
+  glovebox key rotate ID --overlap 1h
+  glovebox key revoke ID)";
+
+struct KeyOptionsText {
+  DaemonOptionsText daemon;
+  std::string id;
+  std::string tenant;
+  std::string expires;
+  std::string overlap;
+  std::vector<std::string> scopes;
+};
+
+// "30d" too, which parse_duration() does not know, because no sandbox lasts that long.
+Result<double> seconds_in(const std::string& text, const char* option) {
+  const bool days = text.ends_with('d');
+  const auto time = parse_duration(days ? text.substr(0, text.size() - 1) + "h" : text);
+  if (!time) {
+    return Error(ErrorCode::kInvalid,
+                 std::string(option) + ": '" + printable(text) + "' is no time",
+                 "write 30m, 12h or 30d");
+  }
+  return static_cast<double>(time->count()) / 1000 * (days ? 24 : 1);
+}
+
+std::string scopes_of(const Json& key) {
+  std::string text;
+  for (const Json& scope : list_in(key, "scopes")) {
+    text += (text.empty() ? "" : " ") + (scope.is_string() ? scope.get<std::string>() : "");
+  }
+  return text;
+}
+
+void show_new(const Json& made, bool json) {
+  if (json) {
+    std::cout << made.dump(2) << "\n";
+    return;
+  }
+  std::cout << printable(text_in(made, "key")) << "\n";
+  std::cerr << "glovebox: this is key " << printable(text_in(made, "id"))
+            << "; it is not shown again\n";
+}
+
+Result<int> create(const KeyOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  Json request{{"scopes",
+                options.scopes.empty() ? std::vector<std::string>{"run", "read"} : options.scopes}};
+  if (!options.tenant.empty()) {
+    request["tenant"] = options.tenant;
+  }
+  if (!options.expires.empty()) {
+    request["expires_in"] = GB_TRY(seconds_in(options.expires, "--expires"));
+  }
+  show_new(GB_TRY(daemon.ask("POST", "/v1/keys", request)), options.daemon.json);
+  return 0;
+}
+
+Result<int> list(const KeyOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  const Json listed = GB_TRY(daemon.ask(
+      "GET", options.tenant.empty() ? "/v1/keys" : "/v1/keys?tenant=" + encode(options.tenant)));
+  if (options.daemon.json) {
+    std::cout << list_in(listed, "keys").dump(2) << "\n";
+    return 0;
+  }
+  Table table({"ID", "TENANT", "SCOPES", "ENDS IN", "STATE", "CREATED", "EXPIRES", "LAST USED"});
+  for (const Json& key : list_in(listed, "keys")) {
+    const auto day = [&](const char* name) {
+      const std::string time = text_in(key, name);
+      return time.empty() ? std::string("-") : time.substr(0, 16);
+    };
+    table.add({text_in(key, "id"), text_in(key, "tenant"), scopes_of(key),
+               "…" + text_in(key, "last_four"), text_in(key, "state"), day("created"),
+               day("expires"), day("last_used")});
+  }
+  std::cout << table.text();
+  return 0;
+}
+
+Result<int> rotate(const KeyOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  Json request = Json::object();
+  if (!options.overlap.empty()) {
+    request["overlap"] = GB_TRY(seconds_in(options.overlap, "--overlap"));
+  }
+  show_new(GB_TRY(daemon.ask("POST", "/v1/keys/" + encode(options.id) + "/rotate", request)),
+           options.daemon.json);
+  return 0;
+}
+
+Result<int> revoke(const KeyOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  (void)GB_TRY(daemon.ask("DELETE", "/v1/keys/" + encode(options.id)));
+  return 0;
+}
+
+CLI::App* add_one(CLI::App& group,
+                  const char* name,
+                  const char* words,
+                  const char* footer,
+                  const std::shared_ptr<KeyOptionsText>& options,
+                  Result<int> (*run)(const KeyOptionsText&),
+                  Action* action) {
+  auto* const command = group.add_subcommand(name, words);
+  command->footer(footer);
+  add_daemon_options(*command, options->daemon);
+  command->callback(
+      [action, options, run] { *action = [options, run] { return ended(run(*options)); }; });
+  return command;
+}
+
+}  // namespace
+
+void add_key(CLI::App& app, bool described, Action* action) {
+  auto* const group = app.add_subcommand("key", "API keys of a daemon");
+  group->footer(kFooter);
+  group->require_subcommand(1);
+  if (!described) {
+    return;
+  }
+  auto options = std::make_shared<KeyOptionsText>();
+  auto* const creating =
+      add_one(*group, "create", "Make a key, and print it once",
+              "Examples:\n  glovebox key create\n  glovebox key create --scope read --expires 30d\n"
+              "  glovebox key create --tenant acme --scope run --json",
+              options, create, action);
+  creating->add_option("--scope", options->scopes, "read, run or admin, repeatable: run and read")
+      ->check(CLI::IsMember({"read", "run", "admin"}))
+      ->allow_extra_args(false);
+  creating->add_option("--tenant", options->tenant, "Whose key it is: default");
+  creating->add_option("--expires", options->expires, "When it ends: 12h, 30d");
+  options = std::make_shared<KeyOptionsText>();
+  add_one(*group, "ls", "List keys, oldest first; never the keys themselves",
+          "Examples:\n  glovebox key ls\n  glovebox key ls --tenant acme --json", options, list,
+          action)
+      ->add_option("--tenant", options->tenant, "Of this tenant alone");
+  options = std::make_shared<KeyOptionsText>();
+  auto* const rotating =
+      add_one(*group, "rotate", "Replace a key; the old one works a while longer",
+              "Prints the new key once.\n\nExamples:\n  glovebox key rotate ID --overlap 1h",
+              options, rotate, action);
+  rotating->add_option("ID", options->id, "The key's id")->required();
+  rotating->add_option("--overlap", options->overlap, "How long the old one works on: 1h");
+  options = std::make_shared<KeyOptionsText>();
+  add_one(*group, "revoke", "Refuse a key from now on", "Examples:\n  glovebox key revoke ID",
+          options, revoke, action)
+      ->add_option("ID", options->id, "The key's id")
+      ->required();
+}
+
+}  // namespace glovebox::cli

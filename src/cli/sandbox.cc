@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox sandbox: sandboxes that a daemon holds.
+#include <CLI/CLI.hpp>
+
+#include "cli/sandbox_commands.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(The daemon is 'glovebox serve' on this machine, or the one of --url and --key, or of
+GLOVEBOX_URL and GLOVEBOX_API_KEY.
+
+Examples:
+  ID=$(glovebox sandbox create --timeout 1h --memory 1G)
+  glovebox sandbox cp data.csv $ID:data/
+  glovebox sandbox exec $ID -e 'import pandas as pd; pd.read_csv("data/data.csv").describe()'
+  glovebox sandbox exec -t $ID -- bash
+  glovebox sandbox ls
+  glovebox sandbox kill $ID)";
+
+}  // namespace
+
+void add_sandbox(CLI::App& app,
+                 bool described,
+                 const std::vector<std::string>& words,
+                 Action* action) {
+  auto* const group = app.add_subcommand("sandbox", "Sandboxes that a daemon holds");
+  group->footer(kFooter);
+  group->require_subcommand(1);
+  if (!described) {
+    return;
+  }
+  add_sandbox_create(*group, action);
+  add_sandbox_list(*group, action);
+  add_sandbox_info(*group, action);
+  add_sandbox_exec(*group, words, action);
+  add_sandbox_run(*group, action);
+  add_sandbox_copy(*group, action);
+  add_sandbox_files(*group, action);
+  add_sandbox_logs(*group, action);
+  add_sandbox_lifecycle(*group, action);
+}
+
+}  // namespace glovebox::cli

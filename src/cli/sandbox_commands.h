@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands below `glovebox sandbox`, one a file; each is a client of the daemon.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace glovebox::cli {
+
+void add_sandbox_create(CLI::App& group, Action* action);
+void add_sandbox_list(CLI::App& group, Action* action);
+void add_sandbox_info(CLI::App& group, Action* action);
+// With words behind "--" it runs a command, else code.
+void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Action* action);
+void add_sandbox_run(CLI::App& group, Action* action);
+void add_sandbox_copy(CLI::App& group, Action* action);
+void add_sandbox_files(CLI::App& group, Action* action);
+void add_sandbox_logs(CLI::App& group, Action* action);
+// kill, pause, resume, extend, snapshot, fork.
+void add_sandbox_lifecycle(CLI::App& group, Action* action);
+
+}  // namespace glovebox::cli

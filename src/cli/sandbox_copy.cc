@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox sandbox cp: files and directories, into a sandbox and out of it.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <thread>
+
+#include "base/archive/tar.h"
+#include "base/bytes.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "cli/daemon_client.h"
+#include "cli/output_writer.h"
+#include "cli/sandbox_commands.h"
+#include "cli/transfer_line.h"
+#include "service/transfer.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(One of both is ID:PATH, relative to the workspace; ID:/PATH is an absolute one. What is a directory,
+or ends with a slash, is copied into. '-' is standard input or output.
+
+Examples:
+  glovebox sandbox cp data.csv ID:
+  glovebox sandbox cp project ID:work/
+  glovebox sandbox cp ID:results .
+  glovebox sandbox cp ID:report.pdf - > report.pdf)";
+
+struct CopyOptionsText {
+  DaemonOptionsText daemon;
+  std::string source;
+  std::string target;
+  std::string most = "16G";
+  bool links = false;
+};
+
+struct Place {
+  std::string id;  // Empty: here.
+  std::string path;
+};
+
+Place parse_place(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || colon == 0 || text.find('/') < colon) {
+    return {.id = {}, .path = text};
+  }
+  return {.id = text.substr(0, colon), .path = text.substr(colon + 1)};
+}
+
+std::string base_name(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) {
+    path.pop_back();
+  }
+  const std::string last = path.substr(path.rfind('/') + 1);
+  return last == "." || last == ".." || last.empty() ? "files" : last;
+}
+
+// "a//b/" as "a//b".
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) {
+    path.pop_back();
+  }
+  return path;
+}
+
+std::string joined(const std::string& directory, const std::string& name) {
+  return directory.empty() || directory.ends_with('/') ? directory + name : directory + "/" + name;
+}
+
+class Copying {
+ public:
+  Copying(DaemonClient& daemon, const CopyOptionsText& options, const std::string& id, Bytes most)
+      : daemon_(daemon),
+        options_(options),
+        files_("/v1/sandboxes/" + encode(id) + "/files/"),
+        most_(most),
+        line_(::isatty(STDERR_FILENO) == 1 && !options.daemon.json) {}
+
+  Result<void> put(const std::string& source, const std::string& target) {
+    if (source == "-") {
+      return put_stream(STDIN_FILENO, target, 0644);
+    }
+    const UniqueFd fd(::open(source.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) {
+      return Error(ErrorCode::kInvalid,
+                   Error::from_errno("read '" + printable(source) + "'").message(),
+                   "check the name and its permissions");
+    }
+    const std::string place = GB_TRY(place_of(target, base_name(source)));
+    if (S_ISREG(status.st_mode)) {
+      line_.begin(static_cast<std::uint64_t>(status.st_size));
+      return put_stream(fd.get(), place, status.st_mode & 0777);
+    }
+    if (!S_ISDIR(status.st_mode)) {
+      return Error(ErrorCode::kInvalid,
+                   "'" + printable(source) + "' is neither file nor directory");
+    }
+    return put_directory(source, place);
+  }
+
+  Result<void> get(const std::string& source, const std::string& target) {
+    const Json entry = GB_TRY(daemon_.ask("GET", files_ + encode_path(source) + "?stat=1"));
+    const bool directory =
+        text_in(entry, text_in(entry, "type") == "symlink" ? "target_type" : "type") == "directory";
+    if (!directory) {
+      line_.begin(static_cast<std::uint64_t>(number_in(entry, "size")));
+      return get_file(source, target);
+    }
+    if (target == "-") {
+      return get_stream(source + "?archive=tar", STDOUT_FILENO);
+    }
+    return get_directory(source, target);
+  }
+
+ private:
+  // Where a name goes in the sandbox: into what is a directory there.
+  Result<std::string> place_of(const std::string& target, const std::string& name) {
+    if (target.empty() || target.ends_with('/')) {
+      return joined(target, name);
+    }
+    const auto entry = daemon_.ask("GET", files_ + encode_path(target) + "?stat=1");
+    if (!entry && entry.error().code() != ErrorCode::kNotFound) {
+      return entry.error();
+    }
+    return entry && text_in(*entry, "type") == "directory" ? joined(target, name) : target;
+  }
+
+  Result<void> put_stream(int fd, const std::string& place, unsigned mode) {
+    std::array<char, 8> octal{};
+    (void)std::snprintf(octal.data(), octal.size(), "%04o", mode);
+    return upload(files_ + encode_path(place) + "?mode=" + octal.data(), fd);
+  }
+
+  Result<void> upload(const std::string& path, int fd) {
+    const auto answer =
+        daemon_.upload("PUT", path, [&](std::span<char> into) -> Result<std::size_t> {
+          ssize_t got = 0;
+          do {
+            got = ::read(fd, into.data(), into.size());
+          } while (got < 0 && errno == EINTR);
+          if (got < 0) {
+            return Error::from_errno("read");
+          }
+          read_to_end_ = got == 0;
+          line_.add(static_cast<std::uint64_t>(got));
+          return static_cast<std::size_t>(got);
+        });
+    line_.end();
+    return answer ? Result<void>() : Result<void>(answer.error());
+  }
+
+  Result<void> put_directory(const std::string& source, const std::string& place) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+      return Error::from_errno("pipe");
+    }
+    UniqueFd from(ends[0]);
+    UniqueFd to(ends[1]);
+    const std::string inside = without_slash(place);
+    const std::size_t slash = inside.rfind('/');
+    const std::string parent = slash == std::string::npos ? "" : inside.substr(0, slash + 1);
+    Result<void> packed;
+    // SIGPIPE is ignored by main(): who reads no more is an error of the write.
+    std::thread packer([&] {
+      packed = write_archive(to.get(), {{.source = source, .target = base_name(inside)}});
+      to.reset();
+    });
+    Result<void> sent = upload(files_ + encode_path(parent) + "?unpack=1", from.get());
+    from.reset();
+    packer.join();
+    // A half archive unpacks badly: what kept it from being whole is the cause. When the daemon
+    // stopped reading before its end, it is the other way round.
+    return packed || !read_to_end_ ? sent : packed;
+  }
+
+  Result<void> get_stream(const std::string& path, int fd) {
+    const auto answer = GB_TRY(daemon_.stream("GET", files_ + path, Json(), ""));
+    std::string piece(256UL * 1024, '\0');
+    for (std::uint64_t had = 0;;) {
+      const std::size_t count = GB_TRY(answer->read(piece));
+      if (count == 0) {
+        line_.end();
+        return {};
+      }
+      had += count;
+      if (had > most_.count) {
+        return Error(ErrorCode::kExhausted, "there is more than " + to_string(most_),
+                     "raise --max-size");
+      }
+      std::string_view rest(piece.data(), count);
+      while (!rest.empty()) {
+        const ssize_t put = ::write(fd, rest.data(), rest.size());
+        if (put < 0 && errno != EINTR) {
+          cannot_write_ = true;
+          return Error::from_errno("write");
+        }
+        rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
+      }
+      line_.add(count);
+    }
+  }
+
+  Result<void> get_file(const std::string& source, const std::string& target) {
+    const std::string from = encode_path(source);
+    if (target == "-") {
+      return get_stream(from, STDOUT_FILENO);
+    }
+    struct stat status {};
+    const bool into =
+        target.ends_with('/') || (::stat(target.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
+    const std::string place = into ? joined(target, base_name(source)) : target;
+    // Under another name until it is whole.
+    std::string draft = place + ".XXXXXX";
+    UniqueFd fd(::mkostemp(draft.data(), O_CLOEXEC));
+    if (!fd) {
+      return Error(ErrorCode::kInvalid,
+                   Error::from_errno("write '" + printable(place) + "'").message(),
+                   "name a place that can be written to");
+    }
+    auto got = get_stream(from, fd.get());
+    const mode_t mask = ::umask(0);
+    (void)::umask(mask);
+    if (got &&
+        (::fchmod(fd.get(), 0666 & ~mask) != 0 || ::rename(draft.c_str(), place.c_str()) != 0)) {
+      got = Error::from_errno("write '" + printable(place) + "'");
+    }
+    if (!got) {
+      (void)::unlink(draft.c_str());
+    }
+    return got;
+  }
+
+  Result<void> get_directory(const std::string& source, const std::string& target) {
+    struct stat status {};
+    const bool there = ::stat(target.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    const std::string place =
+        there || target.ends_with('/') ? joined(target, base_name(source)) : target;
+    const UniqueFd directory = GB_TRY(open_out_directory(place));
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+      return Error::from_errno("pipe");
+    }
+    UniqueFd from(ends[0]);
+    UniqueFd to(ends[1]);
+    Result<void> extracted;
+    std::thread reader([&] {
+      const TarRules rules{.symlinks = options_.links, .max_bytes = most_.count, .mode_mask = 0755};
+      extracted = extract_tar(from.get(), directory.get(), rules, [](std::string_view) {});
+      // Behind the end of an archive there may be padding.
+      std::array<char, 4'096> rest{};
+      while (extracted && ::read(from.get(), rest.data(), rest.size()) > 0) {
+      }
+      from.reset();
+    });
+    Result<void> got = get_stream(encode_path(source) + "?archive=tar", to.get());
+    to.reset();
+    reader.join();
+    // As above: what was cut off on its way unpacks badly.
+    if (!extracted && (got || cannot_write_)) {
+      return std::move(extracted).error().with_hint(
+          options_.links ? "copy into a new directory"
+                         : "symbolic links are copied with --links; or copy into a new directory");
+    }
+    return got;
+  }
+
+  DaemonClient& daemon_;
+  const CopyOptionsText& options_;
+  const std::string files_;
+  const Bytes most_;
+  TransferLine line_;
+  bool read_to_end_ = false;
+  bool cannot_write_ = false;
+};
+
+Result<int> copy(const CopyOptionsText& options) {
+  const Place from = parse_place(options.source);
+  const Place to = parse_place(options.target);
+  if (from.id.empty() == to.id.empty()) {
+    return Error(ErrorCode::kInvalid, "one of both is to be ID:PATH, and the other one here",
+                 "for instance: glovebox sandbox cp data.csv ID:data/");
+  }
+  const auto most = parse_bytes(options.most);
+  if (!most) {
+    return Error(most.error()).within("--max-size");
+  }
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  Copying copying(daemon, options, from.id + to.id, *most);
+  if (from.id.empty()) {
+    GB_TRY(copying.put(from.path, to.path));
+  } else {
+    GB_TRY(copying.get(from.path, to.path));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_sandbox_copy(CLI::App& group, Action* action) {
+  auto* const command = group.add_subcommand("cp", "Copy files into a sandbox or out of it");
+  command->footer(kFooter);
+  auto options = std::make_shared<CopyOptionsText>();
+  command->add_option("FROM", options->source, "A file or directory, ID:PATH, or -")->required();
+  command->add_option("TO", options->target, "The same")->required();
+  command->add_option("--max-size", options->most, "Out of a sandbox: at most so much")
+      ->capture_default_str();
+  command->add_flag("--links", options->links,
+                    "Out of a sandbox: symbolic links as links, wherever they lead");
+  add_daemon_options(*command, options->daemon);
+  command->callback([action, options] { *action = [options] { return ended(copy(*options)); }; });
+}
+
+}  // namespace glovebox::cli

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox sandbox create
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "cli/remote_options.h"
+#include "cli/sandbox_commands.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kFooter = R"(Prints the sandbox's id.
+
+Examples:
+  glovebox sandbox create
+  glovebox sandbox create --timeout 1h --memory 2G --cpus 2 --metadata task=report
+  glovebox sandbox create --template with-data --on-timeout pause --auto-resume --json)";
+
+struct CreateOptionsText {
+  DaemonOptionsText daemon;
+  RemoteLimitsText limits;
+  std::string template_name;
+  std::string timeout;
+  std::string on_timeout;
+  std::string tier;
+  std::string min_tier;
+  bool auto_resume = false;
+  std::vector<std::string> env;
+  std::vector<std::string> metadata;
+  std::vector<std::string> allow;
+};
+
+Result<Json> request_of(const CreateOptionsText& options) {
+  Json request = Json::object();
+  const auto put = [&request](const char* name, const std::string& text) {
+    if (!text.empty()) {
+      request[name] = text;
+    }
+  };
+  put("template", options.template_name);
+  put("timeout", options.timeout);
+  put("on_timeout", options.on_timeout);
+  put("tier", options.tier);
+  put("min_tier", options.min_tier);
+  if (options.auto_resume) {
+    request["auto_resume"] = true;
+  }
+  if (Json limits = GB_TRY(limits_json(options.limits)); !limits.empty()) {
+    request["limits"] = std::move(limits);
+  }
+  request["env"] = GB_TRY(pairs_json(options.env, "--env"));
+  request["metadata"] = GB_TRY(pairs_json(options.metadata, "--metadata"));
+  if (!options.allow.empty()) {
+    request["network"] = {{"allow", options.allow}};
+  }
+  return request;
+}
+
+Result<int> create(const CreateOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  const Json request = GB_TRY(request_of(options));
+  const Json made = GB_TRY(daemon.ask("POST", "/v1/sandboxes", request));
+  std::cout << (options.daemon.json ? made.dump(2) : text_in(made, "id")) << "\n";
+  return 0;
+}
+
+}  // namespace
+
+void add_sandbox_create(CLI::App& group, Action* action) {
+  auto* const command = group.add_subcommand("create", "Make a sandbox");
+  command->footer(kFooter);
+  auto options = std::make_shared<CreateOptionsText>();
+  command->add_option("--template", options->template_name, "What it is made from: default");
+  command->add_option("--timeout", options->timeout, "When it ends: 5m");
+  command->add_option("--on-timeout", options->on_timeout, "What happens then: kill or pause")
+      ->check(CLI::IsMember({"kill", "pause"}));
+  command->add_flag("--auto-resume", options->auto_resume, "Resume it when it is needed");
+  command->add_option("--tier", options->tier, "This tier or none: native, landlock");
+  command->add_option("--min-tier", options->min_tier, "Accept this tier or a stronger one");
+  command->add_option("--env", options->env, "NAME=VALUE, repeatable")->allow_extra_args(false);
+  command->add_option("--metadata", options->metadata, "NAME=VALUE to find it by, repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--allow-net", options->allow, "HOST, HOST:PORT or *.HOST, repeatable")
+      ->allow_extra_args(false);
+  add_limit_options(*command, options->limits);
+  add_daemon_options(*command, options->daemon);
+  command->callback([action, options] { *action = [options] { return ended(create(*options)); }; });
+}
+
+}  // namespace glovebox::cli

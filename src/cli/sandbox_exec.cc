@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox sandbox exec: code in a live context, or a command.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/interrupts.h"
+#include "cli/output_writer.h"
+#include "cli/remote_events.h"
+#include "cli/remote_options.h"
+#include "cli/repl_screen.h"
+#include "cli/sandbox_commands.h"
+#include "cli/sandbox_process.h"
+#include "language/registry.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Code runs in a context: an interpreter that keeps its variables. Without --context it is the
+sandbox's one of that language, which is made where there is none. Pictures are saved as files.
+With words behind '--' it is a command instead, which gets our standard input; with -t it gets a
+terminal, which is this one.
+
+Ctrl-C interrupts what runs; a second one leaves it.
+
+Exit status: the program's own (128+N when signal N ended it); of code 1 for an error; 124 time
+limit; 137 memory limit; 125 glovebox could not do it; 2 wrong usage.
+
+Examples:
+  glovebox sandbox exec ID -e 'x = 41'
+  glovebox sandbox exec ID -e 'x + 1'
+  glovebox sandbox exec ID plot.py --save plots
+  glovebox sandbox exec ID -l js -e 'console.log(process.version)'
+  glovebox sandbox exec ID -- wc -l < data.csv
+  glovebox sandbox exec -t ID -- bash)";
+
+struct ExecOptionsText {
+  DaemonOptionsText daemon;
+  std::string id;
+  std::string file;
+  std::string code;
+  std::string context;
+  std::string language;
+  std::string time;
+  std::string save = ".";
+  std::string cwd;
+  std::vector<std::string> env;
+  bool code_given = false;
+  bool events = false;
+  bool recover = false;
+  bool terminal = false;
+};
+
+// The language's own id: what the daemon calls its contexts.
+Result<std::string> language_of(const ExecOptionsText& options, const std::string& code) {
+  const Registry registry = Registry::load(Registry::user_directories());
+  if (!options.language.empty()) {
+    const auto known = registry.find(options.language);
+    // The daemon may have languages that this machine does not.
+    return known ? known->id : options.language;
+  }
+  if (!options.file.empty() && options.file != "-") {
+    if (const auto found = registry.detect(options.file, std::string_view(code).substr(0, 256))) {
+      return found->id;
+    }
+  }
+  return std::string("python");
+}
+
+Result<std::string> context_of(DaemonClient& daemon,
+                               const std::string& sandbox,
+                               const ExecOptionsText& options,
+                               const std::string& code) {
+  if (!options.context.empty()) {
+    return options.context;
+  }
+  const std::string language = GB_TRY(language_of(options, code));
+  if (language == "python") {
+    return std::string("default");
+  }
+  const Json listed = GB_TRY(daemon.ask("GET", sandbox + "/contexts"));
+  for (const Json& context : list_in(listed, "contexts")) {
+    if (text_in(context, "language") == language && flag_in(context, "alive")) {
+      return text_in(context, "id");
+    }
+  }
+  return text_in(GB_TRY(daemon.ask("POST", sandbox + "/contexts", {{"language", language}})), "id");
+}
+
+bool wants_colour(const ExecOptionsText& options) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr && !options.events;
+}
+
+// What the person sees, or the program that reads us.
+class Showing {
+ public:
+  explicit Showing(const ExecOptionsText& options)
+      : options_(options),
+        screen_({.terminal = ::isatty(STDOUT_FILENO) == 1,
+                 .colour = wants_colour(options),
+                 .directory = options.save}) {}
+
+  void show(const std::string& line, const Json& said) {
+    const std::string type = text_in(said, "type");
+    if (options_.events) {
+      write_fully(STDOUT_FILENO, line + "\n");
+    } else if (options_.daemon.json) {
+      if (type == "verdict") {
+        Json verdict = said;
+        verdict.erase("type");
+        write_fully(STDOUT_FILENO, verdict.dump() + "\n");
+      }
+    } else if (const auto event = to_event(said)) {
+      screen_.show(*event);
+    } else if (type == "note") {
+      screen_.say("glovebox: " + printable(text_in(said, "text")));
+    } else if (type == "verdict") {
+      screen_.end_cell();
+      if (const std::string end = describe_end(said); !end.empty()) {
+        screen_.say("glovebox: " + end);
+      }
+    }
+  }
+
+ private:
+  const ExecOptionsText& options_;
+  ReplScreen screen_;
+};
+
+Result<int> follow(DaemonClient& daemon,
+                   const std::string& context,
+                   const ExecOptionsText& options,
+                   EventLines& lines,
+                   Interrupts& interrupts) {
+  Showing showing(options);
+  bool asked = false;
+  for (;;) {
+    const auto ready = lines.await(interrupts.fd());
+    if (ready == http::ClientAnswer::Ready::kNothing) {
+      continue;
+    }
+    if (ready == http::ClientAnswer::Ready::kOther) {
+      const int signal = interrupts.take();
+      if (asked || signal != SIGINT) {
+        return 128 + signal;  // The daemon ends what nobody listens to.
+      }
+      asked = true;
+      (void)daemon.ask("POST", context + "/interrupt");
+      continue;
+    }
+    const auto line = GB_TRY(lines.next_line());
+    if (!line) {
+      return Error(ErrorCode::kUnavailable, "the execution ended without a verdict");
+    }
+    const Json said = GB_TRY(parse_answer(*line));
+    showing.show(*line, said);
+    const std::string type = text_in(said, "type");
+    if (type == "failed") {
+      return error_in(said);
+    }
+    if (type == "verdict") {
+      return exit_status_in(said);
+    }
+  }
+}
+
+Result<int> execute(const ExecOptionsText& options) {
+  if (options.code_given == !options.file.empty()) {
+    return Error(ErrorCode::kInvalid, "either a FILE, '-', -e CODE or '-- COMMAND' is wanted",
+                 "see 'glovebox sandbox exec --help'");
+  }
+  Json request = Json::object();
+  request["code"] = to_utf8(options.code_given ? options.code : GB_TRY(read_program(options.file)));
+  request["env"] = GB_TRY(pairs_json(options.env, "--env"));
+  if (options.recover) {
+    request["recover"] = true;
+  }
+  if (!options.time.empty()) {
+    request["limits"] = GB_TRY(limits_json({.time = options.time}));
+  }
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  const std::string sandbox = "/v1/sandboxes/" + encode(options.id);
+  const std::string context =
+      sandbox + "/contexts/" +
+      encode(GB_TRY(context_of(daemon, sandbox, options, text_in(request, "code"))));
+  Interrupts interrupts;
+  EventLines lines(
+      GB_TRY(daemon.stream("POST", context + "/execute", request, "application/x-ndjson")));
+  return follow(daemon, context, options, lines, interrupts);
+}
+
+Result<int> run_command(const ExecOptionsText& options, const std::vector<std::string>& words) {
+  if (options.code_given || !options.file.empty()) {
+    return Error(ErrorCode::kInvalid, "code and a command cannot be run at once");
+  }
+  ProcessOrder order;
+  order.argv = words;
+  order.cwd = options.cwd;
+  order.env = GB_TRY(pairs_json(options.env, "--env"));
+  order.timeout = options.time;
+  order.json = options.daemon.json;
+  order.events = options.events;
+  const std::string sandbox = "/v1/sandboxes/" + encode(options.id);
+  return options.terminal ? run_in_terminal(options.daemon, sandbox, order)
+                          : run_process(options.daemon, sandbox, order);
+}
+
+}  // namespace
+
+void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Action* action) {
+  auto* const command = group.add_subcommand("exec", "Run code in a context, or a command");
+  command->footer(kFooter);
+  auto options = std::make_shared<ExecOptionsText>();
+  command->add_option("ID", options->id, "The sandbox")->required();
+  command->add_option("FILE", options->file, "A program, or - for standard input");
+  auto* const code = command->add_option("-e", options->code, "The code itself");
+  command->add_option("-c,--context", options->context, "The context to run it in");
+  command->add_option("-l,--language", options->language, "Its language: python");
+  command->add_option("--time", options->time, "At most so long: 30s");
+  command->add_option("--env", options->env, "NAME=VALUE, repeatable")->allow_extra_args(false);
+  command->add_option("--save", options->save, "Directory for pictures")->capture_default_str();
+  command->add_option("--cwd", options->cwd, "Directory of a command");
+  command->add_flag("--recover", options->recover, "Go back to before, if it crashes the context");
+  command->add_flag("-t,--terminal", options->terminal, "Give the command this terminal");
+  command->add_flag("--events", options->events, "JSON lines as they happen");
+  add_daemon_options(*command, options->daemon);
+  command->callback([action, options, code, words] {
+    options->code_given = code->count() > 0;
+    *action = [options, words] {
+      return ended(words.empty() ? execute(*options) : run_command(*options, words));
+    };
+  });
+}
+
+}  // namespace glovebox::cli

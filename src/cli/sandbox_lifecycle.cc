@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox sandbox kill, pause, resume, extend, snapshot, fork.
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/daemon_client.h"
+#include "cli/sandbox_commands.h"
+
+namespace glovebox::cli {
+namespace {
+
+struct EachOptionsText {
+  DaemonOptionsText daemon;
+  std::vector<std::string> ids;
+};
+
+// One request for each sandbox that is named. All are tried; the first error is the answer.
+struct EachCommand {
+  const char* name;
+  const char* words;
+  const char* examples;
+  const char* method;
+  const char* path;
+};
+constexpr EachCommand kEach[] = {
+    {"kill", "End sandboxes, with all that is in them",
+     "Examples:\n  glovebox sandbox kill ID\n  glovebox sandbox ls -q | xargs glovebox sandbox "
+     "kill",
+     "DELETE", ""},
+    {"pause", "Stop their processes; memory and files stay",
+     "Examples:\n  glovebox sandbox pause ID", "POST", "/pause"},
+    {"resume", "Let paused ones go on", "Examples:\n  glovebox sandbox resume ID", "POST",
+     "/resume"},
+};
+
+Result<int> for_each(const EachCommand& what, const EachOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  std::optional<Error> wrong;
+  Json done = Json::array();
+  for (const std::string& id : options.ids) {
+    const auto answer =
+        daemon.ask(what.method, "/v1/sandboxes/" + encode(id) + std::string(what.path));
+    if (answer) {
+      done.push_back(id);
+    } else if (wrong) {
+      (void)report(answer.error());
+    } else {
+      wrong = answer.error();
+    }
+  }
+  if (options.daemon.json) {
+    std::cout << done.dump() << "\n";
+  }
+  return wrong ? Result<int>(*wrong) : Result<int>(0);
+}
+
+struct OneOptionsText {
+  DaemonOptionsText daemon;
+  std::string id;
+  std::string name;
+  std::string timeout;
+  unsigned count = 1;
+};
+
+Result<int> snapshot(const OneOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  Json request = Json::object();
+  if (!options.name.empty()) {
+    request["name"] = options.name;
+  }
+  const Json made =
+      GB_TRY(daemon.ask("POST", "/v1/sandboxes/" + encode(options.id) + "/snapshot", request));
+  std::cout << (options.daemon.json ? made.dump() : printable(text_in(made, "template"))) << "\n";
+  return 0;
+}
+
+Result<int> fork(const OneOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  Json request{{"count", options.count}};
+  if (!options.timeout.empty()) {
+    request["timeout"] = options.timeout;
+  }
+  const Json made =
+      GB_TRY(daemon.ask("POST", "/v1/sandboxes/" + encode(options.id) + "/fork", request));
+  if (options.daemon.json) {
+    std::cout << list_in(made, "sandboxes").dump(2) << "\n";
+    return 0;
+  }
+  for (const Json& sandbox : list_in(made, "sandboxes")) {
+    std::cout << printable(text_in(sandbox, "id")) << "\n";
+  }
+  return 0;
+}
+
+Result<int> extend(const OneOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  const Json changed = GB_TRY(
+      daemon.ask("PATCH", "/v1/sandboxes/" + encode(options.id), {{"timeout", options.timeout}}));
+  std::cout << (options.daemon.json ? changed.dump(2) : printable(text_in(changed, "expires")))
+            << "\n";
+  return 0;
+}
+
+CLI::App* add_one(CLI::App& group,
+                  const char* name,
+                  const char* words,
+                  const char* footer,
+                  const std::shared_ptr<OneOptionsText>& options,
+                  Result<int> (*run)(const OneOptionsText&),
+                  Action* action) {
+  auto* const command = group.add_subcommand(name, words);
+  command->footer(footer);
+  command->add_option("ID", options->id, "The sandbox")->required();
+  add_daemon_options(*command, options->daemon);
+  command->callback(
+      [action, options, run] { *action = [options, run] { return ended(run(*options)); }; });
+  return command;
+}
+
+}  // namespace
+
+void add_sandbox_lifecycle(CLI::App& group, Action* action) {
+  for (const EachCommand& what : kEach) {
+    auto* const command = group.add_subcommand(what.name, what.words);
+    command->footer(what.examples);
+    auto options = std::make_shared<EachOptionsText>();
+    command->add_option("ID", options->ids, "The sandboxes")->required();
+    add_daemon_options(*command, options->daemon);
+    command->callback([action, options, &what] {
+      *action = [options, &what] { return ended(for_each(what, *options)); };
+    });
+  }
+  auto extending = std::make_shared<OneOptionsText>();
+  add_one(group, "extend", "Set when a sandbox ends, from now",
+          "Prints when that is.\n\nExamples:\n  glovebox sandbox extend ID 30m", extending, extend,
+          action)
+      ->add_option("TIME", extending->timeout, "30m")
+      ->required();
+  auto snapping = std::make_shared<OneOptionsText>();
+  add_one(
+      group, "snapshot", "Keep its files as a template",
+      "Prints the template's name.\n\nExamples:\n  glovebox sandbox snapshot ID --name with-data\n"
+      "  glovebox sandbox create --template with-data",
+      snapping, snapshot, action)
+      ->add_option("--name", snapping->name, "The template's name");
+  auto forking = std::make_shared<OneOptionsText>();
+  auto* const forks = add_one(group, "fork", "Make sandboxes with the same files",
+                              "Prints their ids. Processes and contexts are not "
+                              "copied.\n\nExamples:\n  glovebox sandbox fork ID "
+                              "--count 3",
+                              forking, fork, action);
+  forks->add_option("--count", forking->count, "How many")->check(CLI::Range(1, 100));
+  forks->add_option("--timeout", forking->timeout, "When they end: 5m");
+}
+
+}  // namespace glovebox::cli

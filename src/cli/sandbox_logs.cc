@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox sandbox logs: what a process says, or what a context has executed.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "cli/daemon_client.h"
+#include "cli/output_writer.h"
+#include "cli/remote_events.h"
+#include "cli/sandbox_commands.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Of a process: what it says from now on until it ends, and before that what was kept while nobody
+listened. Of a context: what was executed in it, as a notebook.
+
+Examples:
+  glovebox sandbox logs ID 17
+  glovebox sandbox logs ID default > session.ipynb
+  glovebox sandbox logs ID c1 --html > session.html)";
+
+struct LogsOptionsText {
+  DaemonOptionsText daemon;
+  std::string id;
+  std::string of = "default";
+  bool html = false;
+};
+
+Result<int> follow(DaemonClient& daemon, const std::string& process, bool json) {
+  EventLines lines(GB_TRY(daemon.stream("GET", process, Json(), "application/x-ndjson")));
+  while (const auto line = GB_TRY(lines.next_line())) {
+    const Json said = GB_TRY(parse_answer(*line));
+    const std::string type = text_in(said, "type");
+    if (type == "failed") {
+      return error_in(said);
+    }
+    if (json) {
+      write_fully(STDOUT_FILENO, *line + "\n");
+    } else if (type == "stdout" || type == "stderr" || type == "terminal") {
+      write_fully(type == "stderr" ? STDERR_FILENO : STDOUT_FILENO, bytes_in(said));
+    }
+    if (type == "ended") {
+      return 0;
+    }
+  }
+  return Error(ErrorCode::kUnavailable, "the process was lost: its sandbox has ended");
+}
+
+Result<int> show(const LogsOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  const std::string path = "/v1/sandboxes/" + encode(options.id);
+  const bool number = !options.of.empty() &&
+                      std::ranges::all_of(options.of, [](char c) { return c >= '0' && c <= '9'; });
+  if (number) {
+    return follow(daemon, path + "/processes/" + options.of, options.daemon.json);
+  }
+  write_fully(STDOUT_FILENO, GB_TRY(daemon.text(path + "/contexts/" + encode(options.of) +
+                                                (options.html ? "/notebook.html" : "/notebook"))));
+  return 0;
+}
+
+}  // namespace
+
+void add_sandbox_logs(CLI::App& group, Action* action) {
+  auto* const command =
+      group.add_subcommand("logs", "What a process says, or a context has executed");
+  command->footer(kFooter);
+  auto options = std::make_shared<LogsOptionsText>();
+  command->add_option("ID", options->id, "The sandbox")->required();
+  command->add_option("OF", options->of, "A process id, or a context")->capture_default_str();
+  command->add_flag("--html", options->html, "Of a context: one HTML page");
+  add_daemon_options(*command, options->daemon);
+  command->callback([action, options] { *action = [options] { return ended(show(*options)); }; });
+}
+
+}  // namespace glovebox::cli

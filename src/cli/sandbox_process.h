@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command in a daemon's sandbox, with our streams or our terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/daemon_client.h"
+
+namespace glovebox::cli {
+
+struct ProcessOrder {
+  std::vector<std::string> argv{};
+  std::string cwd{};
+  Json env = Json::object();
+  std::string timeout{};
+  bool json = false;    // One object at the end.
+  bool events = false;  // JSON lines as they happen.
+};
+
+// The request of an order. kInvalid for words that JSON cannot carry.
+Result<Json> process_request(const ProcessOrder& order);
+
+// Runs it with our standard input, output and error; answers its exit status. `sandbox` is its
+// path. The first interrupt goes to the process, a second one kills it, a third one leaves it.
+Result<int> run_process(const DaemonOptionsText& daemon,
+                        const std::string& sandbox,
+                        const ProcessOrder& order);
+
+// Runs it in a terminal of its own, shown in ours, which must be one (kInvalid). Ours is as it was
+// when this returns, whatever ends it.
+Result<int> run_in_terminal(const DaemonOptionsText& daemon,
+                            const std::string& sandbox,
+                            const ProcessOrder& order);
+
+}  // namespace glovebox::cli

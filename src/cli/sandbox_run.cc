@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox sandbox run: one program in a fresh sandbox of the daemon's.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/interrupts.h"
+#include "cli/output_writer.h"
+#include "cli/remote_events.h"
+#include "cli/remote_options.h"
+#include "cli/repl_screen.h"
+#include "cli/sandbox_commands.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(As 'glovebox run', but where the daemon runs. Exit status as there.
+
+Examples:
+  glovebox sandbox run hello.py
+  glovebox sandbox run -l js -e 'console.log(6*7)'
+  glovebox sandbox run solve.c --time 2s --memory 256M --json)";
+
+struct RunRemoteText {
+  DaemonOptionsText daemon;
+  RemoteLimitsText limits;
+  std::string file;
+  std::string code;
+  std::string language;
+  std::vector<std::string> env;
+  bool code_given = false;
+  bool events = false;
+};
+
+Result<Json> request_of(const RunRemoteText& options) {
+  if (options.code_given == !options.file.empty()) {
+    return Error(ErrorCode::kInvalid, "either a FILE, '-' or -e CODE is wanted");
+  }
+  Json request = Json::object();
+  request["code"] = to_utf8(options.code_given ? options.code : GB_TRY(read_program(options.file)));
+  if (!options.language.empty()) {
+    request["language"] = options.language;
+  }
+  if (!options.code_given && options.file != "-") {
+    request["name"] = to_utf8(options.file.substr(options.file.rfind('/') + 1));
+  }
+  request["env"] = GB_TRY(pairs_json(options.env, "--env"));
+  if (Json limits = GB_TRY(limits_json(options.limits)); !limits.empty()) {
+    request["limits"] = std::move(limits);
+  }
+  return request;
+}
+
+Result<int> run(const RunRemoteText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  const Json request = GB_TRY(request_of(options));
+  Interrupts interrupts;
+  EventLines lines(GB_TRY(daemon.stream("POST", "/v1/run", request, "application/x-ndjson")));
+  ReplScreen screen({.terminal = false, .colour = false, .directory = "."});
+  for (;;) {
+    const auto ready = lines.await(interrupts.fd());
+    if (ready == http::ClientAnswer::Ready::kNothing) {
+      continue;
+    }
+    if (ready == http::ClientAnswer::Ready::kOther) {
+      return 128 + interrupts.take();  // The daemon ends what nobody listens to.
+    }
+    const auto line = GB_TRY(lines.next_line());
+    if (!line) {
+      return Error(ErrorCode::kUnavailable, "the run ended without a verdict");
+    }
+    Json said = GB_TRY(parse_answer(*line));
+    const std::string type = text_in(said, "type");
+    if (options.events) {
+      write_fully(STDOUT_FILENO, *line + "\n");
+    } else if (const auto event = to_event(said); event && !options.daemon.json) {
+      screen.show(*event);
+    }
+    if (type == "failed") {
+      return error_in(said);
+    }
+    if (type == "verdict") {
+      const int status = exit_status_in(said);
+      said.erase("type");
+      if (options.daemon.json && !options.events) {
+        write_fully(STDOUT_FILENO, said.dump() + "\n");
+      } else if (const std::string end = describe_end(said); !end.empty() && !options.events) {
+        screen.say("glovebox: " + end);
+      }
+      return status;
+    }
+  }
+}
+
+}  // namespace
+
+void add_sandbox_run(CLI::App& group, Action* action) {
+  auto* const command = group.add_subcommand("run", "Run one program in a fresh sandbox");
+  command->footer(kFooter);
+  auto options = std::make_shared<RunRemoteText>();
+  command->add_option("FILE", options->file, "A program, or - for standard input");
+  auto* const code = command->add_option("-e", options->code, "The code itself");
+  command->add_option("-l,--language", options->language, "Its language");
+  command->add_option("--env", options->env, "NAME=VALUE, repeatable")->allow_extra_args(false);
+  command->add_flag("--events", options->events, "JSON lines as they happen");
+  add_limit_options(*command, options->limits);
+  add_daemon_options(*command, options->daemon);
+  command->callback([action, options, code] {
+    options->code_given = code->count() > 0;
+    *action = [options] { return ended(run(*options)); };
+  });
+}
+
+}  // namespace glovebox::cli

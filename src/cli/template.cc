@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox template: what sandboxes are made from.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/daemon_client.h"
+#include "cli/table.h"
+#include "cli/template_build.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  glovebox template build science -f science.toml
+  glovebox template ls
+  glovebox template info science
+  glovebox sandbox create --template science
+  glovebox template rm science)";
+
+constexpr const char* kBuildFooter = R"(A recipe is a TOML file:
+
+  base = "default"
+  packages = ["pip:flask"]
+  commands = ["mkdir -p data"]
+  preload = ["flask"]
+  [env]
+  STAGE = "test"
+
+What was built before is not built again. Building from host paths, and by debootstrap, takes a key
+with the scope admin, or the daemon's socket.
+
+Examples:
+  glovebox template build science -f science.toml
+  docker save node:22 | glovebox template build node --from-docker-save -
+  glovebox template build debian --debootstrap bookworm
+  glovebox template build tools --from-oci image/)";
+
+struct TemplateOptionsText {
+  DaemonOptionsText daemon;
+  std::string name;
+};
+
+Result<int> list(const TemplateOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  const Json listed = GB_TRY(daemon.ask("GET", "/v1/templates"));
+  if (options.daemon.json) {
+    std::cout << list_in(listed, "templates").dump(2) << "\n";
+    return 0;
+  }
+  Table table({"NAME", "SOURCE", "BASE", "SIZE", "CREATED"});
+  for (const Json& each : list_in(listed, "templates")) {
+    const std::int64_t size = number_in(each, "size");
+    table.add({text_in(each, "name"),
+               flag_in(each, "builtin") ? std::string("always there") : text_in(each, "source"),
+               text_in(each, "base"),
+               size > 0 ? to_string(Bytes{static_cast<std::uint64_t>(size)}) : "-",
+               text_in(each, "created").substr(0, 16)});
+  }
+  std::cout << table.text();
+  return 0;
+}
+
+Result<int> info(const TemplateOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  const Json shown = GB_TRY(daemon.ask("GET", "/v1/templates/" + encode(options.name)));
+  if (options.daemon.json) {
+    std::cout << shown.dump(2) << "\n";
+    return 0;
+  }
+  for (const auto& [name, value] : shown.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    std::cout << name + ":" + std::string(name.size() < 13 ? 13 - name.size() : 1, ' ')
+              << printable(text) << "\n";
+  }
+  return 0;
+}
+
+Result<int> remove(const TemplateOptionsText& options) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  (void)GB_TRY(daemon.ask("DELETE", "/v1/templates/" + encode(options.name)));
+  return 0;
+}
+
+void add_build(CLI::App& group, Action* action) {
+  auto* const command = group.add_subcommand("build", "Build a template");
+  command->footer(kBuildFooter);
+  auto order = std::make_shared<BuildOrder>();
+  command->add_option("NAME", order->name, "What it is to be called")->required();
+  auto* const from = command->add_option_group("from");
+  from->add_option("-f,--file", order->recipe, "A recipe; - is standard input");
+  from->add_option("--from-docker-save", order->docker,
+                   "What 'docker save' wrote; - is standard input");
+  from->add_option("--from-oci", order->oci, "An OCI layout: a directory, or a tar of it");
+  from->add_option("--from-rootfs", order->rootfs, "The tar of a root file system");
+  from->add_option("--debootstrap", order->suite, "A suite of Debian's, as bookworm");
+  from->require_option(1);
+  command->add_flag("-q,--quiet", order->quiet, "Show no progress");
+  add_daemon_options(*command, order->daemon);
+  command->callback(
+      [action, order] { *action = [order] { return ended(build_template(*order)); }; });
+}
+
+}  // namespace
+
+void add_template(CLI::App& app, bool described, Action* action) {
+  auto* const group = app.add_subcommand("template", "What sandboxes are made from");
+  group->footer(kFooter);
+  group->require_subcommand(1);
+  if (!described) {
+    return;
+  }
+  add_build(*group, action);
+  struct Command {
+    const char* name;
+    const char* words;
+    const char* footer;
+    Result<int> (*run)(const TemplateOptionsText&);
+    bool named;
+  };
+  static constexpr Command kCommands[] = {
+      {"ls", "List templates", "Examples:\n  glovebox template ls --json", list, false},
+      {"info", "What a template is made of", "Examples:\n  glovebox template info science", info,
+       true},
+      {"rm", "Remove a template; sandboxes made from it stay",
+       "Examples:\n  glovebox template rm science", remove, true},
+  };
+  for (const Command& what : kCommands) {
+    auto* const command = group->add_subcommand(what.name, what.words);
+    command->footer(what.footer);
+    auto options = std::make_shared<TemplateOptionsText>();
+    if (what.named) {
+      command->add_option("NAME", options->name, "The template")->required();
+    }
+    add_daemon_options(*command, options->daemon);
+    command->callback([action, options, &what] {
+      *action = [options, &what] { return ended(what.run(*options)); };
+    });
+  }
+}
+
+}  // namespace glovebox::cli

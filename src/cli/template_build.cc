@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/template_build.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "cli/output_writer.h"
+#include "cli/remote_events.h"
+#include "cli/remote_options.h"
+#include "cli/transfer_line.h"
+#include "service/templates/recipe_toml.h"
+#include "service/transfer.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr const char* kLines = "application/x-ndjson";
+
+Result<Json> recipe_of(const BuildOrder& order) {
+  Json recipe = Json::object();
+  if (!order.recipe.empty()) {
+    const std::string text = GB_TRY(read_program(order.recipe));
+    const std::string json = GB_TRY(recipe_json_from_toml(text));
+    recipe = GB_TRY(parse_answer(json));
+    if (!recipe.is_object()) {
+      return Error(ErrorCode::kInvalid, "the recipe is no table");
+    }
+  } else {
+    recipe["base"] = {{"debootstrap", {{"suite", order.suite}}}};
+  }
+  recipe["name"] = order.name;
+  return recipe;
+}
+
+// A stream of the image: a file, standard input, or a directory as a tar.
+class ImageStream {
+ public:
+  ImageStream() = default;
+  ImageStream(const ImageStream&) = delete;
+  ImageStream& operator=(const ImageStream&) = delete;
+  ~ImageStream() {
+    fd_.reset();
+    if (packer_.joinable()) {
+      packer_.join();
+    }
+  }
+
+  Result<void> open(const std::string& path) {
+    if (path == "-") {
+      fd_ = UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+      return {};
+    }
+    fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat status {};
+    if (!fd_ || ::fstat(fd_.get(), &status) != 0) {
+      return Error(ErrorCode::kInvalid,
+                   Error::from_errno("read '" + printable(path) + "'").message(),
+                   "check the name and its permissions");
+    }
+    size_ = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
+    return S_ISDIR(status.st_mode) ? pack(path) : Result<void>();
+  }
+
+  Result<std::size_t> read(std::span<char> into) {
+    for (;;) {
+      const ssize_t got = ::read(fd_.get(), into.data(), into.size());
+      if (got >= 0) {
+        return static_cast<std::size_t>(got);
+      }
+      if (errno != EINTR) {
+        return Error::from_errno("read the image");
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+ private:
+  // The files of a directory, each under its own name: a layout's index.json lies at the top.
+  Result<void> pack(const std::string& path) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+      return Error::from_errno("pipe");
+    }
+    fd_ = UniqueFd(ends[0]);
+    packer_ = std::thread([to = UniqueFd(ends[1]), path]() mutable {
+      (void)write_archive(to.get(), {{.source = path, .target = "."}});
+      to.reset();
+    });
+    return {};
+  }
+
+  UniqueFd fd_;
+  std::uint64_t size_ = 0;
+  std::thread packer_;
+};
+
+Result<std::unique_ptr<http::ClientAnswer>> send_image(DaemonClient& daemon,
+                                                       const BuildOrder& order) {
+  const std::string format = !order.docker.empty() ? "docker"
+                             : !order.oci.empty()  ? "oci"
+                                                   : "rootfs";
+  ImageStream image;
+  GB_TRY(image.open(order.docker + order.oci + order.rootfs));
+  TransferLine line(::isatty(STDERR_FILENO) == 1 && !order.quiet);
+  line.begin(image.size());
+  return daemon.stream_up("PUT",
+                          "/v1/templates/" + encode(order.name) + "/archive?format=" + format,
+                          kLines, [&](std::span<char> into) -> Result<std::size_t> {
+                            const std::size_t count = GB_TRY(image.read(into));
+                            line.add(count);
+                            return count;
+                          });
+}
+
+void show(const Json& event, const std::string& type) {
+  if (type == "progress") {
+    const std::string step = std::to_string(number_in(event, "step"));
+    const std::string steps = std::to_string(number_in(event, "steps"));
+    write_fully(STDERR_FILENO,
+                "[" + step + "/" + steps + "] " + printable(text_in(event, "message")) + "\n");
+  } else if (type == "log") {
+    AnsiStripper stripper;
+    const std::string text = stripper.strip(text_in(event, "text"));
+    write_fully(STDERR_FILENO, text + (text.ends_with('\n') ? "" : "\n"));
+  }
+}
+
+}  // namespace
+
+Result<int> build_template(const BuildOrder& order) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(order.daemon));
+  std::unique_ptr<http::ClientAnswer> answer;
+  if (order.recipe.empty() && order.suite.empty()) {
+    answer = GB_TRY(send_image(daemon, order));
+  } else {
+    const Json recipe = GB_TRY(recipe_of(order));
+    answer = GB_TRY(daemon.stream("POST", "/v1/templates", recipe, kLines));
+  }
+  EventLines lines(std::move(answer));
+  while (const auto line = GB_TRY(lines.next_line())) {
+    const Json event = GB_TRY(parse_answer(*line));
+    const std::string type = text_in(event, "type");
+    if (order.daemon.json) {
+      write_fully(STDOUT_FILENO, *line + "\n");
+    } else if (!order.quiet) {
+      show(event, type);
+    }
+    if (type == "failed") {
+      const auto error = event.find("error");
+      return error_in(error != event.end() && error->is_object() ? *error : event);
+    }
+    if (type == "built") {
+      if (!order.daemon.json) {
+        write_fully(STDOUT_FILENO, order.name + "\n");
+      }
+      return 0;
+    }
+  }
+  return Error(ErrorCode::kUnavailable, "the build ended without a result",
+               "see whether it is there: glovebox template ls");
+}
+
+}  // namespace glovebox::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Has a daemon build a template, and shows how that goes.
+#pragma once
+
+#include <string>
+
+#include "cli/daemon_client.h"
+
+namespace glovebox::cli {
+
+// Exactly one of the sources is set.
+struct BuildOrder {
+  DaemonOptionsText daemon{};
+  std::string name{};
+  std::string recipe{};
+  std::string docker{};
+  std::string oci{};
+  std::string rootfs{};
+  std::string suite{};
+  bool quiet = false;
+};
+
+// Answers the exit status; what was built is printed.
+Result<int> build_template(const BuildOrder& order);
+
+}  // namespace glovebox::cli
