@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/large_values.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+
+namespace glovebox::cli {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+// As much as an agent keeps at all.
+constexpr std::uint64_t kMaxSize = 64UL << 20;
+constexpr std::uint64_t kPiece = 4UL << 20;
+constexpr auto kPatience = 30s;
+constexpr std::size_t kMaxEntries = 1'000;
+
+Error gone(const std::string& why) {
+  return {ErrorCode::kNotFound, "the value is not there any more" + why,
+          "show it again, or write it to a file in the cell"};
+}
+
+}  // namespace
+
+bool LargeValues::note(std::size_t cell, const Event& event) {
+  const std::vector<notebook::Reference> references = notebook::references_in(event.data);
+  for (const notebook::Reference& reference : references) {
+    kept_.push_back({cell, reference});
+  }
+  if (kept_.size() > kMaxEntries) {
+    kept_.erase(kept_.begin(), kept_.end() - static_cast<std::ptrdiff_t>(kMaxEntries));
+  }
+  return !references.empty();
+}
+
+std::optional<LargeValues::Entry> LargeValues::find(std::string_view mime,
+                                                    std::optional<std::size_t> cell) const {
+  const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Entry& entry) {
+    return entry.reference.mime == mime && (!cell || entry.cell == *cell);
+  });
+  return found != kept_.rend() ? std::optional(*found) : std::nullopt;
+}
+
+Result<std::string> LargeValues::fetch(Context& context, const notebook::Reference& reference) {
+  if (!context.can("fetch")) {
+    return Error(ErrorCode::kUnsupported, "this interpreter keeps no large values");
+  }
+  if (reference.size > kMaxSize) {
+    return gone("");
+  }
+  std::string fetched;
+  while (fetched.size() < reference.size) {
+    const Json request = {{"ref", reference.name},
+                          {"offset", fetched.size()},
+                          {"size", std::min(kPiece, reference.size - fetched.size())}};
+    const std::string answer = GB_TRY(
+        context.ask(agent::Request::kFetch,
+                    request.dump(-1, ' ', false, Json::error_handler_t::replace), kPatience));
+    const Json reply = Json::parse(answer, nullptr, false);
+    if (!reply.is_object() || !reply.contains("base64") || !reply["base64"].is_string()) {
+      const bool told = reply.is_object() && reply.contains("error") && reply["error"].is_string();
+      return gone(told ? ": " + printable(reply["error"].get<std::string>().substr(0, 200)) : "");
+    }
+    const auto piece = notebook::from_base64(reply["base64"].get_ref<const std::string&>());
+    if (!piece || piece->empty() || piece->size() > kPiece) {
+      return gone("");
+    }
+    fetched += *piece;
+  }
+  auto bytes = notebook::bytes_of_fetched(std::move(fetched), reference.mime);
+  return bytes ? Result<std::string>(std::move(*bytes)) : gone("");
+}
+
+}  // namespace glovebox::cli
