@@ -20,6 +20,9 @@ BUILD = ROOT / "build/fuzz"
 
 BASE = ["base/check.cc", "base/error.cc"]
 FRAME = [*BASE, "base/frame.cc", "base/wire.cc"]
+NOTEBOOK = [f"context/notebook/{name}.cc" for name in (
+    "ansi", "highlight", "html_tokens", "markdown", "markdown_math", "markup", "math",
+    "math_symbols", "media", "sanitize", "syntax")]
 TARGETS = {
     "frame": FRAME,
     "warden_protocol": [*BASE, "base/wire.cc", "spec/warden_protocol.cc", "spec/verdict.cc"],
@@ -31,12 +34,26 @@ TARGETS = {
                       "language/language_file.cc", "language/suggest.cc",
                       "language/toml_guard.cc", "spec/limits.cc"],
     "text": [*BASE, "base/bytes.cc", "base/duration.cc", "base/text.cc"],
+    "agent_messages": [*BASE, "base/bytes.cc", "base/text.cc", "base/wire.cc",
+                       "context/agent_protocol.cc", "context/notebook/values.cc",
+                       "context/zygote_protocol.cc"],
+    "notebook": [*BASE, "base/bytes.cc", "base/text.cc",
+                 *NOTEBOOK, *(f"context/notebook/{name}.cc" for name in (
+                     "html", "html_style", "json_bounds", "notebook", "parameters", "read",
+                     "upgrade", "write"))],
+    "notebook_text": [*BASE, "base/bytes.cc", "base/text.cc", *NOTEBOOK,
+                      "context/notebook/json_bounds.cc", "context/notebook/stream_text.cc"],
+    "jupyter_wire": [*BASE, "base/text.cc", "base/unique_fd.cc",
+                     *(f"../agents/jupyter/{name}.cc" for name in (
+                         "json_guard", "kernelspec", "mime_values", "wire"))],
 }
-LIBRARIES = {"tar": ["-larchive"]}
+MARKDOWN = ["-lcmark-gfm-extensions", "-lcmark-gfm"]
+LIBRARIES = {"tar": ["-larchive"], "jupyter_wire": ["-lcrypto"], "notebook": MARKDOWN,
+             "notebook_text": MARKDOWN}
 # Where the seeds are those of the project itself.
-SEEDS = {"language_file": ROOT / "languages"}
+SEEDS = {"language_file": ROOT / "languages", "notebook": ROOT / "tests/notebooks"}
 FLAGS = ["-std=c++2b", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all",
-         f"-I{ROOT / 'src'}", f"-I{HERE}"]
+         f"-I{ROOT / 'src'}", f"-I{ROOT / 'agents/jupyter'}", f"-I{HERE}"]
 SANITIZE = "-fsanitize=fuzzer,address,undefined"
 FEWEST_EXECUTIONS = 100
 # Beyond the seconds given, a target may take this long to start and to end.
@@ -65,7 +82,7 @@ def compile_source(compiler, source):
 def build(compiler, targets, parallel):
     """Target -> its program."""
     sources = {target: [HERE / f"{target}_fuzz.cc",
-                        *(ROOT / "src" / name for name in TARGETS[target])] for target in targets}
+                        *((ROOT / "src" / name).resolve() for name in TARGETS[target])] for target in targets}
     every = sorted({source for of_target in sources.values() for source in of_target})
     with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
         objects = dict(zip(every, pool.map(lambda s: compile_source(compiler, s), every)))
