@@ -210,6 +210,25 @@ def no_group_becomes_a_threaded_one(_):
     expect(set(kinds.values()) <= {"domain"}, kinds)
 
 
+def groups_of_a_lonely_process_lie_in_its_own_group(glovebox):
+    """As a unit of systemd's with Delegate=yes: outside, its limits would not hold for guests."""
+    before = groups()
+    running = glovebox.start("run", "--json", "--time", "600", "-l", "python", "-e",
+                             "import time; time.sleep(600)")
+    try:
+        end = time.monotonic() + PATIENCE
+        made = set()
+        while not made and time.monotonic() < end and running.poll() is None:
+            made = {group for group in groups() - before if not GIVEN.search(group)}
+            time.sleep(0.1)
+        expect(made, "no group was made", running.poll())
+        outside = {group for group in made if not re.match(r"/sys/fs/cgroup/given-\d+/", group)}
+        expect(not outside, "groups outside", outside)
+    finally:
+        running.terminate()
+        running.communicate(timeout=PATIENCE)
+
+
 def says_what_it_cannot_limit(glovebox):
     verdict = glovebox.python("print(6*7)")
     expect(verdict["status"] == "ok" and verdict["walls"]["cgroup"] == "none", verdict)
@@ -226,10 +245,9 @@ def make_group(path, owner):
     return path
 
 
-def given_groups():
+def given_groups(owner, numbers=itertools.count()):
     """A new group for each run, as systemd-run makes one with Delegate=yes."""
-    numbers = itertools.count()
-    return lambda: make_group(CGROUP / f"given-{next(numbers)}", USER)
+    return lambda: make_group(CGROUP / f"given-{next(numbers)}", owner)
 
 
 def crowded_group(path, owner):
@@ -249,7 +267,10 @@ def scenes(program):
     return [
         ("root", checks, Glovebox(program)),
         ("root in a session", checks, Glovebox(program, group=lambda: session)),
-        ("user with a group of its own", checks, Glovebox(program, USER, given_groups())),
+        ("user with a group of its own", checks, Glovebox(program, USER, given_groups(USER))),
+        ("root with a group of its own",
+         [groups_of_a_lonely_process_lie_in_its_own_group, *checks],
+         Glovebox(program, group=given_groups(0))),
         ("user below its own manager", checks, Glovebox(program, USER, lambda: service)),
         ("user without a group", [says_what_it_cannot_limit],
          Glovebox(program, USER, lambda: lone)),
