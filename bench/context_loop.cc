@@ -194,7 +194,22 @@ Result<void> burst(std::size_t runs) {
   return {};
 }
 
+// What the machine has left; nothing where it does not say.
+std::optional<Bytes> available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::uint64_t kibibytes = 0;
+  for (std::string unit; file >> name >> kibibytes && std::getline(file, unit);) {
+    if (name == "MemAvailable:") {
+      return Bytes{kibibytes * 1024};
+    }
+  }
+  return std::nullopt;
+}
+
 Result<void> living(std::size_t runs) {
+  // Others live on this machine, too.
+  constexpr Bytes kLeftToOthers = 4_GiB;
   const PoolSpec spec = pool_spec(0);
   auto zygote = GB_TRY(Zygote::start(spec.zygote));
   SandboxSpec sandbox_spec = spec.sandbox;
@@ -205,6 +220,10 @@ Result<void> living(std::size_t runs) {
   std::vector<std::unique_ptr<Context>> contexts;
   const auto begun = Clock::now();
   for (std::size_t i = 0; i < runs; ++i) {
+    if (const auto left = available_memory(); left && left->count < kLeftToOthers.count) {
+      return Error(ErrorCode::kExhausted,
+                   "less than 4 GiB of memory are left after " + std::to_string(i) + " contexts");
+    }
     sandboxes.push_back(GB_TRY(Sandbox::create(sandbox_spec, {.exactly = "native"})));
     contexts.push_back(GB_TRY(Context::fork(*sandboxes.back(), *zygote, spec.context)));
     GB_TRY(run_first_cell(*contexts.back()));

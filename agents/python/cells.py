@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import fnmatch
 import re
 
 from IPython.core.autocall import IPyAutocall
@@ -89,3 +90,24 @@ class MemoryHistory(HistoryManager):
 
     def store_output(self, line_num) -> None:
         pass
+
+    def get_tail(self, n=10, raw=True, output=False, include_latest=False):
+        lines = list(self._get_range_session(1, None, raw, output))
+        if not include_latest:
+            # That is the cell that asks.
+            del lines[-1:]
+        return lines[-n:] if n > 0 else []
+
+    def search(
+        self, pattern="*", raw=True, search_raw=True, output=False, n=None, unique=False
+    ):
+        """The lines that the pattern fits as a whole; of equal ones the last where `unique`."""
+        searched = self.input_hist_raw if search_raw else self.input_hist_parsed
+        found = [
+            line
+            for line in self._get_range_session(1, None, raw, output)
+            if fnmatch.fnmatchcase(searched[line[1]], pattern)
+        ]
+        if unique:
+            found = sorted({line[2]: line for line in found}.values(), key=lambda line: line[1])
+        return found if n is None else found[-n:] if n > 0 else []

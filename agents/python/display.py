@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -35,6 +36,10 @@ _SIMPLE_TYPES = frozenset(_SIMPLE)
 _PRINTED_BY_REPR = (int, float, str, bool)
 # Longer numbers raise an error in repr(), for IPython to show.
 _PRINTABLE = 10**4000
+# numpy's, which no guest can give another form but by a formatter.
+_NUMPY_NUMBERS = (
+    "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+)
 # Their types, and that which each one inherits from, are all that a formatter can be given for.
 _LOOKED_UP = frozenset(_SIMPLE) | {object}
 
@@ -45,6 +50,9 @@ class AgentDisplayFormatter(DisplayFormatter):
     _mime_printers = None
     _text_formatter = None
     _text_printers = None
+    # numpy's types of numbers, and all that they inherit from and a formatter could be given for.
+    _numbers = frozenset()
+    _looked_up_for_numbers = frozenset()
 
     def format(self, obj, include=None, exclude=None):
         kind = type(obj)
@@ -54,6 +62,8 @@ class AgentDisplayFormatter(DisplayFormatter):
             if text is None:
                 text = self._text_formatter(obj)
             return ({"text/plain": text} if text is not None else {}), {}
+        if not self._numbers:
+            self.learn_numbers()
         data, metadata = super().format(obj, include=include, exclude=exclude)
         if data and not simple and include is None and exclude is None:
             self._add_data(obj, data)
@@ -62,6 +72,8 @@ class AgentDisplayFormatter(DisplayFormatter):
     def simple_text(self, obj) -> str | None:
         """The text of a number or string if that is all there is to show of it."""
         kind = type(obj)
+        if kind in self._numbers:
+            return repr(obj) if self._numbers_have_only_text() else None
         if kind not in _PRINTED_BY_REPR or not self._only_text():
             return None
         text = self._text_formatter
@@ -86,6 +98,33 @@ class AgentDisplayFormatter(DisplayFormatter):
         self._text_printers = {kind: text.type_printers.get(kind) for kind in _PRINTED_BY_REPR}
         self._text_printers[bool] = text.singleton_printers.get(id(True))
 
+    def learn_numbers(self) -> None:
+        """Once numpy is there."""
+        numpy = sys.modules.get("numpy")
+        found = [getattr(numpy, name, None) for name in _NUMPY_NUMBERS]
+        kinds = [kind for kind in found if type(kind) is type]
+        self._numbers = frozenset(kinds)
+        self._looked_up_for_numbers = frozenset(each for kind in kinds for each in kind.__mro__)
+
+    def _numbers_have_only_text(self) -> bool:
+        text = self._text_formatter
+        if (
+            not self._only_text()
+            or not text.pprint
+            or text.float_format != "%r"
+        ):
+            return False
+        looked_up = self._looked_up_for_numbers
+        for formatter, by_type, _by_identity in self._mime_printers:
+            if not looked_up.isdisjoint(by_type) or _names_numpy(formatter):
+                return False
+        # IPython's own for float64 obeys float_format, as that for float does.
+        printers = text.type_printers
+        return not _names_numpy(text) and all(
+            printers[kind].__module__ == DisplayFormatter.__module__
+            for kind in looked_up.intersection(printers)
+        )
+
     def _only_text(self) -> bool:
         """Whether a simple value has no form but text, as long as the guest changes nothing."""
         if self.formatters.get("text/plain") is not self._text_formatter:
@@ -107,6 +146,11 @@ class AgentDisplayFormatter(DisplayFormatter):
             table = table_of(obj)
             if table is not None:
                 data[TABLE] = table
+
+
+def _names_numpy(formatter) -> bool:
+    """Whether a formatter waits for one of these types by its name."""
+    return any(("numpy", name) in formatter.deferred_printers for name in _NUMPY_NUMBERS)
 
 
 class AgentDisplayHook(DisplayHook):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import ctypes
 import gc
 import os
 import random
@@ -16,14 +17,44 @@ FIRST_COLLECTION = 50_000
 
 _collecting = [None]
 
+# Of numpy's MT19937 (numpy/random/src/mt19937/mt19937.h): `uint32_t key[624]; int pos;`.
+KEY_WORDS = 624
+_AT_END = KEY_WORDS.to_bytes(4, sys.byteorder)
+# Where numpy's global generator lies; nothing where that is not known.
+_numpy_state = [None]
 
-def renew(hooks=()) -> None:
-    """Random sources that a fork copied would give every context the same numbers."""
+
+def prepare() -> None:
+    """In a zygote: finds what its forks shall write. numpy's own seeding writes to 80 of the pages
+    that they share."""
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is None:
+        return
+    # It also forgets the second of a pair of normal numbers.
+    numpy_random.seed()
+    try:
+        generator = numpy_random.mtrand._rand._bit_generator
+        state = generator.state["state"]
+        address = generator.ctypes.state_address
+        bytes_there = ctypes.string_at(address, 4 * KEY_WORDS + 4)
+    except Exception:
+        return
+    if bytes_there == state["key"].tobytes() + int(state["pos"]).to_bytes(4, sys.byteorder):
+        _numpy_state[0] = address
+
+
+def renew(hooks=(), used=False) -> None:
+    """Random sources that a fork copied would give every context the same numbers. `used`: the
+    guest's code has run since prepare()."""
     random.seed()
     modules = sys.modules
     numpy_random = modules.get("numpy.random")
     if numpy_random is not None:
-        numpy_random.seed()
+        if used or _numpy_state[0] is None:
+            numpy_random.seed()
+        else:
+            seed = os.urandom(4 * KEY_WORDS) + _AT_END
+            ctypes.memmove(_numpy_state[0], seed, len(seed))
     tempfile = modules.get("tempfile")
     if tempfile is not None:
         tempfile._name_sequence = None

@@ -13,6 +13,7 @@ import traceback
 
 from . import checkpoints, fresh, queries
 from .shell import AgentShell, CellCompiler
+from .sites import UserSite
 from .streams import Streams
 from .values import ValueStore
 from .wire import (
@@ -77,6 +78,7 @@ class Context:
         self.streams = Streams(self.wire)
         self.store = ValueStore(INLINE_DEFAULT)
         self.channel = 0
+        self.sites = UserSite()
         self.shell = AgentShell.instance(context=self, compiler_class=CellCompiler)
         self._queue = collections.deque()
         self._error_sent = False
@@ -155,6 +157,7 @@ class Context:
         if inline.isdecimal():
             self.store.inline = int(inline)
         self.shell.init_environment()
+        self.sites.enter()
         # A guest that parses its arguments has none; ours aren't its business.
         sys.argv[:] = [""]
         CellCompiler.directory = f"/tmp/glovebox_{_getpid()}"
@@ -210,7 +213,8 @@ class Context:
             return
         silent = bool(request.get("silent", False))
         store_history = bool(request.get("store_history", True)) and not silent
-        wire.send(STARTED, channel, b'{"execution_count":%d}' % shell.execution_count)
+        number = shell.execution_count
+        wire.send(STARTED, channel, b'{"execution_count":%d}' % number)
         saved = None
         failure = None
         success = False
@@ -219,6 +223,7 @@ class Context:
             wire.allow_interrupts()
             if "env" in request or "cwd" in request:
                 saved = fresh.enter(request.get("env") or {}, request.get("cwd"))
+            self.sites.follow()
             if _guest_trace[0] is not None:
                 _settrace(_guest_trace[0])
             result = shell.run_cell(code, store_history=store_history, silent=silent)
@@ -228,10 +233,13 @@ class Context:
         except BaseException as error:
             wire.forbid_interrupts()
             failure = error
+        if failure is not None and store_history and shell.execution_count == number:
+            # An interrupt can end IPython's own code, too; the cell was counted all the same.
+            shell.execution_count = number + 1
         self._regain()
         if wire.detached:
             self._end_child(success, failure)
-        if not success and not self._error_sent:
+        if not success and not self._error_sent and not self._is_handled(failure):
             self._fail(failure)
         if saved:
             fresh.leave(saved)
@@ -264,6 +272,14 @@ class Context:
         if isinstance(failure, SystemExit):
             status = failure.code if isinstance(failure.code, int) else int(bool(failure.code))
         _exit(status & 0xFF)
+
+    def _is_handled(self, failure) -> bool:
+        """Whether the guest has a handler of its own for it (set_custom_exc), which has told it."""
+        kinds = self.shell.custom_exceptions
+        try:
+            return bool(kinds) and isinstance(failure, kinds)
+        except BaseException:
+            return False
 
     def _fail(self, error) -> None:
         """Shows an error without the help of IPython, which may be what is broken."""
@@ -344,7 +360,7 @@ class Context:
 
     def _become_another(self) -> None:
         self.wire.renew()
-        fresh.renew(self._agent.renewals)
+        fresh.renew(self._agent.renewals, used=True)
 
     def query_all(self, code: str, cursor: int) -> None:
         """Asks each question once, for a zygote to be warm in them."""

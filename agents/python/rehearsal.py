@@ -32,6 +32,7 @@ def rehearse(context, agent, roots) -> None:
     ask_secret = getpass.getpass
     handler = signal.getsignal(signal.SIGINT)
     cells = [cells[0] for root, cells in warmup.BY_MODULE.items() if root in roots]
+    fresh.prepare()
     for _ in range(ROUNDS):
         _serve_once(context, agent, (*cells, *CELLS))
         _act_as_child()

@@ -21,10 +21,12 @@ from .cells import MemoryHistory
 from .display import AgentDisplayFormatter, AgentDisplayHook, AgentDisplayPublisher
 from .process import run_shell_command
 from .running import PlainRunner
+from .wire import Wire
 
 __builtins__ = dict(vars(builtins))
 
 PROFILE = "/tmp/.ipython"
+_INTERRUPT_CODE = Wire.on_interrupt.__code__
 
 
 class Profile(ProfileDir):
@@ -101,6 +103,9 @@ class AgentShell(InteractiveShell):
     last_execution_succeeded = True
     last_execution_result = None
     history_manager = None
+
+    # Libraries tell a notebook from a terminal by this name: pandas cuts wide frames in the former.
+    kernel = None
 
     exit_asked = False
     last_traceback = None
@@ -195,6 +200,17 @@ class AgentShell(InteractiveShell):
             preprocessing_exc_tuple=preprocessing_exc_tuple,
         )
 
+    def _get_exc_info(self, exc_tuple=None):
+        etype, value, tb = super()._get_exc_info(exc_tuple)
+        # An interrupt is raised by our handler, on top of the guest's line.
+        last = tb
+        while last is not None and last.tb_next is not None:
+            if last.tb_next.tb_frame.f_code is _INTERRUPT_CODE:
+                last.tb_next = None
+                break
+            last = last.tb_next
+        return etype, value, tb
+
     def _showtraceback(self, etype, evalue, stb) -> None:
         self.last_traceback = stb
         self.context.emit_error(etype, evalue, stb)
@@ -203,6 +219,8 @@ class AgentShell(InteractiveShell):
         if cmd.rstrip().endswith("&"):
             raise OSError("Background processes not supported.")
         self.user_ns["_exit_code"] = run_shell_command(self.var_expand(cmd, depth=1))
+        # The rest of the cell may import what the command installed.
+        self.context.sites.follow()
 
     system = system_piped
 

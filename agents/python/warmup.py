@@ -39,6 +39,7 @@ BY_MODULE = {
         "t.a.sum(), t.describe(), t.groupby('b').a.mean()",
         "import io\npd.read_csv(io.StringIO('a,b\\n1,2\\n3,4'))",
         "t.a",
+        "t.a.sum()",
     ),
     "matplotlib": (
         "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4])\nplt.title('x')\nplt.show()",
@@ -59,6 +60,7 @@ def warm(context, modules) -> set[str]:
     sys.stdout, sys.stderr = context.streams.stdout, context.streams.stderr
     try:
         roots = _import(modules)
+        shell.display_formatter.learn_numbers()
         for _ in range(ROUNDS):
             for cell in GENERAL:
                 _run(context, cell)

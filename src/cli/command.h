@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/result.h"
 
 namespace CLI {
 class App;
@@ -33,7 +34,19 @@ void add_languages(CLI::App& app, Action* action);
 void add_doctor(CLI::App& app, Action* action);
 void add_serve(CLI::App& app, Action* action);
 
+// Those that use a daemon. Their options are described only when the command line names them, for
+// nobody who asks for something else is to wait. `words` is what follows "--".
+void add_sandbox(CLI::App& app,
+                 bool described,
+                 const std::vector<std::string>& words,
+                 Action* action);
+void add_key(CLI::App& app, bool described, Action* action);
+void add_tenant(CLI::App& app, bool described, Action* action);
+void add_template(CLI::App& app, bool described, Action* action);
+
 // Tells the person what went wrong and what to do, on standard error; answers the exit status.
 int report(const Error& error);
+// The exit status of a command, after its error was reported.
+inline int ended(const Result<int>& status) { return status ? *status : report(status.error()); }
 
 }  // namespace glovebox::cli

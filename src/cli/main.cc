@@ -11,6 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 #include "cli/command.h"
 #include "language/suggest.h"
 
@@ -27,6 +31,7 @@ constexpr const char* kFooter = R"(Examples:
   glovebox repl -l python                 a live interpreter, sealed
   glovebox notebook run analysis.ipynb    run a notebook, write its outputs
   glovebox serve                          the daemon: REST, and E2B's own SDKs
+  glovebox sandbox create                 a sandbox that the daemon holds
   glovebox languages                      what can run here
   glovebox doctor                         which walls can be built here, and the mend)";
 
@@ -35,8 +40,12 @@ glovebox::Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::vector<std::string> words = app.remaining();
   if (!chosen.empty()) {
+    std::string path = chosen.front()->get_name();
+    for (const CLI::App* const below : chosen.front()->get_subcommands()) {
+      path += " " + below->get_name();
+    }
     return {glovebox::ErrorCode::kInvalid, wrong.what(),
-            "'glovebox " + chosen.front()->get_name() + " --help' shows what it takes"};
+            "'glovebox " + path + " --help' shows what it takes"};
   }
   if (words.empty() || words.front().starts_with('-')) {
     return {glovebox::ErrorCode::kInvalid,
@@ -53,6 +62,11 @@ glovebox::Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
                           : "did you mean 'glovebox " + nearest + "'?"};
 }
 
+// "sandbox exec", which takes the words of a command behind "--".
+bool runs_in_sandbox(const CLI::App& app) {
+  return app.got_subcommand("sandbox") && app.get_subcommand("sandbox")->got_subcommand("exec");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Runs untrusted code in a sealed sandbox.", "glovebox");
   app.set_version_flag("--version", std::string("glovebox ") + GB_VERSION);
@@ -64,17 +78,22 @@ int run(int argc, char** argv) {
   const std::vector<std::string> guest_words(dashes == end ? end : dashes + 1, end);
   glovebox::cli::Action action;
   glovebox::cli::add_run(app, guest_words, &action);
-  if (argc < 2 || std::string_view(argv[1]) != "run") {
+  const std::string_view named = argc < 2 ? std::string_view() : argv[1];
+  if (named != "run") {
     // Nobody who runs something waits for the description of the rest.
     glovebox::cli::add_repl(app, &action);
     glovebox::cli::add_notebook(app, &action);
     glovebox::cli::add_languages(app, &action);
     glovebox::cli::add_doctor(app, &action);
     glovebox::cli::add_serve(app, &action);
+    glovebox::cli::add_sandbox(app, named == "sandbox", guest_words, &action);
+    glovebox::cli::add_key(app, named == "key", &action);
+    glovebox::cli::add_template(app, named == "template", &action);
+    glovebox::cli::add_tenant(app, named == "tenant", &action);
   }
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
-    if (!guest_words.empty() && !app.got_subcommand("run")) {
+    if (!guest_words.empty() && !app.got_subcommand("run") && !runs_in_sandbox(app)) {
       throw CLI::ExtrasError(guest_words);
     }
   } catch (const CLI::ParseError& wrong) {
@@ -95,6 +114,9 @@ int main(int argc, char** argv) {
     // Without the destructors of what the kernel takes back anyway.
     (void)std::fflush(nullptr);
     std::cout.flush();
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_do_leak_check();  // It would come with the destructors.
+#endif
     std::_Exit(status);
   } catch (const std::exception& unforeseen) {
     (void)std::fprintf(stderr, "glovebox: %s\n", unforeseen.what());

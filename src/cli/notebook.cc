@@ -18,7 +18,7 @@
 #include "cli/sandbox_options.h"
 #include "context/notebook/parameters.h"
 #include "sandbox/slot.h"
-#include "spec/json/verdict_json.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::cli {
 namespace {

@@ -71,17 +71,23 @@ Result<void> write_new(const std::string& path, std::string_view bytes) {
   return {};
 }
 
+struct Found {
+  std::size_t cell = 0;
+  std::string bytes;
+};
+
 // The last output of that type, of one cell or of any.
-std::optional<std::string> find_output(const notebook::Notebook& record,
-                                       std::optional<std::uint32_t> count,
-                                       std::string_view mime) {
+std::optional<Found> find_output(const notebook::Notebook& record,
+                                 std::optional<std::uint32_t> count,
+                                 std::string_view mime) {
   for (auto cell = record.cells.rbegin(); cell != record.cells.rend(); ++cell) {
     if (count && cell->execution_count != static_cast<int>(*count)) {
       continue;
     }
     for (auto output = cell->outputs.rbegin(); output != cell->outputs.rend(); ++output) {
       if (auto bytes = notebook::bytes_of(output->data, mime)) {
-        return bytes;
+        const auto index = static_cast<std::size_t>(record.cells.rend() - cell) - 1;
+        return Found{index, std::move(*bytes)};
       }
     }
   }
@@ -104,14 +110,25 @@ Result<void> save(ReplEngine& engine, const Words& words) {
     return Error(ErrorCode::kInvalid, "the ending of '" + printable(path) + "' says no type",
                  "use .png, .jpg, .svg, .gif, .webp, .pdf, .html, .json, .md or .txt");
   }
-  const auto bytes = find_output(engine.record(), count, type->mime);
-  if (!bytes) {
+  std::optional<Found> found = find_output(engine.record(), count, type->mime);
+  std::optional<std::size_t> cell;
+  for (std::size_t i = 0; count && i < engine.record().cells.size(); ++i) {
+    if (engine.record().cells[i].execution_count == static_cast<int>(*count)) {
+      cell = i;
+    }
+  }
+  if (const auto large = engine.large_values().find(type->mime, cell);
+      large && (!count || cell) && (!found || found->cell <= large->cell)) {
+    found = Found{large->cell,
+                  GB_TRY(LargeValues::fetch(engine.session().context(), large->reference))};
+  }
+  if (!found) {
     return Error(ErrorCode::kNotFound,
                  (count ? "cell " + std::to_string(*count) : std::string("no cell so far")) +
                      (count ? " has not shown " : " has shown ") + std::string(type->mime),
                  "another ending asks for another type");
   }
-  GB_TRY(write_new(path, *bytes));
+  GB_TRY(write_new(path, found->bytes));
   engine.screen().say("saved " + printable(path));
   return {};
 }

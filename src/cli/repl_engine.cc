@@ -81,7 +81,9 @@ Result<void> ReplEngine::run_cell(const std::string& code) {
                          .limits = session_.spec().limits,
                          .cancel_fd = interrupts_.fd()};
   options.input = input;
-  options.observer = [this](const Event& event) {
+  bool has_large = false;
+  options.observer = [this, &has_large](const Event& event) {
+    has_large = large_values_.note(record_.cells.size() - 1, event) || has_large;
     const Event kept = notebook::keep_inline(event);
     collector_.add(kept);
     screen_.show(kept);
@@ -103,6 +105,10 @@ Result<void> ReplEngine::run_cell(const std::string& code) {
   if (execution->execution_count > 0) {
     count_ = execution->execution_count;
     record_.cells.back().execution_count = count_;
+  }
+  if (has_large && session_.alive()) {
+    screen_.say("glovebox: ':save " + std::to_string(count_) +
+                " FILE' fetches what was too large; the file's ending says which");
   }
   return conclude(*execution);
 }
@@ -128,6 +134,7 @@ Result<void> ReplEngine::conclude(const Execution& execution) {
 
 Result<void> ReplEngine::restart() {
   last_checkpoint.reset();
+  large_values_.forget();
   const LiveSession::Restarted what = GB_TRY(session_.restart());
   count_ = 0;
   screen_.say(what == LiveSession::Restarted::kInterpreter

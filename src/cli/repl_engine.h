@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "cli/interrupts.h"
+#include "cli/large_values.h"
 #include "cli/repl_screen.h"
 #include "context/notebook/collect.h"
 #include "context/notebook/notebook.h"
@@ -57,6 +58,8 @@ class ReplEngine {
   [[nodiscard]] LiveSession& session() { return session_; }
   [[nodiscard]] ReplScreen& screen() { return screen_; }
   [[nodiscard]] const notebook::Notebook& record() const { return record_; }
+  // By the index of their cell in the record.
+  [[nodiscard]] const LargeValues& large_values() const { return large_values_; }
 
   // A new interpreter; says what is gone.
   Result<void> restart();
@@ -71,6 +74,7 @@ class ReplEngine {
   Interrupts& interrupts_;
   notebook::Notebook record_;
   notebook::OutputCollector collector_{record_};
+  LargeValues large_values_;
   int count_ = 0;
   int exit_status_ = 0;
   bool over_ = false;

@@ -13,6 +13,7 @@
 #include "cli/run_options.h"
 #include "sandbox/slot.h"
 #include "service/stream_events.h"
+#include "spec/json/error_json.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::cli {

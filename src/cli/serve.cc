@@ -6,14 +6,16 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "base/duration.h"
 #include "base/unique_fd.h"
 #include "cli/command.h"
+#include "cli/data_directory.h"
 #include "daemon/daemon.h"
 #include "daemon/keeper_process.h"
+#include "daemon/service_manager.h"
 
 namespace glovebox::cli {
 namespace {
@@ -22,16 +24,8 @@ constexpr const char* kFooter = R"(Examples:
   glovebox serve                                  at 127.0.0.1:8440
   glovebox serve --listen 0.0.0.0:8440 --certificate cert.pem --key key.pem
   glovebox serve --unix /run/glovebox.sock --listen ''
+  glovebox serve --cors https://app.example.com --drain 1m
 The first API key is written to DIR/api-key.)";
-
-std::string default_directory() {
-  if (::geteuid() == 0) {
-    return "/var/lib/glovebox";
-  }
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread exists yet.
-  const char* const home = std::getenv("HOME");
-  return std::string(home != nullptr ? home : "/tmp") + "/.glovebox";
-}
 
 std::string own_program() {
   std::string path(4096, '\0');
@@ -40,7 +34,38 @@ std::string own_program() {
   return path;
 }
 
-int serve(const DaemonOptions& options) {
+struct ServeOptionsText {
+  DaemonOptions daemon;
+  std::string drain = "10s";
+  bool listen_given = false;
+  bool unix_given = false;
+};
+
+Result<DaemonOptions> options_of(const ServeOptionsText& text) {
+  DaemonOptions options = text.daemon;
+  const auto drain = parse_duration(text.drain);
+  if (!drain) {
+    return Error(drain.error()).within("--drain");
+  }
+  options.drain = *drain;
+  options.server.inherited = take_inherited_sockets();
+  // Whoever passes sockets has decided where we listen.
+  const bool passed = !options.server.inherited.empty();
+  if (passed && !text.listen_given) {
+    options.server.listen.clear();
+  }
+  if (!passed && !text.unix_given) {
+    options.server.unix_path = daemon_socket(options.directory);
+  }
+  return options;
+}
+
+int serve(const ServeOptionsText& text) {
+  auto read = options_of(text);
+  if (!read) {
+    return report(read.error());
+  }
+  const DaemonOptions options = *std::move(read);
   sigset_t signals;
   (void)::sigemptyset(&signals);
   (void)::sigaddset(&signals, SIGTERM);
@@ -51,8 +76,10 @@ int serve(const DaemonOptions& options) {
   const auto served = run_daemon(options, stop.get(), [&](std::uint16_t port) {
     const std::string& listen = options.server.listen;
     const std::string host = listen.substr(0, listen.rfind(':'));
-    const std::string where = listen.empty() ? "unix:" + options.server.unix_path
-                                             : scheme + "://" + host + ":" + std::to_string(port);
+    const std::string where = !listen.empty() ? scheme + "://" + host + ":" + std::to_string(port)
+                              : options.server.unix_path.empty()
+                                  ? std::string("the sockets that it was given")
+                                  : "unix:" + options.server.unix_path;
     (void)std::printf("glovebox serves at %s; API key in %s/api-key\n", where.c_str(),
                       options.directory.c_str());
     (void)std::fflush(stdout);
@@ -66,22 +93,36 @@ void add_serve(CLI::App& app, Action* action) {
   auto* const command =
       app.add_subcommand("serve", "The daemon: REST and E2B's protocol over HTTP");
   command->footer(kFooter);
-  auto options = std::make_shared<DaemonOptions>();
-  options->directory = default_directory();
-  options->program = own_program();
-  command->add_option("--listen", options->server.listen, "HOST:PORT; port 0 takes a free one")
+  auto text = std::make_shared<ServeOptionsText>();
+  DaemonOptions& options = text->daemon;
+  options.directory = default_data_directory();
+  options.program = own_program();
+  auto* const listen =
+      command->add_option("--listen", options.server.listen, "HOST:PORT; port 0 takes a free one")
+          ->capture_default_str();
+  auto* const at_unix =
+      command->add_option("--unix", options.server.unix_path,
+                          "Also at this socket, without a key, for this user alone; DIR/api.sock "
+                          "unless given, '' for none");
+  command->add_option("--data", options.directory, "Directory of all that lasts")
       ->capture_default_str();
-  command->add_option("--unix", options->server.unix_path,
-                      "Also at this socket, without a key, for this user alone");
-  command->add_option("--data", options->directory, "Directory of all that lasts")
+  command->add_option("--certificate", options.server.certificate_file, "PEM file, for TLS");
+  command->add_option("--key", options.server.key_file, "PEM file of its private key");
+  command->add_option("--domain", options.domain, "Ports are served as PORT-ID.DOMAIN");
+  command
+      ->add_option("--cors", options.cors,
+                   "Origin whose pages may use this, as https://app.example.com; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--drain", text->drain, "At the end, how long requests under way may take")
       ->capture_default_str();
-  command->add_option("--certificate", options->server.certificate_file, "PEM file, for TLS");
-  command->add_option("--key", options->server.key_file, "PEM file of its private key");
-  command->add_option("--domain", options->domain, "Ports are served as PORT-ID.DOMAIN");
-  command->add_flag("--access-log", options->access_log, "A JSON line for each request, on stderr");
-  command->add_flag("--leave-sandboxes", options->leave_sandboxes,
+  command->add_flag("--access-log", options.access_log, "A JSON line for each request, on stderr");
+  command->add_flag("--leave-sandboxes", options.leave_sandboxes,
                     "At the end, leave them to the next daemon");
-  command->callback([action, options] { *action = [options] { return serve(*options); }; });
+  command->callback([action, text, listen, at_unix] {
+    text->listen_given = listen->count() > 0;
+    text->unix_given = at_unix->count() > 0;
+    *action = [text] { return serve(*text); };
+  });
 
   // Started by the daemon, and by nobody else.
   auto* const keeper = app.add_subcommand("keeper", "")->group("");

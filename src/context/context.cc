@@ -164,7 +164,8 @@ Result<void> Context::await_ready() {
     }
     if (got && got->type == agent::Reply::kNotEntered) {
       ended_ = true;
-      return Error(ErrorCode::kInternal,
+      return Error(got->payload.starts_with(zygote::kDirectoryStep) ? ErrorCode::kNotFound
+                                                                    : ErrorCode::kInternal,
                    "the context could not enter its sandbox: " + printable(got->payload));
     }
     if (!got) {

@@ -91,17 +91,31 @@ Result<std::shared_ptr<Zygote>> ContextPool::zygote() {
   return zygote_;
 }
 
-Result<LiveContext> ContextPool::make() {
-  LiveContext live{.zygote = GB_TRY(zygote()), .sandbox = {}, .context = {}};
-  SandboxSpec spec = spec_.sandbox;
+namespace {
+
+Result<LiveContext> make_in(const PoolSpec& pool, std::shared_ptr<Zygote> zygote) {
+  LiveContext live{.zygote = std::move(zygote), .sandbox = {}, .context = {}};
+  SandboxSpec spec = pool.sandbox;
   spec.within = &live.zygote->realm();
   live.sandbox = GB_TRY(Sandbox::create(spec, {.exactly = "native"}));
-  live.context = GB_TRY(Context::fork(*live.sandbox, *live.zygote, spec_.context));
-  if (!spec_.warm_up.empty()) {
+  live.context = GB_TRY(Context::fork(*live.sandbox, *live.zygote, pool.context));
+  if (!pool.warm_up.empty()) {
     // Shown to nobody, but shown: making the answer ready is part of what is to be warm.
-    (void)GB_TRY(live.context->execute({.code = spec_.warm_up, .store_history = false}));
+    (void)GB_TRY(live.context->execute({.code = pool.warm_up, .store_history = false}));
   }
   return live;
+}
+
+}  // namespace
+
+Result<LiveContext> ContextPool::make() {
+  const std::shared_ptr<Zygote> used = GB_TRY(zygote());
+  auto made = make_in(spec_, used);
+  // Its realm may have died under our hands: the next one is another.
+  if (!made && !used->alive()) {
+    made = make_in(spec_, GB_TRY(zygote()));
+  }
+  return made;
 }
 
 Result<LiveContext> ContextPool::claim() {

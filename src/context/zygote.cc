@@ -92,6 +92,7 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   realm.limits.pids = 4096;
   realm.env = spec.env;
   realm.mounts = spec.mounts;
+  realm.root = spec.root;
   realm.mounts.push_back(GB_TRY(agents_mount()));
 
   std::unique_ptr<Zygote> zygote(new Zygote);
@@ -178,7 +179,16 @@ Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const
   request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   std::vector<int> passed = {sandbox.pidfd(), spec.channel, spec.out, spec.err};
   const Cgroup& cgroup = sandbox.cgroup();
-  if (cgroup.directory_fd() >= 0) {
+  UniqueFd members;
+  if (cgroup.directory_fd() >= 0 && ::geteuid() == 0) {
+    // The interpreter is nobody to groups of root's. To be born in one asks who forks; to move into
+    // one, who opened the file (Linux 5.16).
+    members = UniqueFd(::openat(cgroup.directory_fd(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
+    if (!members) {
+      return Error::from_errno("open the members of a cgroup");
+    }
+    passed.push_back(members.get());
+  } else if (cgroup.directory_fd() >= 0) {
     request.born_in_cgroup = true;
     passed.push_back(cgroup.directory_fd());
   }

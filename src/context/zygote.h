@@ -23,6 +23,7 @@ struct ZygoteSpec {
   std::vector<std::string> modules = {"numpy", "pandas", "matplotlib.pyplot"};
   Environment env;
   std::vector<Mount> mounts{};
+  std::string root{};  // As SandboxSpec::root.
 };
 
 // What a fork gets beside its sandbox.

@@ -61,5 +61,7 @@ struct Message {
 // What a fork writes on its descriptor 3 when it could not enter: a frame of this type, whose
 // payload names the step and the errno.
 inline constexpr std::uint8_t kNotEntered = 63;
+// The one step of those that the caller's own wish can make fail.
+inline constexpr const char* kDirectoryStep = "working directory";
 
 }  // namespace glovebox::zygote

@@ -5,21 +5,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
 
+#include "daemon/cors.h"
+#include "daemon/descriptor_limit.h"
 #include "daemon/keeper_process.h"
+#include "daemon/service_manager.h"
 #include "doors/e2b/e2b_door.h"
+#include "doors/e2b/url.h"
 #include "doors/rest/door.h"
+#include "sandbox/cgroup_host.h"
 #include "service/local/local_service.h"
 
 namespace glovebox {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto kDrainPatience = 10s;
+// What is not left to connections, and what is in any case.
+constexpr std::size_t kOwnDescriptors = 2'048;
+constexpr std::size_t kLeastConnections = 256;
 
 // The keys of everybody lie in it.
 Result<void> make_directory(const std::string& path) {
@@ -38,10 +44,32 @@ Result<void> make_directory(const std::string& path) {
   return {};
 }
 
+// What goes to a port of a sandbox, which answers for itself.
+bool is_for_guest(const http::Request& request) {
+  const std::string_view target = request.target().substr(0, request.target().find('?'));
+  if (target.starts_with("/v1/sandboxes/") && target.find("/ports/") != std::string_view::npos) {
+    return true;
+  }
+  const auto label = e2b::parse_host(request.header("host").value_or(""));
+  const auto port = label ? std::optional(label->port)
+                          : e2b::parse_port(request.header("E2b-Sandbox-Port").value_or(""));
+  // The two that the E2B door serves itself.
+  return port && *port != 49983 && *port != 49999;
+}
+
 // One write(2) for a line, so that lines of several threads stay whole.
 void write_log(std::string_view line) {
   const std::string text = std::string(line) + "\n";
   (void)!::write(STDERR_FILENO, text.data(), text.size());
+}
+
+void drain(http::Server& server, std::chrono::milliseconds patience) {
+  tell_service_manager("STOPPING=1");
+  write_log("glovebox ends; requests under way have " + std::to_string(patience.count()) + " ms");
+  server.drain(patience);
+  if (const std::size_t left = server.connections(); left > 0) {
+    write_log("glovebox ends; connections cut off: " + std::to_string(left));
+  }
 }
 
 }  // namespace
@@ -50,6 +78,9 @@ Result<void> run_daemon(DaemonOptions options,
                         int stop_fd,
                         const std::function<void(std::uint16_t port)>& ready) {
   (void)std::signal(SIGPIPE, SIG_IGN);
+  const std::size_t descriptors = raise_descriptor_limit();
+  // While we are alone in a cgroup of ours: the keeper will be beside us, and could make no room.
+  (void)cgroup_host();
   GB_TRY(make_directory(options.directory));
   const auto revive = [program = options.program, directory = options.directory] {
     return ensure_keeper(program, directory);
@@ -57,25 +88,41 @@ Result<void> run_daemon(DaemonOptions options,
   GB_TRY(revive());
   const auto service =
       GB_TRY(LocalService::open(options.directory, keeper_socket(options.directory), revive));
-  e2b::E2bDoor e2b_door(*service, {.domain = options.domain});
+  e2b::E2bDoor e2b_door(
+      *service, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
   rest::RestOptions rest_options;
   if (options.access_log) {
     rest_options.access_log = write_log;
   }
   rest::RestDoor rest_door(*service, rest_options);
+  const Cors cors(options.cors);
+  // Some are for the requests themselves: a way to the keeper, to files, to a port.
+  options.server.max_connections =
+      std::min(options.server.max_connections,
+               std::max(descriptors, kOwnDescriptors + kLeastConnections) - kOwnDescriptors);
+  const auto serve = [&](http::Request& request, http::Response& response) {
+    if (e2b_door.claims(request)) {
+      e2b_door.handle(request, response);
+    } else {
+      rest_door.handle(request, response);
+    }
+  };
   const auto server = GB_TRY(http::Server::start(
       std::move(options.server), [&](http::Request& request, http::Response& response) {
-        if (e2b_door.claims(request)) {
-          e2b_door.handle(request, response);
-        } else {
-          rest_door.handle(request, response);
+        const http::Headers more = is_for_guest(request) ? http::Headers() : cors.headers(request);
+        if (more.empty()) {
+          serve(request, response);
+        } else if (!cors.answers(request, response)) {
+          WithHeaders answer(response, more);
+          serve(request, answer);
         }
       }));
   ready(server->port());
+  tell_service_manager("READY=1");
   pollfd polled{stop_fd, POLLIN, 0};
   while (::poll(&polled, 1, -1) < 0 && errno == EINTR) {
   }
-  server->drain(kDrainPatience);
+  drain(*server, options.drain);
   return options.leave_sandboxes ? Result<void>() : stop_keeper(options.directory);
 }
 

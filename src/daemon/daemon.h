@@ -2,8 +2,10 @@
 // The daemon: a service, its doors, and a server in front of them.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "doors/transport/http.h"
@@ -16,6 +18,9 @@ struct DaemonOptions {
   std::string program;    // Our own file, which is the keeper too.
   std::string domain;     // Names of ports are PORT-ID.DOMAIN; empty: whatever clients say.
   bool access_log = false;
+  std::vector<std::string> cors{};  // Origins whose pages may read answers (cors.h).
+  // How long requests under way may take when the daemon is told to end.
+  std::chrono::milliseconds drain{10'000};
   // At the end the sandboxes live on with their keeper, for the next daemon.
   bool leave_sandboxes = false;
 };

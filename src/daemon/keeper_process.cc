@@ -16,8 +16,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "daemon/descriptor_limit.h"
 #include "sandbox/slot.h"
 #include "service/keeper/client.h"
 #include "service/keeper/server.h"
@@ -141,6 +143,7 @@ Result<void> stop_keeper(const std::string& directory) {
 
 Result<void> run_keeper(const std::string& directory, const keeper::KeeperOptions& options) {
   const UniqueFd lock = GB_TRY(lock_directory(directory));
+  (void)raise_descriptor_limit();
   sigset_t signals;
   (void)::sigemptyset(&signals);
   (void)::sigaddset(&signals, SIGTERM);
@@ -152,8 +155,8 @@ Result<void> run_keeper(const std::string& directory, const keeper::KeeperOption
   const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
   (void)sweep_leftovers();
   UniqueFd socket = GB_TRY(listen_at(keeper_socket(directory)));
-  auto kept = GB_TRY(keeper::Keeper::start(options));
-  auto served = keeper::serve(*kept, std::move(socket), stop.get());
+  const std::shared_ptr<keeper::Keeper> kept = GB_TRY(keeper::Keeper::start(options));
+  auto served = keeper::serve(kept, std::move(socket), stop.get());
   (void)::unlink(keeper_socket(directory).c_str());
   return served;
 }

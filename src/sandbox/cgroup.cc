@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 
 #include "sandbox/cgroup_host.h"
@@ -253,6 +255,28 @@ std::optional<Bytes> Cgroup::memory_now() const {
   const auto now =
       read_number(memory_, mode_ == CgroupMode::kV2 ? "memory.current" : "memory.usage_in_bytes");
   return now ? std::optional(Bytes{*now}) : std::nullopt;
+}
+
+// Both end when nothing more can be had (Documentation/admin-guide/cgroup-v2.rst, memory.reclaim,
+// Linux 5.19; cgroup-v1/memory.rst, memory.force_empty). In pieces, so that a group of many
+// gigabytes on a slow disk does not hold up whoever asks.
+void Cgroup::reclaim() const {
+  if (memory_ < 0) {
+    return;
+  }
+  constexpr auto kMostTime = std::chrono::seconds(1);
+  constexpr std::uint64_t kPiece = 64ULL << 20;
+  if (mode_ == CgroupMode::kV1) {
+    (void)write(memory_, "memory.force_empty", "0");
+    return;
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kMostTime;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const std::uint64_t now = memory_now().value_or(Bytes{0}).count;
+    if (now == 0 || !write(memory_, "memory.reclaim", std::to_string(std::min(now, kPiece)))) {
+      return;
+    }
+  }
 }
 
 std::optional<std::uint64_t> Cgroup::pids_peak() const {

@@ -82,6 +82,10 @@ class Cgroup {
   [[nodiscard]] std::uint64_t oom_kills() const;
   [[nodiscard]] std::uint64_t pids_refusals() const;
 
+  // Asks the kernel to take back what it can of the group's memory without killing anything: caches
+  // of files, and with swap the rest. Best effort; takes at most about a second.
+  void reclaim() const;
+
   // Kills every process in the group, and waits until that is done where the kernel cannot do it in
   // one step (v1).
   void kill() const;

@@ -108,11 +108,21 @@ bool delegates(const std::string& directory) {
   return enabled && has_word(*enabled, "memory") && has_word(*enabled, "pids");
 }
 
+// What we move into, below a group that was given to us. A unit of systemd's may say the same by
+// DelegateSubgroup= (systemd.resource-control(5)).
+constexpr std::string_view kRoom = "/glovebox-host";
+
+// Whether no process but this one is in a group.
+bool alone_in(const std::string& directory) {
+  const auto processes = read_file(directory + "/cgroup.procs");
+  return processes && *processes == std::to_string(::getpid()) + "\n";
+}
+
 // A cgroup that delegates controllers may hold no process (the "no internal processes" rule), so
 // when we sit alone in a group that was given to us, we move one level down.
 bool make_room(const std::string& directory) {
-  const std::string inner = directory + "/glovebox-host";
-  if (::access((directory + "/cgroup.procs").c_str(), W_OK) != 0 ||
+  const std::string inner = directory + std::string(kRoom);
+  if (::access((directory + "/cgroup.procs").c_str(), W_OK) != 0 || !alone_in(directory) ||
       (::mkdir(inner.c_str(), 0755) != 0 && errno != EEXIST)) {
     return false;
   }
@@ -124,18 +134,20 @@ bool make_room(const std::string& directory) {
   return false;
 }
 
+// Our own group comes before the one above, which root may write to as well: there our groups would
+// lie outside of the unit that we are, and outside of its limits.
 std::string find_v2_parent(const std::string& mount, const std::string& own) {
   const std::string here = own == "/" ? mount : mount + own;
   if (delegates(here)) {
     return here;
   }
   if (own != "/") {
+    if (!own.ends_with(kRoom) && make_room(here)) {
+      return here;
+    }
     const std::string above = here.substr(0, here.rfind('/'));
     if (above.size() >= mount.size() && delegates(above)) {
       return above;
-    }
-    if (make_room(here)) {
-      return here;
     }
   }
   if (::geteuid() == 0 && delegates(mount)) {

@@ -79,19 +79,19 @@ struct Descent {
   long result = -ECANCELED;
 };
 
-[[noreturn]] void leave_helper() {
+GB_NO_SANITIZER [[noreturn]] void leave_helper() {
   for (;;) {
     (void)sys::raw(SYS_exit, 0);
   }
 }
 
-[[noreturn]] void make_child_in_realm(void* argument) {
+GB_NO_SANITIZER [[noreturn]] void make_child_in_realm(void* argument) {
   auto& descent = *static_cast<Descent*>(argument);
   descent.result = sys::clone3_on_stack(descent.arguments, &child::enter, &descent.plan);
   leave_helper();
 }
 
-long enter_realm(Descent& descent) {
+GB_NO_SANITIZER long enter_realm(Descent& descent) {
   if (const long r = sys::raw(SYS_setns, descent.realm.user_ns.get(), CLONE_NEWUSER); r < 0) {
     return r;
   }
@@ -112,7 +112,7 @@ long enter_realm(Descent& descent) {
   return 0;
 }
 
-[[noreturn]] void go_down(void* argument) {
+GB_NO_SANITIZER [[noreturn]] void go_down(void* argument) {
   auto& descent = *static_cast<Descent*>(argument);
   if (const long r = enter_realm(descent); r < 0) {
     descent.result = r;
@@ -133,21 +133,29 @@ int clone_in_realm(child::Plan& plan,
                    const Birthplace& where) {
   arguments.flags |= CLONE_PARENT;
   arguments.exit_signal = 0;  // Its maker's, with CLONE_PARENT.
-  // The first helper is done with its half when the second begins.
-  std::byte* const middle = stacks.descent.data() + stacks.descent.size() / 2;
+  // The child inherits the cgroup of the first helper, which is still who we are: in the realm
+  // nobody may write to a group of ours, and clone3(2) asks the one who clones.
+  abi::CloneArgs helper{};
+  helper.flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | (arguments.flags & abi::kCloneIntoCgroup);
+  helper.exit_signal = SIGCHLD;
+  helper.cgroup = arguments.cgroup;
+  arguments.flags &= ~abi::kCloneIntoCgroup;
+  arguments.cgroup = 0;
+  // It is done with its half when the second begins.
+  helper.stack = reinterpret_cast<std::uint64_t>(stacks.descent.data());
+  helper.stack_size = stacks.descent.size() / 2;
   Descent descent{.realm = *where.realm,
                   .owner = where.owner,
                   .arguments = arguments,
                   .plan = plan,
                   .stack_top = stacks.descent.data() + stacks.descent.size()};
-  const long first = sys::clone_on_stack(CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, middle,
-                                         go_down, &descent);
+  const long first = sys::clone3_on_stack(helper, go_down, &descent);
   if (first < 0) {
     return static_cast<int>(-first);
   }
-  for (const long helper : {first, descent.second}) {
-    if (helper > 0) {
-      (void)::waitpid(static_cast<pid_t>(helper), nullptr, 0);
+  for (const long pid : {first, descent.second}) {
+    if (pid > 0) {
+      (void)::waitpid(static_cast<pid_t>(pid), nullptr, 0);
     }
   }
   return descent.result < 0 ? static_cast<int>(-descent.result) : 0;

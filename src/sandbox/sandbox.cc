@@ -81,7 +81,7 @@ Error setup_error(const warden::SetupReport& report) {
 Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& spec)
     : enclosure_(std::move(enclosure)),
       link_(std::move(enclosure_.control)),
-      id_(random_id()),
+      id_(spec.id.empty() ? random_id() : spec.id),
       tier_(tier),
       env_(spec.env),
       limits_(spec.limits),

@@ -1,7 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/spec.h"
 
+#include <algorithm>
+#include <array>
+
 namespace glovebox {
+namespace {
+
+// What the guest's system is made of, and the top of directories that are.
+constexpr std::array<std::string_view, 12> kSystem = {"/usr",   "/bin",   "/sbin", "/lib",
+                                                      "/lib64", "/lib32", "/etc",  "/dev",
+                                                      "/proc",  "/sys",   "/run",  "/tmp"};
+constexpr std::size_t kLongestTarget = 1024;
+constexpr std::size_t kMostAttachments = 32;
+
+bool is_within(std::string_view path, std::string_view directory) {
+  return path == directory || (path.starts_with(directory) && path[directory.size()] == '/');
+}
+
+// Absolute, without anything that another way of writing the path would leave out.
+bool is_plain(std::string_view path) {
+  if (path.size() < 2 || path.size() > kLongestTarget || path.front() != '/' ||
+      path.back() == '/') {
+    return false;
+  }
+  const std::string closed = std::string(path) + "/";
+  const auto has = [&closed](const char* piece) { return closed.find(piece) != std::string::npos; };
+  return !has("//") && !has("/./") && !has("/../") &&
+         std::ranges::all_of(path, [](char c) { return static_cast<unsigned char>(c) >= ' '; });
+}
+
+}  // namespace
+
+Result<void> check_targets(const std::vector<Attachment>& attachments, std::string_view home) {
+  const auto refuse = [](const std::string& target, const char* why) {
+    return Error(ErrorCode::kInvalid, "nothing can be mounted at '" + target + "': " + why,
+                 "choose a path like /volumes/data");
+  };
+  if (attachments.size() > kMostAttachments) {
+    return Error(ErrorCode::kInvalid,
+                 "a sandbox has at most " + std::to_string(kMostAttachments) + " volumes");
+  }
+  for (std::size_t i = 0; i < attachments.size(); ++i) {
+    const std::string& target = attachments[i].target;
+    if (!is_plain(target)) {
+      return refuse(target, "it is no plain absolute path");
+    }
+    for (const std::string_view part : kSystem) {
+      if (is_within(target, part)) {
+        return refuse(target, "it belongs to the system");
+      }
+    }
+    // Home may be moved; /workspace then is a link to it.
+    if (target != home &&
+        (is_within(home, target) || (home != kWorkspace && is_within(target, kWorkspace)))) {
+      return refuse(target, "the workspace is there");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const std::string& other = attachments[j].target;
+      if (is_within(target, other) || is_within(other, target)) {
+        return refuse(target, "another volume is there, above it or below it");
+      }
+    }
+  }
+  return {};
+}
 
 Environment base_environment() {
   return {

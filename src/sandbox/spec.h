@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "sandbox/realm.h"
 #include "spec/command.h"
 #include "spec/guest.h"
@@ -14,15 +15,42 @@
 
 namespace glovebox {
 
+// A file system on disk, lent to one sandbox: its mount becomes a part of that sandbox, and the
+// files in it belong to whom their numbers say inside. Only the native tier, as root, can do so.
+struct Attachment {
+  // A detached mount (fsmount(2)) that nothing was attached with before. The caller's; needed by
+  // create() only. Whether it can be written to is decided there; set-user-id programs and devices
+  // never work.
+  int mount_fd = -1;
+  // An absolute path inside: the workspace's (SandboxSpec::home), or another that is empty.
+  std::string target;
+};
+
+// Whether guests may have something mounted at this path: one outside the parts of the system, and
+// neither above nor below another target. kInvalid says what is wrong.
+Result<void> check_targets(const std::vector<Attachment>& attachments, std::string_view home);
+
 struct SandboxSpec {
+  // Its id; empty: a random one.
+  std::string id{};
+
   // At the start; a run can lower or raise those of the cgroup for itself.
   Limits limits;
 
   // Every process gets it, before what its own Command adds.
   Environment env;
 
+  // Shown in place of the host's own /usr, /etc and so on: a directory outside with the top of a
+  // root file system, absolute. What is in it may be made to hurt; nothing of it leads outside. It
+  // must have been prepared (sandbox/foreign_root.h) and not change any more. Empty: the host's.
+  // Only a tier with a root of its own can show it.
+  std::string root{};
+
   // Read-only pieces of the host beside the template's own /usr: what a language keeps in /etc.
   std::vector<Mount> mounts;
+
+  // File systems that outlive it.
+  std::vector<Attachment> attachments{};
 
   std::string hostname = "glovebox";
 

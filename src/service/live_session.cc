@@ -133,9 +133,12 @@ Result<Language> find_live_language(const Registry& registry, std::string_view n
   return language;
 }
 
-Result<std::unique_ptr<LiveSession>> LiveSession::open(LiveSpec spec) {
+Result<std::unique_ptr<LiveSession>> LiveSession::open(LiveSpec spec, int cancel_fd) {
   GB_TRY(validate(spec.limits));
   std::unique_ptr<LiveSession> session(new LiveSession(std::move(spec)));
+  const PackageWish& wish = session->spec_.packages;
+  session->installed_ = GB_TRY(install_packages_for(wish, {}, cancel_fd));
+  session->offered_ = GB_TRY(offer_packages(wish.sources, wish.indexes));
   GB_TRY(session->open_sandbox());
   GB_TRY(session->start_context());
   return session;
@@ -147,6 +150,8 @@ Result<void> LiveSession::open_sandbox() {
                    .mounts = spec_.language.mounts,
                    .live = true};
   spec.mounts.push_back(GB_TRY(agents_mount()));
+  installed_.add_to(spec);
+  offered_.add_to(spec);
   auto sandbox = Sandbox::create(spec, spec_.tier);
   if (!sandbox) {
     // Whoever asks for a session names nothing that a sandbox is made of.
@@ -155,6 +160,7 @@ Result<void> LiveSession::open_sandbox() {
                : std::move(sandbox).error();
   }
   sandbox_ = std::move(sandbox).value();
+  relay_ = GB_TRY(start_index_relay(*sandbox_, spec_.packages.indexes));
   if (!spec_.files.empty()) {
     GB_TRY(copy_in(*sandbox_, spec_.files));
   }
@@ -171,6 +177,10 @@ Result<void> LiveSession::start_context() {
     return std::ranges::any_of(spec_.env,
                                [&](const auto& own) { return own.first == variable.first; });
   });
+  if (!sandbox_->features().own_root) {
+    const Environment seen = offered_.outside(installed_.outside(spec_.env));
+    command.env.insert(command.env.end(), seen.begin(), seen.end());
+  }
   auto context = Context::start(*sandbox_, {.language = spec_.language.id,
                                             .agent = std::move(command.argv),
                                             .env = std::move(command.env),

@@ -18,6 +18,7 @@
 #include "language/language.h"
 #include "language/registry.h"
 #include "sandbox/sandbox.h"
+#include "service/packages.h"
 #include "service/transfer.h"
 
 namespace glovebox {
@@ -39,12 +40,16 @@ struct LiveSpec {
   TierWish tier;
   Environment env;
   std::vector<FileToCopy> files;
+  // What is asked for by name is there from the start; the guest may install more from the same
+  // directories and indexes.
+  PackageWish packages{};
 };
 
 class LiveSession {
  public:
   // A fresh sandbox with the files in it, and the interpreter ready.
-  static Result<std::unique_ptr<LiveSession>> open(LiveSpec spec);
+  // `cancel_fd` becoming readable ends the making of its packages; -1 for never.
+  static Result<std::unique_ptr<LiveSession>> open(LiveSpec spec, int cancel_fd = -1);
 
   LiveSession(const LiveSession&) = delete;
   LiveSession& operator=(const LiveSession&) = delete;
@@ -74,7 +79,11 @@ class LiveSession {
   Result<void> start_context();
 
   LiveSpec spec_;
+  // Shown in the sandbox, so they go after it.
+  Packages installed_;
+  Packages offered_;
   std::unique_ptr<Sandbox> sandbox_;
+  UniqueFd relay_;
   std::unique_ptr<Context> context_;  // Goes before the sandbox that it refers to.
 };
 

@@ -107,10 +107,13 @@ function packument(name, versions, base) {
   return answer;
 }
 
-function serve(directories) {
+// `index`: the address of a registry that has what the directories lack; nothing where there is none.
+function serve(directories, index) {
   let packages = null;
   const server = http.createServer((request, response) => {
-    const refuse = () => response.writeHead(404).end('{"error":"not in the package sources"}');
+    const refuse = () => (index
+      ? response.writeHead(307, { location: new URL(request.url.slice(1), index).href }).end()
+      : response.writeHead(404).end('{"error":"not in the package sources"}'));
     try {
       packages ??= readSources(directories);
       const base = `http://127.0.0.1:${server.address().port}`;
@@ -151,7 +154,7 @@ async function main() {
     process.exit(kNotFound);
   }
   const sources = (process.env.GLOVEBOX_PACKAGE_SOURCES || '').split(':').filter(Boolean);
-  const server = await serve(sources);
+  const server = await serve(sources, process.env.npm_config_registry);
   const child = childProcess.spawn(npm, process.argv.slice(2), {
     stdio: 'inherit',
     env: {

@@ -230,6 +230,7 @@ Result<void> take_out(Sandbox& sandbox, const PackageInstall& install, const std
 
 Result<void> install_packages(const PackageInstall& install, const std::string& directory) {
   SandboxSpec spec{.limits = kLimits, .env = {}, .mounts = install.sources};
+  spec.root = install.root;
   spec.mounts.push_back(install.tools);
   for (const char* const settings : {"/etc/python3", "/etc/python3.11", "/etc/nodejs"}) {
     spec.mounts.push_back({.source = settings, .target = settings, .optional = true});

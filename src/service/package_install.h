@@ -17,6 +17,7 @@ struct PackageInstall {
   std::vector<Mount> sources;            // Directories with packages.
   Mount tools;                           // Of package_tools.h.
   int cancel_fd = -1;
+  std::string root{};  // Whose manager installs, as SandboxSpec::root.
 };
 
 // Installs into `directory` of the host, which is empty. Build and install scripts of the packages

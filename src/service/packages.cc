@@ -119,10 +119,15 @@ Result<void> validate(const PackageWish& wish) {
   return {};
 }
 
+void Packages::add_directory(PackageManager manager,
+                             const std::string& key,
+                             const std::string& directory) {
+  mounts_.push_back({.source = directory, .target = std::string(kLayersTarget) + "/" + key});
+  add_layer_paths(manager, directory);
+}
+
 void Packages::add_layer(PackageManager manager, Layer layer) {
-  mounts_.push_back(
-      {.source = layer.files(), .target = std::string(kLayersTarget) + "/" + layer.key()});
-  add_layer_paths(manager, layer.files());
+  add_directory(manager, layer.key(), layer.files());
   layers_.push_back(std::move(layer));
 }
 
@@ -189,27 +194,38 @@ Result<Packages> install_packages_for(const PackageWish& wish,
   return packages;
 }
 
-Result<Packages> offer_packages(const std::vector<std::string>& sources) {
+Result<Packages> offer_packages(const std::vector<std::string>& sources,
+                                const std::vector<PackageIndex>& indexes) {
   Packages packages;
+  if (sources.empty() && indexes.empty()) {
+    return packages;
+  }
+  packages.settings_ = index_settings(indexes);
+  packages.settings_.insert(packages.settings_.end(),
+                            {{"PIP_PREFER_BINARY", "1"},
+                             // pip reads this one backwards: 0 is --no-build-isolation.
+                             {"PIP_NO_BUILD_ISOLATION", "0"},
+                             {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
+                             {"PIP_NO_CACHE_DIR", "1"},
+                             {"PIP_DISABLE_PIP_VERSION_CHECK", "1"}});
+  if (std::ranges::find(indexes, PackageManager::kPip, &PackageIndex::manager) == indexes.end()) {
+    packages.settings_.emplace_back("PIP_NO_INDEX", "1");
+  }
+  packages.mounts_ = index_mounts(indexes);
   if (sources.empty()) {
     return packages;
   }
-  packages.mounts_ = source_mounts(GB_TRY(open_sources(sources)));
+  const std::vector<Mount> directories = source_mounts(GB_TRY(open_sources(sources)));
   std::string links;
-  for (const Mount& mount : packages.mounts_) {
+  for (const Mount& mount : directories) {
     links += (links.empty() ? "" : " ") + mount.target;
   }
-  packages.settings_ = {{"PIP_NO_INDEX", "1"},
-                        {"PIP_FIND_LINKS", links},
-                        {"PIP_PREFER_BINARY", "1"},
-                        // pip reads this one backwards: 0 is --no-build-isolation.
-                        {"PIP_NO_BUILD_ISOLATION", "0"},
-                        {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
-                        {"PIP_NO_CACHE_DIR", "1"},
-                        {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
-                        {"GLOVEBOX_PACKAGE_SOURCES", source_path(packages.mounts_)}};
+  packages.settings_.insert(
+      packages.settings_.end(),
+      {{"PIP_FIND_LINKS", links}, {"GLOVEBOX_PACKAGE_SOURCES", source_path(directories)}});
   const LayerStore store = GB_TRY(LayerStore::open_default());
   Layer tools = GB_TRY(tools_layer(store));
+  packages.mounts_.insert(packages.mounts_.end(), directories.begin(), directories.end());
   packages.mounts_.push_back({.source = tools.files(), .target = kToolsTarget});
   packages.search_.push_back({"PATH", kToolsTarget, tools.files()});
   packages.layers_.push_back(std::move(tools));

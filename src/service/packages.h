@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packages: what a sandbox gets of pip and npm beside what is installed on the host.
 //
-// No sandbox has a network, so packages come from directories that the caller names. There are two
-// ways, which go together:
+// No sandbox has a network, so packages come from directories that the caller names, or from an
+// index on a Unix socket of the caller's. There are two ways, which go together:
 //   - installed ahead: install_packages_for() makes a layer in a sandbox of its own, once, and
-//   shows
-//     it read-only to every sandbox that asks for the same (service/layer_store.h)
-//   - installed by the guest: offer_packages() shows the directories themselves, and sets pip and
-//     npm up so that `pip install NAME` and `npm install NAME` take from them, into the workspace
+//     shows it read-only to every sandbox that asks for the same (service/layer_store.h); from
+//     directories only, for what an index will answer has no hash
+//   - installed by the guest: offer_packages() shows the directories and sockets themselves, and
+//     sets pip and npm up so that `pip install NAME` and `npm install NAME` take from them, into
+//     the workspace
 #pragma once
 
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "base/result.h"
 #include "sandbox/spec.h"
 #include "service/layer_store.h"
+#include "service/package_index.h"
 #include "service/package_request.h"
 #include "spec/mount.h"
 
@@ -27,6 +29,8 @@ namespace glovebox {
 struct PackageWish {
   std::vector<PackageRequest> requests;
   std::vector<std::string> sources;  // Directories of the host.
+  // For what the guest installs itself.
+  std::vector<PackageIndex> indexes{};
 };
 
 // Fails with kRefused for packages without a source: they would take a network.
@@ -36,6 +40,9 @@ Result<void> validate(const PackageWish& wish);
 // nobody uses it, so this must outlive the sandbox that it was added to.
 class Packages {
  public:
+  // A directory of the caller's in place of a layer; shown under `key`.
+  void add_directory(PackageManager manager, const std::string& key, const std::string& directory);
+
   // Adds mounts and environment. Variables that are set there are extended, not replaced.
   void add_to(SandboxSpec& spec) const;
 
@@ -47,7 +54,8 @@ class Packages {
   friend Result<Packages> install_packages_for(const PackageWish&,
                                                const std::function<void()>&,
                                                int);
-  friend Result<Packages> offer_packages(const std::vector<std::string>&);
+  friend Result<Packages> offer_packages(const std::vector<std::string>&,
+                                         const std::vector<PackageIndex>&);
 
   // One variable that lists directories.
   struct SearchPath {
@@ -72,7 +80,8 @@ Result<Packages> install_packages_for(const PackageWish& wish,
                                       int cancel_fd);
 
 // For sandboxes whose guests install packages themselves. What pip installs goes to the user's site
-// in the workspace; the interpreter must look there.
-Result<Packages> offer_packages(const std::vector<std::string>& sources);
+// in the workspace; the interpreter must look there. For indexes start_index_relay() must follow.
+Result<Packages> offer_packages(const std::vector<std::string>& sources,
+                                const std::vector<PackageIndex>& indexes);
 
 }  // namespace glovebox

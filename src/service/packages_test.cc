@@ -84,7 +84,7 @@ TEST_F(PackagesTest, OfASourceAreInstalledByTheGuestsOwnPip) {
   if (::access("/usr/lib/python3/dist-packages/pip", F_OK) != 0) {
     GTEST_SKIP() << "no pip: apt-get install python3-pip";
   }
-  const auto packages = offer_packages({source()});
+  const auto packages = offer_packages({source()}, {});
   ASSERT_TRUE(packages) << packages.error().message();
 
   EXPECT_THAT(run(packages.value(),
@@ -96,7 +96,7 @@ TEST_F(PackagesTest, OfASourceAreInstalledByTheGuestsOwnNpm) {
   if (::access("/usr/bin/npm", F_OK) != 0) {
     GTEST_SKIP() << "no npm: apt-get install npm";
   }
-  const auto packages = offer_packages({source()});
+  const auto packages = offer_packages({source()}, {});
   ASSERT_TRUE(packages) << packages.error().message();
 
   EXPECT_THAT(
@@ -107,7 +107,7 @@ TEST_F(PackagesTest, OfASourceAreInstalledByTheGuestsOwnNpm) {
 TEST_F(PackagesTest, ExtendTheCallersVariablesAndReplaceNone) {
   SandboxSpec spec{.limits = {}, .env = {{"PATH", "/mine"}, {"PIP_NO_INDEX", "0"}}, .mounts = {}};
 
-  offer_packages({source()})->add_to(spec);
+  offer_packages({source()}, {})->add_to(spec);
 
   EXPECT_THAT(spec.env, Contains(std::pair<std::string, std::string>(
                             "PATH", "/opt/glovebox/package-tools:/mine")));
@@ -117,7 +117,7 @@ TEST_F(PackagesTest, ExtendTheCallersVariablesAndReplaceNone) {
 TEST_F(PackagesTest, AddNothingWhereNothingIsWanted) {
   SandboxSpec spec;
 
-  offer_packages({})->add_to(spec);
+  offer_packages({}, {})->add_to(spec);
   install_packages_for({}, {}, -1)->add_to(spec);
 
   EXPECT_TRUE(spec.mounts.empty());

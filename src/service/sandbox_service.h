@@ -20,6 +20,7 @@
 #include "base/unique_fd.h"
 #include "files/file_client.h"
 #include "sandbox/tiers/tier.h"
+#include "service/limit_values.h"
 #include "spec/command.h"
 #include "spec/limits.h"
 
@@ -36,17 +37,15 @@ struct Caller {
 
 using SystemTime = std::chrono::system_clock::time_point;
 
-// What the caller set; the rest comes from the template, the tenant or ours.
-struct LimitWishes {
-  std::optional<std::chrono::milliseconds> wall{};
-  std::optional<std::chrono::milliseconds> cpu_time{};
-  std::optional<Bytes> memory{};
-  std::optional<double> cpus{};
-  std::optional<std::uint32_t> pids{};
-  std::optional<Bytes> disk{};
-  std::optional<std::uint32_t> inodes{};
-  std::optional<std::uint32_t> open_files{};
-  std::optional<Bytes> output{};
+// Where the workspace is. In memory it ends with its sandbox, and counts as memory. On disk it
+// survives the end of the keeper and of the machine.
+enum class Storage { kMemory, kDisk };
+
+// A volume (service/volume_service.h) in a sandbox.
+struct VolumeMount {
+  std::string volume{};  // Its name or id; its id where it is told.
+  std::string path{};    // Absolute, inside.
+  bool read_only = false;
 };
 
 enum class OnTimeout { kKill, kPause };
@@ -61,9 +60,11 @@ struct SandboxRequest {
   Environment env{};
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
-  std::string network = "{}";     // JSON of the rules; stored, and enforced by the egress.
-  std::string extra = "{}";       // JSON that a door wants to find again.
-  std::string idempotency_key{};  // The same key and tenant: the same sandbox.
+  std::string network = "{}";        // JSON of the rules; stored, and enforced by the egress.
+  std::string extra = "{}";          // JSON that a door wants to find again.
+  std::string idempotency_key{};     // The same key and tenant: the same sandbox.
+  std::optional<Storage> storage{};  // Nothing: as the template says, else in memory.
+  std::vector<VolumeMount> volumes{};
 };
 
 struct SandboxInfo {
@@ -81,6 +82,11 @@ struct SandboxInfo {
   std::string network = "{}";
   std::string extra = "{}";
   std::string walls{};  // JSON, as in a verdict.
+  Storage storage = Storage::kMemory;
+  std::vector<VolumeMount> volumes{};
+  // Its processes are gone, because the machine or the keeper ended meanwhile; its workspace on
+  // disk is what it was.
+  bool restarted = false;
 };
 
 struct SandboxQuery {
@@ -165,6 +171,7 @@ struct ProcessRequest {
   bool keep_stdin = false;  // Else it reads the end of input at once.
   std::string tag{};
   std::chrono::milliseconds timeout{0};  // 0: as long as the sandbox.
+  bool start_only = false;               // The sink has kStarted and nothing else.
 };
 struct ProcessInfo {
   std::uint32_t pid = 0;  // As inside the sandbox.
@@ -184,6 +191,10 @@ struct ProcessEvent {
 };
 using ProcessSink = std::function<bool(const ProcessEvent&)>;
 
+class TemplateService;
+class TenantService;
+class VolumeService;
+
 class SandboxService {
  public:
   virtual ~SandboxService() = default;
@@ -192,6 +203,8 @@ class SandboxService {
   // wrong. `unix_peer` is a caller that has proved to be who runs this daemon.
   virtual Result<Caller> authenticate(std::string_view key) = 0;
   virtual Caller unix_peer() = 0;
+  // Whether a sandbox can be had as fast as ever; after a start it takes some seconds.
+  virtual bool ready() = 0;
 
   // Sandboxes.
   virtual Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) = 0;
@@ -261,7 +274,7 @@ class SandboxService {
                            const EventSink& sink) = 0;
 
   // Processes. The sink gets kStarted first, kEnded last. A process outlives its listener; who
-  // attaches later gets what it says from then on.
+  // attaches later gets what it says from then on; the first one also what was kept until then.
   virtual Result<void> start_process(const Caller& caller,
                                      std::string_view sandbox,
                                      const ProcessRequest& request,
@@ -270,6 +283,7 @@ class SandboxService {
                                       std::string_view sandbox,
                                       std::uint32_t pid,
                                       const ProcessSink& sink) = 0;
+  // Also those that ended a moment ago.
   virtual Result<std::vector<ProcessInfo>> processes(const Caller& caller,
                                                      std::string_view sandbox) = 0;
   virtual Result<void> signal_process(const Caller& caller,
@@ -294,6 +308,11 @@ class SandboxService {
   // JSON text: {"languages":[…]} as `glovebox languages --json`, and the templates of a tenant.
   virtual Result<std::string> languages() = 0;
   virtual Result<std::vector<std::string>> templates(const Caller& caller) = 0;
+
+  // As long as this object.
+  virtual VolumeService& volumes() = 0;
+  virtual TenantService& tenants() = 0;
+  virtual TemplateService& template_service() = 0;
 
   // Ends every sandbox of every tenant. Answers how many. Scope "admin".
   virtual Result<std::size_t> emergency_stop(const Caller& caller) = 0;

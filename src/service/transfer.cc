@@ -167,15 +167,6 @@ void block_sigpipe() {
   (void)::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-Result<void> write_archive(int fd, const std::vector<FileToCopy>& files) {
-  TarWriter writer = GB_TRY(TarWriter::create(fd));
-  Packer packer(writer);
-  for (const FileToCopy& file : files) {
-    GB_TRY(packer.add(AT_FDCWD, file.source, file.target, 0));
-  }
-  return writer.finish();
-}
-
 // True when the file was small enough to go in one frame.
 Result<bool> copy_small(Sandbox& sandbox, const FileToCopy& file) {
   const UniqueFd fd(::open(file.source.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -218,6 +209,15 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text) {
                  "give a name relative to /workspace, for instance SRC:data/input.csv");
   }
   return file;
+}
+
+Result<void> write_archive(int fd, const std::vector<FileToCopy>& files) {
+  TarWriter writer = GB_TRY(TarWriter::create(fd));
+  Packer packer(writer);
+  for (const FileToCopy& file : files) {
+    GB_TRY(packer.add(AT_FDCWD, file.source, file.target, 0));
+  }
+  return writer.finish();
 }
 
 Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files) {

@@ -25,6 +25,9 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text);
 // directory are copied as links; devices, sockets and FIFOs are refused.
 Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files);
 
+// Writes them to a tar archive under their targets; links and what is no file as with copy_in().
+Result<void> write_archive(int fd, const std::vector<FileToCopy>& files);
+
 // Opens a directory for copy_out(), and makes it where its parent exists. Called before the run as
 // well, so that no guest works for files that then have no place.
 Result<UniqueFd> open_out_directory(const std::string& directory);

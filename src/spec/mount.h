@@ -11,6 +11,9 @@ struct Mount {
   std::string target;  // Absolute path inside.
   // A missing source leaves the mount out instead of failing the sandbox.
   bool optional = false;
+  // The guest may not be able to reach the source by its path, because a directory above it is
+  // closed to others.
+  bool closed = false;
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 

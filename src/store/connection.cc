@@ -36,11 +36,10 @@ ErrorCode code_of(int extended) {
     case SQLITE_TOOBIG:
     case SQLITE_NOTADB:
       return ErrorCode::kInvalid;
-    case SQLITE_FULL:
-      return ErrorCode::kExhausted;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_IOERR:
+    case SQLITE_FULL:  // Of our disk: no limit of the caller's.
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:

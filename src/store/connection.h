@@ -112,7 +112,7 @@ class Connection {
 
   // A statement without rows. Answers how many rows it changed.
   // Broken rules of the schema: kConflict for what exists already, kNotFound for what a foreign key
-  // names in vain, kInvalid for a value out of bounds. kExhausted when the disk is full.
+  // names in vain, kInvalid for a value out of bounds. kUnavailable when the disk is full.
   template <typename... Parameters>
   Result<std::uint64_t> run(Sql sql, const Parameters&... parameters) {
     Statement statement = GB_TRY(query(sql, parameters...));

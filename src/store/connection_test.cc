@@ -158,11 +158,11 @@ TEST_F(ConnectionTest, ASavepointThatIsDroppedUndoesItsPartAlone) {
   EXPECT_EQ(number("SELECT sum(number) FROM kept"), 1);
 }
 
-TEST_F(ConnectionTest, AFullDatabaseIsExhaustedAndGoesOnWithWhatItHas) {
+TEST_F(ConnectionTest, AFullDatabaseIsUnavailableAndGoesOnWithWhatItHas) {
   ASSERT_TRUE(connection_->run("INSERT INTO kept (number) VALUES (1)"));
   ASSERT_TRUE(connection_->script("PRAGMA max_page_count = 3"));
   EXPECT_EQ(code(connection_->run("INSERT INTO kept (number, bytes) VALUES (2, zeroblob(100000))")),
-            ErrorCode::kExhausted);
+            ErrorCode::kUnavailable);
   EXPECT_EQ(number("SELECT count(*) FROM kept"), 1);
 }
 

@@ -91,8 +91,17 @@ CREATE TABLE volumes (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// What is on disk outlives the keeper of its sandbox, so the database alone knows of it then.
+constexpr Sql kOnDisk = R"sql(
+ALTER TABLE volumes ADD COLUMN inodes INTEGER NOT NULL DEFAULT 65536 CHECK (inodes > 0);
+ALTER TABLE volumes ADD COLUMN secret TEXT NOT NULL DEFAULT '' CHECK (length(secret) <= 128);
+ALTER TABLE sandboxes ADD COLUMN storage TEXT NOT NULL DEFAULT '{}'
+  CHECK (length(storage) <= 65536);
+)sql";
+
 constexpr std::array kSteps = {
     Migration{1, kFirst},
+    Migration{2, kOnDisk},
 };
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST_F(RecordsTest, ATenantWithVolumesStaysAndOneWithoutGoesWithItsKeys) {
   ApiKeyRecords keys(*database_);
   ASSERT_TRUE(tenants.insert({.name = "a"}));
   ASSERT_TRUE(keys.insert(key("0123456789", "a")));
-  ASSERT_TRUE(volumes.insert({"a", "data", "vol-1", 1_MiB, kNow}));
+  ASSERT_TRUE(volumes.insert({"a", "data", "vol-1", 1_MiB, 64, "", kNow}));
   EXPECT_EQ(tenants.remove("a").error().code(), ErrorCode::kConflict);
   ASSERT_TRUE(volumes.remove("a", "vol-1"));
   ASSERT_TRUE(tenants.remove("a"));
@@ -161,23 +161,23 @@ TEST_F(RecordsTest, ATemplateIsReplacedAndItsOldContentNoLongerUsed) {
 TEST_F(RecordsTest, AVolumeIsFoundByNameOrIdByItsTenantOnly) {
   VolumeRecords volumes(*database_);
   ASSERT_TRUE(TenantRecords(*database_).insert({.name = "other"}));
-  const VolumeRecord data{"default", "data", "vol-1", 5_GiB, kNow};
+  const VolumeRecord data{"default", "data", "vol-1", 5_GiB, 1'000, "secret", kNow};
   ASSERT_TRUE(volumes.insert(data));
   EXPECT_EQ(volumes.find("default", "data").value(), data);
   EXPECT_EQ(volumes.find("default", "vol-1").value(), data);
   EXPECT_EQ(volumes.find("other", "vol-1").error().code(), ErrorCode::kNotFound);
   EXPECT_EQ(volumes.remove("other", "vol-1").error().code(), ErrorCode::kNotFound);
   // Names are the tenant's own, ids are everybody's.
-  EXPECT_TRUE(volumes.insert({"other", "data", "vol-2", 1_MiB, kNow}));
-  EXPECT_EQ(volumes.insert({"other", "more", "vol-1", 1_MiB, kNow}).error().code(),
+  EXPECT_TRUE(volumes.insert({"other", "data", "vol-2", 1_MiB, 64, "", kNow}));
+  EXPECT_EQ(volumes.insert({"other", "more", "vol-1", 1_MiB, 64, "", kNow}).error().code(),
             ErrorCode::kConflict);
   EXPECT_THAT(volumes.of_tenant("default").value(), ::testing::ElementsAre(data));
 }
 
 TEST_F(RecordsTest, ANameThatIsAnotherVolumesIdNamesItsOwnVolume) {
   VolumeRecords volumes(*database_);
-  ASSERT_TRUE(volumes.insert({"default", "data", "vol-1", 1_MiB, kNow}));
-  ASSERT_TRUE(volumes.insert({"default", "vol-1", "vol-2", 1_MiB, kNow}));
+  ASSERT_TRUE(volumes.insert({"default", "data", "vol-1", 1_MiB, 64, "", kNow}));
+  ASSERT_TRUE(volumes.insert({"default", "vol-1", "vol-2", 1_MiB, 64, "", kNow}));
   EXPECT_EQ(volumes.find("default", "vol-1").value().id, "vol-2");
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t kMostInPage = 1'000;
 
 constexpr SqlPart kSelect =
     "SELECT id, tenant, slot, template, tier, state, created, expires, ended_at, on_timeout,"
-    " auto_resume, limits, env, metadata, network, extra, walls FROM sandboxes ";
+    " auto_resume, limits, env, metadata, network, extra, walls, storage FROM sandboxes ";
 // ?1 tenant, ?2 and ?3 the last of the page before, ?4 metadata, ?5 states, ?6 how many. Row values
 // compare from the left (sqlite.org/rowvalue.html), as the index is ordered.
 constexpr SqlPart kPage =
@@ -77,6 +77,7 @@ Result<SandboxRecord> take(Statement& row) {
   record.network = row.text();
   record.extra = row.text();
   record.walls = row.text();
+  record.storage = row.text();
   return record;
 }
 
@@ -107,12 +108,12 @@ Result<void> insert_in(Connection& connection, const SandboxRecord& record) {
   const std::string metadata = GB_TRY(json_column::from_map(record.metadata));
   (void)GB_TRY(connection.run(
       "INSERT INTO sandboxes (id, tenant, slot, template, tier, state, created, expires, ended_at,"
-      " on_timeout, auto_resume, limits, env, metadata, network, extra, walls)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+      " on_timeout, auto_resume, limits, env, metadata, network, extra, walls, storage)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
       record.id, record.tenant, record.slot, record.template_name, record.tier,
       name_of(record.state), record.created, record.expires, record.ended_at, on_timeout(record),
       record.auto_resume, json_column::from_limits(record.limits), env, metadata, record.network,
-      record.extra, record.walls));
+      record.extra, record.walls, record.storage));
   return {};
 }
 
@@ -122,11 +123,11 @@ Result<void> update_in(Connection& connection, const SandboxRecord& record) {
   (void)GB_TRY(connection.run(
       "UPDATE sandboxes SET slot = ?2, template = ?3, tier = ?4, state = ?5, expires = ?6,"
       " ended_at = ?7, on_timeout = ?8, auto_resume = ?9, limits = ?10, env = ?11, metadata = ?12,"
-      " network = ?13, extra = ?14, walls = ?15 WHERE id = ?1",
+      " network = ?13, extra = ?14, walls = ?15, storage = ?16 WHERE id = ?1",
       record.id, record.slot, record.template_name, record.tier, name_of(record.state),
       record.expires, record.ended_at, on_timeout(record), record.auto_resume,
       json_column::from_limits(record.limits), env, metadata, record.network, record.extra,
-      record.walls));
+      record.walls, record.storage));
   return {};
 }
 

@@ -38,6 +38,7 @@ struct SandboxRecord {
   std::string network = "{}";
   std::string extra = "{}";
   std::string walls = "{}";
+  std::string storage = "{}";  // JSON of what it has on disk.
 
   friend bool operator==(const SandboxRecord&, const SandboxRecord&) = default;
 };

@@ -95,6 +95,7 @@ TEST_F(SandboxRecordsTest, ARecordComesBackAsItWas) {
   record.network = R"({"allow":["x"]})";
   record.extra = R"({"door":"e2b"})";
   record.walls = R"({"user_ns":true})";
+  record.storage = R"({"storage":"disk"})";
   add(record);
   EXPECT_EQ(records_->find("default", "a").value(), record);
   record.id = "b";

@@ -66,6 +66,17 @@ Result<std::vector<TemplateRecord>> TemplateRecords::visible_to(std::string_view
   });
 }
 
+Result<std::vector<TemplateRecord>> TemplateRecords::all() {
+  return database_.read([&](Connection& connection) -> Result<std::vector<TemplateRecord>> {
+    Statement rows = GB_TRY(connection.query(kSelect));
+    std::vector<TemplateRecord> records;
+    while (GB_TRY(rows.next())) {
+      records.push_back(take(rows));
+    }
+    return records;
+  });
+}
+
 Result<void> TemplateRecords::remove(std::string_view tenant, std::string_view name) {
   return database_.write([&](Connection& connection) -> Result<void> {
     const std::uint64_t found = GB_TRY(

@@ -34,6 +34,8 @@ class TemplateRecords {
   Result<TemplateRecord> find(std::string_view tenant, std::string_view name);
   // The tenant's own and the shared ones that none of its own hides, by name.
   Result<std::vector<TemplateRecord>> visible_to(std::string_view tenant);
+  // Of all tenants.
+  Result<std::vector<TemplateRecord>> all();
   // Only the tenant's own; kNotFound when there is none.
   Result<void> remove(std::string_view tenant, std::string_view name);
   // Whether files with that hash are still needed, by any tenant.

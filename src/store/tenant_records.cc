@@ -40,6 +40,10 @@ Result<void> TenantRecords::set_quotas(std::string_view name, const TenantQuotas
 
 Result<void> TenantRecords::remove(std::string_view name) {
   return database_.write([&](Connection& connection) -> Result<void> {
+    // The history of its sandboxes is no reason to keep it.
+    (void)GB_TRY(
+        connection.run("DELETE FROM sandboxes WHERE tenant = ?1 AND ended_at IS NOT NULL", name));
+    (void)GB_TRY(connection.run("DELETE FROM templates WHERE tenant = ?1", name));
     Result<std::uint64_t> found = connection.run("DELETE FROM tenants WHERE name = ?1", name);
     if (!found && found.error().code() == ErrorCode::kNotFound) {
       // The foreign keys of what it still has.

@@ -45,7 +45,8 @@ class TenantRecords {
 
   Result<void> insert(const TenantRecord& record);
   Result<void> set_quotas(std::string_view name, const TenantQuotas& quotas);
-  // Its keys go with it. kConflict while it has sandboxes or volumes on record.
+  // Its keys, its templates' names and what is known of its ended sandboxes go with it. kConflict
+  // while it has sandboxes or volumes.
   Result<void> remove(std::string_view name);
   // By name.
   Result<std::vector<TenantRecord>> all();

@@ -4,7 +4,7 @@
 namespace glovebox {
 namespace {
 
-constexpr SqlPart kSelect = "SELECT tenant, name, id, size, created FROM volumes ";
+constexpr SqlPart kSelect = "SELECT tenant, name, id, size, inodes, secret, created FROM volumes ";
 // A name that looks like another volume's id names the volume that is called so.
 constexpr auto kFind = kSelect + SqlPart(
                                      "WHERE tenant = ?1 AND (name = ?2 OR id = ?2)"
@@ -18,6 +18,8 @@ VolumeRecord take(Statement& row) {
   record.name = row.text();
   record.id = row.text();
   record.size = Bytes{row.count()};
+  record.inodes = static_cast<std::uint32_t>(row.count());
+  record.secret = row.text();
   record.created = row.time();
   return record;
 }
@@ -28,9 +30,11 @@ Error no_such_volume() { return {ErrorCode::kNotFound, "no such volume"}; }
 
 Result<void> VolumeRecords::insert(const VolumeRecord& record) {
   return database_.write([&](Connection& connection) -> Result<void> {
-    (void)GB_TRY(connection.run(
-        "INSERT INTO volumes (tenant, name, id, size, created) VALUES (?1, ?2, ?3, ?4, ?5)",
-        record.tenant, record.name, record.id, record.size.count, record.created));
+    (void)GB_TRY(
+        connection.run("INSERT INTO volumes (tenant, name, id, size, inodes, secret, created)"
+                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                       record.tenant, record.name, record.id, record.size.count, record.inodes,
+                       record.secret, record.created));
     return {};
   });
 }

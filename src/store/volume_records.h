@@ -2,6 +2,7 @@
 // VolumeRecords: folders that outlive the sandboxes which use them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ struct VolumeRecord {
   std::string name;  // As the tenant calls it.
   std::string id;    // Of all tenants' volumes, no two have the same.
   Bytes size;        // How much it may hold.
+  std::uint32_t inodes = 0;
+  std::string secret;  // What opens it without a key of its tenant; empty: nothing does.
   SystemTime created{};
 
   friend bool operator==(const VolumeRecord&, const VolumeRecord&) = default;

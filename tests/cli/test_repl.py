@@ -115,6 +115,19 @@ class TestCommands(ReplCase):
         self.assertEqual((self.dir / "a.txt").read_text(), "42")
         self.assertIn("none is overwritten", answer.message)
 
+    def test_a_value_too_large_for_the_record_is_fetched_when_it_is_saved(self):
+        answer = self.repl("from IPython.display import display\n"
+                           "display({'text/html': 'x' * 20_000_000,"
+                           " 'application/json': ['y' * 18_000_000]}, raw=True)\n\n"
+                           ":save 1 a.html\n:save b.json\n:export s.ipynb\n")
+        self.assert_status(answer, 0)
+        self.assertIn("fetches what was too large", answer.message)
+        self.assertEqual((self.dir / "a.html").read_text(), "x" * 20_000_000)
+        self.assertEqual(json.loads((self.dir / "b.json").read_text()), ["y" * 18_000_000])
+        shown = (self.dir / "s.ipynb").read_text()
+        self.assertLess(len(shown), 10_000)
+        self.assertIn("too large to be kept", shown)
+
     def test_variables_are_listed(self):
         answer = self.repl("speed = 12\n\n:vars\n")
         self.assertIn(b"speed: int = 12\n", answer.out, str(answer))

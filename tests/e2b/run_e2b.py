@@ -81,7 +81,7 @@ def main():
             names = options.suites or sorted(
                 file.name.removesuffix(".test.mjs") for file in (HERE / "suites").glob("*.test.mjs"))
             environment = os.environ | {"E2B_API_KEY": key, "E2B_API_URL": url,
-                                        "E2B_SANDBOX_URL": url}
+                                        "E2B_SANDBOX_URL": url, "E2B_VOLUME_API_URL": url}
             done = subprocess.run(
                 ["node", "--test", "--test-reporter", "spec", "--test-concurrency", "1",
                  *(f"suites/{name}.test.mjs" for name in names)],

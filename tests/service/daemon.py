@@ -98,12 +98,13 @@ class Daemon:
         self.unix = self.dir / "s"
         self.process = None
         self.port = 0
+        self.options = []
 
     def start(self):
         with open(self.dir / "serve.log", "ab") as log:
             self.process = subprocess.Popen(
                 [GLOVEBOX, "serve", "--listen", "127.0.0.1:0"]
-                + ["--data", str(self.data), "--unix", str(self.unix)],
+                + ["--data", str(self.data), "--unix", str(self.unix), *self.options],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -141,17 +142,21 @@ class Daemon:
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def keeper(self):
-        """The pid of its keeper."""
+        """The pid of its keeper: the oldest one, as what it clones bears its name for a moment."""
         wanted = ["keeper", "--data", str(self.data)]
+        found = []
         for directory in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 command = (directory / "cmdline").read_bytes().decode().split("\0")[1:-1]
                 if command == wanted:
-                    return int(directory.name)
-        return None
+                    stat = (directory / "stat").read_text().rsplit(")", 1)[1].split()
+                    found.append((int(stat[19]), int(directory.name)))
+        return min(found)[1] if found else None
 
-    def connect(self, patience_s=PATIENCE_S):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience_s)
+    def connect(self, patience_s=None):
+        return http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=patience_s or PATIENCE_S
+        )
 
     def head(self, body, headers, key):
         given = {} if key is None else {"X-API-KEY": self.key if key == "own" else key}

@@ -163,7 +163,7 @@ class OfWhatItHolds(Survivors):
         os.kill(old, signal.SIGKILL)
         self.assertEqual([*running][-1]["type"], "failed")
         for sandbox in sandboxes:
-            wait_until(sandbox.is_gone, "that the daemon knows", 5)
+            wait_until(sandbox.is_gone, "that the daemon knows")
         self.assertEqual(self.daemon.must(200, "GET", "/v1/sandboxes")["sandboxes"], [])
         self.assertEqual(self.create_soon().context().value("1 + 1"), "2")
         self.assertNotEqual(self.daemon.keeper(), old)
@@ -255,7 +255,7 @@ class OfWhatItHolds(Survivors):
         sandbox.must(204, "DELETE", f"/processes/{listed['pid']}")
         wait_until(lambda: name_of(inside) != "svc-idle", "its end")
         os.kill(warden, signal.SIGKILL)
-        wait_until(sandbox.is_gone, "that the daemon knows", 5)
+        wait_until(sandbox.is_gone, "that the daemon knows")
 
     def test_the_keeper_may_be_killed_while_the_daemon_is_down(self):
         sandbox = self.daemon.create()

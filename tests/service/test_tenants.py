@@ -18,6 +18,8 @@ from daemon import Daemon
 
 SCOPES = ("run", "read", "admin")
 METHODS = {"get", "head", "post", "put", "patch", "delete", "options"}
+# What else stands in paths.
+OTHER_NAMES = {"name": "nobody", "volume": "nobody", "tenant": "nobody", "key": "0123456789abcdef"}
 # What each operation with a body needs before it looks for anything.
 BODIES = {
     "run": {"language": "python", "code": "1"},
@@ -27,7 +29,9 @@ BODIES = {
     "startProcess": {"argv": ["true"]},
     "signalProcess": {"signal": "SIGINT"},
     "resizeProcess": {"columns": 80, "rows": 24},
+    "createPortToken": {"port": 8000},
     "changeFiles": {"action": "make_directory", "path": "d"},
+    "changeVolumeFiles": {"action": "make_directory", "path": "d"},
     "changeSandbox": {"metadata": {"taken": "over"}},
 }
 
@@ -88,7 +92,8 @@ class Tenants(unittest.TestCase):
         description = cls.daemon.must(200, "GET", "/openapi.json", key=None)
         for pattern, item in description["paths"].items():
             path = pattern.format(
-                id=cls.mine.id, cid=cls.context.id, pid=cls.pid, port=8000, path="secret"
+                id=cls.mine.id, cid=cls.context.id, pid=cls.pid, port=8000, path="secret",
+                **OTHER_NAMES,
             )
             for method in METHODS & set(item):
                 operation = item[method]

@@ -37,10 +37,11 @@ class Entry {
     };
     // The cgroup before anything is allocated on its account; the walls last, so that they need
     // not allow any step above.
-    constexpr std::array<Step, 7> kSteps = {{{"cgroup", &Entry::join_cgroups},
+    constexpr std::array<Step, 8> kSteps = {{{"cgroup", &Entry::join_cgroups},
                                              {"namespaces", &Entry::join_namespaces},
                                              {"descriptors", &Entry::arrange_descriptors},
                                              {"identity", &Entry::become_guest},
+                                             {kDirectoryStep, &Entry::enter_directory},
                                              {"limits", &Entry::set_limits},
                                              {"landlock", &Entry::restrict_to_rules},
                                              {"seccomp", &Entry::filter_calls}}};
@@ -139,8 +140,11 @@ class Entry {
     // The change of user took it; without it the guest's own /proc/self would be root's.
     (void)raw(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     (void)raw(SYS_umask, 022);
-    return raw(SYS_chdir, request_.cwd.c_str());
+    return 0;
   }
+
+  // As the guest: where it may not go, its interpreter does not begin.
+  long enter_directory() { return raw(SYS_chdir, request_.cwd.c_str()); }
 
   long set_limits() {
     for (const ForkRequest::Limit& limit : request_.limits) {

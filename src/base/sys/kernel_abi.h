@@ -42,7 +42,11 @@ inline constexpr std::uint64_t kMountRdonly = 0x1;
 inline constexpr std::uint64_t kMountNosuid = 0x2;
 inline constexpr std::uint64_t kMountNodev = 0x4;
 inline constexpr std::uint64_t kMountNoexec = 0x8;
+inline constexpr std::uint64_t kMountIdmap = 0x00100000;  // Linux 5.12.
 inline constexpr std::uint32_t kAtRecursive = 0x8000;
+// include/uapi/linux/mount.h: open_tree and move_mount, as of Linux 5.2.
+inline constexpr std::uint32_t kOpenTreeClone = 0x1;
+inline constexpr std::uint32_t kMoveMountFromEmptyPath = 0x4;
 
 // arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.6.
 inline constexpr long kSysFchmodat2 = 452;

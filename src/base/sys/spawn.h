@@ -10,6 +10,10 @@
 
 #include <cstdint>
 
+// For functions that such a child calls: the calls that a sanitizer would put into them keep their
+// books in the thread-local storage, which here is the parent's.
+#define GB_NO_SANITIZER [[gnu::no_sanitize("address", "thread", "undefined")]]
+
 namespace glovebox::sys {
 
 using ChildMain = void (*)(void*);
@@ -18,7 +22,8 @@ namespace detail {
 
 // One call for clone and clone3, which differ in their arguments only. In the child, on its new
 // stack, `main` is called with `argument` and must not return.
-inline long spawn(long number, long first, long second, ChildMain main, void* argument) noexcept {
+GB_NO_SANITIZER inline long spawn(
+    long number, long first, long second, ChildMain main, void* argument) noexcept {
   long result = number;
   register void* main_in asm("r12") = reinterpret_cast<void*>(main);
   register void* argument_in asm("r13") = argument;
@@ -44,17 +49,19 @@ inline long spawn(long number, long first, long second, ChildMain main, void* ar
 
 // clone(2). `flags` hold CLONE_VM and the signal at its end; `stack_top` is aligned to 16 bytes.
 // Answers the pid, or a negative errno.
-inline long clone_on_stack(unsigned long flags,
-                           void* stack_top,
-                           ChildMain main,
-                           void* argument) noexcept {
+GB_NO_SANITIZER inline long clone_on_stack(unsigned long flags,
+                                           void* stack_top,
+                                           ChildMain main,
+                                           void* argument) noexcept {
   return detail::spawn(SYS_clone, static_cast<long>(flags), reinterpret_cast<long>(stack_top), main,
                        argument);
 }
 
 // clone3(2), with CLONE_VM and a stack in its arguments.
 template <typename Arguments>
-long clone3_on_stack(const Arguments& arguments, ChildMain main, void* argument) noexcept {
+GB_NO_SANITIZER long clone3_on_stack(const Arguments& arguments,
+                                     ChildMain main,
+                                     void* argument) noexcept {
   return detail::spawn(SYS_clone3, reinterpret_cast<long>(&arguments), sizeof arguments, main,
                        argument);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -13,6 +14,23 @@ namespace glovebox::notebook {
 namespace {
 
 bool is_text_mime(std::string_view mime) { return is_line_mime(mime) || mime.ends_with("+xml"); }
+
+// As an agent writes it; nothing for any other value. A guest may show an object that looks the
+// same as JSON, and is then told that it is too large.
+std::optional<Reference> reference_at(const std::string& mime, const std::string& value) {
+  constexpr std::size_t kLongest = 200;
+  if (!value.starts_with('{') || value.size() > kLongest) {
+    return std::nullopt;
+  }
+  const auto json = nlohmann::json::parse(value, nullptr, false);
+  if (!json.is_object() || json.size() != 2 || !json.contains("ref") || !json["ref"].is_string() ||
+      !json.contains("size") || !json["size"].is_number_unsigned()) {
+    return std::nullopt;
+  }
+  return Reference{mime, json["ref"].get<std::string>(), json["size"].get<std::uint64_t>()};
+}
+
+}  // namespace
 
 std::optional<std::string> from_base64(std::string_view text) {
   std::string bytes;
@@ -44,24 +62,33 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace
+std::vector<Reference> references_in(const MimeBundle& data) {
+  std::vector<Reference> references;
+  for (const auto& [mime, value] : data) {
+    if (auto reference = reference_at(mime, value)) {
+      references.push_back(std::move(*reference));
+    }
+  }
+  return references;
+}
+
+std::optional<std::string> bytes_of_fetched(std::string fetched, std::string_view mime) {
+  return is_json_mime(mime) || is_text_mime(mime) ? std::optional(std::move(fetched))
+                                                  : from_base64(fetched);
+}
 
 Event keep_inline(const Event& event) {
   Event kept = event;
   std::string left_out;
   for (auto entry = kept.data.begin(); entry != kept.data.end();) {
+    const std::optional<Reference> reference = reference_at(entry->first, entry->second);
     // Only values of JSON types may be anything but a text.
-    if (is_json_mime(entry->first) || entry->second.starts_with('"')) {
+    if (!reference && (is_json_mime(entry->first) || entry->second.starts_with('"'))) {
       ++entry;
       continue;
     }
-    const auto reference = nlohmann::json::parse(entry->second, nullptr, false);
-    std::string size;
-    if (reference.is_object() && reference.contains("size") &&
-        reference["size"].is_number_unsigned()) {
-      size = " of " + to_string(Bytes{reference["size"].get<std::uint64_t>()});
-    }
-    left_out += (left_out.empty() ? "" : ", ") + printable(entry->first) + size;
+    left_out += (left_out.empty() ? "" : ", ") + printable(entry->first) +
+                (reference ? " of " + to_string(Bytes{reference->size}) : "");
     entry = kept.data.erase(entry);
   }
   if (!left_out.empty()) {

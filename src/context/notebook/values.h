@@ -2,9 +2,11 @@
 // The values of MIME bundles, for whoever keeps or shows them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "spec/event.h"
 
@@ -13,6 +15,21 @@ namespace glovebox::notebook {
 // The event without values that came by reference only, which nothing but their agent could read:
 // each is named in its text/plain.
 [[nodiscard]] Event keep_inline(const Event& event);
+
+// A value that its agent keeps, for whoever asks for it (agents/README.md, fetch).
+struct Reference {
+  std::string mime;
+  std::string name;
+  std::uint64_t size = 0;  // Of what fetch gives, in bytes.
+};
+[[nodiscard]] std::vector<Reference> references_in(const MimeBundle& data);
+
+// The bytes that a fetched value stands for, as bytes_of() would give them had it come inline.
+[[nodiscard]] std::optional<std::string> bytes_of_fetched(std::string fetched,
+                                                          std::string_view mime);
+
+// The bytes of a text in base64; line breaks are let by.
+[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 // The text that a MIME value is; nothing when it is none.
 [[nodiscard]] std::optional<std::string> text_of(const MimeBundle& data, std::string_view mime);

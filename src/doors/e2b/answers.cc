@@ -2,30 +2,9 @@
 #include "doors/e2b/answers.h"
 
 #include "base/text.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::e2b {
-
-int status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalid:
-      return 400;
-    case ErrorCode::kNotFound:
-      return 404;
-    case ErrorCode::kConflict:
-      return 409;
-    case ErrorCode::kExhausted:
-      return 429;
-    case ErrorCode::kUnsupported:
-      return 501;
-    case ErrorCode::kUnavailable:
-      return 503;
-    case ErrorCode::kRefused:
-      return 403;
-    case ErrorCode::kInternal:
-      return 500;
-  }
-  return 500;
-}
 
 void answer(http::Response& response, int status, const Json& body, http::Headers extra) {
   extra.emplace_back("Content-Type", "application/json");
@@ -47,7 +26,7 @@ void refuse(http::Response& response, int status, std::string_view message) {
 }
 
 void refuse(http::Response& response, const Error& error) {
-  refuse(response, status_of(error.code()), error.message());
+  refuse(response, http_status(error.code()), error.message());
 }
 
 void refuse_traffic(http::Response& response,

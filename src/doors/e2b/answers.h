@@ -12,8 +12,6 @@
 
 namespace glovebox::e2b {
 
-int status_of(ErrorCode code);
-
 // None of these says whether the peer got it: who is gone asks for nothing any more.
 void answer(http::Response& response, int status, const Json& body, http::Headers extra = {});
 void answer_empty(http::Response& response, int status);

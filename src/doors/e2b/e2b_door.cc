@@ -12,8 +12,11 @@
 #include "doors/e2b/port_proxy.h"
 #include "doors/e2b/routes.h"
 #include "doors/e2b/sandbox_routes.h"
+#include "doors/e2b/template_builds.h"
 #include "doors/e2b/template_routes.h"
 #include "doors/e2b/url.h"
+#include "doors/e2b/volume_routes.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -71,7 +74,9 @@ struct E2bDoor::Parts {
     // First, so that "sandboxes/metrics" is not taken for a sandbox.
     lists.add_to(routes);
     sandboxes.add_to(routes);
+    builds.add_to(routes);
     templates.add_to(routes);
+    volumes.add_to(routes);
   }
 
   void control(const Target& target, http::Request& request, http::Response& response);
@@ -87,7 +92,9 @@ struct E2bDoor::Parts {
   UsageMeter meter{service};
   ListRoutes lists{service, meter};
   SandboxRoutes sandboxes{service, gate, options};
+  TemplateBuilds builds{service, options};
   TemplateRoutes templates{service};
+  VolumeRoutes volumes{service};
   Routes routes;
   Envd envd{service, meter};
   Interpreter interpreter{service, options};
@@ -127,6 +134,8 @@ void E2bDoor::handle(http::Request& request, http::Response& response) {
     parts_->traffic({.sandbox = host->sandbox, .port = host->port}, *target, request, response);
   } else if (is_signed_file(*target)) {
     parts_->signed_file(*target, request, response);
+  } else if (!target->segments.empty() && target->segments[0] == "volumecontent") {
+    parts_->volumes.serve_content(*target, request, response);
   } else {
     parts_->control(*target, request, response);
   }
@@ -142,7 +151,7 @@ void E2bDoor::Parts::control(const Target& target,
                           : Error(ErrorCode::kRefused, "no API key was given");
   if (!caller) {
     refuse(response,
-           caller.error().code() == ErrorCode::kRefused ? 401 : status_of(caller.error().code()),
+           caller.error().code() == ErrorCode::kRefused ? 401 : http_status(caller.error().code()),
            caller.error().message());
     return;
   }
@@ -164,7 +173,7 @@ void E2bDoor::Parts::traffic(const Destination& destination,
     if (visit.error().code() == ErrorCode::kNotFound) {
       refuse_gone(response, destination.sandbox);
     } else {
-      refuse_traffic(response, status_of(visit.error().code()), destination.sandbox,
+      refuse_traffic(response, http_status(visit.error().code()), destination.sandbox,
                      visit.error().message());
     }
     return;

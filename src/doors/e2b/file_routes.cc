@@ -14,6 +14,7 @@
 #include "doors/e2b/multipart.h"
 #include "doors/e2b/times.h"
 #include "doors/e2b/users.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -30,7 +31,7 @@ int file_status(const Error& error) {
     case ErrorCode::kConflict:
       return 400;
     default:
-      return status_of(error.code());
+      return http_status(error.code());
   }
 }
 

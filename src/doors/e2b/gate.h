@@ -3,15 +3,18 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "doors/e2b/notes.h"
 #include "doors/e2b/secrets.h"
 #include "doors/transport/http.h"
 #include "service/sandbox_service.h"
+#include "service/tenants/token_bucket.h"
 
 namespace glovebox::e2b {
 
@@ -25,7 +28,7 @@ struct Visit {
 // Any thread.
 class Gate {
  public:
-  explicit Gate(SandboxService& service) : service_(service) {}
+  explicit Gate(SandboxService& service);
 
   // To be told of each sandbox that a client has come to know: signed URLs and names of hosts carry
   // no token that would say whose it is.
@@ -37,7 +40,9 @@ class Gate {
   // when it is dead, asleep or was never there. Does not check any token.
   Result<Visit> enter(std::string_view id, const http::Request& request);
 
-  // The one whose token made this signature.
+  // The one whose token made this signature. A signature that was seen before is looked up; any
+  // other is compared with every sandbox that is known, which anybody may ask for: so what that may
+  // cost in a second is bounded (kExhausted).
   Result<Visit> enter_signed(const SignedRequest& request, std::string_view signature);
 
   // Whether the request shows the secret for commands, files and code.
@@ -53,10 +58,16 @@ class Gate {
   [[nodiscard]] std::optional<std::string> tenant_of(std::string_view id) const;
   Result<Visit> enter_as(const std::string& tenant, std::string_view id);
   void drop_expired();
+  [[nodiscard]] std::string find_signed(const SignedRequest& request, std::string_view signature);
+  Result<std::string> search_signed(const SignedRequest& request, std::string_view signature);
 
   SandboxService& service_;
   mutable std::mutex mutex_;
-  std::map<std::string, Known, std::less<>> known_;
+  // Shared with searches, which go on without the lock.
+  std::map<std::string, std::shared_ptr<const Known>, std::less<>> known_;
+  std::unordered_map<std::string, std::string>
+      signed_;  // A signature and the sandbox that it opens.
+  TokenBucket searches_;
 };
 
 }  // namespace glovebox::e2b

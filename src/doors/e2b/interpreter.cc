@@ -5,6 +5,7 @@
 #include "doors/e2b/live_answer.h"
 #include "doors/e2b/result_json.h"
 #include "doors/e2b/users.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -44,7 +45,7 @@ Result<Wish> parse_wish(http::Request& request) {
 
 // As E2B's framework answers for a body of the wrong shape.
 void refuse_body(http::Response& response, const Error& error) {
-  const int status = error.code() == ErrorCode::kInvalid ? 422 : status_of(error.code());
+  const int status = error.code() == ErrorCode::kInvalid ? 422 : http_status(error.code());
   answer(response, status, {{"detail", {{{"msg", error.message()}, {"type", "value_error"}}}}});
 }
 

@@ -10,6 +10,8 @@ namespace glovebox::e2b {
 struct E2bOptions {
   // Told to clients, who reach ports as PORT-ID.DOMAIN. Empty: what they were configured with.
   std::string domain;
+  // Whether clients reach us by TLS: then so are the links that they are given.
+  bool tls = false;
   // Silence on /execute after which a keepalive goes out.
   std::chrono::milliseconds keepalive{5'000};
 };

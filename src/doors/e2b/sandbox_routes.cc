@@ -5,6 +5,8 @@
 #include "doors/e2b/sandbox_json.h"
 #include "doors/e2b/template_name.h"
 #include "doors/e2b/template_routes.h"
+#include "doors/e2b/volume_routes.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -40,10 +42,6 @@ Result<void> check_offered(const Json& body) {
   if (GB_TRY(flag_member(body, "autoPauseMemory")) == false) {
     return unsupported("a pause that keeps files only is not supported");
   }
-  const Json* mounts = member(body, "volumeMounts");
-  if (mounts != nullptr && (!mounts->is_array() || !mounts->empty())) {
-    return unsupported("volumes are not supported");
-  }
   const Json iam = GB_TRY(object_member(body, "iam"));
   if (!GB_TRY(object_member(iam, "tokens")).empty()) {
     return unsupported("workload identity is not supported");
@@ -78,6 +76,7 @@ Result<SandboxRequest> sandbox_request(const Json& body, SandboxNotes& notes) {
     return invalid("private traffic needs a secured sandbox");
   }
   request.network = GB_TRY(make_network(network, notes.internet));
+  request.volumes = GB_TRY(volume_mounts(body));
   return request;
 }
 
@@ -204,7 +203,13 @@ Result<void> SandboxRoutes::show(ControlCall& call) {
     return info.error().code() == ErrorCode::kNotFound ? not_found(call.arguments[0])
                                                        : info.error();
   }
-  answer(call.response, 200, detail_json(*info, notes_of(*info), options_));
+  Json detail = detail_json(*info, notes_of(*info), options_);
+  for (const VolumeMount& mount : info->volumes) {
+    if (const auto volume = service_.volumes().find(call.caller, mount.volume)) {
+      detail["volumeMounts"].push_back({{"name", volume->name}, {"path", mount.path}});
+    }
+  }
+  answer(call.response, 200, detail);
   return {};
 }
 
@@ -283,7 +288,7 @@ Result<void> SandboxRoutes::fork(ControlCall& call) {
       return fresh;
     }();
     if (!notes) {
-      const int status = status_of(notes.error().code());
+      const int status = http_status(notes.error().code());
       entries.push_back({{"error", {{"code", status}, {"message", notes.error().message()}}}});
       continue;
     }

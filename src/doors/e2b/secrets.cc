@@ -53,7 +53,11 @@ Result<std::string> random_hex(std::size_t bytes) {
 }
 
 Result<std::string> make_token(std::string_view tenant) {
-  return to_hex(tenant) + "." + GB_TRY(random_hex(kTokenBytes));
+  return token_of(tenant, GB_TRY(random_hex(kTokenBytes)));
+}
+
+std::string token_of(std::string_view tenant, std::string_view secret) {
+  return to_hex(tenant) + "." + std::string(secret);
 }
 
 std::optional<std::string> tenant_of_token(std::string_view token) {

@@ -17,6 +17,7 @@ Result<std::string> random_hex(std::size_t bytes);
 // E2B's clients show a sandbox nothing but the token that it gave them; so the tenant travels in
 // it. What proves anything are the 128 random bits.
 Result<std::string> make_token(std::string_view tenant);
+std::string token_of(std::string_view tenant, std::string_view secret);
 std::optional<std::string> tenant_of_token(std::string_view token);
 
 // Takes the same time for all `given` of one size. An empty secret equals nothing.

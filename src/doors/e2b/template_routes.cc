@@ -6,6 +6,7 @@
 
 #include "doors/e2b/secrets.h"
 #include "doors/e2b/template_name.h"
+#include "service/template_service.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -92,20 +93,9 @@ void TemplateRoutes::add_to(Routes& routes) {
   routes.add("POST", "templates/tags", absent("tags of templates"));
   routes.add("GET", "templates/*/tags", absent("tags of templates"));
   routes.add("DELETE", "templates/*", handler(&TemplateRoutes::remove_template));
-  routes.add("POST", "v3/templates", absent("builds of templates by this API"));
-  routes.add("GET", "templates/*/files/*", nowhere);
-  routes.add("POST", "v2/templates/*/builds/*", nowhere);
-  routes.add("GET", "templates/*/builds/*/status", nowhere);
   routes.add("PATCH", "v2/templates/*", absent("changes of templates"));
   routes.add("GET", "teams", none);
 
-  routes.add("GET", "volumes", none);
-  routes.add("POST", "volumes", absent("volumes"));
-  routes.add("GET", "volumes/*", nowhere);
-  routes.add("DELETE", "volumes/*", nowhere);
-  for (const char* method : {"GET", "POST", "PUT", "PATCH", "DELETE"}) {
-    routes.add(method, "volumecontent/*/*", nowhere);
-  }
   routes.add("GET", "secrets", none);
   routes.add("POST", "secrets", absent("secrets"));
   for (const char* method : {"GET", "POST", "DELETE"}) {
@@ -198,7 +188,9 @@ Result<void> TemplateRoutes::remove_template(ControlCall& call) {
   if (!contains(GB_TRY(service_.templates(call.caller)), name)) {
     return Error(ErrorCode::kNotFound, "template '" + call.arguments[0] + "' not found");
   }
-  return unsupported("removals of templates by this API");
+  GB_TRY(service_.template_service().remove(call.caller, name));
+  answer_empty(call.response, 204);
+  return {};
 }
 
 }  // namespace glovebox::e2b

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is about the whole daemon.
-#include "base/text.h"
 #include "doors/rest/openapi.h"
 #include "doors/rest/routes.h"
 
@@ -8,15 +7,6 @@ namespace glovebox::rest {
 
 Result<void> list_languages(Call& call) {
   call.send(200, "application/json", GB_TRY(call.service.languages()));
-  return {};
-}
-
-Result<void> list_templates(Call& call) {
-  Json templates = Json::array();
-  for (const std::string& name : GB_TRY(call.service.templates(call.caller))) {
-    templates.push_back({{"name", to_utf8(name)}});
-  }
-  call.send_json(200, {{"templates", std::move(templates)}});
   return {};
 }
 
@@ -30,7 +20,7 @@ Result<void> not_built(Call&) {
 }
 
 Result<void> show_health(Call& call) {
-  call.send_json(200, {{"status", "ok"}});
+  call.send_json(200, {{"status", "ok"}, {"ready", call.service.ready()}});
   return {};
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "spec/json/verdict_json.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::rest {
 namespace {
@@ -44,15 +44,12 @@ void Call::send_error(const Error& error) {
     send_problem(413, "too_large", error.message());
     return;
   }
-  // The codes' one table stands beside to_json(Error).
-  const std::string body = to_json(error);
-  const Json parsed = Json::parse(body, nullptr, false);
-  const int code = parsed.value("code", 500);
+  const int code = http_status(error.code());
   http::Headers more;
   if (code == 429 || code == 503) {
     more.emplace_back("Retry-After", seconds_of(error.hint()));
   }
-  send(code, "application/json", body, std::move(more));
+  send(code, "application/json", to_json(error), std::move(more));
 }
 
 void Call::send_problem(int code,

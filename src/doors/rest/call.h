@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "doors/rest/fields.h"
 #include "doors/rest/metrics.h"
+#include "doors/rest/port_tokens.h"
 #include "doors/rest/url.h"
 #include "doors/transport/http.h"
 #include "service/sandbox_service.h"
@@ -26,12 +27,14 @@ struct Call {
   SandboxService& service;
   Metrics& metrics;
   const std::function<std::string()>& more_metrics;
+  const PortTokens& port_tokens;
   Target target;
   std::string request_id;
   Caller caller;
   std::vector<std::string> parameters;  // What the pattern's {…} matched, in order.
   int status = 0;                       // Of the answer, once there is one.
   bool oversized = false;               // The body is larger than may be: 413.
+  bool named_by_host = false;           // The host's name says which port: the path is the guest's.
 
   // Answers. An error of theirs means that the client is gone, which is nobody's concern.
   void send(int code, std::string_view type, std::string_view body, http::Headers more = {});

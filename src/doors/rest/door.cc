@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "doors/rest/port_pass.h"
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
 
@@ -44,6 +45,11 @@ std::string request_id(const http::Request& request) {
   return new_request_id();
 }
 
+// Two slashes in front would make the next word a host (RFC 3986, 4.2).
+std::string path_here(std::string_view path) {
+  return "/" + std::string(path.substr(std::min(path.find_first_not_of("/\\"), path.size())));
+}
+
 std::optional<std::string_view> key_of(const http::Request& request) {
   if (const auto key = request.header("x-api-key")) {
     return key;
@@ -53,6 +59,14 @@ std::optional<std::string_view> key_of(const http::Request& request) {
     return authorization->substr(kBearer.size());
   }
   return std::nullopt;
+}
+
+// What a request counts as. A proxied one may bear any word as its method, and each new label would
+// cost memory for ever.
+std::string_view method_label(std::string_view method) {
+  constexpr std::array<std::string_view, 7> kUsual = {"GET",   "HEAD",   "POST",   "PUT",
+                                                      "PATCH", "DELETE", "OPTIONS"};
+  return std::ranges::find(kUsual, method) != kUsual.end() ? method : "other";
 }
 
 bool takes(const Route& route, std::string_view method) {
@@ -140,6 +154,39 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
   }
 }
 
+void RestDoor::answer_port(Call& call, const PortName& name) {
+  const std::string_view target = call.request.target();
+  call.target.raw_path = target.substr(0, target.find('?'));
+  call.target.raw_query = target.substr(std::min(call.target.raw_path.size() + 1, target.size()));
+  call.named_by_host = true;
+  call.parameters = {name.sandbox, std::to_string(name.port)};
+  const PortPass pass = show_port_pass(call.request, call.target.raw_query);
+  const auto tenant =
+      port_tokens_.tenant_of(pass.token, name.sandbox, name.port, std::chrono::system_clock::now());
+  if (tenant) {
+    call.caller = {.tenant = *tenant, .scopes = {"run"}};
+  } else if (auto admitted = admit(call, "run"); !admitted || !call.caller.may("run")) {
+    call.send_problem(401, "unauthorized",
+                      "a port takes a key of its sandbox, or a token: POST .../port-tokens");
+    return;
+  }
+  if (tenant && pass.in_query) {
+    // From now on the browser shows it by itself, and no page sees it in an address.
+    call.status = 302;
+    (void)call.response.send(302,
+                             {{"Location", path_here(call.target.raw_path) + pass.rest_of_query},
+                              {"Set-Cookie", std::string(kPortCookie) + "=" + pass.token +
+                                                 "; Path=/; HttpOnly; SameSite=Lax"},
+                              {"Cache-Control", "no-store"},
+                              {"Referrer-Policy", "no-referrer"}},
+                             "");
+    return;
+  }
+  if (auto done = proxy_port(call); !done) {
+    call.send_error(done.error());
+  }
+}
+
 void RestDoor::log(const Call& call,
                    std::string_view pattern,
                    std::chrono::microseconds took) const {
@@ -166,12 +213,16 @@ void RestDoor::handle(http::Request& request, http::Response& response) {
             .service = service_,
             .metrics = metrics_,
             .more_metrics = options_.more_metrics,
+            .port_tokens = port_tokens_,
             .target = {},
             .request_id = request_id(request),
             .caller = {},
             .parameters = {}};
   std::string_view pattern = "none";
-  if (auto target = parse_target(request.target()); target) {
+  if (const auto name = parse_port_name(request.header("host").value_or(""))) {
+    pattern = "PORT-ID.host";
+    answer_port(call, *name);
+  } else if (auto target = parse_target(request.target()); target) {
     call.target = *std::move(target);
     answer(call, pattern);
   } else {
@@ -180,7 +231,7 @@ void RestDoor::handle(http::Request& request, http::Response& response) {
   }
   const auto took = std::chrono::steady_clock::now() - start;
   const bool known = pattern != "none";
-  metrics_.count(known ? request.method() : "other", pattern, call.status, took);
+  metrics_.count(known ? method_label(request.method()) : "other", pattern, call.status, took);
   log(call, pattern, std::chrono::duration_cast<std::chrono::microseconds>(took));
 }
 

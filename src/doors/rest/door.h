@@ -36,11 +36,14 @@ class RestDoor {
  private:
   Result<void> admit(Call& call, std::string_view scope);
   void answer(Call& call, std::string_view& pattern);
+  // A request for PORT-ID.host; its caller shows a key, or a token of that port.
+  void answer_port(Call& call, const PortName& name);
   void log(const Call& call, std::string_view pattern, std::chrono::microseconds took) const;
 
   SandboxService& service_;
   RestOptions options_;
   Metrics metrics_;
+  const PortTokens port_tokens_;
 };
 
 }  // namespace glovebox::rest

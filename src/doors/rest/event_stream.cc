@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "spec/json/verdict_json.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::rest {
 

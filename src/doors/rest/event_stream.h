@@ -35,6 +35,9 @@ class EventStream {
   // client is looked after. False: nobody listens any more. From any thread.
   bool pass(std::string_view event);
 
+  // Whether anything of the answer has been sent.
+  [[nodiscard]] bool started() const { return started_; }
+
   // What the service said at the end. Answers what was not answered yet.
   Result<void> end(Result<void> outcome);
 

@@ -8,7 +8,7 @@
 
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
-#include "spec/json/verdict_json.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::rest {
 namespace {

@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "doors/rest/fake_templates.h"
+#include "doors/rest/fake_tenants.h"
+#include "doors/rest/fake_volumes.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox::rest {
@@ -42,6 +45,7 @@ class FakeService final : public SandboxService {
   Result<void> create_outcome;
 
   Result<Caller> authenticate(std::string_view key) override;
+  bool ready() override { return true; }
   Caller unix_peer() override;
   Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
   Result<SandboxInfo> find(const Caller& caller, std::string_view id) override;
@@ -123,9 +127,15 @@ class FakeService final : public SandboxService {
   Result<FileClient> files(const Caller& caller, std::string_view sandbox) override;
   Result<std::string> languages() override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
+  FakeVolumes& volumes() override { return volumes_; }
+  FakeTenants& tenants() override { return tenants_; }
+  FakeTemplates& template_service() override { return templates_; }
   Result<std::size_t> emergency_stop(const Caller& caller) override;
 
  private:
+  FakeTenants tenants_;
+  FakeTemplates templates_;
+  FakeVolumes volumes_{[this] { return files({}, "sb1"); }};
   Result<void> known(std::string_view sandbox);
   Result<void> known(std::string_view sandbox, std::string_view context);
 };

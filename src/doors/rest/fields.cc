@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/rest/fields.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/bytes.h"
@@ -241,6 +242,31 @@ std::optional<Json> Fields::object(const char* name) {
     return std::nullopt;
   }
   return *value;
+}
+
+std::optional<Json> Fields::object_or_text(const char* name) {
+  const Json* value = find(name);
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  if (!value->is_object() && !value->is_string()) {
+    wanted(name, "an object or a text");
+    return std::nullopt;
+  }
+  return *value;
+}
+
+std::optional<std::vector<Json>> Fields::objects(const char* name, std::size_t most_items) {
+  const Json* value = find(name);
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  if (!value->is_array() || value->size() > most_items ||
+      !std::ranges::all_of(*value, [](const Json& item) { return item.is_object(); })) {
+    wanted(name, "a list of objects");
+    return std::nullopt;
+  }
+  return value->get<std::vector<Json>>();
 }
 
 std::optional<std::string> Fields::choice(const char* name,

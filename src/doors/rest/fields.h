@@ -44,6 +44,8 @@ class Fields {
                                                              std::size_t most_bytes);
   std::optional<Environment> environment(const char* name);
   std::optional<Json> object(const char* name);
+  std::optional<Json> object_or_text(const char* name);
+  std::optional<std::vector<Json>> objects(const char* name, std::size_t most_items);
   // One of these.
   std::optional<std::string> choice(const char* name, std::initializer_list<std::string_view> from);
   std::string required_text(const char* name, std::size_t most);

@@ -8,6 +8,7 @@
 
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
+#include "doors/rest/template_json.h"
 
 namespace glovebox::rest {
 namespace {
@@ -131,6 +132,8 @@ TEST(OpenApiTest, TheFieldsOfBodiesAreThoseThatAreRead) {
   EXPECT_EQ(described("ExecuteRequest"), taken(read_execute_request, R"(, "code": "1")"));
   EXPECT_EQ(described("ProcessRequest"), taken(read_process_request, R"(, "argv": ["a"])"));
   EXPECT_EQ(described("Terminal"), taken(read_terminal, ""));
+  EXPECT_EQ(described("TemplateRecipe"), taken(read_recipe, R"(, "name": "a")"));
+  EXPECT_EQ(described("TemplateFile"), taken(read_recipe_file, R"(, "path": "a", "content": "")"));
 }
 
 }  // namespace

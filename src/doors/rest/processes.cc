@@ -8,7 +8,7 @@
 #include "doors/rest/event_stream.h"
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
-#include "spec/json/verdict_json.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::rest {
 namespace {
@@ -84,7 +84,7 @@ Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
 
 Result<void> start_process(Call& call) {
   Fields fields = GB_TRY(call.fields());
-  const ProcessRequest request = GB_TRY(read_process_request(fields));
+  ProcessRequest request = GB_TRY(read_process_request(fields));
   const EventFormat format = wanted_format(call);
   if (format != EventFormat::kVerdict) {
     // A process outlives its listener: nothing is stopped when the client goes.
@@ -93,6 +93,7 @@ Result<void> start_process(Call& call) {
         call.caller, call.parameters[0], request,
         [&](const ProcessEvent& event) { return stream.pass(to_line(event)); }));
   }
+  request.start_only = true;
   std::uint32_t pid = 0;
   GB_TRY(call.service.start_process(call.caller, call.parameters[0], request,
                                     [&](const ProcessEvent& event) {
@@ -106,7 +107,9 @@ Result<void> start_process(Call& call) {
 Result<void> list_processes(Call& call) {
   Json processes = Json::array();
   for (const ProcessInfo& info : GB_TRY(call.service.processes(call.caller, call.parameters[0]))) {
-    processes.push_back(to_json(info));
+    if (info.alive) {
+      processes.push_back(to_json(info));
+    }
   }
   call.send_json(200, {{"processes", std::move(processes)}});
   return {};

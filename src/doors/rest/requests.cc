@@ -41,6 +41,19 @@ Result<std::optional<std::string>> read_network(Fields& fields) {
   return std::optional(object->dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+// [{"name": "data", "path": "/volumes/data", "read_only": true}]
+Result<std::vector<VolumeMount>> read_volumes(Fields& fields) {
+  std::vector<VolumeMount> mounts;
+  for (Json& item : fields.objects("volumes", 32).value_or(std::vector<Json>())) {
+    Fields mount(std::move(item), "volumes[].");
+    mounts.push_back({.volume = mount.required_text("name", 128),
+                      .path = mount.required_text("path", 1'024),
+                      .read_only = mount.flag("read_only").value_or(false)});
+    GB_TRY(mount.done());
+  }
+  return mounts;
+}
+
 std::optional<OnTimeout> read_on_timeout(Fields& fields) {
   const auto choice = fields.choice("on_timeout", {"kill", "pause"});
   if (!choice) {
@@ -83,6 +96,10 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields) {
   read_tier(fields, request.tier);
   request.limits = GB_TRY(read_limits(fields));
   request.network = GB_TRY(read_network(fields)).value_or("{}");
+  if (const auto storage = fields.choice("storage", {"memory", "disk"})) {
+    request.storage = *storage == "disk" ? Storage::kDisk : Storage::kMemory;
+  }
+  request.volumes = GB_TRY(read_volumes(fields));
   if (fields.object("policy")) {
     fields.refuse("policy", "policies per sandbox are not there yet");
   }

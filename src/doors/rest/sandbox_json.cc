@@ -72,6 +72,11 @@ Json to_json(const SandboxInfo& info) {
   for (const auto& [name, value] : info.metadata) {
     metadata[to_utf8(name)] = to_utf8(value);
   }
+  Json volumes = Json::array();
+  for (const VolumeMount& mount : info.volumes) {
+    volumes.push_back(
+        {{"id", mount.volume}, {"path", to_utf8(mount.path)}, {"read_only", mount.read_only}});
+  }
   return {{"id", info.id},
           {"template", info.template_name},
           {"tier", info.tier},
@@ -84,6 +89,9 @@ Json to_json(const SandboxInfo& info) {
           {"env", to_json(info.env)},
           {"metadata", std::move(metadata)},
           {"network", embedded(info.network)},
+          {"storage", info.storage == Storage::kDisk ? "disk" : "memory"},
+          {"volumes", std::move(volumes)},
+          {"restarted", info.restarted},
           {"walls", embedded(info.walls)}};
 }
 

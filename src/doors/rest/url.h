@@ -2,6 +2,7 @@
 // Request targets (RFC 3986), taken apart once and decoded once.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,5 +26,13 @@ Result<Target> parse_target(std::string_view text);
 
 // Undoes percent-encoding; nothing when it is malformed or hides a NUL.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space);
+
+// "8000-ID.example.com:8440": the port and the sandbox that the first label of a host's name tells
+// of; nothing for any other name.
+struct PortName {
+  std::uint16_t port = 0;
+  std::string sandbox;
+};
+std::optional<PortName> parse_port_name(std::string_view host);
 
 }  // namespace glovebox::rest

@@ -86,6 +86,12 @@ class LoopConnection final : public Connection {
     }
   }
 
+  std::optional<Clock::time_point> idle_since() const override {
+    return stage_ == Stage::kHead && in_.empty()
+               ? std::optional(deadline_ - shared_.options.idle_patience)
+               : std::nullopt;
+  }
+
   void end_idle() override {
     if (stage_ == Stage::kHead && in_.empty()) {
       end();

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "doors/transport/channel.h"
@@ -49,6 +50,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual void sweep(std::chrono::steady_clock::time_point now) = 0;
   // Ends it when it waits for a request.
   virtual void end_idle() = 0;
+  // When it had its last request, while it waits for the next one.
+  [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> idle_since() const = 0;
 
   // From any thread: nothing can be read or written any more, so that a handler notices.
   virtual void cut() = 0;

@@ -66,6 +66,9 @@ Result<std::size_t> Exchange::read(std::span<char> into) {
   if (upgraded_ || broken_) {
     return Error(ErrorCode::kUnavailable, "the client is gone");
   }
+  if (malformed_) {
+    return Error(ErrorCode::kInvalid, "malformed chunked body");
+  }
   if (body_.done() || into.empty()) {
     return std::size_t{0};
   }
@@ -74,7 +77,7 @@ Result<std::size_t> Exchange::read(std::span<char> into) {
     if (!line_.in.empty()) {
       auto step = body_.decode(line_.in, into);
       if (!step) {
-        broken_ = true;
+        malformed_ = true;
         return std::move(step).error();
       }
       line_.in.erase(0, step->consumed);
@@ -85,7 +88,7 @@ Result<std::size_t> Exchange::read(std::span<char> into) {
         break;
       }
       if (line_.in.size() >= kChunkBuffer) {
-        broken_ = true;
+        malformed_ = true;
         return Error(ErrorCode::kInvalid, "malformed chunked body: a chunk's head without an end");
       }
     }
@@ -143,7 +146,7 @@ Result<void> Exchange::begin() {
 std::string Exchange::answer_head(int status, const Headers& headers, std::string_view framing) {
   const bool unread = !body_.done() && (head_.chunked || body_.plain_bytes() > kUnwantedBody ||
                                         (head_.expects_continue && !continue_sent_));
-  if (unread || line_.last || framing_ == Framing::kUntilClose) {
+  if (unread || malformed_ || line_.last || framing_ == Framing::kUntilClose) {
     keep_ = false;
   }
   std::string head = "HTTP/1.1 " + std::to_string(status) + " ";

@@ -78,6 +78,7 @@ class Exchange final : public Request, public Response {
   bool continue_sent_ = false;
   bool keep_ = true;
   bool broken_ = false;
+  bool malformed_ = false;  // The body: an answer may still go out, and nothing after it.
   bool upgraded_ = false;
   Stage stage_ = Stage::kUnanswered;
   Framing framing_ = Framing::kNone;

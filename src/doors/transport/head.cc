@@ -123,6 +123,11 @@ std::optional<std::size_t> end_of_head(std::string_view bytes, std::size_t& sear
 }
 
 std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
+  // A folded header may be refused (RFC 9112, 5.2), and others may read it as two.
+  if (bytes.find("\r\n ") != std::string_view::npos ||
+      bytes.find("\r\n\t") != std::string_view::npos) {
+    return BadRequest{.message = "malformed request: a folded header"};
+  }
   beast::http::parser<true, beast::http::empty_body> parser;
   parser.header_limit(std::numeric_limits<std::uint32_t>::max());  // The caller's concern.
   parser.body_limit(std::numeric_limits<std::uint64_t>::max());
@@ -166,6 +171,42 @@ std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
                                   : !has_token(head.headers, "connection", "close");
   head.upgrade = !head.http_1_0 && has_token(head.headers, "connection", "upgrade");
   return head;
+}
+
+Result<AnswerHead> parse_answer_head(std::string_view bytes) {
+  beast::http::parser<false, beast::http::empty_body> parser;
+  parser.header_limit(std::numeric_limits<std::uint32_t>::max());
+  parser.body_limit(std::numeric_limits<std::uint64_t>::max());
+  beast::error_code error;
+  const std::size_t used = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+  const auto& message = parser.get();
+  if ((error && error != beast::http::error::need_more) || used != bytes.size() ||
+      !parser.is_header_done() || message.version() != 11) {
+    return Error(ErrorCode::kInvalid, "what answers does not speak HTTP/1.1");
+  }
+  AnswerHead answer;
+  answer.status = message.result_int();
+  for (const auto& field : message) {
+    if (answer.head.headers.size() == kMaxHeaders) {
+      return Error(ErrorCode::kInvalid, "the answer has too many headers");
+    }
+    answer.head.headers.emplace_back(from_beast(field.name_string()), from_beast(field.value()));
+  }
+  // An answer needs no Host, which frame() asks for.
+  answer.head.http_1_0 = true;
+  const bool chunked = has_token(answer.head.headers, "transfer-encoding", "chunked");
+  if (chunked && find_header(answer.head.headers, "content-length")) {
+    return Error(ErrorCode::kInvalid, "both Content-Length and Transfer-Encoding");
+  }
+  std::erase_if(answer.head.headers,
+                [](const auto& header) { return equal(header.first, "transfer-encoding"); });
+  if (auto bad = frame(answer.head)) {
+    return Error(ErrorCode::kInvalid, "malformed answer: " + bad->message);
+  }
+  answer.head.http_1_0 = false;
+  answer.head.chunked = chunked;
+  answer.head.keep_alive = !has_token(answer.head.headers, "connection", "close");
+  return answer;
 }
 
 // Beast reads chunks only behind a head, so it is given one.

@@ -48,6 +48,14 @@ std::optional<std::size_t> end_of_head(std::string_view bytes, std::size_t& sear
 // requests are smuggled.
 std::variant<Head, BadRequest> parse_head(std::string_view bytes);
 
+// The head of an answer, for who has asked. Of `head` only the headers and the framing are set.
+struct AnswerHead {
+  int status = 0;
+  Head head;
+};
+// kInvalid where it is malformed, or its framing can be read in two ways.
+Result<AnswerHead> parse_answer_head(std::string_view bytes);
+
 // Takes the bytes of a body out of its framing.
 class BodyDecoder {
  public:

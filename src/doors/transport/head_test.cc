@@ -34,6 +34,8 @@ TEST(HeadTest, WhatTwoReadersCouldTakeInTwoWaysIsRefused) {
            "GET / HTTP/1.1\r\n\r\n",
            "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
            "GET / HTTP/1.1\nHost: a\r\n\r\n",
+           "POST / HTTP/1.1\r\nHost: a\r\nX: a\r\n Content-Length: 1\r\n\r\n",
+           "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n\tchunked\r\n\r\n",
            "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
            "GET path HTTP/1.1\r\nHost: a\r\n\r\n",
            "GET /#x HTTP/1.1\r\nHost: a\r\n\r\n",

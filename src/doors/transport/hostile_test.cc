@@ -158,14 +158,14 @@ TEST(HostileTest, MalformedChunksAreInvalidAndEndTheConnection) {
   TestClient client = TestClient::tcp(server->port());
   ASSERT_TRUE(client.write(
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n"));
-  (void)client.read_answer();
+  EXPECT_EQ(client.read_answer().status, 400);
   EXPECT_TRUE(client.is_at_end());
   TestClient endless = TestClient::tcp(server->port());
   ASSERT_TRUE(endless.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;"));
   const std::string extension(64 * 1024, 'x');
   for (int i = 0; i < 64 && endless.write(extension); ++i) {
   }
-  (void)endless.read_answer();
+  EXPECT_EQ(endless.read_answer().status, 400);
   EXPECT_TRUE(endless.is_at_end());
 }
 

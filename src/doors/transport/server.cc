@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "doors/transport/connection.h"
@@ -35,6 +37,8 @@ constexpr std::size_t kMostWaiting = 4'096;
 // After an accept(2) that found no descriptor or no memory, or with all connections in use.
 constexpr auto kPause = 100ms;
 constexpr int kAcceptedAtOnce = 64;
+// Connections that wait for a request and are ended for those that wait for a connection.
+constexpr std::size_t kEndedAtOnce = 64;
 
 class LoopServer final : public Server {
  public:
@@ -88,6 +92,7 @@ class LoopServer final : public Server {
   void await_connection(Door& door);
   void accept_some(Door& door);
   void admit(UniqueFd fd, bool unix_socket);
+  void make_room();
   void sweep();
   std::vector<std::shared_ptr<Connection>> all() const;
 
@@ -189,6 +194,7 @@ void LoopServer::accept_some(Door& door) {
     }
     if (full || errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       // Those that wait stay in the kernel's queue, where they cost us nothing.
+      make_room();
       door.pause.expires_after(kPause);
       door.pause.async_wait([this, &door](const boost::system::error_code& error) {
         if (!error) {
@@ -221,6 +227,23 @@ void LoopServer::admit(UniqueFd fd, bool unix_socket) {
     connections_.emplace(number, connection);
   }
   connection->start();
+}
+
+// Whoever only keeps a connection must not keep others out: those that were used longest ago end.
+void LoopServer::make_room() {
+  const auto before = Clock::now() - shared_.options.crowded_patience;
+  std::vector<std::pair<Clock::time_point, std::shared_ptr<Connection>>> idle;
+  for (auto& connection : all()) {
+    if (const auto since = connection->idle_since(); since && *since <= before) {
+      idle.emplace_back(*since, std::move(connection));
+    }
+  }
+  const std::size_t count = std::min(idle.size(), kEndedAtOnce);
+  std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(count), idle.end(),
+                    [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < count; ++i) {
+    idle[i].second->end_idle();
+  }
 }
 
 std::vector<std::shared_ptr<Connection>> LoopServer::all() const {

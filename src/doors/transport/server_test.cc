@@ -226,6 +226,19 @@ TEST(ServerTest, MoreRequestsThanHandlersWaitForTheirTurn) {
   EXPECT_EQ(most, 2);
 }
 
+TEST(ServerTest, IdleConnectionsMakeRoomForThoseThatFindNone) {
+  ServerOptions options;
+  options.max_connections = 2;
+  options.crowded_patience = 0s;
+  const auto server = serve(echo, options);
+  std::vector<TestClient> idle;
+  for (int i = 0; i < 2; ++i) {
+    idle.push_back(TestClient::tcp(server->port()));
+    ASSERT_EQ(idle.back().request("GET", "/a").status, 200);
+  }
+  EXPECT_EQ(TestClient::tcp(server->port()).request("GET", "/b").status, 200);
+}
+
 TEST(ServerTest, WithoutDescriptorsItWaitsInsteadOfSpinning) {
   const auto server = serve(echo);
   TestClient first = TestClient::tcp(server->port());

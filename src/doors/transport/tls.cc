@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/transport/tls.h"
 
+#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -65,6 +67,9 @@ class TlsChannel final : public Channel {
   }
   [[nodiscard]] bool has_pending() const override { return SSL_has_pending(ssl_.get()) == 1; }
   [[nodiscard]] bool is_plain() const override { return false; }
+
+  // Of the peer's certificate: X509_V_OK, or what is wrong with it.
+  [[nodiscard]] long verified() const { return SSL_get_verify_result(ssl_.get()); }
 
  private:
   static constexpr std::size_t kRecord = 16 * 1024;  // RFC 8446, 5.1.
@@ -141,6 +146,53 @@ Result<std::shared_ptr<TlsIdentity>> TlsIdentity::load(const std::string& certif
     return tls_error("read the key " + key_file);
   }
   return std::shared_ptr<TlsIdentity>(std::make_shared<OpenSslIdentity>(std::move(context)));
+}
+
+Result<std::unique_ptr<Channel>> tls_client_channel(UniqueFd fd,
+                                                    const std::string& host,
+                                                    const std::string& authorities) {
+  ERR_clear_error();
+  const std::unique_ptr<SSL_CTX, Free> context(SSL_CTX_new(TLS_client_method()));
+  if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) {
+    return tls_error("set up TLS");
+  }
+  const int trusted = authorities.empty() ? SSL_CTX_set_default_verify_paths(context.get())
+                                          : SSL_CTX_load_verify_locations(
+                                                context.get(), authorities.c_str(), nullptr);
+  if (trusted != 1) {
+    return tls_error("read the authorities " + authorities);
+  }
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_mode(context.get(),
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  std::unique_ptr<SSL, Free> ssl(SSL_new(context.get()));
+  if (!ssl || SSL_set_fd(ssl.get(), fd.get()) != 1) {
+    return tls_error("set up TLS");
+  }
+  // A certificate names hosts and addresses in different fields (RFC 6125, RFC 5280 4.2.1.6).
+  in6_addr ignored{};
+  const bool is_address = ::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
+                          ::inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
+  const int named = is_address
+                        ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl.get()), host.c_str())
+                        : SSL_set1_host(ssl.get(), host.c_str());
+  if (named != 1 || (!is_address && SSL_set_tlsext_host_name(ssl.get(), host.c_str()) != 1)) {
+    return tls_error("check the name " + host);
+  }
+  SSL_set_connect_state(ssl.get());
+  return std::unique_ptr<Channel>(std::make_unique<TlsChannel>(std::move(fd), std::move(ssl)));
+}
+
+Error tls_failure(const Channel& channel, const std::string& where) {
+  const auto* const tls = dynamic_cast<const TlsChannel*>(&channel);
+  const long verified = tls == nullptr ? X509_V_OK : tls->verified();
+  if (verified != X509_V_OK) {
+    return {ErrorCode::kRefused,
+            "the certificate of " + where +
+                " is not trusted: " + X509_verify_cert_error_string(verified),
+            "name its authority's PEM file with --cacert"};
+  }
+  return {ErrorCode::kUnavailable, "no TLS at " + where, "is it http:// instead of https://?"};
 }
 
 }  // namespace glovebox::http

@@ -23,4 +23,12 @@ class TlsIdentity {
   virtual std::unique_ptr<Channel> wrap(UniqueFd fd) = 0;
 };
 
+// The client's side of a connection to `host`, a name or an address, before its handshake.
+// `authorities` is a PEM file, empty: whom the system trusts. kInvalid when it cannot be read.
+Result<std::unique_ptr<Channel>> tls_client_channel(UniqueFd fd,
+                                                    const std::string& host,
+                                                    const std::string& authorities);
+// Why the handshake of such a channel failed.
+Error tls_failure(const Channel& channel, const std::string& where);
+
 }  // namespace glovebox::http

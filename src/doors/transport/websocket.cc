@@ -191,6 +191,16 @@ struct State {
   std::shared_ptr<void> held;  // Let go before the descriptor is closed.
 };
 
+void set_bounds(State& state) {
+  websocket::stream_base::timeout timeout{};
+  timeout.handshake_timeout = std::chrono::seconds(15);
+  timeout.idle_timeout = std::chrono::seconds(60);
+  timeout.keep_alive_pings = true;
+  state.stream.set_option(timeout);
+  state.stream.read_message_max(kMaxMessage);
+  state.stream.auto_fragment(false);  // The payload is whole: one frame, no copy.
+}
+
 class BeastWebSocket final : public WebSocket {
  public:
   explicit BeastWebSocket(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -283,19 +293,13 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(asio::io_context& io,
   for (const auto& [name, value] : head.headers) {
     request.insert(name, value);
   }
-  websocket::stream_base::timeout timeout{};
-  timeout.handshake_timeout = std::chrono::seconds(15);
-  timeout.idle_timeout = std::chrono::seconds(60);
-  timeout.keep_alive_pings = true;
-  state->stream.set_option(timeout);
+  set_bounds(*state);
   state->stream.set_option(websocket::stream_base::decorator(
       [name = std::string(protocol)](websocket::response_type& response) {
         if (!name.empty()) {
           response.set(beast::http::field::sec_websocket_protocol, name);
         }
       }));
-  state->stream.read_message_max(kMaxMessage);
-  state->stream.auto_fragment(false);  // The payload is whole: one frame, no copy.
   asio::post(io, [state, request] {
     state->stream.async_accept(request,
                                [state](beast::error_code error) { state->accepted.set(error); });
@@ -304,6 +308,39 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(asio::io_context& io,
     return Error(ErrorCode::kInvalid, "the WebSocket handshake failed: " + error.message());
   }
   return std::unique_ptr<WebSocket>(std::make_unique<BeastWebSocket>(std::move(state)));
+}
+
+Result<std::unique_ptr<WebSocket>> connect_websocket(asio::io_context& io,
+                                                     std::unique_ptr<Channel> channel,
+                                                     std::string_view host,
+                                                     std::string_view target,
+                                                     const Headers& headers) {
+  auto state = std::make_shared<State>(io, std::move(channel), std::string());
+  set_bounds(*state);
+  state->stream.set_option(
+      websocket::stream_base::decorator([headers](websocket::request_type& request) {
+        for (const auto& [name, value] : headers) {
+          request.insert(name, value);
+        }
+      }));
+  auto answer = std::make_shared<websocket::response_type>();
+  asio::post(io, [state, answer, to = std::string(host), path = std::string(target)] {
+    state->stream.async_handshake(*answer, to, path, [state, answer](beast::error_code error) {
+      state->accepted.set(error);
+    });
+  });
+  const beast::error_code error = state->accepted.wait();
+  if (!error) {
+    return std::unique_ptr<WebSocket>(std::make_unique<BeastWebSocket>(std::move(state)));
+  }
+  const auto status = answer->result();
+  if (status == beast::http::status::not_found) {
+    return Error(ErrorCode::kNotFound, "there is no such thing to connect to");
+  }
+  if (status == beast::http::status::unauthorized || status == beast::http::status::forbidden) {
+    return Error(ErrorCode::kRefused, "the key is not valid for this");
+  }
+  return Error(ErrorCode::kUnavailable, "the WebSocket handshake failed: " + error.message());
 }
 
 }  // namespace glovebox::http

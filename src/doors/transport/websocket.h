@@ -30,4 +30,12 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(boost::asio::io_context& io,
                                                     std::string_view protocol,
                                                     std::shared_ptr<void> held);
 
+// Asks for a WebSocket at `target`, as a client, and speaks on. kNotFound, kRefused or kUnavailable
+// by the status with which the server refuses. `io` outlives the WebSocket.
+Result<std::unique_ptr<WebSocket>> connect_websocket(boost::asio::io_context& io,
+                                                     std::unique_ptr<Channel> channel,
+                                                     std::string_view host,
+                                                     std::string_view target,
+                                                     const Headers& headers);
+
 }  // namespace glovebox::http

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/server/channel.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -56,6 +57,11 @@ Result<bool> Channel::poll(Frame& frame) {
   }
   parser_.feed({buffer_.data(), static_cast<std::size_t>(got)});
   return parser_.next(frame);
+}
+
+bool Channel::is_gone() const {
+  pollfd polled{socket_, POLLRDHUP, 0};
+  return ::poll(&polled, 1, 0) == 1 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 Result<void> Channel::send(Reply type, std::string_view payload, int descriptor) {

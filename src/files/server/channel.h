@@ -24,6 +24,9 @@ class Channel {
   // As receive(), but false while there is no whole frame and nothing to read.
   Result<bool> poll(Frame& frame);
 
+  // Whether the client has gone, though what it sent before may be unread.
+  [[nodiscard]] bool is_gone() const;
+
   // With a descriptor, unless it is negative. Fails when the client is gone.
   Result<void> send(Reply type, std::string_view payload, int descriptor = -1);
 

@@ -16,6 +16,9 @@ class Upload {
   // The next piece, valid until the next call; empty at the end. Fails when the client aborts.
   Result<std::string_view> next();
 
+  // Whether nobody waits for the outcome any more.
+  [[nodiscard]] bool is_abandoned() const { return channel_->is_gone(); }
+
   // Passes the rest over, so that the next frame is a request.
   Result<void> drain();
 

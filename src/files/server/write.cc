@@ -149,6 +149,11 @@ Result<void> replace(const Place& place, const WriteOptions& options, Upload& up
   if (options.flush && ::fsync(draft.fd()) != 0) {
     return file_error("flush");
   }
+  // A client that went without an answer may have sent something else to this name by now, and had
+  // it confirmed: what comes late must not take its place.
+  if (upload.is_abandoned()) {
+    return gone();
+  }
   GB_TRY(draft.take_name(place.name));
   return options.flush ? flush(draft.fd(), place.parent.get()) : Result<void>();
 }

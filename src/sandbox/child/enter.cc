@@ -313,7 +313,30 @@ class Entrance {
     return 0;
   }
 
-  long bind_mounts() noexcept { return bind_all(plan_.binds); }
+  long bind_mounts() noexcept {
+    if (plan_.other_root_fd >= 0) {
+      if (const long r = raw(SYS_move_mount, plan_.other_root_fd, "", AT_FDCWD,
+                             plan_.other_root_place, abi::kMoveMountFromEmptyPath);
+          r < 0) {
+        return r;
+      }
+    }
+    if (const long r = bind_all(plan_.binds); r < 0) {
+      return r;
+    }
+    for (const Graft& graft : plan_.grafts) {
+      const long r = raw(SYS_move_mount, graft.mount_fd, "", AT_FDCWD, graft.target,
+                         abi::kMoveMountFromEmptyPath);
+      if (r < 0) {
+        return r;
+      }
+      ++detail_;
+    }
+    // What a guest is to see of it is bound; the rest stays unseen.
+    return plan_.other_root_place == nullptr
+               ? 0
+               : raw(SYS_umount2, plan_.other_root_place, MNT_DETACH | UMOUNT_NOFOLLOW);
+  }
 
   long mount_proc() noexcept {
     // Other users' processes are invisible; the warden is one, because it is not dumpable.

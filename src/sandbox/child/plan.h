@@ -66,6 +66,12 @@ struct Bind {
   bool optional;             // Left out when the source or the target does not exist.
 };
 
+// A detached mount of the parent's, to be attached at `target`, which must exist.
+struct Graft {
+  int mount_fd;
+  const char* target;
+};
+
 // The walls as capability-less parts: a step whose part is absent here is skipped, which is how
 // the tiers differ.
 struct Plan {
@@ -103,7 +109,12 @@ struct Plan {
   bool own_root = false;
   const char* root_options = nullptr;  // Of its tmpfs: size, nr_inodes, mode (tmpfs(5)).
   std::span<const Directory> directories;
+  // A whole other root, which pieces are bound from and which then goes out of sight: a mount that
+  // belongs nowhere yet (open_tree(2)), or -1 where `binds` have it by its path; and its place.
+  int other_root_fd = -1;
+  const char* other_root_place = nullptr;
   std::span<const Bind> binds;
+  std::span<const Graft> grafts;
   std::span<const Bind> masks;
   std::span<const TextFile> files;
   std::span<const Symlink> links;

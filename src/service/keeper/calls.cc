@@ -33,9 +33,9 @@ std::int64_t number(const json& arguments, const char* name) {
 }
 
 const json& object(const json& arguments, const char* name) {
-  static const json none = json::object();
+  static const json kNone = json::object();
   const auto found = arguments.find(name);
-  return found != arguments.end() ? *found : none;
+  return found != arguments.end() ? *found : kNone;
 }
 
 Result<std::shared_ptr<HeldSandbox>> sandbox(const json& arguments, CallContext& context) {
@@ -77,9 +77,8 @@ json describe(HeldSandbox& held) {
 // ----
 
 Result<json> create(const json& arguments, CallContext& context) {
-  auto held = GB_TRY(context.keeper.create(to_create_order(object(arguments, "order"))));
-  held->set_record(text(arguments, "record"));
-  return describe(*held);
+  return describe(*GB_TRY(context.keeper.create(to_create_order(object(arguments, "order")),
+                                                text(arguments, "record"), context.listens)));
 }
 
 Result<json> list(const json&, CallContext& context) {
@@ -91,6 +90,8 @@ Result<json> list(const json&, CallContext& context) {
 }
 
 // Which live, and whether they are paused.
+Result<json> warm(const json&, CallContext& context) { return json(context.keeper.is_warm()); }
+
 Result<json> states(const json&, CallContext& context) {
   json answer = json::object();
   for (const auto& held : context.keeper.all()) {
@@ -112,7 +113,14 @@ Result<json> kill(const json& arguments, CallContext& context) {
   return json();
 }
 
-Result<json> kill_all(const json&, CallContext& context) { return json(context.keeper.kill_all()); }
+Result<json> forget_content(const json& arguments, CallContext& context) {
+  context.keeper.forget_content(text(arguments, "path"));
+  return json();
+}
+
+Result<json> kill_all(const json&, CallContext& context) {
+  return json(context.keeper.kill_all(true));
+}
 
 Result<json> stop(const json&, CallContext& context) {
   context.keeper.stop();
@@ -261,8 +269,8 @@ Result<json> listen(HeldSandbox& sandbox,
     if (!event && !sandbox.alive()) {
       return Error(ErrorCode::kUnavailable, "the sandbox has ended");
     }
-    if (!event) {
-      continue;
+    if (!event || (!from_start && event->kind == ProcessEvent::Kind::kStarted)) {
+      continue;  // Its start was told already.
     }
     context.tell(pack(to_json(*event)));
     if (event->kind == ProcessEvent::Kind::kEnded) {
@@ -274,8 +282,13 @@ Result<json> listen(HeldSandbox& sandbox,
 
 Result<json> start_process(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
-  const auto started =
-      GB_TRY(held->start_process(to_process_request(object(arguments, "request"))));
+  const ProcessRequest request = to_process_request(object(arguments, "request"));
+  const auto started = GB_TRY(held->start_process(request));
+  if (request.start_only) {
+    context.tell(
+        pack(to_json(ProcessEvent{.kind = ProcessEvent::Kind::kStarted, .pid = started->pid()})));
+    return json();
+  }
   return listen(*held, started, true, context);
 }
 
@@ -324,6 +337,23 @@ Result<json> files(const json& arguments, CallContext& context) {
   return json();
 }
 
+// ---- images: by the paths of their files, which the daemon chooses
+
+Result<json> copy_image(const json& arguments, CallContext& context) {
+  GB_TRY(context.keeper.images().copy(text(arguments, "image"), text(arguments, "to")));
+  return json();
+}
+
+Result<json> remove_image(const json& arguments, CallContext& context) {
+  GB_TRY(context.keeper.images().remove(text(arguments, "image")));
+  return json();
+}
+
+Result<json> image_files(const json& arguments, CallContext& context) {
+  context.passed.push_back(GB_TRY(context.keeper.images().serve_files(text(arguments, "image"))));
+  return json();
+}
+
 struct Call {
   std::string_view name;
   Result<json> (*function)(const json&, CallContext&);
@@ -333,9 +363,11 @@ constexpr std::array kCalls = {
     Call{"create", create},
     Call{"list", list},
     Call{"states", states},
+    Call{"warm", warm},
     Call{"change", change},
     Call{"kill", kill},
     Call{"kill_all", kill_all},
+    Call{"forget_content", forget_content},
     Call{"stop", stop},
     Call{"pause", pause},
     Call{"resume", resume},
@@ -360,6 +392,9 @@ constexpr std::array kCalls = {
     Call{"close_stdin", close_stdin},
     Call{"resize", resize},
     Call{"files", files},
+    Call{"copy_image", copy_image},
+    Call{"remove_image", remove_image},
+    Call{"image_files", image_files},
 };
 
 }  // namespace

@@ -184,24 +184,75 @@ LimitWishes to_limit_wishes(const json& object) {
   return wishes;
 }
 
+namespace {
+
+json template_json(const TemplateOrder& order) {
+  json mounts = json::array();
+  for (const Mount& mount : order.mounts) {
+    mounts.push_back({{"source", mount.source},
+                      {"target", mount.target},
+                      {"optional", mount.optional},
+                      {"closed", mount.closed}});
+  }
+  return {{"root", order.root},
+          {"mounts", std::move(mounts)},
+          {"env", to_json(order.env)},
+          {"preload", order.preload},
+          {"contents", order.contents}};
+}
+
+TemplateOrder to_template_order(const json& object) {
+  TemplateOrder order{.root = get<std::string>(object, "root"),
+                      .mounts = {},
+                      .env = to_environment(member(object, "env")),
+                      .preload = to_strings(member(object, "preload")),
+                      .contents = to_strings(member(object, "contents"))};
+  for (const json& mount : member(object, "mounts")) {
+    order.mounts.push_back({.source = get<std::string>(mount, "source"),
+                            .target = get<std::string>(mount, "target"),
+                            .optional = get<bool>(mount, "optional"),
+                            .closed = get<bool>(mount, "closed")});
+  }
+  return order;
+}
+
+}  // namespace
+
 json to_json(const CreateOrder& order) {
-  return {{"home", order.home},
+  json images = json::array();
+  for (const ImageOrder& image : order.images) {
+    images.push_back(
+        {{"image", image.image}, {"target", image.target}, {"read_only", image.read_only}});
+  }
+  return {{"id", order.id},
+          {"images", std::move(images)},
+          {"home", order.home},
           {"user", order.user},
           {"limits", to_json(order.limits)},
           {"env", to_json(order.env)},
+          {"shows", template_json(order.shows)},
           {"tier", tier_json(order.tier)},
           {"expires", to_ms(order.lifetime.expires)},
           {"on_timeout", static_cast<int>(order.lifetime.on_timeout)}};
 }
 
 CreateOrder to_create_order(const json& object) {
+  std::vector<ImageOrder> images;
+  for (const json& image : member(object, "images")) {
+    images.push_back({.image = get<std::string>(image, "image"),
+                      .target = get<std::string>(image, "target"),
+                      .read_only = get<bool>(image, "read_only")});
+  }
   return {.home = get<std::string>(object, "home"),
           .user = get<std::string>(object, "user"),
           .limits = to_limits(member(object, "limits")),
           .env = to_environment(member(object, "env")),
           .tier = to_tier(member(object, "tier")),
           .lifetime = {.expires = to_time(get<std::int64_t>(object, "expires")),
-                       .on_timeout = get_enum<OnTimeout>(object, "on_timeout")}};
+                       .on_timeout = get_enum<OnTimeout>(object, "on_timeout")},
+          .id = get<std::string>(object, "id"),
+          .images = std::move(images),
+          .shows = to_template_order(member(object, "shows"))};
 }
 
 json to_json(const SandboxUsage& usage) {
@@ -306,7 +357,8 @@ json to_json(const ProcessRequest& request) {
   json object{{"command", command_json(request.command)},
               {"keep_stdin", request.keep_stdin},
               {"tag", request.tag},
-              {"timeout", request.timeout.count()}};
+              {"timeout", request.timeout.count()},
+              {"start_only", request.start_only}};
   if (request.terminal) {
     object["columns"] = request.terminal->columns;
     object["rows"] = request.terminal->rows;
@@ -319,7 +371,8 @@ ProcessRequest to_process_request(const json& object) {
                          .terminal = {},
                          .keep_stdin = get<bool>(object, "keep_stdin"),
                          .tag = get<std::string>(object, "tag"),
-                         .timeout = milliseconds(get<std::int64_t>(object, "timeout"))};
+                         .timeout = milliseconds(get<std::int64_t>(object, "timeout")),
+                         .start_only = get<bool>(object, "start_only")};
   if (object.is_object() && object.contains("columns")) {
     request.terminal = ProcessRequest::Terminal{.columns = get<std::uint16_t>(object, "columns"),
                                                 .rows = get<std::uint16_t>(object, "rows")};

@@ -224,7 +224,10 @@ HeldProcess::Listener::Listener(std::shared_ptr<HeldProcess> process, bool from_
   ++process_->listeners_;
   const std::uint64_t end = process_->first_ + process_->said_.size();
   // The end itself is for everybody.
-  at_ = from_start ? process_->first_ : process_->ended_ && end > 0 ? end - 1 : end;
+  at_ = from_start || !process_->heard_ ? process_->first_
+        : process_->ended_ && end > 0   ? end - 1
+                                        : end;
+  process_->heard_ = true;
 }
 
 HeldProcess::Listener::~Listener() {

@@ -35,7 +35,8 @@ class HeldProcess {
   // kMostKept; a listener that is slow holds the process up instead.
   class Listener {
    public:
-    // From the beginning of what is kept, or from now on.
+    // From the beginning of what is kept, or from now on. The first of all gets the beginning
+    // anyway: it is for them that it was kept.
     Listener(std::shared_ptr<HeldProcess> process, bool from_start);
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
@@ -87,6 +88,7 @@ class HeldProcess {
   std::uint64_t first_ = 0;  // The number of said_.front().
   std::size_t bytes_ = 0;
   std::size_t listeners_ = 0;
+  bool heard_ = false;  // Somebody has listened.
   bool stopping_ = false;
   std::optional<std::chrono::steady_clock::time_point> ended_;
   std::thread pump_;

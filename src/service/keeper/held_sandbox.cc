@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/held_sandbox.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -20,6 +22,8 @@ constexpr auto kRemembered = std::chrono::seconds(30);
 // Values larger than that come from an agent by reference.
 constexpr const char* kInlineBytes = "16777216";
 constexpr std::string_view kDefault = "default";
+// What is left at least of the time of one that was resumed.
+constexpr auto kGrace = std::chrono::minutes(5);
 
 }  // namespace
 
@@ -40,6 +44,17 @@ HeldSandbox::~HeldSandbox() {
   (void)sandbox_->end();
 }
 
+void HeldSandbox::hold(std::vector<std::shared_ptr<MountedImage>> images, std::string workspace) {
+  images_ = std::move(images);
+  workspace_image_ = std::move(workspace);
+}
+
+void HeldSandbox::discard_workspace() const {
+  if (!workspace_image_.empty()) {
+    (void)::unlink(workspace_image_.c_str());
+  }
+}
+
 void HeldSandbox::set_record(std::string record) {
   const std::scoped_lock lock(mutex_);
   record_ = std::move(record);
@@ -52,6 +67,10 @@ std::string HeldSandbox::record() const {
 
 void HeldSandbox::set_lifetime(Lifetime lifetime) {
   const std::scoped_lock lock(mutex_);
+  // The same time again is no new time, whatever the system's clock shows by now.
+  if (lifetime.expires != lifetime_.expires) {
+    deadline_ = Clock::now() + (lifetime.expires - std::chrono::system_clock::now());
+  }
   lifetime_ = lifetime;
 }
 
@@ -60,13 +79,28 @@ Lifetime HeldSandbox::lifetime() const {
   return lifetime_;
 }
 
+bool HeldSandbox::overdue() const {
+  const std::scoped_lock lock(mutex_);
+  return !paused_ && deadline_ <= Clock::now();
+}
+
 Result<void> HeldSandbox::pause() {
   GB_TRY(sandbox_->signal_everything(SIGSTOP));
   paused_ = true;
+  sandbox_->cgroup().reclaim();
   return {};
 }
 
 Result<void> HeldSandbox::resume() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (deadline_ <= Clock::now()) {
+      deadline_ = Clock::now() + kGrace;
+      lifetime_.expires = std::chrono::time_point_cast<std::chrono::milliseconds>(
+                              std::chrono::system_clock::now()) +
+                          kGrace;
+    }
+  }
   GB_TRY(sandbox_->signal_everything(SIGCONT));
   paused_ = false;
   return {};
@@ -86,23 +120,44 @@ Result<SandboxUsage> HeldSandbox::usage() {
                       .pids = cgroup.pids_now().value_or(0)};
 }
 
+void HeldSandbox::show_template(bool other_root, std::vector<UniqueFd> contents) {
+  other_root_ = other_root;
+  contents_ = std::move(contents);
+}
+
+Result<Language> HeldSandbox::language(const Registry& registry, std::string_view name) const {
+  // What the host has installed says nothing about another root.
+  if (other_root_ && !name.starts_with(kJupyterPrefix)) {
+    Language found = GB_TRY(registry.find(name));
+    if (!found.agent.empty()) {
+      return found;
+    }
+  }
+  return find_live_language(registry, name);
+}
+
 Result<HeldContext::Starter> HeldSandbox::starter(const Registry& registry,
                                                   const ContextRequest& request) {
-  const Language language = GB_TRY(find_live_language(registry, request.language));
+  const Language chosen = GB_TRY(language(registry, request.language));
   const std::string agents =
       sandbox_->features().own_root ? std::string(kAgentsTarget) : GB_TRY(agents_directory());
-  Command command = make_agent_command(language, agents, sandbox_->limits());
+  Command command = make_agent_command(chosen, agents, sandbox_->limits());
   command.env.emplace_back("GLOVEBOX_INLINE", kInlineBytes);
   command.env.insert(command.env.end(), request.env.begin(), request.env.end());
-  return HeldContext::Starter([this, id = language.id, command = std::move(command),
+  return HeldContext::Starter([this, id = chosen.id, command = std::move(command),
                                request]() -> Result<std::unique_ptr<Context>> {
     // A zygote can die, and its sandboxes live on without it.
     if (zygote_ && id == "python" && zygote_->alive()) {
       return Context::fork(*sandbox_, *zygote_,
                            {.agent = {}, .env = request.env, .cwd = request.cwd});
     }
-    return Context::start(
+    auto started = Context::start(
         *sandbox_, {.language = id, .agent = command.argv, .env = command.env, .cwd = request.cwd});
+    if (!started && other_root_) {
+      return std::move(started).error().with_hint("the template's root needs what the language " +
+                                                  id + " takes: " + command.argv.front());
+    }
+    return started;
   });
 }
 
@@ -116,7 +171,7 @@ Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
                  "delete one");
   }
   ContextRequest known = request;
-  known.language = GB_TRY(find_live_language(registry, request.language)).id;
+  known.language = GB_TRY(language(registry, request.language)).id;
   known.env = env_;
   known.env.insert(known.env.end(), request.env.begin(), request.env.end());
   auto made =
@@ -241,9 +296,7 @@ std::vector<ProcessInfo> HeldSandbox::processes() const {
   const std::scoped_lock lock(mutex_);
   std::vector<ProcessInfo> infos;
   for (const auto& [pid, process] : processes_) {
-    if (!process->ended()) {
-      infos.push_back(process->info());
-    }
+    infos.push_back(process->info());
   }
   return infos;
 }

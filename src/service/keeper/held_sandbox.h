@@ -20,10 +20,12 @@
 #include "service/keeper/held_context.h"
 #include "service/keeper/held_process.h"
 #include "service/sandbox_service.h"
+#include "volume/mounted_image.h"
 
 namespace glovebox::keeper {
 
-// What the keeper enforces by itself, whether a daemon is there or not.
+// What the keeper enforces by itself, whether a daemon is there or not. The time that is left is
+// measured from when it is set, by a clock that nobody sets: a jump of the system's ends nothing.
 struct Lifetime {
   SystemTime expires{};
   OnTimeout on_timeout = OnTimeout::kKill;
@@ -43,6 +45,16 @@ class HeldSandbox {
   HeldSandbox& operator=(const HeldSandbox&) = delete;
   ~HeldSandbox();
 
+  // Disk images that it has, for as long as it lives; `workspace` is the path of the one that is
+  // its own, or empty. To be called once, before anybody else knows of it.
+  void hold(std::vector<std::shared_ptr<MountedImage>> images, std::string workspace);
+  // That it shows another root than the host's, and what of templates must stay while it lives. To
+  // be called once, before anybody else knows of it.
+  void show_template(bool other_root, std::vector<UniqueFd> contents);
+  [[nodiscard]] const std::string& workspace_image() const { return workspace_image_; }
+  // Removes its workspace on disk, when it has one: it will never be wanted again.
+  void discard_workspace() const;
+
   [[nodiscard]] std::string_view id() const { return sandbox_->id(); }
   [[nodiscard]] Sandbox& sandbox() { return *sandbox_; }
   [[nodiscard]] bool alive() const { return sandbox_->alive(); }
@@ -53,8 +65,11 @@ class HeldSandbox {
 
   void set_lifetime(Lifetime lifetime);
   [[nodiscard]] Lifetime lifetime() const;
+  // A paused one waits for whoever resumes it, without end.
+  [[nodiscard]] bool overdue() const;
 
-  // Stopped: nothing of the guest's runs until resume().
+  // Stopped: nothing of the guest's runs until resume(). That gives one whose time ran out while it
+  // slept a little more, or it would be paused again at once.
   Result<void> pause();
   Result<void> resume();
   [[nodiscard]] bool paused() const { return paused_; }
@@ -84,18 +99,24 @@ class HeldSandbox {
                                            const Registry& registry,
                                            const ContextRequest& request,
                                            std::unique_ptr<Context> ready);
+  [[nodiscard]] Result<Language> language(const Registry& registry, std::string_view name) const;
   Result<HeldContext::Starter> starter(const Registry& registry, const ContextRequest& request);
   [[nodiscard]] std::shared_ptr<HeldContext> find(std::string_view id) const;
   void forget_ended_processes();
 
+  std::vector<std::shared_ptr<MountedImage>> images_;
+  std::string workspace_image_;
   std::shared_ptr<Zygote> zygote_;
   std::unique_ptr<Sandbox> sandbox_;
   const Environment env_;
   std::atomic<bool> paused_ = false;
+  bool other_root_ = false;
+  std::vector<UniqueFd> contents_;
 
   mutable std::mutex mutex_;  // Of what follows.
   std::string record_;
   Lifetime lifetime_;
+  std::chrono::steady_clock::time_point deadline_{};
   std::unique_ptr<Context> ready_;
   std::vector<Named> contexts_;
   std::uint32_t next_context_ = 1;

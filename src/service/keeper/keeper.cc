@@ -20,7 +20,10 @@ constexpr auto kWatchEvery = 100ms;
 constexpr std::size_t kMostSandboxes = 4'096;
 
 // Run in each context that waits: the first use of a library costs more than the others.
-constexpr const char* kWarmUp = "1 + 1";
+// What pandas touches is most of what first cells touch; it is loaded already where it is at all.
+constexpr const char* kWarmUp =
+    "(lambda pd: pd.DataFrame({'a': [1, 2, 3]}).a.sum() if pd else 1 + 1)"
+    "(__import__('sys').modules.get('pandas'))";
 
 // A sandbox of the default kind shows what every live language needs: contexts of any of them may
 // be made in it later.
@@ -56,8 +59,12 @@ void Keeper::stop() { (void)::eventfd_write(stop_.get(), 1); }
 
 Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
   std::unique_ptr<Keeper> keeper(new Keeper(options, Registry::load(Registry::user_directories())));
-  // Filled before the first call, where this host can have one.
-  (void)keeper->pool({});
+  // Beside the first calls: what needs none of it is answered at once, and what needs it waits for
+  // the lock of the pools.
+  keeper->warmer_ = std::thread([&warmed = *keeper] {
+    (void)warmed.pool({});
+    warmed.warm_ = true;
+  });
   keeper->watcher_ = std::thread(&Keeper::watch, keeper.get());
   return keeper;
 }
@@ -68,29 +75,40 @@ Keeper::~Keeper() {
     stopping_ = true;
   }
   changed_.notify_all();
+  warmer_.join();
   watcher_.join();
-  (void)kill_all();
+  (void)kill_all(false);
 }
 
 Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order) {
-  SandboxSpec spec{.limits = order.limits,
-                   .env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}},
-                   .mounts = mounts_of_live_languages(registry_),
-                   .home = order.home,
-                   .user = order.user,
-                   .live = true};
+  SandboxSpec spec;
+  spec.limits = order.limits;
+  spec.env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}};
+  spec.root = order.shows.root;
+  spec.home = order.home;
+  spec.user = order.user;
+  spec.live = true;
+  if (spec.root.empty()) {
+    spec.mounts = mounts_of_live_languages(registry_);
+  }
+  spec.mounts.insert(spec.mounts.end(), order.shows.mounts.begin(), order.shows.mounts.end());
   spec.mounts.push_back(GB_TRY(file_server_mount()));
   return spec;
 }
 
 // Languages' own variables hold for each of their contexts, so they are no matter of the sandbox.
 Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
-  const std::scoped_lock lock(pools_mutex_);
-  std::shared_ptr<ContextPool>& pool = pools_[order.home];
-  if (!pool) {
-    const Language python = GB_TRY(find_live_language(registry_, "python"));
+  return pools_.get(order.home, order.shows, [&]() -> Result<PoolSpec> {
+    // What is installed in another root shows when it is started there.
+    const Language python =
+        GB_TRY(order.shows.root.empty() ? find_live_language(registry_, "python")
+                                        : registry_.find("python"));
     PoolSpec spec;
     spec.zygote.modules = python.preload;
+    spec.zygote.modules.insert(spec.zygote.modules.end(), order.shows.preload.begin(),
+                               order.shows.preload.end());
+    spec.zygote.root = order.shows.root;
+    spec.zygote.env = order.shows.env;
     spec.sandbox = GB_TRY(spec_of(order));
     spec.sandbox.limits = {};
     spec.zygote.mounts = spec.sandbox.mounts;
@@ -98,32 +116,50 @@ Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
     spec.warm_up = kWarmUp;
     spec.least = options_.least_ready;
     spec.most = options_.most_ready;
-    pool = GB_TRY(ContextPool::start(std::move(spec)));
-  }
-  return pool;
+    return spec;
+  });
 }
+
+void Keeper::forget_content(std::string_view path) { pools_.forget(path); }
 
 Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
   const Limits usual;
+  std::vector<UniqueFd> contents = GB_TRY(hold_contents(order.shows));
   // The size of a file system cannot be changed later.
-  if (wants_native(order.tier) && order.limits.disk.count == usual.disk.count &&
-      order.limits.inodes == usual.inodes) {
+  if (order.images.empty() && wants_native(order.tier) &&
+      order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     if (auto from = pool(order)) {
       LiveContext live = GB_TRY(from.value()->claim());
       if (order.limits != usual) {
         GB_TRY(live.sandbox->set_limits(order.limits));
       }
-      return std::make_shared<HeldSandbox>(std::move(live.zygote), std::move(live.sandbox),
-                                           std::move(live.context), order.env);
+      auto held = std::make_shared<HeldSandbox>(std::move(live.zygote), std::move(live.sandbox),
+                                                std::move(live.context), order.env);
+      held->show_template(!order.shows.root.empty(), std::move(contents));
+      return held;
     }
   }
   SandboxSpec spec = GB_TRY(spec_of(order));
   spec.mounts.push_back(GB_TRY(agents_mount()));
+  spec.id = order.id;
+  LentImages lent;
+  std::string workspace;
+  if (!order.images.empty()) {
+    lent = GB_TRY(images_.lend(order.images, spec));
+    const auto own = std::ranges::find(order.images, order.home, &ImageOrder::target);
+    // Only one that was made for this sandbox, under its name, may go with it.
+    workspace = own == order.images.end() || order.id.empty() ? std::string() : own->image;
+  }
   auto sandbox = GB_TRY(Sandbox::create(spec, order.tier));
-  return std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, order.env);
+  auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, order.env);
+  held->hold(std::move(lent.images), std::move(workspace));
+  held->show_template(!order.shows.root.empty(), std::move(contents));
+  return held;
 }
 
-Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order) {
+Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
+                                                    std::string record,
+                                                    const std::function<bool()>& still_wanted) {
   {
     const std::scoped_lock lock(mutex_);
     if (sandboxes_.size() >= kMostSandboxes) {
@@ -132,7 +168,12 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order) {
   }
   auto held = GB_TRY(make(order));
   held->set_lifetime(order.lifetime);
+  held->set_record(std::move(record));
+  // Under the lock: the next daemon's list has it, or its maker was seen to be gone.
   const std::scoped_lock lock(mutex_);
+  if (!still_wanted()) {
+    return Error(ErrorCode::kUnavailable, "nobody waits for this sandbox any more");
+  }
   sandboxes_[std::string(held->id())] = held;
   return held;
 }
@@ -167,10 +208,11 @@ Result<void> Keeper::kill(std::string_view id) {
   gone = std::move(found->second);
   sandboxes_.erase(found);
   gone->kill();
+  gone->discard_workspace();
   return {};
 }
 
-std::size_t Keeper::kill_all() {
+std::size_t Keeper::kill_all(bool for_good) {
   std::map<std::string, std::shared_ptr<HeldSandbox>, std::less<>> gone;
   {
     const std::scoped_lock lock(mutex_);
@@ -178,6 +220,9 @@ std::size_t Keeper::kill_all() {
   }
   for (const auto& [id, sandbox] : gone) {
     sandbox->kill();
+    if (for_good) {
+      sandbox->discard_workspace();
+    }
   }
   return gone.size();
 }
@@ -191,6 +236,7 @@ void Keeper::watch() {
       }
     }
     end_overdue();
+    images_.end_idle();
   }
 }
 
@@ -198,16 +244,17 @@ void Keeper::end_overdue() {
   std::vector<std::shared_ptr<HeldSandbox>> gone;  // Removed after the lock.
   std::vector<std::shared_ptr<HeldSandbox>> pausing;
   {
-    const auto now = std::chrono::system_clock::now();
     const std::scoped_lock lock(mutex_);
     for (auto next = sandboxes_.begin(); next != sandboxes_.end();) {
       const auto current = next++;
-      const Lifetime lifetime = current->second->lifetime();
-      // A paused one waits for whoever resumes it, without end.
-      const bool overdue = !current->second->paused() && lifetime.expires <= now;
-      if (overdue && current->second->alive() && lifetime.on_timeout == OnTimeout::kPause) {
+      const bool overdue = current->second->overdue();
+      if (overdue && current->second->alive() &&
+          current->second->lifetime().on_timeout == OnTimeout::kPause) {
         pausing.push_back(current->second);
       } else if (overdue || !current->second->alive()) {
+        if (overdue) {
+          current->second->discard_workspace();
+        }
         gone.push_back(std::move(current->second));
         sandboxes_.erase(current);
       }

@@ -3,7 +3,9 @@
 // over.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,7 +17,10 @@
 #include "base/result.h"
 #include "context/pool.h"
 #include "language/registry.h"
+#include "service/keeper/held_images.h"
 #include "service/keeper/held_sandbox.h"
+#include "service/keeper/pool_shelf.h"
+#include "service/keeper/template_order.h"
 
 namespace glovebox::keeper {
 
@@ -27,6 +32,11 @@ struct CreateOrder {
   Environment env;
   TierWish tier;
   Lifetime lifetime;
+  std::string id{};  // Empty: a random one.
+  // What it has on disk. One at `home` is its own, and ends with it when it is killed or its time
+  // is over; it stays when it ends in any other way.
+  std::vector<ImageOrder> images{};
+  TemplateOrder shows{};
 };
 
 struct KeeperOptions {
@@ -42,18 +52,28 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
   ~Keeper();  // Ends every sandbox.
 
-  Result<std::shared_ptr<HeldSandbox>> create(const CreateOrder& order);
+  // `record` is for the daemon to find again. Nothing is made where `still_wanted` says no at the
+  // end of the work: nobody would ever ask for one whose daemon died meanwhile.
+  Result<std::shared_ptr<HeldSandbox>> create(const CreateOrder& order,
+                                              std::string record,
+                                              const std::function<bool()>& still_wanted);
   Result<std::shared_ptr<HeldSandbox>> find(std::string_view id);
+  // Lets go of what waits to become sandboxes of a template: nobody asks for more of them.
+  void forget_content(std::string_view path);
   [[nodiscard]] std::vector<std::shared_ptr<HeldSandbox>> all();
   Result<void> kill(std::string_view id);
-  // Answers how many there were.
-  std::size_t kill_all();
+  // Answers how many there were. Without `for_good` their workspaces on disk stay.
+  std::size_t kill_all(bool for_good);
 
   // Asks for the end of all of this; stop_fd() becomes readable.
   void stop();
   [[nodiscard]] int stop_fd() const { return stop_.get(); }
 
+  // The first pool is there, or cannot be: a sandbox takes no longer than it has to.
+  [[nodiscard]] bool is_warm() const { return warm_; }
+
   [[nodiscard]] const Registry& registry() const { return registry_; }
+  [[nodiscard]] HeldImages& images() { return images_; }
 
  private:
   Keeper(KeeperOptions options, Registry registry);
@@ -66,15 +86,17 @@ class Keeper {
   const KeeperOptions options_;
   const Registry registry_;
   const UniqueFd stop_;
+  HeldImages images_;
 
-  std::mutex pools_mutex_;
-  std::map<std::string, std::shared_ptr<ContextPool>> pools_;  // By home directory.
+  PoolShelf pools_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::shared_ptr<HeldSandbox>, std::less<>> sandboxes_;
   bool stopping_ = false;
   std::thread watcher_;
+  std::atomic<bool> warm_ = false;
+  std::thread warmer_;
 };
 
 }  // namespace glovebox::keeper

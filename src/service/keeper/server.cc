@@ -9,7 +9,12 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -35,10 +40,44 @@ bool is_ours(int socket) {
          (peer.uid == ::geteuid() || peer.uid == 0);
 }
 
-// One call after the other, until the caller goes.
-// `calls` counts those under way.
-void serve_connection(Keeper& keeper, UniqueFd socket, std::atomic<int>& calls) {
-  KeeperWire wire(std::move(socket));
+// The connections whose threads still use the keeper.
+class Connections {
+ public:
+  void enter(int socket) {
+    const std::scoped_lock lock(mutex_);
+    sockets_.insert(socket);
+  }
+
+  void leave(int socket) {
+    const std::scoped_lock lock(mutex_);
+    sockets_.erase(socket);
+    left_.notify_all();
+  }
+
+  // Each thread learns that its caller is gone.
+  void cut() {
+    const std::scoped_lock lock(mutex_);
+    for (const int socket : sockets_) {
+      (void)::shutdown(socket, SHUT_RDWR);
+    }
+  }
+
+  void wait(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    (void)left_.wait_for(lock, patience, [this] { return sockets_.empty(); });
+  }
+
+  // Calls under way.
+  std::atomic<int> calls = 0;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable left_;
+  std::set<int> sockets_;
+};
+
+// One call after the other, until the caller goes. `calls` counts those under way.
+void serve_connection(Keeper& keeper, KeeperWire& wire, std::atomic<int>& calls) {
   for (;;) {
     const auto message = wire.receive();
     if (!message || !message.value() || message.value()->type != MessageType::kRequest) {
@@ -72,13 +111,15 @@ void serve_connection(Keeper& keeper, UniqueFd socket, std::atomic<int>& calls) 
 
 }  // namespace
 
-Result<void> serve(Keeper& keeper, UniqueFd listening, int stop_fd) {
-  std::atomic<int> calls = 0;
+Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, int stop_fd) {
+  const auto connections = std::make_shared<Connections>();
+  Result<void> served;
   for (;;) {
     std::array<pollfd, 3> polled{
-        {{listening.get(), POLLIN, 0}, {stop_fd, POLLIN, 0}, {keeper.stop_fd(), POLLIN, 0}}};
+        {{listening.get(), POLLIN, 0}, {stop_fd, POLLIN, 0}, {keeper->stop_fd(), POLLIN, 0}}};
     if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
-      return Error::from_errno("wait for calls");
+      served = Error::from_errno("wait for calls");
+      break;
     }
     if (polled[1].revents != 0 || polled[2].revents != 0) {
       break;
@@ -96,17 +137,29 @@ Result<void> serve(Keeper& keeper, UniqueFd listening, int stop_fd) {
     if (!is_ours(socket.get())) {
       continue;
     }
-    std::thread([&keeper, &calls, socket = std::move(socket)]() mutable {
-      serve_connection(keeper, std::move(socket), calls);
-    }).detach();
+    const int number = socket.get();
+    connections->enter(number);
+    try {
+      std::thread([keeper, connections, number, socket = std::move(socket)]() mutable {
+        KeeperWire wire(std::move(socket));
+        serve_connection(*keeper, wire, connections->calls);
+        connections->leave(number);  // Before the number may mean another socket.
+      }).detach();
+    } catch (const std::system_error&) {
+      connections->leave(number);
+      // No thread to be had (pthread_create(3)): the caller sees its connection end.
+    }
   }
   // What waits for a guest learns of its end; who only waits for the next call is cut off with us.
-  (void)keeper.kill_all();
+  (void)keeper->kill_all(false);
   const auto deadline = std::chrono::steady_clock::now() + 5s;
-  while (calls > 0 && std::chrono::steady_clock::now() < deadline) {
+  while (connections->calls > 0 && std::chrono::steady_clock::now() < deadline) {
     (void)::poll(nullptr, 0, 10);
   }
-  return {};
+  // Each thread holds the keeper as long as it may call it; none is waited for without end.
+  connections->cut();
+  connections->wait(1s);
+  return served;
 }
 
 }  // namespace glovebox::keeper

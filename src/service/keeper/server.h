@@ -2,6 +2,7 @@
 // The keeper's door: calls over a Unix socket in the daemon's data directory.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -11,7 +12,8 @@
 namespace glovebox::keeper {
 
 // Serves until `stop_fd` becomes readable. Each connection has a thread of its own, and must come
-// from our own user or from root. Takes the socket over from `listening`.
-Result<void> serve(Keeper& keeper, UniqueFd listening, int stop_fd);
+// from our own user or from root. A thread that does not end keeps the keeper alive after this
+// has answered. Takes the socket over from `listening`.
+Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, int stop_fd);
 
 }  // namespace glovebox::keeper

@@ -15,6 +15,8 @@ using nlohmann::json;
 
 // How long a key is remembered.
 constexpr std::chrono::hours kRemembered{24};
+// Outcomes that wait for the database to take them.
+constexpr std::size_t kMostUnsettled = 1'024;
 
 std::string name_of(std::string_view operation, const std::string& request) {
   ContentHash hash;
@@ -51,9 +53,27 @@ void LocalService::settle(const Caller& caller,
                           const std::string& key,
                           const std::string& subject,
                           const std::optional<std::string>& answer) {
-  // One that cannot be recorded is free again: the client may do it twice then, and knows that.
-  if (!answer || !claims_.finish(caller.tenant, key, subject, *answer, Durability::kProcess)) {
-    (void)claims_.abandon(caller.tenant, key, subject);
+  const auto settled =
+      answer ? claims_.finish(caller.tenant, key, subject, *answer, Durability::kProcess)
+             : claims_.abandon(caller.tenant, key, subject);
+  if (settled || settled.error().code() == ErrorCode::kNotFound) {
+    return;
+  }
+  // The disk is full, say. Until it is recorded the request counts as under way.
+  const std::scoped_lock lock(mutex_);
+  if (unsettled_.size() < kMostUnsettled) {
+    unsettled_.push_back({.caller = caller, .key = key, .subject = subject, .answer = answer});
+  }
+}
+
+void LocalService::settle_again() {
+  std::vector<Unsettled> left;
+  {
+    const std::scoped_lock lock(mutex_);
+    left.swap(unsettled_);
+  }
+  for (const Unsettled& one : left) {
+    settle(one.caller, one.key, one.subject, one.answer);
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of one sandbox.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,6 +17,7 @@ using nlohmann::json;
 Result<SandboxInfo> LocalService::change(const Caller& caller,
                                          std::string_view id,
                                          const SandboxChange& change) {
+  const std::scoped_lock lock(changing_);
   SandboxEntry entry{.tenant = caller.tenant,
                      .claim = {},
                      .info = GB_TRY(book_.find(caller.tenant, id))};
@@ -39,6 +41,7 @@ Result<void> LocalService::kill(const Caller& caller, std::string_view id) {
     return killed.error();
   }
   forget(id);
+  workspaces_.remove(id);
   return {};
 }
 
@@ -53,19 +56,47 @@ Result<void> LocalService::pause(const Caller& caller, std::string_view id) {
 }
 
 Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view id) {
-  SandboxEntry entry{.tenant = caller.tenant,
-                     .claim = {},
-                     .info = GB_TRY(book_.find(caller.tenant, id))};
-  // One whose time ran out while it slept would be paused again at once.
-  const auto now = std::chrono::system_clock::now();
-  if (entry.info.expires <= now) {
-    entry.info.expires = now + std::chrono::minutes(5);
+  const SandboxInfo before = GB_TRY(book_.find(caller.tenant, id));
+  if (workspaces_.has(before)) {
+    const std::scoped_lock one_at_a_time(reviving_);
+    const auto alive = call("resume", {{"sandbox", id}});
+    if (!alive && alive.error().code() == ErrorCode::kNotFound) {
+      return revive_sandbox(caller, GB_TRY(book_.find(caller.tenant, id)));
+    }
   }
-  entry.info = GB_TRY(store(entry));
-  (void)GB_TRY(call("resume", {{"sandbox", id}}));
-  entry.info.state = SandboxState::kRunning;
-  book_.set_state(id, SandboxState::kRunning);
-  return entry.info;
+  const json said = GB_TRY(call("resume", {{"sandbox", id}}));
+  const std::scoped_lock lock(changing_);
+  SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
+  info.state = SandboxState::kRunning;
+  info.expires = keeper::to_time(said.value("expires", keeper::to_ms(info.expires)));
+  book_.set(info);
+  return info;
+}
+
+// A sandbox with the same id and the same files; what ran in it is gone.
+Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxInfo info) {
+  constexpr std::chrono::minutes kGrace{5};
+  const auto now = std::chrono::system_clock::now();
+  const Base base = GB_TRY(base_of(caller, info.template_name));
+  std::vector<keeper::ImageOrder> images = GB_TRY(volumes_.order(caller, info.volumes));
+  images.push_back({.image = workspaces_.path(info.id), .target = base.kind.home});
+  info.expires = std::max(info.expires, now + kGrace);
+  info.restarted = true;
+  info.state = SandboxState::kRunning;
+  const keeper::CreateOrder order{
+      .home = base.kind.home,
+      .user = base.kind.user,
+      .limits = info.limits,
+      .env = info.env,
+      .tier = {.exactly = info.tier, .at_least = {}},
+      .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout},
+      .id = info.id,
+      .images = std::move(images),
+      .shows = base.parts ? templates_.order(*base.parts) : keeper::TemplateOrder()};
+  const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
+  (void)GB_TRY(call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}}));
+  book_.set(info);
+  return info;
 }
 
 Result<SandboxUsage> LocalService::usage(const Caller& caller, std::string_view id) {

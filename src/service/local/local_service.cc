@@ -37,9 +37,13 @@ LocalService::LocalService(std::string directory,
       template_records_(*database_),
       claims_(*database_),
       quotas_([this](std::string_view tenant) { return tenants_->quotas(tenant); }, now),
+      tenant_calls_(*tenants_, quotas_),
       pressure_({}, read_memory_state, now),
       admission_(kExecutions, pressure_, now),
       keeper_(keeper_socket),
+      volumes_(directory_, *database_, quotas_, keeper_),
+      templates_(directory_, *database_, quotas_, pressure_, keeper_),
+      workspaces_(directory_),
       revive_(std::move(revive)) {}
 
 Result<std::unique_ptr<LocalService>> LocalService::open(const std::string& directory,
@@ -51,6 +55,8 @@ Result<std::unique_ptr<LocalService>> LocalService::open(const std::string& dire
   std::unique_ptr<LocalService> service(new LocalService(
       directory, keeper_socket, std::move(revive), std::move(database), std::move(tenants)));
   GB_TRY(service->adopt());
+  service->sweep_snapshots();
+  service->templates_.sweep();
   service->watcher_ = std::thread(&LocalService::watch, service.get());
   return service;
 }
@@ -97,7 +103,8 @@ SandboxRecord record_of(const SandboxEntry& entry) {
           .metadata = info.metadata,
           .network = info.network,
           .extra = info.extra,
-          .walls = info.walls};
+          .walls = info.walls,
+          .storage = encode_storage(info)};
 }
 
 QuotaUse use_of(const SandboxInfo& info) {
@@ -118,15 +125,33 @@ Result<void> LocalService::adopt() {
       continue;
     }
     refresh(entry->info, said);
+    if (entry->filling) {
+      // Nobody was told of it, and nobody fills it any more.
+      (void)keeper_.call("kill", {{"sandbox", entry->info.id}});
+      continue;
+    }
     ids.insert(entry->info.id);
     QuotaLease lease = quotas_.adopt(entry->tenant, use_of(entry->info));
     book_.put(*std::move(entry), std::move(lease));
   }
   for (const SandboxRecord& record : GB_TRY(records_.alive())) {
-    if (!ids.contains(record.id)) {
+    if (ids.contains(record.id)) {
+      continue;
+    }
+    if (auto entry = workspaces_.left_of(record)) {
+      ids.insert(record.id);
+      QuotaLease lease = quotas_.adopt(entry->tenant, use_of(entry->info));
+      book_.put(*std::move(entry), std::move(lease));
+    } else {
       end_record(record.tenant, record.id);
     }
   }
+  workspaces_.sweep(ids);
+  std::vector<std::string> tenants;
+  for (const TenantRecord& tenant : tenants_->tenants()) {
+    tenants.push_back(tenant.name);
+  }
+  GB_TRY(volumes_.adopt(tenants));
   settle_old_claims();
   return {};
 }
@@ -140,6 +165,7 @@ void LocalService::watch() {
       }
     }
     look_for_ended();
+    settle_again();
   }
 }
 
@@ -148,8 +174,9 @@ void LocalService::look_for_ended() {
   const std::vector<SandboxEntry> known = book_.all();
   auto living = keeper_.call("states", json::object());
   if (!living && living.error().code() == ErrorCode::kUnavailable && revive_()) {
-    // Its sandboxes ended with it.
-    living = json::object();
+    // Of a new one, whose predecessor took its sandboxes with it; or of the same, which only we
+    // could not reach.
+    living = keeper_.call("states", json::object());
   }
   if (!living) {
     return;
@@ -157,10 +184,10 @@ void LocalService::look_for_ended() {
   for (const SandboxEntry& entry : known) {
     const auto found = living->find(entry.info.id);
     if (found == living->end()) {
-      forget(entry.info.id);
+      lose(entry);
     } else if (found->is_boolean()) {
-      book_.set_state(entry.info.id,
-                      found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning);
+      book_.set_state_since(entry,
+                            found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning);
     }
   }
 }
@@ -178,6 +205,34 @@ void LocalService::end_record(const std::string& tenant, std::string_view id) {
     return {};
   };
   (void)records_.change(tenant, id, end, Durability::kProcess);
+}
+
+// What is to be known of it when the keeper is gone.
+Result<void> LocalService::store_on_disk(const SandboxEntry& entry) {
+  const SandboxRecord now = record_of(entry);
+  const auto edit = [&now](SandboxRecord& record) -> Result<void> {
+    record.expires = now.expires;
+    record.pause_on_timeout = now.pause_on_timeout;
+    record.auto_resume = now.auto_resume;
+    record.metadata = now.metadata;
+    record.network = now.network;
+    record.extra = now.extra;
+    return {};
+  };
+  (void)GB_TRY(records_.change(entry.tenant, entry.info.id, edit, Durability::kPower));
+  return {};
+}
+
+// One whose workspace is on disk only sleeps when its processes are gone without anybody's wish.
+void LocalService::lose(const SandboxEntry& entry) {
+  SandboxInfo info = entry.info;
+  if (!workspaces_.has(info)) {
+    forget(info.id);
+  } else if (info.state != SandboxState::kPaused || !info.restarted) {
+    info.state = SandboxState::kPaused;
+    info.restarted = true;
+    book_.set(info);
+  }
 }
 
 Result<json> LocalService::call(std::string_view name, json arguments) {
@@ -215,22 +270,35 @@ Caller LocalService::unix_peer() {
 }
 
 Result<SandboxInfo> LocalService::store(const SandboxEntry& entry) {
-  const json said =
-      GB_TRY(call("change", {{"sandbox", entry.info.id},
-                             {"record", encode(entry)},
-                             {"expires", keeper::to_ms(entry.info.expires)},
-                             {"on_timeout", static_cast<int>(entry.info.on_timeout)}}));
+  if (entry.info.storage == Storage::kDisk) {
+    GB_TRY(store_on_disk(entry));
+  }
+  const auto said = call("change", {{"sandbox", entry.info.id},
+                                    {"record", encode(entry)},
+                                    {"expires", keeper::to_ms(entry.info.expires)},
+                                    {"on_timeout", static_cast<int>(entry.info.on_timeout)}});
   SandboxInfo info = entry.info;
-  refresh(info, said);
+  if (said) {
+    refresh(info, said.value());
+  } else if (said.error().code() != ErrorCode::kNotFound || !workspaces_.has(info)) {
+    return said.error();
+  }
   book_.set(info);
   return info;
 }
 
 Result<SandboxInfo> LocalService::create_once(const Caller& caller,
                                               const SandboxRequest& request,
-                                              const std::string& claim) {
-  const Base base = GB_TRY(base_of(caller, request.template_name));
-  SandboxEntry entry{.tenant = caller.tenant, .claim = claim, .info = {}};
+                                              const std::string& claim,
+                                              const std::string& archive) {
+  Base base = GB_TRY(base_of(caller, request.template_name));
+  if (!archive.empty()) {
+    (request.storage == Storage::kDisk ? base.image : base.archive) = archive;
+  }
+  SandboxEntry entry{.tenant = caller.tenant,
+                     .claim = claim,
+                     .filling = !base.archive.empty(),
+                     .info = {}};
   SandboxInfo& info = entry.info;
   info.template_name = request.template_name;
   // As precise as it is kept.
@@ -240,24 +308,70 @@ Result<SandboxInfo> LocalService::create_once(const Caller& caller,
   info.auto_resume = request.auto_resume;
   info.limits = apply(request.limits, {});
   info.env = request.env;
+  keeper::TemplateOrder shows;
+  if (base.parts) {
+    info.limits = apply(request.limits, apply(base.parts->limits, {}));
+    info.env = templates_.environment(*base.parts);
+    info.env.insert(info.env.end(), request.env.begin(), request.env.end());
+    shows = templates_.order(*base.parts);
+  }
   info.metadata = request.metadata;
   info.network = request.network;
   info.extra = request.extra;
+  info.volumes = request.volumes;
+  for (const VolumeMount& mount : info.volumes) {
+    // What is mounted there is the sandbox's own, and goes with it.
+    if (mount.path == base.kind.home) {
+      return Error(ErrorCode::kInvalid, "the workspace is at '" + mount.path + "'",
+                   "mount the volume at another path, such as /volumes/data");
+    }
+  }
+  std::vector<keeper::ImageOrder> images = GB_TRY(volumes_.order(caller, info.volumes));
+  info.storage = base.image.empty() ? request.storage.value_or(Storage::kMemory) : Storage::kDisk;
+  if (!base.image.empty() && request.storage == Storage::kMemory) {
+    return Error(ErrorCode::kInvalid,
+                 "template '" + request.template_name + "' is a workspace on disk",
+                 "leave 'storage' away, or ask for 'disk'");
+  }
+  if (!base.image.empty() && archive.empty()) {
+    info.limits.disk = base.image_limits.disk;
+    info.limits.inodes = base.image_limits.inodes;
+  }
   GB_TRY(validate(info.limits));
   GB_TRY(pressure_.check());
   QuotaLease lease = GB_TRY(quotas_.reserve(caller.tenant, use_of(info)));
+  std::string own_id;  // The keeper's to choose, but for one whose workspace is there before it.
+  if (info.storage == Storage::kDisk) {
+    own_id = random_name();
+    GB_TRY(workspaces_.make(own_id, info.limits, base.image));
+    images.push_back({.image = workspaces_.path(own_id), .target = base.kind.home});
+  }
   const keeper::CreateOrder order{
       .home = base.kind.home,
       .user = base.kind.user,
       .limits = info.limits,
       .env = info.env,
       .tier = request.tier,
-      .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout}};
-  const json said =
-      GB_TRY(call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}}));
-  refresh(info, said);
-  // Not waited for: the keeper knows it too, and a daemon that starts asks the keeper.
-  (void)records_.begin_insert(record_of(entry), Durability::kProcess);
+      .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout},
+      .id = own_id,
+      .images = std::move(images),
+      .shows = std::move(shows)};
+  auto made = call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});
+  if (!made) {
+    workspaces_.remove(own_id);
+    return std::move(made).error();
+  }
+  refresh(info, made.value());
+  if (info.storage == Storage::kDisk) {
+    // It survives the keeper, so this is waited for.
+    if (auto recorded = records_.insert(record_of(entry), Durability::kPower); !recorded) {
+      (void)call("kill", {{"sandbox", info.id}});
+      return std::move(recorded).error();
+    }
+  } else {
+    // Not waited for: the keeper knows it too, and a daemon that starts asks the keeper.
+    (void)records_.begin_insert(record_of(entry), Durability::kProcess);
+  }
   const std::string id = info.id;
   book_.put(entry, std::move(lease));
   if (!base.archive.empty()) {
@@ -265,8 +379,27 @@ Result<SandboxInfo> LocalService::create_once(const Caller& caller,
       (void)kill(caller, id);
       return std::move(filled).error().within("fill the sandbox from its template");
     }
+    entry.filling = false;
+    if (auto told = store(entry); !told) {
+      (void)kill(caller, id);
+      return told;
+    }
+  }
+  if (base.parts) {
+    if (auto begun = begin_template(caller, id, *base.parts); !begun) {
+      (void)kill(caller, id);
+      return std::move(begun).error().within("start what the template starts");
+    }
   }
   return info;
+}
+
+bool LocalService::ready() {
+  if (!ready_) {
+    const auto warm = keeper_.call("warm", json::object());
+    ready_ = warm && warm->is_boolean() && warm->get<bool>();
+  }
+  return ready_;
 }
 
 Result<SandboxInfo> LocalService::find(const Caller& caller, std::string_view id) {

@@ -13,6 +13,10 @@
 
 #include "service/keeper/client.h"
 #include "service/local/kinds.h"
+#include "service/local/local_templates.h"
+#include "service/local/local_tenants.h"
+#include "service/local/local_volumes.h"
+#include "service/local/local_workspaces.h"
 #include "service/local/random_name.h"
 #include "service/local/sandbox_book.h"
 #include "service/sandbox_service.h"
@@ -41,6 +45,7 @@ class LocalService final : public SandboxService {
 
   Result<Caller> authenticate(std::string_view key) override;
   Caller unix_peer() override;
+  bool ready() override;
 
   Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
   Result<SandboxInfo> find(const Caller& caller, std::string_view id) override;
@@ -125,6 +130,9 @@ class LocalService final : public SandboxService {
   Result<FileClient> files(const Caller& caller, std::string_view sandbox) override;
   Result<std::string> languages() override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
+  LocalVolumes& volumes() override { return volumes_; }
+  LocalTenants& tenants() override { return tenant_calls_; }
+  LocalTemplates& template_service() override { return templates_; }
   Result<std::size_t> emergency_stop(const Caller& caller) override;
 
  private:
@@ -132,7 +140,18 @@ class LocalService final : public SandboxService {
   struct Base {
     std::string name;
     Kind kind;
-    std::string archive;  // The snapshot's files; empty: none.
+    std::string archive;                   // The snapshot's files; empty: none.
+    std::string image{};                   // Of one whose workspace is on disk; empty: none.
+    Limits image_limits{};                 // The size and the inodes of that.
+    std::optional<TemplateParts> parts{};  // Of one that was built.
+  };
+
+  // The outcome of a request with an idempotency key, which could not be recorded yet.
+  struct Unsettled {
+    Caller caller;
+    std::string key;
+    std::string subject;
+    std::optional<std::string> answer;
   };
 
   LocalService(std::string directory,
@@ -152,8 +171,15 @@ class LocalService final : public SandboxService {
                                  nlohmann::json arguments);
   Result<SandboxInfo> awake(const Caller& caller, std::string_view sandbox);
   Result<SandboxInfo> store(const SandboxEntry& entry);
+  Result<void> store_on_disk(const SandboxEntry& entry);
+  void lose(const SandboxEntry& entry);
+  Result<SandboxInfo> revive_sandbox(const Caller& caller, SandboxInfo info);
   Result<Base> base_of(const Caller& caller, const std::string& template_name);
   Result<void> pack_workspace(const Caller& caller, std::string_view id, const std::string& path);
+  // The files of a sandbox as they are now: an image of one on disk, else an archive.
+  Result<void> keep_workspace(const Caller& caller,
+                              const SandboxInfo& info,
+                              const std::string& path);
   Result<void> unpack_workspace(const Caller& caller,
                                 std::string_view id,
                                 const std::string& archive);
@@ -172,10 +198,18 @@ class LocalService final : public SandboxService {
               const std::string& key,
               const std::string& subject,
               const std::optional<std::string>& answer);
+  void settle_again();
   void settle_old_claims();
+  // The start command of a template, and its waiting for that.
+  Result<void> begin_template(const Caller& caller,
+                              const std::string& id,
+                              const TemplateParts& parts);
+  void sweep_snapshots();
+  void remove_unused_snapshot(const std::string& content);
   Result<SandboxInfo> create_once(const Caller& caller,
                                   const SandboxRequest& request,
-                                  const std::string& claim);
+                                  const std::string& claim,
+                                  const std::string& archive = {});
   Result<void> run_once(const Caller& caller, const RunRequest& request, const EventSink& sink);
 
   const std::string directory_;
@@ -185,19 +219,27 @@ class LocalService final : public SandboxService {
   TemplateRecords template_records_;
   IdempotencyRecords claims_;
   QuotaBook quotas_;
+  LocalTenants tenant_calls_;
   MemoryPressure pressure_;
   Admission admission_;
   keeper::KeeperClient keeper_;
+  LocalVolumes volumes_;
+  LocalTemplates templates_;
+  LocalWorkspaces workspaces_;
   const Revive revive_;
   SandboxBook book_;
   // Of this daemon among all that the keeper has known.
   const std::string own_name_ = random_name();
   std::atomic<std::uint64_t> next_key_ = 1;
+  std::atomic<bool> ready_ = false;       // Of the keeper that there is.
   std::atomic<std::uint64_t> stops_ = 0;  // Emergency stops so far.
 
+  std::mutex reviving_;  // One sandbox at a time is made again over what it left on disk.
+  std::mutex changing_;  // Changes of a sandbox's settings, which are read and written back.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
+  std::vector<Unsettled> unsettled_;
   std::thread watcher_;
 };
 

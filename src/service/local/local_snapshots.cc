@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "service/local/local_service.h"
+#include "service/local/own_disk.h"
 
 namespace glovebox {
 namespace {
@@ -22,7 +24,7 @@ Result<void> write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(fd, bytes.data(), bytes.size());
     if (put < 0 && errno != EINTR) {
-      return Error::from_errno("write a snapshot");
+      return own_disk_error("write a snapshot");
     }
     bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
   }
@@ -37,14 +39,43 @@ Result<LocalService::Base> LocalService::base_of(const Caller& caller,
     return Base{.name = template_name, .kind = *std::move(kind), .archive = {}};
   }
   const TemplateRecord record = GB_TRY(template_records_.find(caller.tenant, template_name));
+  const auto parts = LocalTemplates::parts_of(record);
+  if (parts && record.source != "snapshot") {
+    return Base{.name = template_name,
+                .kind = {.home = parts->home, .user = parts->user},
+                .archive = templates_.archive(*parts),
+                .parts = parts};
+  }
   auto kind = find_kind(record.made_from);
+  if (parts) {
+    kind = Kind{.home = parts->home, .user = parts->user};
+  }
   if (!kind) {
     return Error(ErrorCode::kNotFound, "template '" + template_name + "' is made from '" +
                                            record.made_from + "', which is no more");
   }
-  return Base{.name = record.made_from,
-              .kind = *std::move(kind),
-              .archive = directory_ + kSnapshots + "/" + record.content_hash};
+  Base base{.name = record.made_from, .kind = *std::move(kind), .archive = {}, .parts = parts};
+  const std::string content = directory_ + kSnapshots + "/" + record.content_hash;
+  const json settings = json::parse(record.settings, nullptr, false);
+  if (settings.is_object() && settings.contains("disk") && settings["disk"].is_number_unsigned() &&
+      settings.contains("inodes") && settings["inodes"].is_number_unsigned()) {
+    base.image = content;
+    base.image_limits.disk = Bytes{settings["disk"].get<std::uint64_t>()};
+    base.image_limits.inodes = settings["inodes"].get<std::uint32_t>();
+  } else {
+    base.archive = content;
+  }
+  return base;
+}
+
+Result<void> LocalService::keep_workspace(const Caller& caller,
+                                          const SandboxInfo& info,
+                                          const std::string& path) {
+  if (info.storage == Storage::kMemory) {
+    return pack_workspace(caller, info.id, path);
+  }
+  (void)GB_TRY(call("copy_image", {{"image", workspaces_.path(info.id)}, {"to", path}}));
+  return {};
 }
 
 Result<std::vector<std::string>> LocalService::templates(const Caller& caller) {
@@ -62,12 +93,12 @@ Result<void> LocalService::pack_workspace(const Caller& caller,
   const UniqueFd file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) {
-    return Error::from_errno("make a snapshot");
+    return own_disk_error("make a snapshot");
   }
   auto packed = client.pack(".", FileClient::ArchiveFormat::kTar,
                             [&](std::string_view bytes) { return write_all(file.get(), bytes); });
   if (packed && ::fsync(file.get()) != 0) {
-    packed = Error::from_errno("flush a snapshot");
+    packed = own_disk_error("flush a snapshot");
   }
   if (!packed) {
     (void)::unlink(path.c_str());
@@ -92,6 +123,21 @@ Result<void> LocalService::unpack_workspace(const Caller& caller,
   });
 }
 
+void LocalService::remove_unused_snapshot(const std::string& content) {
+  const auto used = template_records_.uses_content(content);
+  if (used && !used.value()) {
+    (void)::unlink((directory_ + kSnapshots + "/" + content).c_str());
+  }
+}
+
+// Of a daemon that died while it wrote them, or before it had recorded them.
+void LocalService::sweep_snapshots() {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ + kSnapshots, error)) {
+    remove_unused_snapshot(entry.path().filename().string());
+  }
+}
+
 Result<std::string> LocalService::snapshot(const Caller& caller,
                                            std::string_view id,
                                            std::string_view name) {
@@ -102,18 +148,33 @@ Result<std::string> LocalService::snapshot(const Caller& caller,
                  "choose another name");
   }
   if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make the directory of snapshots");
+    return own_disk_error("make the directory of snapshots");
   }
   const std::string content = random_name();
-  GB_TRY(pack_workspace(caller, id, directory_ + kSnapshots + "/" + content));
+  GB_TRY(keep_workspace(caller, info, directory_ + kSnapshots + "/" + content));
+  json settings = info.storage == Storage::kMemory
+                      ? json::object()
+                      : json{{"disk", info.limits.disk.count}, {"inodes", info.limits.inodes}};
+  if (base.parts) {
+    settings.update(LocalTemplates::settings_of_snapshot(*base.parts));
+  }
   const std::string known = name.empty() ? "snapshot-" + content : std::string(name);
-  GB_TRY(template_records_.put({.tenant = caller.tenant,
-                                .name = known,
-                                .source = "snapshot",
-                                .content_hash = content,
-                                .made_from = base.name,
-                                .settings = "{}",
-                                .created = std::chrono::system_clock::now()}));
+  const auto before = template_records_.find(caller.tenant, known);
+  auto put = template_records_.put({.tenant = caller.tenant,
+                                    .name = known,
+                                    .source = "snapshot",
+                                    .content_hash = content,
+                                    .made_from = base.name,
+                                    .settings = settings.dump(),
+                                    .created = std::chrono::system_clock::now()});
+  if (!put) {
+    remove_unused_snapshot(content);
+    return std::move(put).error();
+  }
+  if (before) {
+    remove_unused_snapshot(before->content_hash);
+    templates_.sweep();
+  }
   return known;
 }
 
@@ -128,11 +189,13 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   const Base base = GB_TRY(base_of(caller, info.template_name));
   if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make the directory of snapshots");
+    return own_disk_error("make the directory of snapshots");
   }
   const std::string archive = directory_ + kSnapshots + "/" + random_name();
-  GB_TRY(pack_workspace(caller, id, archive));
+  GB_TRY(keep_workspace(caller, info, archive));
   SandboxRequest request{.template_name = base.name};
+  request.storage = info.storage;
+  request.volumes = info.volumes;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       info.expires - std::chrono::system_clock::now());
   // One that slept beyond its time has none to give.
@@ -152,10 +215,11 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   std::vector<SandboxInfo> copies;
   Result<void> made;
   while (made && copies.size() < count) {
-    auto copy = create(caller, request);
-    made = copy ? unpack_workspace(caller, copy->id, archive) : std::move(copy).error();
+    auto copy = create_once(caller, request, {}, archive);
     if (copy) {
       copies.push_back(std::move(copy).value());
+    } else {
+      made = std::move(copy).error();
     }
   }
   (void)::unlink(archive.c_str());

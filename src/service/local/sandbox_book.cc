@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "service/keeper/codec.h"
+#include "service/local/local_workspaces.h"
 
 namespace glovebox {
 namespace {
@@ -50,12 +51,14 @@ std::string encode(const SandboxEntry& entry) {
   const SandboxInfo& info = entry.info;
   return keeper::pack({{"tenant", entry.tenant},
                        {"claim", entry.claim},
+                       {"filling", entry.filling},
                        {"template", info.template_name},
                        {"created", keeper::to_ms(info.created)},
                        {"auto_resume", info.auto_resume},
                        {"env", keeper::to_json(info.env)},
                        {"metadata", info.metadata},
                        {"network", info.network},
+                       {"storage", encode_storage(info)},
                        {"extra", info.extra}});
 }
 
@@ -66,6 +69,8 @@ std::optional<SandboxEntry> decode_entry(std::string_view record) {
   }
   SandboxEntry entry{.tenant = object.value("tenant", std::string()),
                      .claim = object.value("claim", std::string()),
+                     .changes = 0,
+                     .filling = object.value("filling", false),
                      .info = {}};
   SandboxInfo& info = entry.info;
   info.template_name = object.value("template", std::string());
@@ -75,6 +80,7 @@ std::optional<SandboxEntry> decode_entry(std::string_view record) {
   info.metadata = object.value("metadata", std::map<std::string, std::string>());
   info.network = object.value("network", std::string("{}"));
   info.extra = object.value("extra", std::string("{}"));
+  decode_storage(object.value("storage", std::string()), info);
   return entry;
 }
 
@@ -97,12 +103,22 @@ void SandboxBook::set(const SandboxInfo& info) {
   const std::scoped_lock lock(mutex_);
   if (const auto found = held_.find(info.id); found != held_.end()) {
     found->second.entry.info = info;
+    ++found->second.entry.changes;
   }
 }
 
 void SandboxBook::set_state(std::string_view id, SandboxState state) {
   const std::scoped_lock lock(mutex_);
   if (const auto found = held_.find(id); found != held_.end()) {
+    found->second.entry.info.state = state;
+    ++found->second.entry.changes;
+  }
+}
+
+void SandboxBook::set_state_since(const SandboxEntry& before, SandboxState state) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = held_.find(before.info.id);
+  if (found != held_.end() && found->second.entry.changes == before.changes) {
     found->second.entry.info.state = state;
   }
 }

@@ -5,6 +5,7 @@
 // book from there.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,8 @@ namespace glovebox {
 struct SandboxEntry {
   std::string tenant;
   std::string claim;  // The subject of the idempotency claim that it was made for, or empty.
+  std::uint64_t changes = 0;  // Since this daemon knows it.
+  bool filling = false;       // Its files are not all there yet: nobody has been told of it.
   SandboxInfo info;
 };
 
@@ -39,6 +42,8 @@ class SandboxBook {
   // Change an entry that is there.
   void set(const SandboxInfo& info);
   void set_state(std::string_view id, SandboxState state);
+  // What was asked for when `before` was all(); newer knowledge stays.
+  void set_state_since(const SandboxEntry& before, SandboxState state);
 
   // The entry, when it was there. Its quota is free again.
   std::optional<SandboxEntry> remove(std::string_view id);

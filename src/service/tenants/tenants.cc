@@ -73,12 +73,11 @@ Result<void> Tenants::load() {
 }
 
 void Tenants::remember(const ApiKeyRecord& record) {
-  Key key;
+  Key& key = keys_[record.id];
   // The schema holds hashes of this size only.
   GB_CHECK(record.hash.size() == key.hash.size());
   std::copy(record.hash.begin(), record.hash.end(), key.hash.begin());
   key.record = record;
-  keys_.insert_or_assign(record.id, std::move(key));
 }
 
 Result<KeyHolder> Tenants::authenticate(std::string_view key) const {
@@ -97,6 +96,7 @@ Result<KeyHolder> Tenants::authenticate(std::string_view key) const {
     return Error(ErrorCode::kRefused, "this is no valid API key",
                  "Pass one in the header Authorization (Bearer) or X-API-KEY.");
   }
+  found->second.used->store(now.time_since_epoch().count(), std::memory_order_relaxed);
   return KeyHolder{found->second.record.tenant, found->second.record.scopes};
 }
 
@@ -209,6 +209,23 @@ Result<std::vector<ApiKeyRecord>> Tenants::keys(std::string_view tenant) const {
     return std::tie(left.created, left.id) < std::tie(right.created, right.id);
   });
   return records;
+}
+
+Result<std::string> Tenants::tenant_of_key(std::string_view id) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = keys_.find(std::string(id));
+  if (found == keys_.end()) {
+    return Error(ErrorCode::kNotFound, "no such API key");
+  }
+  return found->second.record.tenant;
+}
+
+std::optional<SystemTime> Tenants::last_use(std::string_view id) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = keys_.find(std::string(id));
+  const SystemTime::rep used =
+      found == keys_.end() ? 0 : found->second.used->load(std::memory_order_relaxed);
+  return used == 0 ? std::nullopt : std::optional(SystemTime(SystemTime::duration(used)));
 }
 
 Result<void> Tenants::create_tenant(std::string_view name, const TenantQuotas& quotas) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -69,6 +70,10 @@ class Tenants {
   Result<void> revoke_key(std::string_view tenant, std::string_view id);
   // Oldest first, without a way back to the key.
   Result<std::vector<ApiKeyRecord>> keys(std::string_view tenant) const;
+  // Whose a key is; kNotFound when there is none of this id.
+  Result<std::string> tenant_of_key(std::string_view id) const;
+  // When it last opened a door, since this object exists.
+  [[nodiscard]] std::optional<SystemTime> last_use(std::string_view id) const;
 
   // Names are 1 to 64 of a-z, 0-9, '-' and '_' (kInvalid).
   Result<void> create_tenant(std::string_view name, const TenantQuotas& quotas);
@@ -83,6 +88,9 @@ class Tenants {
   struct Key {
     ApiKeyHash hash{};
     ApiKeyRecord record;
+    // Set under the shared lock, by many at once. Zero: never.
+    std::unique_ptr<std::atomic<SystemTime::rep>> used =
+        std::make_unique<std::atomic<SystemTime::rep>>(0);
   };
 
   Tenants(Database& database, WallClock clock)

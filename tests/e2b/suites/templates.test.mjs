@@ -2,9 +2,21 @@
 // Snapshots, templates, and what the SDKs know and this daemon has not: it has to say so.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Secret, Template, Volume } from 'e2b'
+import { Secret, Template } from 'e2b'
 import { Sandbox, SandboxNotFoundError } from '@e2b/code-interpreter'
-import { inSandbox } from './support.mjs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { control, inSandbox, url } from './support.mjs'
+
+async function inTemplate(name, use) {
+  const sandbox = await Sandbox.create(name, { timeoutMs: 60_000 })
+  try {
+    await use(sandbox)
+  } finally {
+    await sandbox.kill()
+  }
+}
 
 test('a snapshot can be made, listed, and made a sandbox of', async () => {
   await inSandbox(async (sandbox) => {
@@ -36,14 +48,86 @@ test('it is known which templates there are', async () => {
   assert.equal(await Template.exists('no-such-template'), false)
 })
 
-test('a build is refused', async () => {
-  const template = Template().fromBaseImage().runCmd('true')
-  await assert.rejects(() => Template.build(template, 'mine'), /501|not supported/)
+test('a template is built, says what it does, and is what its sandboxes begin with', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gb-e2b-'))
+  mkdirSync(join(directory, 'app/inner'), { recursive: true })
+  writeFileSync(join(directory, 'app/main.py'), 'print(6 * 7)\n')
+  writeFileSync(join(directory, 'app/inner/data.txt'), 'data')
+  writeFileSync(join(directory, 'one.txt'), 'one')
+  const template = Template({ fileContextPath: directory })
+    .fromBaseImage()
+    .copy('app', 'app')
+    .copy('one.txt', 'renamed.txt', { mode: 0o600 })
+    .setWorkdir('/home/user/app')
+    .setEnvs({ STAGE: 'test' })
+    .runCmd('python3 main.py > ../answer.txt; echo "$STAGE was said"')
+    .setStartCmd('echo started > /tmp/started; sleep 1000', 'test -e /tmp/started')
+  const said = []
+  const built = await Template.build(template, 'built-by-sdk', {
+    memoryMB: 256,
+    onBuildLogs: (entry) => said.push(entry.message),
+  })
+  assert.equal(built.templateId, 'built-by-sdk')
+  assert.ok(said.some((message) => message.includes('test was said')), said.join('\n'))
+  assert.equal(await Template.exists('built-by-sdk'), true)
+  const sandbox = await Sandbox.create('built-by-sdk', { timeoutMs: 60_000 })
+  try {
+    assert.equal(await sandbox.files.read('answer.txt'), '42\n')
+    assert.equal(await sandbox.files.read('app/inner/data.txt'), 'data')
+    const run = await sandbox.commands.run('stat -c %a renamed.txt; cat /tmp/started; echo $STAGE')
+    assert.equal(run.stdout, '600\nstarted\ntest\n')
+    assert.equal((await sandbox.getInfo()).memoryMB, 256)
+  } finally {
+    await sandbox.kill()
+    rmSync(directory, { recursive: true })
+  }
 })
 
-test('volumes and secrets are none, and can not be made', async () => {
-  assert.deepEqual(await Volume.list(), [])
-  await assert.rejects(() => Volume.create('data'), /not supported/)
+test('a template can begin with another one', async () => {
+  await Template.build(Template().fromBaseImage().runCmd('echo low > low'), 'sdk-low')
+  await Template.build(Template().fromTemplate('sdk-low').runCmd('cat low > high'), 'sdk-high')
+  await inTemplate('sdk-high', async (sandbox) => {
+    assert.equal(await sandbox.files.read('high'), 'low\n')
+  })
+  assert.equal((await control('DELETE', '/templates/sdk-low')).status, 204)
+  assert.equal(await Template.exists('sdk-low'), false)
+  assert.equal((await control('DELETE', '/templates/sdk-low')).status, 404)
+})
+
+test('what a build can not do fails it, with the reason', async () => {
+  const failing = [
+    [Template().fromImage('python:3.12'), /registry/],
+    [Template().fromBaseImage().runCmd('echo no good >&2; exit 3'), /exit status 3.*no good/],
+    [Template().fromBaseImage().setWorkdir('/srv/app'), /cannot be written/],
+    [Template().fromBaseImage().setUser('postgres'), /no user/],
+    [Template().fromTemplate('no-such-template'), /no such template|not found/],
+  ]
+  for (const [template, reason] of failing) {
+    await assert.rejects(() => Template.build(template, 'sdk-fails'), (error) => {
+      assert.match(error.message, reason)
+      return true
+    })
+    assert.equal(await Template.exists('sdk-fails'), false)
+  }
+})
+
+test('a build and its files are nobody else\'s', async () => {
+  assert.equal((await control('GET', '/templates/x/builds/0123/status')).status, 404)
+  assert.equal((await control('GET', '/templates/x/files/not-a-hash')).status, 400)
+  const upload = await fetch(`${url}/templates/x/files/${'a'.repeat(64)}`, { method: 'PUT', body: 'x' })
+  assert.equal(upload.status, 401)
+})
+
+test('a snapshot can be removed', async () => {
+  await inSandbox(async (sandbox) => {
+    const made = await sandbox.createSnapshot({ name: 'to-go' })
+    assert.equal(await Sandbox.deleteSnapshot(made.snapshotId), true)
+    assert.equal(await Sandbox.deleteSnapshot(made.snapshotId), false)
+    await assert.rejects(() => Sandbox.create(made.snapshotId))
+  })
+})
+
+test('secrets are none, and can not be made', async () => {
   const secrets = Secret.list()
   assert.deepEqual(await secrets.nextItems(), [])
   await assert.rejects(() => Secret.create('name', 'value'), /not supported/)

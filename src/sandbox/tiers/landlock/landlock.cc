@@ -113,6 +113,15 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   if (spec.realm || spec.within != nullptr) {
     return Error(ErrorCode::kUnsupported, "the landlock tier has no namespaces to fork into");
   }
+  if (!spec.attachments.empty()) {
+    return Error(ErrorCode::kUnsupported, "the landlock tier can mount no volume",
+                 "run glovebox as root with the tier native, or use a workspace in memory");
+  }
+  if (!spec.root.empty()) {
+    return Error(ErrorCode::kUnsupported,
+                 "the landlock tier shows the host's files, and no other root",
+                 "use the tier native for this template");
+  }
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
   watch.lap("slot");

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/launch.h"
 #include "sandbox/policy/policy.h"
@@ -42,6 +43,32 @@ Result<void> write_proc(pid_t pid, const char* file, std::string_view text) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd || ::write(fd.get(), text.data(), text.size()) < 0) {
     return Error::from_errno("write " + path);
+  }
+  return {};
+}
+
+// The files of a lent file system belong to the guest by the numbers that are on the disk, whatever
+// number the guest has outside (mount_setattr(2), MOUNT_ATTR_IDMAP). Before the child attaches
+// them: a mount that is visible somewhere cannot be mapped any more.
+Result<void> lend(const std::vector<Attachment>& attachments, pid_t pid) {
+  if (attachments.empty()) {
+    return {};
+  }
+  const std::string path = "/proc/" + std::to_string(pid) + "/ns/user";
+  const UniqueFd user_ns(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!user_ns) {
+    return Error::from_errno("open " + path);
+  }
+  for (const Attachment& attachment : attachments) {
+    const abi::MountAttr mapped{.attr_set = abi::kMountIdmap | abi::kMountNosuid | abi::kMountNodev,
+                                .userns_fd = static_cast<std::uint64_t>(user_ns.get())};
+    const long set =
+        sys::raw(SYS_mount_setattr, attachment.mount_fd, "", AT_EMPTY_PATH, &mapped, sizeof mapped);
+    if (set < 0) {
+      return Error::from_errno("map the ids of what is mounted at " + attachment.target,
+                               static_cast<int>(-set))
+          .with_hint("this needs Linux 5.12 or later");
+    }
   }
   return {};
 }
@@ -102,6 +129,11 @@ Result<TierFeatures> NativeTier::probe() {
 }
 
 Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
+  if (!spec.attachments.empty() && (::geteuid() != 0 || spec.within != nullptr || spec.realm)) {
+    return Error(ErrorCode::kUnsupported,
+                 "only a sandbox of its own, made by root, has volumes or a workspace on disk",
+                 "run glovebox as root, or use a workspace in memory");
+  }
   Stopwatch watch;
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
@@ -172,6 +204,10 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                              .cgroup_fd = cgroup ? cgroup->directory_fd() : -1,
                              .realm = spec.within,
                              .owner = root ? uid : 0});
+  // In a realm that has just died nothing can be born (ENOMEM, pid_namespaces(7)).
+  if (!attempt && spec.within != nullptr && attempt.error().code() == ErrorCode::kExhausted) {
+    return std::move(attempt).error();
+  }
   if (!attempt) {
     return unsupported(std::move(attempt).error());
   }
@@ -182,6 +218,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     // Only we may map an id that is not the child's own; it waits for the byte.
     GB_TRY(write_proc(child.pid(), "gid_map", setup->gid_map));
     GB_TRY(write_proc(child.pid(), "uid_map", setup->uid_map));
+    GB_TRY(lend(spec.attachments, child.pid()));
     const char go = 1;
     if (::send(control.get(), &go, 1, MSG_NOSIGNAL) != 1) {
       return Error::from_errno("release the child");

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/tiers/native/root_plan.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <string_view>
 
+#include "base/sys/beneath.h"
 #include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
+#include "base/text.h"
+#include "sandbox/foreign_root.h"
 
 namespace glovebox {
 namespace {
@@ -35,6 +42,15 @@ constexpr std::array<const char*, 12> kMaskedFiles = {
     "proc/schedstat", "proc/iomem",      "proc/ioports",   "proc/config.gz"};
 constexpr std::array<const char*, 6> kMaskedDirectories = {
     "proc/acpi", "proc/asound", "proc/scsi", "proc/bus", "proc/fs", "proc/pressure"};
+
+// Where another root is while pieces of it are bound, and our files that cover some of its own.
+constexpr const char* kOtherRoot = "run/root";
+constexpr const char* kOwnFiles = "run/glovebox";
+// Of one directory: a root is made by others, and each of these is a mount.
+constexpr std::size_t kMostOtherNames = 64;
+// Ours in every sandbox, or of no use there.
+constexpr std::array<std::string_view, 9> kOwnNames = {
+    "dev", "proc", "sys", "run", "tmp", "home", "workspace", "lost+found", "opt"};
 
 // What they are covered with: an empty file and an empty directory.
 constexpr const char* kMasks = "run/masks";
@@ -65,6 +81,28 @@ constexpr std::array<child::AccessRule, 6> kAccessRules = {
      {"/workspace", ~0ULL, false},
      {"/tmp", ~0ULL, false},
      {"/dev/shm", ~0ULL, false}}};
+
+// A read-only mount of a directory or a file, which the child takes along. Only whoever may mount
+// outside can have one; nothing for whoever may not, who is the same user inside and finds the
+// path. As root the guest is another one, whom directories of ours are closed to.
+Result<UniqueFd> take_along(const std::string& source) {
+  const long clone = sys::raw(SYS_open_tree, AT_FDCWD, source.c_str(),
+                              abi::kOpenTreeClone | O_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+  if (clone == -EPERM) {
+    return UniqueFd();
+  }
+  if (clone < 0) {
+    return Error::from_errno("mount " + source, static_cast<int>(-clone));
+  }
+  UniqueFd taken(static_cast<int>(clone));
+  const abi::MountAttr attributes{.attr_set = kReadOnly};
+  const long set =
+      sys::raw(SYS_mount_setattr, taken.get(), "", AT_EMPTY_PATH, &attributes, sizeof attributes);
+  if (set < 0) {
+    return Error::from_errno("mount " + source + " read-only", static_cast<int>(-set));
+  }
+  return taken;
+}
 
 }  // namespace
 
@@ -103,13 +141,39 @@ Result<void> RootPlan::add_mount(const Mount& mount) {
     return Error::from_errno("mount " + mount.source);
   }
   const std::string target = mount.target.substr(1);
+  if (is_of_other_root(target)) {
+    // There is nothing to mount it on, and nothing can be made there.
+    return mount.optional
+               ? Result<void>()
+               : Error(ErrorCode::kUnsupported, "'" + mount.target + "' is the template's own");
+  }
   add_parents(target);
   if (S_ISDIR(status.st_mode)) {
     add_directory(target, 0755);
   } else {
     files_.push_back({keep(target), {}});
   }
+  if (mount.closed) {
+    if (UniqueFd taken = GB_TRY(take_along(mount.source))) {
+      grafts_.push_back({taken.get(), keep(target)});
+      taken_.push_back(std::move(taken));
+      return {};
+    }
+  }
   binds_.push_back({keep(mount.source), keep(target), kReadOnly, mount.optional});
+  return {};
+}
+
+Result<void> RootPlan::add_attachment(const Attachment& attachment) {
+  const std::string target = attachment.target.substr(1);
+  if (is_of_other_root(target)) {
+    return Error(ErrorCode::kInvalid, "'" + attachment.target + "' is the template's own",
+                 "choose a path that it does not have, such as /volumes/data");
+  }
+  add_parents(target);
+  add_directory(target, 0755);
+  grafts_.push_back({attachment.mount_fd, keep(target)});
+  rules_.push_back({keep(attachment.target), ~0ULL, false});
   return {};
 }
 
@@ -127,6 +191,80 @@ void RootPlan::add_system() {
       binds_.push_back({keep(path), name, kReadOnly, false});
     }
   }
+}
+
+bool RootPlan::is_of_other_root(const std::string& target) const {
+  return std::ranges::any_of(other_names_, [&target](const std::string& name) {
+    return target == name || target.starts_with(name + "/");
+  });
+}
+
+// Each directory in `directory`, which is `prefix` of the other root, is bound; a link is made
+// anew, and so leads to what the guest sees under that name. Files at the top are of no use.
+Result<void> RootPlan::add_other_directory(int directory, const std::string& prefix) {
+  const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy),
+                                                    ::closedir);
+  if (!entries) {
+    return Error::from_errno("read the root of the template");
+  }
+  std::size_t count = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  while (const dirent* const entry = ::readdir(entries.get())) {
+    const std::string name = entry->d_name;
+    const std::string path = prefix + name;
+    if (name == "." || name == ".." || path == "opt/glovebox" ||
+        (prefix.empty() && std::ranges::find(kOwnNames, name) != kOwnNames.end()) ||
+        std::ranges::find(known_directories_, path) != known_directories_.end()) {
+      continue;
+    }
+    struct stat status {};
+    if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      return Error::from_errno("look at '" + printable(path) + "' of the template");
+    }
+    if (S_ISDIR(status.st_mode)) {
+      add_directory(path, 0755);
+      binds_.push_back({keep(std::string(kOtherRoot) + "/" + path), keep(path), kReadOnly, false});
+    } else if (S_ISLNK(status.st_mode)) {
+      std::array<char, 4096> target{};
+      const ssize_t size = ::readlinkat(directory, name.c_str(), target.data(), target.size() - 1);
+      if (size <= 0) {
+        return Error::from_errno("read link '" + printable(path) + "' of the template");
+      }
+      links_.push_back(
+          {keep(path), keep(std::string(target.data(), static_cast<std::size_t>(size)))});
+    } else {
+      continue;
+    }
+    other_names_.push_back(path);
+    ++more_inodes_;
+    if (++count > kMostOtherNames) {
+      return Error(ErrorCode::kInvalid, "the root of the template has more than " +
+                                            std::to_string(kMostOtherNames) + " directories");
+    }
+  }
+  return {};
+}
+
+Result<void> RootPlan::add_other_root(const std::string& root) {
+  const UniqueFd top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!top) {
+    return Error::from_errno("open the root of the template");
+  }
+  add_directory("run", 0755);
+  add_directory(kOtherRoot, 0755);
+  add_directory("opt", 0755);
+  add_directory("opt/glovebox", 0755);
+  other_root_ = GB_TRY(take_along(root));
+  if (!other_root_) {
+    binds_.push_back({keep(root), kOtherRoot, kReadOnly, false});
+  }
+  has_other_root_ = true;
+  GB_TRY(add_other_directory(top.get(), ""));
+  if (const auto opt = sys::open_beneath(top.get(), "opt", O_PATH | O_DIRECTORY)) {
+    GB_TRY(add_other_directory(opt->get(), "opt/"));
+  }
+  return check_foreign_root(top.get());
 }
 
 void RootPlan::add_devices() {
@@ -157,20 +295,44 @@ void RootPlan::add_writable(const SandboxSpec& spec) {
   for (const char* const path : {keep(home), "tmp", "dev/shm"}) {
     binds_.push_back({path, path, 0, false});
   }
-  add_directory("var", 0755);
-  links_.push_back({"var/tmp", "../tmp"});
+  if (!is_of_other_root("var")) {
+    add_directory("var", 0755);
+    links_.push_back({"var/tmp", "../tmp"});
+  }
   add_directory("run", 0755);
   add_directory("proc", 0555);
 }
 
-void RootPlan::add_etc(const SandboxSpec& spec) {
-  add_directory("etc", 0755);
-  files_.push_back({"etc/passwd", keep(passwd(spec))});
-  files_.push_back({"etc/group", keep(group(spec))});
-  files_.push_back({"etc/nsswitch.conf", kNsswitch});
+void RootPlan::add_own_etc(const SandboxSpec& spec) {
   const std::string hosts =
       "127.0.0.1 localhost " + spec.hostname + "\n::1 localhost ip6-localhost\n";
-  files_.push_back({"etc/hosts", keep(hosts)});
+  const std::array<std::pair<const char*, std::string_view>, 4> files = {
+      {{"passwd", keep(passwd(spec))},
+       {"group", keep(group(spec))},
+       {"nsswitch.conf", kNsswitch},
+       {"hosts", keep(hosts)}}};
+  if (spec.root.empty()) {
+    for (const auto& [name, text] : files) {
+      files_.push_back({keep(std::string("etc/") + name), text});
+    }
+    return;
+  }
+  // What the root has there is read-only: ours cover it.
+  add_directory(kOwnFiles, 0755);
+  for (const auto& [name, text] : files) {
+    const char* const own = keep(std::string(kOwnFiles) + "/" + name);
+    files_.push_back({own, text});
+    binds_.push_back({own, keep(std::string("etc/") + name), kReadOnly, false});
+  }
+}
+
+void RootPlan::add_etc(const SandboxSpec& spec) {
+  if (!spec.root.empty()) {
+    add_own_etc(spec);
+    return;
+  }
+  add_directory("etc", 0755);
+  add_own_etc(spec);
   for (const char* const path : kCommonEtc) {
     (void)add_mount({.source = path, .target = path, .optional = true});
   }
@@ -192,16 +354,27 @@ void RootPlan::add_proc_masks() {
 
 Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
-  plan.add_system();
+  if (spec.root.empty()) {
+    plan.add_system();
+  } else {
+    plan.add_parents(spec.home.substr(1) + "/");
+    GB_TRY(plan.add_other_root(spec.root));
+  }
   plan.add_devices();
   plan.add_writable(spec);
   plan.add_etc(spec);
   for (const Mount& mount : spec.mounts) {
     GB_TRY(plan.add_mount(mount));
   }
+  plan.rules_.assign(kAccessRules.begin(), kAccessRules.end());
+  GB_TRY(check_targets(spec.attachments, spec.home));
+  for (const Attachment& attachment : spec.attachments) {
+    GB_TRY(plan.add_attachment(attachment));
+  }
   plan.add_proc_masks();
-  plan.options_ = plan.keep("mode=0755,size=" + std::to_string(spec.limits.disk.count + kOwnBytes) +
-                            ",nr_inodes=" + std::to_string(spec.limits.inodes + kOwnInodes));
+  plan.options_ = plan.keep(
+      "mode=0755,size=" + std::to_string(spec.limits.disk.count + kOwnBytes) +
+      ",nr_inodes=" + std::to_string(spec.limits.inodes + kOwnInodes + plan.more_inodes_));
   plan.hostname_ = plan.keep(spec.hostname);
   return plan;
 }
@@ -210,13 +383,16 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.own_root = true;
   plan.root_options = options_;
   plan.directories = directories_;
+  plan.other_root_fd = other_root_.get();
+  plan.other_root_place = has_other_root_ ? kOtherRoot : nullptr;
   plan.binds = binds_;
+  plan.grafts = grafts_;
   plan.masks = masks_;
   plan.files = files_;
   plan.links = links_;
   plan.hostname = hostname_;
   plan.workspace = "/workspace";
-  plan.landlock.rules = native_access_rules();
+  plan.landlock.rules = rules_;
 }
 
 }  // namespace glovebox

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many descriptors this process may have.
+#pragma once
+
+#include <cstddef>
+
+namespace glovebox {
+
+// Raises the soft limit to the hard one (getrlimit(2)): shells and service managers leave it at
+// 1024, for programs that use select(2), which this is none of. Answers what holds then.
+std::size_t raise_descriptor_limit();
+
+}  // namespace glovebox

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What systemd gives a service and wants to hear from it (sd_listen_fds(3), sd_notify(3)), without
+// its library: two environment variables and one datagram.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace glovebox {
+
+// The listening sockets that were passed to this very process, which owns them from now on; empty
+// when there are none. Takes the variables out of the environment, so that no child believes that
+// they are its own. Before any thread exists, and once.
+std::vector<int> take_inherited_sockets();
+
+// Tells "READY=1" and the like; nothing where nobody listens.
+void tell_service_manager(std::string_view state);
+
+}  // namespace glovebox

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rest/port_tokens.h"
+
+#include <gtest/gtest.h>
+
+#include "doors/rest/url.h"
+
+namespace glovebox::rest {
+namespace {
+
+using namespace std::chrono_literals;
+
+const PortTokens::Time kNow{1'800'000'000s};
+
+TEST(PortTokensTest, ATokenOpensItsOwnPortUntilItIsOver) {
+  const PortTokens tokens;
+  const std::string token = tokens.make("acme", "abc", 8000, kNow + 60s);
+  EXPECT_EQ(tokens.tenant_of(token, "abc", 8000, kNow), "acme");
+  EXPECT_EQ(tokens.tenant_of(token, "abc", 8000, kNow + 60s), "acme");
+  EXPECT_FALSE(tokens.tenant_of(token, "abc", 8000, kNow + 61s));
+  EXPECT_FALSE(tokens.tenant_of(token, "abc", 8001, kNow));
+  EXPECT_FALSE(tokens.tenant_of(token, "abd", 8000, kNow));
+  EXPECT_FALSE(PortTokens().tenant_of(token, "abc", 8000, kNow));
+}
+
+TEST(PortTokensTest, WhatWasChangedOpensNothing) {
+  const PortTokens tokens;
+  const std::string token = tokens.make("acme", "abc", 8000, kNow + 60s);
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    std::string other = token;
+    other[i] = other[i] == '1' ? '2' : '1';
+    EXPECT_FALSE(tokens.tenant_of(other, "abc", 8000, kNow)) << other;
+    EXPECT_FALSE(tokens.tenant_of(token.substr(0, i), "abc", 8000, kNow)) << i;
+  }
+  EXPECT_FALSE(tokens.tenant_of(token + "0", "abc", 8000, kNow));
+}
+
+TEST(PortNameTest, TheFirstLabelTellsPortAndSandbox) {
+  const auto name = parse_port_name("8000-abc123.example.org:8440");
+  ASSERT_TRUE(name);
+  EXPECT_EQ(name->port, 8000);
+  EXPECT_EQ(name->sandbox, "abc123");
+  for (const char* host : {"", "localhost", "127.0.0.1:8440", "8000-abc", "0-abc.x", "70000-abc.x",
+                           "-1-abc.x", "a-b.x", "8000-.x", "8000-ABC.x", "8000-a/b.x", "[::1]:1"}) {
+    EXPECT_FALSE(parse_port_name(host)) << host;
+  }
+}
+
+}  // namespace
+}  // namespace glovebox::rest
