@@ -98,8 +98,6 @@ class TestStoredNotebooks(NotebookCase):
         for name in ("attachments", "errors", "mathematics", "old_minor", "raw", "unicode"):
             self.assert_gives_what_jupyter_stored(f"{name}.ipynb")
 
-    # pandas takes an IPython without `kernel` for a terminal, and cuts text to its columns.
-    @unittest.expectedFailure
     def test_wide_tables_are_cut_as_jupyter_cuts_them(self):
         self.assert_gives_what_jupyter_stored("large.ipynb")
 

@@ -298,7 +298,8 @@ TEST_P(CheckpointsOfAContext, ThatAGuestForgesAreRefused) {
             "else [])\n"
             "        time.sleep(0.001)\n"
             "threading.Thread(target=forge, daemon=True).start()\n");
-    EXPECT_EQ(forged.status, Status::kOk);
+    // An agent that answers before it was asked is ended, which may be at once.
+    EXPECT_THAT(forged.status, ::testing::AnyOf(Status::kOk, Status::kSignaled));
     const auto start = std::chrono::steady_clock::now();
     if (const auto made = context().checkpoint(); made) {
       (void)context().rollback(*made);
