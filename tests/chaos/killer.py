@@ -49,6 +49,7 @@ class Killer:
         old = self.daemon.keeper()
         self.oracle.doom_all("gone")
         os.kill(old, signal.SIGKILL)
+        self.oracle.doom_all("gone")  # And those that were made meanwhile.
         wait_until(lambda: self.daemon.keeper() not in (None, old), "another keeper")
         return True
 
@@ -57,6 +58,7 @@ class Killer:
             self.oracle.doom_all("gone")
             os.kill(self.daemon.keeper(), signal.SIGKILL)
             self.daemon.kill()
+            self.oracle.doom_all("gone")
             self.daemon.start()
         return True
 

@@ -27,6 +27,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Nobody has come back for so long, and nothing is kept for them: a daemon that was killed and
+// whose data is gone leaves no keeper for ever.
+constexpr auto kForsaken = 60s;
+constexpr int kLookEvery = 10'000;  // Milliseconds.
+
 bool is_gone(int socket) {
   char byte = 0;
   const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -52,6 +57,11 @@ class Connections {
     const std::scoped_lock lock(mutex_);
     sockets_.erase(socket);
     left_.notify_all();
+  }
+
+  bool empty() {
+    const std::scoped_lock lock(mutex_);
+    return sockets_.empty();
   }
 
   // Each thread learns that its caller is gone.
@@ -114,10 +124,17 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, std::atomic<int>& calls)
 Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, int stop_fd) {
   const auto connections = std::make_shared<Connections>();
   Result<void> served;
+  auto last_wanted = std::chrono::steady_clock::now();
   for (;;) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!connections->empty() || !keeper->all().empty()) {
+      last_wanted = now;
+    } else if (now - last_wanted >= kForsaken) {
+      break;
+    }
     std::array<pollfd, 3> polled{
         {{listening.get(), POLLIN, 0}, {stop_fd, POLLIN, 0}, {keeper->stop_fd(), POLLIN, 0}}};
-    if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
+    if (::poll(polled.data(), polled.size(), kLookEvery) < 0 && errno != EINTR) {
       served = Error::from_errno("wait for calls");
       break;
     }

@@ -11,9 +11,10 @@
 
 namespace glovebox::keeper {
 
-// Serves until `stop_fd` becomes readable. Each connection has a thread of its own, and must come
-// from our own user or from root. A thread that does not end keeps the keeper alive after this
-// has answered. Takes the socket over from `listening`.
+// Serves until `stop_fd` becomes readable, or until nothing has been held and nobody been connected
+// for a minute. Each connection has a thread of its own, and must come from our own user or from
+// root. A thread that does not end keeps the keeper alive after this has answered. Takes the socket
+// over from `listening`.
 Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, int stop_fd);
 
 }  // namespace glovebox::keeper
