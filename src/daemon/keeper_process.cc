@@ -74,6 +74,18 @@ Result<UniqueFd> lock_directory(const std::string& directory) {
   return file;
 }
 
+// One that was killed holds it until the last child that it was about to make is gone too.
+Result<UniqueFd> await_lock(const std::string& directory, std::chrono::seconds patience) {
+  const auto deadline = Clock::now() + patience;
+  for (;;) {
+    auto lock = lock_directory(directory);
+    if (lock || lock.error().code() != ErrorCode::kConflict || Clock::now() >= deadline) {
+      return lock;
+    }
+    (void)::poll(nullptr, 0, 10);
+  }
+}
+
 // With nothing of the daemon's: its sockets must not stay open after it.
 Result<void> spawn(const std::string& program, const std::string& directory) {
   const std::string log = directory + "/keeper.log";
@@ -131,18 +143,14 @@ Result<void> stop_keeper(const std::string& directory) {
   keeper::KeeperClient client(keeper_socket(directory));
   (void)client.call("stop", nlohmann::json::object());
   // Its lock is free once the last of its sandboxes is gone.
-  const auto deadline = Clock::now() + kPatience;
-  while (Clock::now() < deadline) {
-    if (lock_directory(directory)) {
-      return {};
-    }
-    (void)::poll(nullptr, 0, 10);
+  if (await_lock(directory, kPatience)) {
+    return {};
   }
   return Error(ErrorCode::kUnavailable, "the keeper of " + directory + " does not end");
 }
 
 Result<void> run_keeper(const std::string& directory, const keeper::KeeperOptions& options) {
-  const UniqueFd lock = GB_TRY(lock_directory(directory));
+  const UniqueFd lock = GB_TRY(await_lock(directory, kPatience / 2));
   (void)raise_descriptor_limit();
   sigset_t signals;
   (void)::sigemptyset(&signals);

@@ -47,18 +47,16 @@ class Killer:
 
     def of_the_keeper(self):
         old = self.daemon.keeper()
-        self.oracle.doom_all("gone")
-        os.kill(old, signal.SIGKILL)
-        self.oracle.doom_all("gone")  # And those that were made meanwhile.
+        with self.oracle.end_of_all("gone"):
+            os.kill(old, signal.SIGKILL)
         wait_until(lambda: self.daemon.keeper() not in (None, old), "another keeper")
         return True
 
     def of_both(self):
         with self.restarting:
-            self.oracle.doom_all("gone")
-            os.kill(self.daemon.keeper(), signal.SIGKILL)
-            self.daemon.kill()
-            self.oracle.doom_all("gone")
+            with self.oracle.end_of_all("gone"):
+                os.kill(self.daemon.keeper(), signal.SIGKILL)
+                self.daemon.kill()
             self.daemon.start()
         return True
 
@@ -79,10 +77,8 @@ class Killer:
         realm = None if pid is None else self.outermost(pid)
         if realm is None or name_of(realm) != "glovebox-warden":
             return False
-        self.oracle.doom_all("maybe")
-        self.kill(realm)
-        # And those that were made there meanwhile.
-        self.oracle.doom_all("maybe")
+        with self.oracle.end_of_all("maybe"):
+            self.kill(realm)
         return True
 
     def of_a_zygote(self):

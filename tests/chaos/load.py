@@ -98,8 +98,9 @@ class Worker:
         self.oracle.tried.add(made)
         wishes = {"timeout": "1h", "auto_resume": True, "metadata": {"made": made}}
         key = {"Idempotency-Key": made}
+        # Of the first time: an answer to a later one may tell of what was made then, and died since.
+        generation = self.oracle.generation
         while not self.over.is_set():
-            generation = self.oracle.generation
             try:
                 answer = self.ask(None, (201,), "POST", "/v1/sandboxes", wishes, key)
             except NoAnswer:
@@ -133,6 +134,8 @@ class Worker:
                 if known.doomed is not None:
                     raise
                 self.wait_for_the_next_one()
+        if done is None:
+            return
         argv = {"argv": ["./" + known.marker, "3600"]}
         started = self.ask(known, (201,), "POST", path + "/processes", argv)
         known.process = started.json["pid"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients were told, kept outside of all that is killed; and the comparison with what is."""
 
+import contextlib
 import json
 import threading
 
@@ -43,6 +44,7 @@ class Oracle:
         self.tried = set()  # What their creators called them, told of or not.
         self.snapshots = {}  # Name to the files that it must have.
         self.generation = 0  # Kills that concern all sandboxes, also those on their way.
+        self.all_die = False  # One of them is under way.
         self.wrong = []
         self.done = 0
         self.lost = 0  # Requests without an answer.
@@ -59,8 +61,20 @@ class Oracle:
     def add(self, known, generation):
         """One that was asked for in that generation."""
         with self.lock:
-            known.doomed = None if generation == self.generation else "maybe"
+            unharmed = generation == self.generation and not self.all_die
+            known.doomed = None if unharmed else "maybe"
             self.sandboxes.append(known)
+
+    @contextlib.contextmanager
+    def end_of_all(self, how):
+        """Of those that are there; one that is made meanwhile may live or not."""
+        self.all_die = True
+        self.doom_all(how)
+        try:
+            yield
+        finally:
+            self.doom_all(how)
+            self.all_die = False
 
     def doom_all(self, how):
         with self.lock:
