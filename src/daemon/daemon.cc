@@ -82,7 +82,14 @@ Result<void> run_daemon(DaemonOptions options,
   // While we are alone in a cgroup of ours: the keeper will be beside us, and could make no room.
   (void)cgroup_host();
   GB_TRY(make_directory(options.directory));
-  const auto revive = [program = options.program, directory = options.directory] {
+  std::mutex keeper_mutex;
+  bool keeper_ends = false;
+  const auto revive = [&, program = options.program,
+                       directory = options.directory]() -> Result<void> {
+    const std::scoped_lock lock(keeper_mutex);
+    if (keeper_ends) {
+      return Error(ErrorCode::kUnavailable, "the daemon ends");
+    }
     return ensure_keeper(program, directory);
   };
   GB_TRY(revive());
@@ -123,7 +130,15 @@ Result<void> run_daemon(DaemonOptions options,
   while (::poll(&polled, 1, -1) < 0 && errno == EINTR) {
   }
   drain(*server, options.drain);
-  return options.leave_sandboxes ? Result<void>() : stop_keeper(options.directory);
+  if (options.leave_sandboxes) {
+    return {};
+  }
+  {
+    // What still looks after sandboxes must not take the end of the keeper for a death.
+    const std::scoped_lock lock(keeper_mutex);
+    keeper_ends = true;
+  }
+  return stop_keeper(options.directory);
 }
 
 }  // namespace glovebox
