@@ -24,7 +24,7 @@ class ConnectionTest : public ::testing::Test {
     EXPECT_NE(mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
   }
-  ~ConnectionTest() override { std::filesystem::remove_all(root_); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
 
   Connection create() {
     auto connection = Connection::create(root_);

@@ -25,7 +25,7 @@ class KernelFolder : public ::testing::Test {
     EXPECT_NE(mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
   }
-  ~KernelFolder() override { std::filesystem::remove_all(root_); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
 
   std::string write(const std::string& name, const std::string& text) {
     std::filesystem::create_directories(root_ / name);

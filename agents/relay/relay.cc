@@ -71,11 +71,12 @@ void Relay::accept_from(const Listener& listener) {
     return;
   }
   UniqueFd index = connect_to(listener.socket);
-  if (!index) {
-    (void)::send(client.get(), kNoIndex.data(), kNoIndex.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    return;
-  }
+  const bool absent = !index;
   connections_.push_back({.ends = {End{std::move(client)}, End{std::move(index)}}});
+  if (absent) {
+    connections_.back().ends[0].unsent = kNoIndex;
+    connections_.back().ends[1].read_all = true;
+  }
 }
 
 void Relay::receive(Connection& connection, std::size_t from) {
@@ -84,7 +85,11 @@ void Relay::receive(Connection& connection, std::size_t from) {
   const ssize_t got =
       ::recv(connection.ends[from].fd.get(), block.data(), block.size(), MSG_DONTWAIT);
   if (got > 0) {
-    other.unsent.append(block.data(), static_cast<std::size_t>(got));
+    // What nobody takes is read all the same: closing with something unread resets a connection,
+    // and the client loses an answer that is on its way (RFC 9293, 3.6.1).
+    if (other.fd) {
+      other.unsent.append(block.data(), static_cast<std::size_t>(got));
+    }
   } else if (got == 0) {
     connection.ends[from].read_all = true;
   } else {

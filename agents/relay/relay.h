@@ -30,7 +30,7 @@ class Relay {
   };
   // One end of a connection, and what is on its way to it.
   struct End {
-    UniqueFd fd;
+    UniqueFd fd;  // -1: an index that did not answer.
     std::string unsent{};
     bool read_all = false;  // It says nothing more.
     bool told_all = false;  // It has been told that the other end says nothing more.

@@ -50,7 +50,7 @@ Result<Bytes> parse_bytes(std::string_view text) {
 
 std::string to_string(Bytes bytes) {
   constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes.count);
+  auto value = static_cast<double>(bytes.count);
   std::size_t unit = 0;
   while (value >= 1024 && unit + 1 < kUnits.size()) {
     value /= 1024;

@@ -40,6 +40,8 @@ class ForkedProcess : public PidfdProcess {
  public:
   ForkedProcess(Zygote& zygote, std::uint32_t id, UniqueFd pidfd)
       : PidfdProcess(std::move(pidfd)), zygote_(zygote), id_(id) {}
+  ForkedProcess(const ForkedProcess&) = delete;
+  ForkedProcess& operator=(const ForkedProcess&) = delete;
   ~ForkedProcess() override { zygote_.forget(id_); }
 
  protected:

@@ -144,6 +144,8 @@ Result<void> stop_keeper(const std::string& directory) {
   (void)client.call("stop", nlohmann::json::object());
   // Its lock is free once the last of its sandboxes is gone.
   if (await_lock(directory, kPatience)) {
+    // Of what one had to leave that could wait no longer for a call.
+    (void)sweep_leftovers();
     return {};
   }
   return Error(ErrorCode::kUnavailable, "the keeper of " + directory + " does not end");

@@ -76,7 +76,7 @@ Result<UniqueFd> open_file_server(Sandbox& sandbox) {
   command.env = {{"GLOVEBOX_WORKSPACE", "/workspace"}, {"GLOVEBOX_TMP", "/tmp"}};
   RunOptions options;
   options.limits = sandbox.limits();
-  GB_TRY(sandbox.start_detached(command, options, {null, null, theirs.get()}));
+  (void)GB_TRY(sandbox.start_detached(command, options, {null, null, theirs.get()}));
   return ours;
 }
 

@@ -67,11 +67,13 @@ Result<int> Cgroup::add_branch(Slot& slot, const std::string& parent) {
   if (::mkdir(path.c_str(), 0755) != 0) {
     return Error::from_errno("make cgroup " + path);
   }
-  UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory) {
-    return Error::from_errno("open cgroup " + path);
+  // Ours from here on, to be removed also when it cannot be opened.
+  Branch& branch = branches_.emplace_back(std::move(path), UniqueFd());
+  branch.directory =
+      UniqueFd(::open(branch.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!branch.directory) {
+    return Error::from_errno("open cgroup " + branch.path);
   }
-  branches_.push_back({std::move(path), std::move(directory)});
   return static_cast<int>(branches_.size()) - 1;
 }
 

@@ -137,7 +137,7 @@ bool make_room(const std::string& directory) {
 // Our own group comes before the one above, which root may write to as well: there our groups would
 // lie outside of the unit that we are, and outside of its limits.
 std::string find_v2_parent(const std::string& mount, const std::string& own) {
-  const std::string here = own == "/" ? mount : mount + own;
+  std::string here = own == "/" ? mount : mount + own;
   if (delegates(here)) {
     return here;
   }
@@ -145,7 +145,7 @@ std::string find_v2_parent(const std::string& mount, const std::string& own) {
     if (!own.ends_with(kRoom) && make_room(here)) {
       return here;
     }
-    const std::string above = here.substr(0, here.rfind('/'));
+    std::string above = here.substr(0, here.rfind('/'));
     if (above.size() >= mount.size() && delegates(above)) {
       return above;
     }

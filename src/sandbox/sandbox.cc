@@ -471,9 +471,6 @@ Result<void> Sandbox::end() {
       removed = std::move(cleared);
     }
   }
-  if (!removed) {
-    enclosure_.slot.leave_to_sweep();
-  }
   return removed;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -151,24 +152,27 @@ Result<Slot> Slot::take() {
 Slot::Slot(Slot&& other) noexcept
     : number_(other.number_),
       directory_(std::move(other.directory_)),
-      file_(std::move(other.file_)) {}
+      file_(std::move(other.file_)),
+      noted_(std::move(other.noted_)) {}
 
 Slot& Slot::operator=(Slot&& other) noexcept {
   give_back();
   number_ = other.number_;
   directory_ = std::move(other.directory_);
   file_ = std::move(other.file_);
+  noted_ = std::move(other.noted_);
   return *this;
 }
 
 Slot::~Slot() { give_back(); }
 
 void Slot::give_back() noexcept {
-  if (file_) {
+  const auto exists = [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; };
+  if (file_ && std::ranges::none_of(noted_, exists)) {
     // Unlinked while locked, so that nobody can take the number in between.
     (void)::unlinkat(directory_.get(), file_name(number_).c_str(), 0);
-    file_.reset();
   }
+  file_.reset();
 }
 
 std::string Slot::name() const { return "glovebox-" + file_name(number_); }
@@ -178,6 +182,7 @@ Result<void> Slot::note(std::string_view kind, std::string_view path) {
   if (::write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     return Error::from_errno("write to the slot");
   }
+  noted_.emplace_back(path);
   return {};
 }
 

@@ -29,11 +29,9 @@ class Slot {
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  // Gives the slot back. What was noted must be gone by then.
+  // Gives the slot back. While something that was noted is still there the slot stays on the list,
+  // for the next sweep to remove.
   ~Slot();
-
-  // Gives it up, with what was noted still there, for a later sweep to remove.
-  void leave_to_sweep() { file_.reset(); }
 
   // Writes down something that must not outlive the owner, before it is made: a cgroup directory,
   // or a directory tree. Absolute paths without line breaks.
@@ -59,6 +57,7 @@ class Slot {
   std::uint32_t number_ = 0;
   UniqueFd directory_;
   UniqueFd file_;
+  std::vector<std::string> noted_;  // Paths.
 };
 
 // What a sweep did.

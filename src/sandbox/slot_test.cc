@@ -78,7 +78,7 @@ class SlotTest : public ::testing::Test {
 
   // A tree under a name such as we give, with a file in it.
   [[nodiscard]] std::string make_tree(const std::string& name) const {
-    const std::string path = in_home(name);
+    std::string path = in_home(name);
     fs::create_directories(path + "/inner");
     std::ofstream(path + "/inner/file") << "left over";
     return path;
@@ -164,6 +164,22 @@ TEST_F(SlotTest, IsHeldByWhoItWasMovedTo) {
   second.value() = std::move(held);
   EXPECT_THAT(slots(), SizeIs(1));
   EXPECT_EQ(second->name(), name);
+}
+
+TEST_F(SlotTest, StaysOnTheListWhileWhatItNotedIsThere) {
+  const std::string tree = make_tree("glovebox-stays");
+  {
+    auto slot = Slot::take();
+    ASSERT_TRUE(slot);
+    ASSERT_TRUE(slot->note_tree(tree));
+  }
+  EXPECT_THAT(slots(), SizeIs(1));
+
+  const Swept swept = sweep_leftovers();
+
+  EXPECT_EQ(swept.trees, 1U);
+  EXPECT_FALSE(fs::exists(tree));
+  EXPECT_THAT(slots(), IsEmpty());
 }
 
 TEST_F(SlotTest, SweepLeavesTheLivingAlone) {

@@ -11,6 +11,7 @@ namespace {
 
 bool fits(const std::vector<std::string>& targets, std::string_view home = "/workspace") {
   std::vector<Attachment> attachments;
+  attachments.reserve(targets.size());
   for (const std::string& target : targets) {
     attachments.push_back({.mount_fd = -1, .target = target});
   }

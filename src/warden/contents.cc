@@ -34,7 +34,7 @@ off_t offset(std::uint64_t at) { return static_cast<off_t>(at); }
 
 // Puts a value where there is none, or at the end.
 template <typename T>
-std::uint32_t place(std::vector<T>& values, std::vector<std::uint32_t>& unused, T&& value) {
+std::uint32_t place(std::vector<T>& values, std::vector<std::uint32_t>& unused, T value) {
   if (unused.empty()) {
     values.push_back(std::move(value));
     return static_cast<std::uint32_t>(values.size() - 1);
@@ -92,7 +92,7 @@ Result<void> copy(int from,
     if (copied == 0) {
       return {};
     }
-    std::uint64_t done = static_cast<std::uint64_t>(copied);
+    auto done = static_cast<std::uint64_t>(copied);
     if (copied < 0) {
       if (errno == ENOSPC || errno == EFBIG || errno == EIO || errno == EDQUOT) {
         return Error::from_errno("copy");

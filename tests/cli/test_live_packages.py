@@ -164,6 +164,8 @@ class TestIndexes(LiveCase):
                     self.assertEqual(answer.out, b"true\n42\n")
 
     def test_an_index_that_has_gone_is_told_to_the_guest(self):
+        # One that still waits would keep the socket alive.
+        self.server.shutdown()
         self.server.server_close()
         answer = self.repl("import urllib.request, urllib.error\ntry:\n"
                            "    urllib.request.urlopen('http://127.0.0.1:18717/simple/x/')\n"

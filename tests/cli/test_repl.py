@@ -204,17 +204,27 @@ class Terminal:
 
     def finish(self):
         self.type("\x04")
+        deadline = time.monotonic() + 60
         while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+                raise AssertionError(f"it does not end: {self.seen!r}")
             try:
-                if not os.read(self.fd, 65536):
-                    break
+                got = os.read(self.fd, 65536)
             except OSError:
                 break
+            if not got:
+                break
+            self.seen += got.decode("utf-8", "replace")
         return self.close()
 
     def close(self):
         if self.pid:
             os.close(self.fd)
+            ended = os.pidfd_open(self.pid)
+            if not select.select([ended], [], [], 60)[0]:
+                os.kill(self.pid, signal.SIGKILL)
+            os.close(ended)
             _, status = os.waitpid(self.pid, 0)
             self.pid = 0
             return os.waitstatus_to_exitcode(status)

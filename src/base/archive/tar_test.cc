@@ -140,7 +140,7 @@ class TarTest : public ::testing::Test {
     std::ofstream(outside() / "secret") << "secret";
     fd_ = UniqueFd(::open(inside().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
-  ~TarTest() override { fs::remove_all(root_); }
+  void TearDown() override { fs::remove_all(root_); }
 
   Result<void> extract(const std::string& entries, const TarRules& rules = kRules) {
     return extract_bytes(entries + end_of_archive(), rules);

@@ -42,7 +42,7 @@ class TarWriterTest : public ::testing::Test {
     std::string path = ::testing::TempDir() + "glovebox-tar-writer-XXXXXX";
     directory_ = ::mkdtemp(path.data());
   }
-  ~TarWriterTest() override { fs::remove_all(directory_); }
+  void TearDown() override { fs::remove_all(directory_); }
 
   TarWriter& tar() { return tar_; }
 

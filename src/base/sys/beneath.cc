@@ -49,7 +49,7 @@ Result<void> make_parents_beneath(int directory_fd, std::string_view path) {
       return Error::from_errno("make directory " + std::string(directory));
     }
     // What exists may be a file or a link.
-    GB_TRY(open_beneath(directory_fd, directory, O_PATH | O_DIRECTORY));
+    (void)GB_TRY(open_beneath(directory_fd, directory, O_PATH | O_DIRECTORY));
   }
   return {};
 }

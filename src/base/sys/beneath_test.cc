@@ -30,7 +30,7 @@ class BeneathTest : public ::testing::Test {
     std::ofstream(root_ / "secret") << "secret";
     fd_ = UniqueFd(::open(inside().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
-  ~BeneathTest() override { fs::remove_all(root_); }
+  void TearDown() override { fs::remove_all(root_); }
 
   [[nodiscard]] fs::path inside() const { return root_ / "inside"; }
   [[nodiscard]] fs::path outside() const { return root_; }

@@ -49,7 +49,7 @@ class RemoveTreeTest : public ::testing::Test {
       }
     }
   }
-  ~RemoveTreeTest() override {
+  void TearDown() override {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
   }

@@ -125,12 +125,12 @@ class Extractor {
     }
     const std::size_t limit = std::min(text_.size(), at_ + kLongestInline);
     for (std::size_t i = at_ + 1; i < limit; ++i) {
+      const bool ends_paragraph =
+          text_[i] == '\n' && i + 1 < text_.size() && text_[i + 1] == '\n';
       if (text_[i] == '\\') {
         ++i;
-      } else if (text_[i] == '`') {
+      } else if (text_[i] == '`' || ends_paragraph) {
         break;  // Code binds closer.
-      } else if (text_[i] == '\n' && i + 1 < text_.size() && text_[i + 1] == '\n') {
-        break;
       } else if (text_[i] == '$') {
         const bool digit_behind =
             i + 1 < text_.size() && text_[i + 1] >= '0' && text_[i + 1] <= '9';

@@ -154,24 +154,24 @@ class BashWriter final : public Writer {
 };
 
 const Writer* writer_for(std::string_view language) {
-  static const PythonWriter python;
-  static const RWriter r;
-  static const JuliaWriter julia;
-  static const JavaScriptWriter javascript;
-  static const BashWriter bash;
+  static const PythonWriter kPython;
+  static const RWriter kR;
+  static const JuliaWriter kJulia;
+  static const JavaScriptWriter kJavaScript;
+  static const BashWriter kBash;
   if (language == "python" || language == "ipython") {
-    return &python;
+    return &kPython;
   }
   if (language == "r") {
-    return &r;
+    return &kR;
   }
   if (language == "julia") {
-    return &julia;
+    return &kJulia;
   }
   if (language == "javascript" || language == "typescript") {
-    return &javascript;
+    return &kJavaScript;
   }
-  return language == "bash" || language == "sh" ? &bash : nullptr;
+  return language == "bash" || language == "sh" ? &kBash : nullptr;
 }
 
 bool is_name(std::string_view name) {

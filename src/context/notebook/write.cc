@@ -130,6 +130,7 @@ std::vector<std::string> ids_of(const std::vector<Cell>& cells) {
   // Ids that the notebook has come before made ones, wherever their cells stand.
   std::set<std::string, std::less<>> used;
   std::vector<std::string> ids;
+  ids.reserve(cells.size());
   for (const Cell& cell : cells) {
     ids.push_back(is_valid_id(cell.id) && used.insert(cell.id).second ? cell.id : "");
   }

@@ -13,6 +13,7 @@ int lzma_alone_decoder(void*, unsigned long) { return 8; }
 int lzma_code(void*, int) { return 8; }
 void lzma_end(void*) {}
 
+// NOLINTBEGIN(readability-identifier-naming): theirs.
 // bzlib.h: BZ_CONFIG_ERROR.
 int BZ2_bzDecompressInit(void*, int, int) { return -9; }
 int BZ2_bzDecompress(void*) { return -9; }
@@ -26,6 +27,7 @@ std::size_t ZSTD_DStreamOutSize() { return 1; }
 std::size_t ZSTD_freeDStream(void*) { return 0; }
 unsigned ZSTD_isError(std::size_t) { return 1; }
 const char* ZSTD_getErrorName(std::size_t) { return "not supported"; }
+// NOLINTEND(readability-identifier-naming)
 
 // nettle: never reached.
 [[noreturn]] void nettle_pbkdf2_hmac_sha1() { __builtin_trap(); }

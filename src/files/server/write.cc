@@ -39,7 +39,8 @@ class Draft {
         name_(std::move(other.name_)),
         file_(std::move(other.file_)),
         named_(std::exchange(other.named_, false)) {}
-  Draft& operator=(Draft&&) = delete;
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
   ~Draft() {
     if (named_) {
       (void)::unlinkat(directory_, name_.c_str(), 0);

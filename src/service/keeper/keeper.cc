@@ -8,6 +8,7 @@
 
 #include "context/agent_files.h"
 #include "files/open.h"
+#include "sandbox/slot.h"
 #include "service/live_session.h"
 
 namespace glovebox::keeper {
@@ -17,6 +18,8 @@ using namespace std::chrono_literals;
 
 // How often the watcher looks for sandboxes whose time is over, and for dead ones.
 constexpr auto kWatchEvery = 100ms;
+// What a busy kernel would not let go of when its sandbox ended is tried again.
+constexpr auto kSweepEvery = 30s;
 constexpr std::size_t kMostSandboxes = 4'096;
 
 // Run in each context that waits: the first use of a library costs more than the others.
@@ -228,6 +231,7 @@ std::size_t Keeper::kill_all(bool for_good) {
 }
 
 void Keeper::watch() {
+  auto swept = std::chrono::steady_clock::now();
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -237,6 +241,10 @@ void Keeper::watch() {
     }
     end_overdue();
     images_.end_idle();
+    if (const auto now = std::chrono::steady_clock::now(); now - swept >= kSweepEvery) {
+      (void)sweep_leftovers();
+      swept = now;
+    }
   }
 }
 

@@ -36,7 +36,7 @@ template <typename T = int>
 T answer(long result) {
   if (result < 0) {
     last_error = static_cast<int>(-result);
-    return -1;
+    return static_cast<T>(-1);
   }
   return static_cast<T>(result);
 }

@@ -91,7 +91,7 @@ struct Setup {
   child::Plan plan;
 };
 
-Error unsupported(Error error) {
+Error unsupported(const Error& error) {
   return {ErrorCode::kUnsupported, error.message(),
           "allow user namespaces (sysctl user.max_user_namespaces, "
           "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0), or "
@@ -209,7 +209,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     return std::move(attempt).error();
   }
   if (!attempt) {
-    return unsupported(std::move(attempt).error());
+    return unsupported(attempt.error());
   }
   Unborn child(std::move(attempt).value());
   watch.lap("clone");
