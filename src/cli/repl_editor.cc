@@ -161,6 +161,9 @@ ReplEditor::Line ReplEditor::read_code(const std::string& prompt,
 }
 
 ReplEditor::Line ReplEditor::read_line() {
+  // Before the prompt asks for keys: the terminal would take ^D for its own until then, and give us
+  // a NUL (termios(3), VEOF).
+  (void)::el_set(editor_, EL_PREP_TERM, 1);
   write_fully(STDOUT_FILENO, "\x1b[?2004h");
   interrupted_ = false;
   int size = 0;

@@ -6,18 +6,19 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/text.h"
 #include "service/keeper/calls.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/wire.h"
@@ -50,7 +51,14 @@ class Connections {
  public:
   void enter(int socket) {
     const std::scoped_lock lock(mutex_);
-    sockets_.insert(socket);
+    sockets_.try_emplace(socket);
+  }
+
+  // What a connection asks for; nothing once that is answered.
+  void set_call(int socket, std::string name) {
+    const std::scoped_lock lock(mutex_);
+    sockets_[socket] = std::move(name);
+    left_.notify_all();
   }
 
   void leave(int socket) {
@@ -67,7 +75,7 @@ class Connections {
   // Each thread learns that its caller is gone.
   void cut() {
     const std::scoped_lock lock(mutex_);
-    for (const int socket : sockets_) {
+    for (const auto& [socket, call] : sockets_) {
       (void)::shutdown(socket, SHUT_RDWR);
     }
   }
@@ -77,17 +85,31 @@ class Connections {
     (void)left_.wait_for(lock, patience, [this] { return sockets_.empty(); });
   }
 
-  // Calls under way.
-  std::atomic<int> calls = 0;
+  // Waits for the end of all calls. Answers the names of those that are still under way.
+  std::string wait_for_calls(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    std::string names;
+    (void)left_.wait_for(lock, patience, [&] {
+      names.clear();
+      for (const auto& [socket, call] : sockets_) {
+        if (!call.empty()) {
+          names += (names.empty() ? "" : ", ") + call;
+        }
+      }
+      return names.empty();
+    });
+    return names;
+  }
 
  private:
   std::mutex mutex_;
   std::condition_variable left_;
-  std::set<int> sockets_;
+  std::map<int, std::string> sockets_;  // And the call that is under way on each.
 };
 
-// One call after the other, until the caller goes. `calls` counts those under way.
-void serve_connection(Keeper& keeper, KeeperWire& wire, std::atomic<int>& calls) {
+// One call after the other, until the caller goes.
+void serve_connection(Keeper& keeper, KeeperWire& wire, Connections& connections) {
+  const int number = wire.fd();
   for (;;) {
     const auto message = wire.receive();
     if (!message || !message.value() || message.value()->type != MessageType::kRequest) {
@@ -104,15 +126,16 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, std::atomic<int>& calls)
             [&](std::string_view event) { gone = gone || !wire.send(MessageType::kEvent, event); },
         .listens = [&] { return !gone && !is_gone(wire.fd()); },
         .socket = wire.fd()};
-    ++calls;
-    const auto answer = call(request.value("call", std::string()), request, context);
+    const auto name = request.value("call", std::string());
+    connections.set_call(number, printable(name.substr(0, 40)));
+    const auto answer = call(name, request, context);
     std::vector<int> passed;
     for (const UniqueFd& fd : context.passed) {
       passed.push_back(fd.get());
     }
     const auto sent = answer ? wire.send(MessageType::kAnswer, pack(answer.value()), passed)
                              : wire.send(MessageType::kError, encode(answer.error()));
-    --calls;
+    connections.set_call(number, {});
     if (gone || !sent) {
       return;
     }
@@ -157,9 +180,11 @@ Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, in
     const int number = socket.get();
     connections->enter(number);
     try {
-      std::thread([keeper, connections, number, socket = std::move(socket)]() mutable {
+      std::thread([keeper = keeper, connections, number, socket = std::move(socket)]() mutable {
         KeeperWire wire(std::move(socket));
-        serve_connection(*keeper, wire, connections->calls);
+        serve_connection(*keeper, wire, *connections);
+        // Never the last owner: who ends the keeper waits for it, and we may be cut short.
+        keeper.reset();
         connections->leave(number);  // Before the number may mean another socket.
       }).detach();
     } catch (const std::system_error&) {
@@ -169,9 +194,8 @@ Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, in
   }
   // What waits for a guest learns of its end; who only waits for the next call is cut off with us.
   (void)keeper->kill_all(false);
-  const auto deadline = std::chrono::steady_clock::now() + 5s;
-  while (connections->calls > 0 && std::chrono::steady_clock::now() < deadline) {
-    (void)::poll(nullptr, 0, 10);
+  if (const std::string names = connections->wait_for_calls(5s); !names.empty()) {
+    served = Error(ErrorCode::kUnavailable, "did not end in time: " + names);
   }
   // Each thread holds the keeper as long as it may call it; none is waited for without end.
   connections->cut();
