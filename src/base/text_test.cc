@@ -97,8 +97,8 @@ TEST(AnsiStripperTest, RemovesEachKindOfSequence) {
   for (const std::string_view sequence :
        {"\x1b[31m", "\x1b[m", "\x1b[?25l", "\x1b[38;2;1;2;3m", "\x1b[1 q", "\x1b[2J",  // CSI
         "\x1b]0;title\a", "\x1b]8;;http://x\x1b\\",                                    // OSC
-        "\x1bP1$r0m\x1b\\", "\x1b_payload\x1b\\", "\x1b^note\x1b\\", "\x1bXsos\x1b\\",
-        "\033c", "\0337", "\x1bM", "\x1b(B", "\x1b#8"}) {
+        "\x1bP1$r0m\x1b\\", "\x1b_payload\x1b\\", "\x1b^note\x1b\\", "\x1bXsos\x1b\\", "\033c",
+        "\0337", "\x1bM", "\x1b(B", "\x1b#8"}) {
     EXPECT_EQ(stripped("<" + std::string(sequence) + ">"), "<>")
         << ::testing::PrintToString(sequence);
   }

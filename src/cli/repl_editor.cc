@@ -16,6 +16,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cwchar>
+#include <utility>
 
 #include "base/unique_fd.h"
 #include "cli/output_writer.h"
@@ -79,11 +80,8 @@ ReplEditor* owner_of(EditLine* editor) {
 
 }  // namespace
 
-ReplEditor::ReplEditor(Interrupts& interrupts, const std::string& history_file)
-    : interrupts_(interrupts),
-      editor_(nullptr),
-      history_(::history_init()),
-      history_file_(history_file) {
+ReplEditor::ReplEditor(Interrupts& interrupts, std::string history_file)
+    : interrupts_(interrupts), history_(::history_init()), history_file_(std::move(history_file)) {
   // Without it the editor would count bytes as columns.
   if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1) {
     (void)std::setlocale(LC_CTYPE, "C.UTF-8");

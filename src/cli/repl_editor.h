@@ -19,7 +19,7 @@ class ReplEditor {
  public:
   // `history_file` is made when it is not there; empty: nothing is kept. The interrupts must
   // outlive it.
-  ReplEditor(Interrupts& interrupts, const std::string& history_file);
+  ReplEditor(Interrupts& interrupts, std::string history_file);
 
   ReplEditor(const ReplEditor&) = delete;
   ReplEditor& operator=(const ReplEditor&) = delete;
@@ -55,7 +55,7 @@ class ReplEditor {
   void list(const std::vector<std::string>& matches) const;
 
   Interrupts& interrupts_;
-  editline* editor_;
+  editline* editor_ = nullptr;
   history* history_;
   std::string history_file_;
   std::string prompt_;

@@ -69,8 +69,7 @@ Result<int> Cgroup::add_branch(Slot& slot, const std::string& parent) {
   }
   // Ours from here on, to be removed also when it cannot be opened.
   Branch& branch = branches_.emplace_back(std::move(path), UniqueFd());
-  branch.directory =
-      UniqueFd(::open(branch.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  branch.directory = UniqueFd(::open(branch.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!branch.directory) {
     return Error::from_errno("open cgroup " + branch.path);
   }

@@ -108,7 +108,7 @@ class OneShotRun {
     }
     GB_TRY(prepare(plan));
     if (!request_.out_directory.empty()) {
-      GB_TRY(open_out_directory(request_.out_directory));
+      (void)GB_TRY(open_out_directory(request_.out_directory));
     }
     if (!plan.compile || GB_TRY(compile(*plan.compile))) {
       GB_TRY(run(plan.run));

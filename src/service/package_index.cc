@@ -135,7 +135,7 @@ Result<UniqueFd> start_index_relay(Sandbox& sandbox, const std::vector<PackageIn
     return Error::from_errno("open /dev/null");
   }
   const RunOptions options{.limits = sandbox.limits(), .kill_rest = false};
-  GB_TRY(sandbox.start_detached(command, options, {null.get(), null.get(), theirs.get()}));
+  (void)GB_TRY(sandbox.start_detached(command, options, {null.get(), null.get(), theirs.get()}));
   theirs.reset();
   pollfd polled{ours.get(), POLLIN, 0};
   char ready = 0;

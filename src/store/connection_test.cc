@@ -48,8 +48,8 @@ TEST_F(ConnectionTest, TextMadeAtRunTimeIsNoSql) {
   static_assert(!std::is_convertible_v<std::string, Sql>);
   static_assert(!std::is_convertible_v<std::string_view, Sql>);
   static_assert(!std::is_convertible_v<const char*, Sql>);
-  constexpr static auto joined = SqlPart("SELECT ") + SqlPart("1");
-  EXPECT_EQ(Sql(joined).text(), "SELECT 1");
+  constexpr static auto kJoined = SqlPart("SELECT ") + SqlPart("1");
+  EXPECT_EQ(Sql(kJoined).text(), "SELECT 1");
 }
 
 TEST_F(ConnectionTest, ValuesComeBackAsTheyWereBound) {

@@ -94,7 +94,7 @@ Workspace::Listing Workspace::walk(std::string_view path, bool& truncated) const
       continue;  // Gone or swapped meanwhile, or not readable to anybody.
     }
     bool going_on = true;
-    for_each_name(fd->get(), [&, depth = depth, &directory = directory](std::string_view name) {
+    for_each_name(fd->get(), [&](std::string_view name) {
       if (++visited > kMaxVisited || deadline.passed()) {
         truncated = true;
         going_on = false;

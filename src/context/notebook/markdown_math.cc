@@ -125,8 +125,7 @@ class Extractor {
     }
     const std::size_t limit = std::min(text_.size(), at_ + kLongestInline);
     for (std::size_t i = at_ + 1; i < limit; ++i) {
-      const bool ends_paragraph =
-          text_[i] == '\n' && i + 1 < text_.size() && text_[i + 1] == '\n';
+      const bool ends_paragraph = text_[i] == '\n' && i + 1 < text_.size() && text_[i + 1] == '\n';
       if (text_[i] == '\\') {
         ++i;
       } else if (text_[i] == '`' || ends_paragraph) {

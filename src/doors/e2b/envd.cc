@@ -56,7 +56,8 @@ void Envd::serve(const Target& target,
                  http::Request& request,
                  http::Response& response) {
   const std::string_view method = request.method();
-  const std::string_view first = target.segments.empty() ? "" : target.segments[0];
+  const std::string_view first =
+      target.segments.empty() ? std::string_view() : std::string_view(target.segments[0]);
   const bool whole = target.segments.size() == 1;
   if (whole && first == "health" && method == "GET") {
     answer_empty(response, 204);

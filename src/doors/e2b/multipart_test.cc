@@ -62,7 +62,7 @@ constexpr const char* kForm =
     "\r\n--B--\r\n";
 
 TEST(MultipartTest, GivesItsPartsHoweverTheyArrive) {
-  for (const std::size_t step : {1, 2, 3, 5, 16, 4096}) {
+  for (const std::size_t step : {1U, 2U, 3U, 5U, 16U, 4096U}) {
     EXPECT_THAT(parts_of(kForm, step),
                 ElementsAre("file|/home/user/a\"b.txt|one\r\n--\r\nB\r\n--A", "field|none|"))
         << step;

@@ -94,7 +94,7 @@ std::string guest_request_head(const http::Request& request, const Visit& visit,
                      " HTTP/1.1\r\nHost: " + host + "\r\n";
   for (const auto& [name, value] : request.headers()) {
     const bool ours = std::ranges::any_of(
-        kNotForGuests, [&name = name](std::string_view each) { return same_name(name, each); });
+        kNotForGuests, [&](std::string_view each) { return same_name(name, each); });
     if (!ours) {
       head += name + ": " + value + "\r\n";
     }

@@ -66,7 +66,7 @@ Result<Json> ProcessService::call(std::string_view method,
                                   const Visit& visit,
                                   http::Request& request) {
   const Json message = GB_TRY(read_unary(request));
-  const auto nothing = [](Result<void> done) -> Result<Json> {
+  const auto nothing = [](const Result<void>& done) -> Result<Json> {
     if (!done) {
       return done.error();
     }

@@ -260,8 +260,8 @@ bool TemplateBuilds::note(Build& build, std::string level, std::string message) 
 }
 
 void TemplateBuilds::run(const std::shared_ptr<Build>& build,
-                         Recipe recipe,
-                         std::vector<std::shared_ptr<const UniqueFd>> /*held meanwhile*/) {
+                         const Recipe& recipe,
+                         const std::vector<std::shared_ptr<const UniqueFd>>& /*held meanwhile*/) {
   std::size_t step = 0;
   const auto built =
       service_.template_service().build(build->caller, recipe, [&](const BuildEvent& event) {

@@ -68,8 +68,8 @@ class TemplateBuilds {
                                       const std::string& id);
   void drop_old();
   void run(const std::shared_ptr<Build>& build,
-           Recipe recipe,
-           std::vector<std::shared_ptr<const UniqueFd>> files);
+           const Recipe& recipe,
+           const std::vector<std::shared_ptr<const UniqueFd>>& files);
   bool note(Build& build, std::string level, std::string message);
   [[nodiscard]] std::shared_ptr<const UniqueFd> upload(const std::string& key) const;
 

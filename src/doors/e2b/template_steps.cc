@@ -111,11 +111,13 @@ class Translator {
                  "take user or root");
   }
 
-  Result<void> add_command(Recipe& recipe, const std::string& text, std::string cwd = {}) const {
+  Result<void> add_command(Recipe& recipe,
+                           const std::string& text,
+                           const std::string& cwd = {}) const {
     RecipeStep step;
     step.kind = RecipeStep::Kind::kCommand;
     step.text = text;
-    step.cwd = cwd.empty() ? directory_ : std::move(cwd);
+    step.cwd = cwd.empty() ? directory_ : cwd;
     step.env = env_;
     recipe.steps.push_back(std::move(step));
     return {};

@@ -49,7 +49,7 @@ class DoorTest : public testing::Test {
   Answer ask(std::string_view method,
              std::string_view target,
              std::string_view body = {},
-             HeaderList headers = {{"X-API-KEY", "runner"}}) {
+             const HeaderList& headers = {{"X-API-KEY", "runner"}}) {
     return TestClient::tcp(server_->port()).request(method, target, headers, body);
   }
   static Json json(const Answer& answer) { return Json::parse(answer.body, nullptr, false); }

@@ -43,9 +43,7 @@ Error misuse(const char* what) { return {ErrorCode::kInternal, what}; }
 }  // namespace
 
 Exchange::Exchange(Line line, Head head)
-    : line_(std::move(line)), head_(std::move(head)), body_(head_) {
-  keep_ = head_.keep_alive;
-}
+    : line_(std::move(line)), head_(std::move(head)), body_(head_), keep_(head_.keep_alive) {}
 
 std::optional<std::uint64_t> Exchange::content_length() const {
   // Without framing there is no body (RFC 9112, 6.3).

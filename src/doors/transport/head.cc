@@ -185,7 +185,7 @@ Result<AnswerHead> parse_answer_head(std::string_view bytes) {
     return Error(ErrorCode::kInvalid, "what answers does not speak HTTP/1.1");
   }
   AnswerHead answer;
-  answer.status = message.result_int();
+  answer.status = static_cast<int>(message.result_int());
   for (const auto& field : message) {
     if (answer.head.headers.size() == kMaxHeaders) {
       return Error(ErrorCode::kInvalid, "the answer has too many headers");

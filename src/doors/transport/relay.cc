@@ -46,9 +46,13 @@ std::string closing_head(std::string_view head) {
 }  // namespace
 
 Relay::Relay(Channel& client, std::string& in, BodyDecoder& body, const Head& head, UniqueFd peer)
-    : client_(client), in_(in), body_(body), head_(head), peer_(std::move(peer)) {
+    : client_(client),
+      in_(in),
+      body_(body),
+      head_(head),
+      peer_(std::move(peer)),
+      body_ended_(body.done()) {
   (void)::fcntl(peer_.get(), F_SETFL, ::fcntl(peer_.get(), F_GETFL) | O_NONBLOCK);
-  body_ended_ = body_.done();
 }
 
 Relay::~Relay() {

@@ -147,12 +147,12 @@ TEST(StreamsTest, AWebSocketCarriesTextAndBinaryBothWays) {
   for (const std::size_t size : {0UL, 5UL, 200UL, 100'000UL, 4UL << 20U}) {
     const std::string payload(size, 'p');
     // In a thread of its own: echo and echoed do not fit the sockets together.
-    const auto writing =
-        std::async(std::launch::async, [&] { return client.write_frame(2, payload); });
+    auto writing = std::async(std::launch::async, [&] { return client.write_frame(2, payload); });
     const auto frame = client.read_frame();
     ASSERT_TRUE(frame);
     EXPECT_EQ(frame->first, 2);
     EXPECT_TRUE(frame->second == payload) << size;
+    EXPECT_TRUE(writing.get());
   }
   ASSERT_TRUE(client.write_frame(9, "are you there"));
   const auto pong = client.read_frame();

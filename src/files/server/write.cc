@@ -41,6 +41,7 @@ class Draft {
         named_(std::exchange(other.named_, false)) {}
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
+  Draft& operator=(Draft&&) = delete;
   ~Draft() {
     if (named_) {
       (void)::unlinkat(directory_, name_.c_str(), 0);

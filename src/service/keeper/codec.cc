@@ -33,9 +33,9 @@ T get_enum(const json& object, const char* name) {
 }
 
 const json& member(const json& object, const char* name) {
-  static const json none;
+  static const json kNone;
   const auto found = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && found != object.end() ? *found : none;
+  return object.is_object() && found != object.end() ? *found : kNone;
 }
 
 template <typename T>

@@ -98,7 +98,7 @@ Result<void> HeldImages::remove(const std::string& image) {
 }
 
 Result<std::shared_ptr<HeldImages::Server>> HeldImages::start_server(LentImages lent,
-                                                                     SandboxSpec spec) {
+                                                                     const SandboxSpec& spec) {
   auto made = std::make_shared<Server>();
   made->sandbox = GB_TRY(Sandbox::create(spec, {.exactly = "native", .at_least = {}}));
   made->lent = std::move(lent);
@@ -119,7 +119,7 @@ Result<std::shared_ptr<HeldImages::Server>> HeldImages::server(const std::string
   spec.mounts.push_back(GB_TRY(file_server_mount()));
   LentImages lent =
       GB_TRY(lend({{.image = image, .target = std::string(kWorkspace), .read_only = false}}, spec));
-  auto made = GB_TRY(start_server(std::move(lent), std::move(spec)));
+  auto made = GB_TRY(start_server(std::move(lent), spec));
   const std::scoped_lock lock(mutex_);
   // Of two that were made at once, both work; the last one stays.
   servers_[image] = made;

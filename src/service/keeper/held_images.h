@@ -60,7 +60,7 @@ class HeldImages {
 
   Result<std::shared_ptr<MountedImage>> mounted(const std::string& image);
   Result<std::shared_ptr<Server>> server(const std::string& image);
-  static Result<std::shared_ptr<Server>> start_server(LentImages lent, SandboxSpec spec);
+  static Result<std::shared_ptr<Server>> start_server(LentImages lent, const SandboxSpec& spec);
 
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<MountedImage>> images_;

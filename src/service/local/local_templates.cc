@@ -77,12 +77,12 @@ class Counted {
 
 }  // namespace
 
-LocalTemplates::LocalTemplates(const std::string& directory,
+LocalTemplates::LocalTemplates(std::string directory,
                                Database& database,
                                QuotaBook& quotas,
                                MemoryPressure& pressure,
                                keeper::KeeperClient& keeper)
-    : directory_(directory),
+    : directory_(std::move(directory)),
       records_(database),
       quotas_(quotas),
       pressure_(pressure),

@@ -23,7 +23,7 @@ namespace glovebox {
 // Safe to use from any thread.
 class LocalTemplates final : public TemplateService {
  public:
-  LocalTemplates(const std::string& directory,
+  LocalTemplates(std::string directory,
                  Database& database,
                  QuotaBook& quotas,
                  MemoryPressure& pressure,

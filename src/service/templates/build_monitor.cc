@@ -31,7 +31,7 @@ BuildMonitor::~BuildMonitor() {
 }
 
 // Requires: the mutex is held.
-void BuildMonitor::tell(BuildEvent event) {
+void BuildMonitor::tell(const BuildEvent& event) {
   if (wanted_ && !sink_(event)) {
     wanted_ = false;
     (void)::eventfd_write(canceled_.get(), 1);

@@ -44,7 +44,7 @@ class BuildMonitor {
   [[nodiscard]] int cancel_fd() const { return canceled_.get(); }
 
  private:
-  void tell(BuildEvent event);
+  void tell(const BuildEvent& event);
   void watch();
 
   const BuildSink sink_;

@@ -2,6 +2,7 @@
 #include "service/tenants/quota_book.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -31,7 +32,7 @@ using Entry = detail::QuotaLedger::Entry;
 constexpr double kMostCpus = 1e12;
 
 std::uint64_t millicpus(double cpus) {
-  return static_cast<std::uint64_t>(std::clamp(cpus, 0.0, kMostCpus) * 1000 + 0.5);
+  return static_cast<std::uint64_t>(std::llround(std::clamp(cpus, 0.0, kMostCpus) * 1000));
 }
 
 // A sum that sticks at the largest number, so that no wish becomes small by being too large.

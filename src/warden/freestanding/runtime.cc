@@ -36,7 +36,10 @@ namespace std {
 [[noreturn]] void __throw_length_error(const char* what) { glovebox::warden::die(what); }
 [[noreturn]] void __throw_logic_error(const char* what) { glovebox::warden::die(what); }
 [[noreturn]] void __throw_out_of_range_fmt(const char* what, ...) { glovebox::warden::die(what); }
-[[noreturn]] void __glibcxx_assert_fail(const char*, int, const char*, const char* what) noexcept {
+[[gnu::noreturn]] void __glibcxx_assert_fail(const char*,
+                                             int,
+                                             const char*,
+                                             const char* what) noexcept {
   glovebox::warden::die(what);
 }
 // NOLINTEND(bugprone-reserved-identifier)
