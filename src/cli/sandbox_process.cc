@@ -184,6 +184,7 @@ Result<int> run_process(const DaemonOptionsText& options,
     output.take(*line, said, type);
     if (type == "started" && process.empty()) {
       process = sandbox + "/processes/" + std::to_string(number_in(said, "pid"));
+      // NOLINTNEXTLINE(bugprone-use-after-move): once, as it has a name then.
       input.emplace(std::move(for_input), process);
     } else if (type == "failed") {
       return error_in(said);

@@ -77,6 +77,7 @@ Result<Execution> Executing::run() {
       if (auto taken = take_messages(); !taken) {
         link_lost_ = true;
         if (taken.error().code() == ErrorCode::kInvalid) {
+          broke_protocol_ = true;
           execution_.notes.push_back(taken.error().message());
         }
         // Nothing more can be said with it: what does not end by itself is ended.
@@ -89,7 +90,7 @@ Result<Execution> Executing::run() {
     }
   }
   drain_streams();
-  if (wait_status_ && !started_ && cause_ == Cause::kItself) {
+  if (wait_status_ && !started_ && cause_ == Cause::kItself && !broke_protocol_) {
     // It had ended before: the end of an earlier execution, and none of this one.
     context_.ended_ = true;
     return Error(ErrorCode::kConflict, "the interpreter has ended", "start a new context");
@@ -141,17 +142,17 @@ void Executing::drain(const UniqueFd& stream, Event::Kind kind) {
   }
 }
 
-Result<void> Executing::take_messages() {
+Result<bool> Executing::take_messages() {
   for (int count = 0; count < 64 && !done_; ++count) {
     const auto message = GB_TRY(context_.link_.poll_message());
     if (!message) {
-      return {};
+      return false;
     }
     // What was written past the agent before it sent this comes before this.
     drain_streams();
     GB_TRY(take(*message));
   }
-  return {};
+  return !done_;
 }
 
 Result<void> Executing::take(const AgentLink::Message& message) {
@@ -275,8 +276,12 @@ bool Executing::has_ended() {
     wait_status_ = SIGKILL;
   }
   if (wait_status_ && !link_lost_) {
-    // Its last words.
-    (void)take_messages();
+    // Its last words. A process that it left may have its socket, and never be silent.
+    const Clock::time_point until = Clock::now() + kLastBreath;
+    for (bool more = true; more && Clock::now() < until;) {
+      const auto taken = take_messages();
+      more = taken && taken.value();
+    }
   }
   return wait_status_.has_value();
 }

@@ -25,7 +25,8 @@ class Executing {
   // Why we ended it, when we did.
   enum class Cause { kItself, kWall, kCpu, kCanceled };
 
-  Result<void> take_messages();
+  // Some of those that have come. True: there may be more.
+  Result<bool> take_messages();
   Result<void> take(const AgentLink::Message& message);
   void take_event(Event event);
   void drain_streams();
@@ -61,6 +62,7 @@ class Executing {
   Clock::time_point killed_at_{};
   bool killed_ = false;
   bool link_lost_ = false;
+  bool broke_protocol_ = false;
 };
 
 }  // namespace glovebox

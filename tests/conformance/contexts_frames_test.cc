@@ -59,14 +59,15 @@ void expect_lost(const Execution& execution, const Context& context) {
 }
 
 TEST_P(ForgedFrames, GarbageEndsTheForger) {
-  expect_lost(forge("channel.send(b'\\xff' * 4096)\ntime.sleep(60)"), context());
+  const Execution execution = forge("channel.send(b'\\xff' * 4096)\ntime.sleep(60)");
+  expect_lost(execution, context());
 }
 
 TEST_P(ForgedFrames, AnAnnouncedSizeOverTheLimitEndsTheForger) {
   for (const char* const size : {"0xffffffff", "(1 << 20) + 1", "0x7fffffff"}) {
-    expect_lost(forge(std::string("channel.send(struct.pack('<IBI', ") + size +
-                      ", 68, 1) + b'x' * 64)\ntime.sleep(60)"),
-                context());
+    const Execution execution = forge(std::string("channel.send(struct.pack('<IBI', ") + size +
+                                      ", 68, 1) + b'x' * 64)\ntime.sleep(60)");
+    expect_lost(execution, context());
   }
 }
 
@@ -78,10 +79,11 @@ TEST_P(ForgedFrames, AnAnnouncedPayloadThatNeverComesEndsByTime) {
 }
 
 TEST_P(ForgedFrames, PartsWithoutEndEndTheForger) {
-  expect_lost(forge("block = frame(127, 1, b'x' * (1 << 20))\n"
-                    "for _ in range(65): channel.sendall(block)\ntime.sleep(60)",
-                    20s),
-              context());
+  const Execution execution = forge(
+      "block = frame(127, 1, b'x' * (1 << 20))\n"
+      "for _ in range(65): channel.sendall(block)\ntime.sleep(60)",
+      20s);
+  expect_lost(execution, context());
 }
 
 TEST_P(ForgedFrames, WrongTypesAreNoCrash) {

@@ -36,6 +36,7 @@ void collapse_memory() {
     const std::uintptr_t first = (start + kHuge - 1) / kHuge * kHuge;
     const std::uintptr_t last = end / kHuge * kHuge;
     for (std::uintptr_t at = first; at < last; at += kHuge) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that /proc tells.
       (void)::madvise(reinterpret_cast<void*>(at), kHuge, kCollapse);
     }
   }

@@ -238,4 +238,5 @@ PyModuleDef module = {
 }  // namespace
 }  // namespace glovebox::zygote
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): Python's name.
 PyMODINIT_FUNC PyInit__glovebox() { return PyModule_Create(&glovebox::zygote::module); }

@@ -240,6 +240,9 @@ TEST(ServerTest, IdleConnectionsMakeRoomForThoseThatFindNone) {
 }
 
 TEST(ServerTest, WithoutDescriptorsItWaitsInsteadOfSpinning) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "a sanitizer that has no descriptor for its pipe takes objects for garbage";
+#endif
   const auto server = serve(echo);
   TestClient first = TestClient::tcp(server->port());
   ASSERT_EQ(first.request("GET", "/a").status, 200);
