@@ -84,10 +84,17 @@ sub execute {
     my $why = $front->store($options . $request->{code});
     return "cannot pass the code on: $why" if defined $why;
     my $token = $front->token;
-    my $end = "{ __glovebox_end $token \$?; } 2>/dev/null\n";
+    my $end = $self->{end} = "{ __glovebox_end $token \$?; } 2>/dev/null\n";
     $front->order($before . '__glovebox_after=' . _quote($after) . "; __glovebox_token=$token; "
         . "builtin printf '%s started \\0' $token >&@{[RECORDS]}; "
         . "builtin . @{[CODE]} </dev/null @{[RECORDS]}>&-; " . $end . $end);
+    return;
+}
+
+# Two interrupts, or one at a bad moment, may make bash drop both orders to end.
+sub interrupt_again {
+    my ($self, $front) = @_;
+    $front->order($self->{end});
     return;
 }
 

@@ -220,7 +220,10 @@ Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const
     }
     if (message->value < 0 || came.empty()) {
       forks_.erase(request.id);
-      return Error::from_errno("fork a context", -message->value);
+      // One that came without its descriptor: we have no room for it (recvmsg(2), MSG_CTRUNC). It
+      // ends when its sockets do, which close here.
+      const int reason = message->value < 0 ? static_cast<int>(-message->value) : EMFILE;
+      return Error::from_errno("fork a context", reason);
     }
     return std::unique_ptr<AgentProcess>(
         new ForkedProcess(*this, request.id, std::move(came.front())));

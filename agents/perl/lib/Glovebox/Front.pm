@@ -29,6 +29,7 @@ my %MEMFD_CREATE = (x86_64 => 319, aarch64 => 279, riscv64 => 279, s390x => 350,
 #   execute($front, $request)  orders for one execution; an answer is a reason to refuse it
 #   record($front, $kind, $text)  what the child said about the running execution
 #   request($front, $type, $request)  the reply to another frame, while nothing runs
+#   interrupt_again($front)  optional: another SIGINT has gone to the running execution
 #   awaits_start        true when SIGINT may reach the child only after its record "started"
 sub new {
     my ($class, $language) = @_;
@@ -184,10 +185,13 @@ sub _answer_signals {
 sub _interrupt {
     my ($self) = @_;
     return if !$self->{wanted} || !$self->{started} || !$self->{pid};
+    my $language = $self->{language};
+    my $again = $self->{interrupted} && $language->can('interrupt_again');
     $self->{wanted} = 0;
     $self->{interrupted} = 1;
     $self->{asked} = 0;
     kill 'INT', -$self->{pid};
+    $language->interrupt_again($self) if $again;
     return;
 }
 
