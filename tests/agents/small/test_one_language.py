@@ -2,6 +2,7 @@
 """What single small languages promise beyond that which holds for all."""
 
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -49,6 +50,17 @@ class BashTest(OneLanguage, unittest.TestCase):
             on_event=lambda kind, _: kind == STARTED and self.agent.interrupt())
         self.assertEqual(execution.error["name"], "Interrupt")
         self.assertEqual(self.run_code("kill $job && echo ended").stdout, "ended\n")
+
+    def test_interrupts_in_a_row_end_the_execution(self) -> None:
+        for number in range(40):
+            def interrupt(kind, _, number=number):
+                if kind == STARTED:
+                    for _ in range(1 + number % 4):
+                        self.agent.interrupt()
+                        # The moments between them are the test's input.
+                        time.sleep(0.0003 * (number % 7))
+            execution = self.run_code("sleep 1000", on_event=interrupt)
+            self.assertEqual(execution.error["name"], "Interrupt")
 
     def test_tracing_shows_the_guests_commands_only(self) -> None:
         self.run_code("set -x")
