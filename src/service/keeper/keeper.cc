@@ -69,6 +69,7 @@ Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
     warmed.warm_ = true;
   });
   keeper->watcher_ = std::thread(&Keeper::watch, keeper.get());
+  keeper->sweeper_ = std::thread(&Keeper::sweep, keeper.get());
   return keeper;
 }
 
@@ -80,6 +81,7 @@ Keeper::~Keeper() {
   changed_.notify_all();
   warmer_.join();
   watcher_.join();
+  sweeper_.join();
   (void)kill_all(false);
 }
 
@@ -231,7 +233,6 @@ std::size_t Keeper::kill_all(bool for_good) {
 }
 
 void Keeper::watch() {
-  auto swept = std::chrono::steady_clock::now();
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -241,10 +242,19 @@ void Keeper::watch() {
     }
     end_overdue();
     images_.end_idle();
-    if (const auto now = std::chrono::steady_clock::now(); now - swept >= kSweepEvery) {
-      (void)sweep_leftovers();
-      swept = now;
+  }
+}
+
+// In a thread of its own: what does not go at once is waited for, and no timeout may wait for that.
+void Keeper::sweep() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, kSweepEvery, [this] { return stopping_; })) {
+        return;
+      }
     }
+    (void)sweep_leftovers();
   }
 }
 

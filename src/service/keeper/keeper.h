@@ -81,6 +81,7 @@ class Keeper {
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order);
   void watch();
+  void sweep();
   void end_overdue();
 
   const KeeperOptions options_;
@@ -95,6 +96,7 @@ class Keeper {
   std::map<std::string, std::shared_ptr<HeldSandbox>, std::less<>> sandboxes_;
   bool stopping_ = false;
   std::thread watcher_;
+  std::thread sweeper_;
   std::atomic<bool> warm_ = false;
   std::thread warmer_;
 };
