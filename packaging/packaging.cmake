@@ -3,7 +3,8 @@
 include(GNUInstallDirs)
 
 install(TARGETS glovebox DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS glovebox-warden glovebox-archiver DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
+install(TARGETS glovebox-daemon glovebox-warden glovebox-archiver
+  DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
 install(TARGETS glovebox-files DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/files)
 # As the build laid them out: the part before the last slash is not repeated.
 install(DIRECTORY ${CMAKE_BINARY_DIR}/libexec/glovebox/agents

@@ -32,17 +32,6 @@ void add_repl(CLI::App& app, Action* action);
 void add_notebook(CLI::App& app, Action* action);
 void add_languages(CLI::App& app, Action* action);
 void add_doctor(CLI::App& app, Action* action);
-void add_serve(CLI::App& app, Action* action);
-
-// Those that use a daemon. Their options are described only when the command line names them, for
-// nobody who asks for something else is to wait. `words` is what follows "--".
-void add_sandbox(CLI::App& app,
-                 bool described,
-                 const std::vector<std::string>& words,
-                 Action* action);
-void add_key(CLI::App& app, bool described, Action* action);
-void add_tenant(CLI::App& app, bool described, Action* action);
-void add_template(CLI::App& app, bool described, Action* action);
 
 // Tells the person what went wrong and what to do, on standard error; answers the exit status.
 int report(const Error& error);

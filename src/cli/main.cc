@@ -1,125 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox: runs code that somebody else wrote, in a sealed sandbox.
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <iostream>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
-#endif
-
-#include "cli/command.h"
-#include "language/suggest.h"
-
-#ifndef GB_VERSION
-#error "the build defines GB_VERSION"
-#endif
+#include "cli/daemon_program.h"
+#include "cli/program.h"
 
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
-  glovebox run script.py                  run a file, sealed, and remove the sandbox
-  glovebox run -l python -e 'print(6*7)'  run a line
-  glovebox run plot.py --file data.csv --out results
-  glovebox repl -l python                 a live interpreter, sealed
-  glovebox notebook run analysis.ipynb    run a notebook, write its outputs
-  glovebox serve                          the daemon: REST, and E2B's own SDKs
-  glovebox sandbox create                 a sandbox that the daemon holds
-  glovebox languages                      what can run here
-  glovebox doctor                         which walls can be built here, and the mend)";
+namespace cli = glovebox::cli;
 
-// What is wrong with the command line, and where the right one is shown.
-glovebox::Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
-  const std::vector<CLI::App*> chosen = app.get_subcommands();
-  const std::vector<std::string> words = app.remaining();
-  if (!chosen.empty()) {
-    std::string path = chosen.front()->get_name();
-    for (const CLI::App* const below : chosen.front()->get_subcommands()) {
-      path += " " + below->get_name();
-    }
-    return {glovebox::ErrorCode::kInvalid, wrong.what(),
-            "'glovebox " + path + " --help' shows what it takes"};
+void add_commands(CLI::App& app,
+                  std::string_view named,
+                  const std::vector<std::string>& words,
+                  cli::Action* action) {
+  cli::add_run(app, words, action);
+  if (named == "run") {
+    return;  // Nobody who runs something waits for the description of the rest.
   }
-  if (words.empty() || words.front().starts_with('-')) {
-    return {glovebox::ErrorCode::kInvalid,
-            words.empty() ? wrong.what() : "unknown option '" + words.front() + "'",
-            "'glovebox --help' lists the commands"};
-  }
-  std::vector<std::string_view> names;
-  for (const CLI::App* const command : app.get_subcommands({})) {
-    names.push_back(command->get_name());
-  }
-  const std::string nearest = glovebox::nearest_word(words.front(), names);
-  return {glovebox::ErrorCode::kInvalid, "unknown command '" + words.front() + "'",
-          nearest.empty() ? "'glovebox --help' lists the commands"
-                          : "did you mean 'glovebox " + nearest + "'?"};
+  cli::add_repl(app, action);
+  cli::add_notebook(app, action);
+  cli::add_languages(app, action);
+  cli::add_doctor(app, action);
+  cli::list_daemon_commands(app);
 }
 
-// "sandbox exec", which takes the words of a command behind "--".
-bool runs_in_sandbox(const CLI::App& app) {
-  return app.got_subcommand("sandbox") && app.get_subcommand("sandbox")->got_subcommand("exec");
-}
-
-int run(int argc, char** argv) {
-  CLI::App app("Runs untrusted code in a sealed sandbox.", "glovebox");
-  app.set_version_flag("--version", std::string("glovebox ") + GB_VERSION);
-  app.require_subcommand(1);
-  app.footer(kFooter);
-  // What follows "--" is the guest's alone: the parser would take "[a,b]" for a list of two.
-  char** const end = argv + argc;
-  char** const dashes = std::find(argv, end, std::string_view("--"));
-  const std::vector<std::string> guest_words(dashes == end ? end : dashes + 1, end);
-  glovebox::cli::Action action;
-  glovebox::cli::add_run(app, guest_words, &action);
-  const std::string_view named = argc < 2 ? std::string_view() : argv[1];
-  if (named != "run") {
-    // Nobody who runs something waits for the description of the rest.
-    glovebox::cli::add_repl(app, &action);
-    glovebox::cli::add_notebook(app, &action);
-    glovebox::cli::add_languages(app, &action);
-    glovebox::cli::add_doctor(app, &action);
-    glovebox::cli::add_serve(app, &action);
-    glovebox::cli::add_sandbox(app, named == "sandbox", guest_words, &action);
-    glovebox::cli::add_key(app, named == "key", &action);
-    glovebox::cli::add_template(app, named == "template", &action);
-    glovebox::cli::add_tenant(app, named == "tenant", &action);
-  }
-  try {
-    app.parse(static_cast<int>(dashes - argv), argv);
-    if (!guest_words.empty() && !app.got_subcommand("run") && !runs_in_sandbox(app)) {
-      throw CLI::ExtrasError(guest_words);
-    }
-  } catch (const CLI::ParseError& wrong) {
-    // Help and version come this way too.
-    return wrong.get_exit_code() == 0 ? app.exit(wrong)
-                                      : glovebox::cli::report(usage_error(app, wrong));
-  }
-  return action();
-}
+bool take_words(const CLI::App& app) { return app.got_subcommand("run"); }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A reader that goes away is an error to handle, not a reason to die.
-  (void)std::signal(SIGPIPE, SIG_IGN);
-  try {
-    const int status = run(argc, argv);
-    // Without the destructors of what the kernel takes back anyway.
-    (void)std::fflush(nullptr);
-    std::cout.flush();
-#ifdef __SANITIZE_ADDRESS__
-    __lsan_do_leak_check();  // It would come with the destructors.
-#endif
-    std::_Exit(status);
-  } catch (const std::exception& unforeseen) {
-    (void)std::fprintf(stderr, "glovebox: %s\n", unforeseen.what());
-    return glovebox::cli::kExitFailed;
+  if (argc > 1 && cli::is_daemon_command(argv[1])) {
+    return cli::report(cli::become_daemon_program(argv));
   }
+  cli::run_program(argc, argv, {.add = add_commands, .take_words = take_words});
 }

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/sys/installation.h"
+
 namespace glovebox {
 namespace {
 
@@ -17,14 +19,9 @@ Result<std::string> find_directory() {
   if (const char* const named = std::getenv("GLOVEBOX_AGENTS"); named != nullptr) {
     candidates = {named};
   } else {
-    std::array<char, 4096> self{};
-    const ssize_t size = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
-    if (size <= 0) {
-      return Error::from_errno("read /proc/self/exe").with_hint("mount /proc");
+    for (const std::string& directory : GB_TRY(sys::installed_directories())) {
+      candidates.push_back(directory + "/agents");
     }
-    const std::string program(self.data(), static_cast<std::size_t>(size));
-    const std::string directory = program.substr(0, program.rfind('/'));
-    candidates = {directory + "/../libexec/glovebox/agents", "/usr/libexec/glovebox/agents"};
   }
   for (const std::string& candidate : candidates) {
     std::array<char, PATH_MAX> resolved{};

@@ -19,6 +19,7 @@
 
 #include "base/check.h"
 #include "base/sys/descriptors.h"
+#include "base/sys/installation.h"
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
@@ -42,14 +43,7 @@ Result<Programs> open_programs() {
     const std::size_t slash = warden.rfind('/');
     directories = {slash == std::string::npos ? "." : warden.substr(0, slash)};
   } else {
-    std::array<char, 4096> self{};
-    const ssize_t size = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
-    if (size <= 0) {
-      return Error::from_errno("read /proc/self/exe").with_hint("mount /proc");
-    }
-    const std::string program(self.data(), static_cast<std::size_t>(size));
-    const std::string directory = program.substr(0, program.rfind('/'));
-    directories = {directory, directory + "/../libexec/glovebox", "/usr/libexec/glovebox"};
+    directories = GB_TRY(sys::installed_directories());
   }
   for (const std::string& directory : directories) {
     Programs programs{

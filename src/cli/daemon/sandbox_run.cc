@@ -6,12 +6,12 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/daemon/remote_events.h"
+#include "cli/daemon/remote_options.h"
+#include "cli/daemon/sandbox_commands.h"
 #include "cli/interrupts.h"
 #include "cli/output_writer.h"
-#include "cli/remote_events.h"
-#include "cli/remote_options.h"
 #include "cli/repl_screen.h"
-#include "cli/sandbox_commands.h"
 
 namespace glovebox::cli {
 namespace {

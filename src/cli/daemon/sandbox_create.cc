@@ -4,8 +4,8 @@
 #include <iostream>
 #include <memory>
 
-#include "cli/remote_options.h"
-#include "cli/sandbox_commands.h"
+#include "cli/daemon/remote_options.h"
+#include "cli/daemon/sandbox_commands.h"
 
 namespace glovebox::cli {
 namespace {

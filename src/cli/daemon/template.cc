@@ -6,10 +6,10 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/daemon_client.h"
-#include "cli/table.h"
-#include "cli/template_build.h"
+#include "cli/daemon/commands.h"
+#include "cli/daemon/daemon_client.h"
+#include "cli/daemon/table.h"
+#include "cli/daemon/template_build.h"
 
 namespace glovebox::cli {
 namespace {
@@ -107,7 +107,7 @@ void add_build(CLI::App& group, Action* action) {
 }  // namespace
 
 void add_template(CLI::App& app, bool described, Action* action) {
-  auto* const group = app.add_subcommand("template", "What sandboxes are made from");
+  auto* const group = app.add_subcommand(kTemplate.name, kTemplate.description);
   group->footer(kFooter);
   group->require_subcommand(1);
   if (!described) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/daemon_client.h"
+#include "cli/daemon/daemon_client.h"
 
 namespace glovebox::cli {
 

@@ -15,10 +15,10 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "cli/daemon_client.h"
+#include "cli/daemon/daemon_client.h"
+#include "cli/daemon/sandbox_commands.h"
+#include "cli/daemon/transfer_line.h"
 #include "cli/output_writer.h"
-#include "cli/sandbox_commands.h"
-#include "cli/transfer_line.h"
 #include "service/transfer.h"
 
 namespace glovebox::cli {

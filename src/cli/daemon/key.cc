@@ -6,9 +6,9 @@
 
 #include "base/duration.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/daemon_client.h"
-#include "cli/table.h"
+#include "cli/daemon/commands.h"
+#include "cli/daemon/daemon_client.h"
+#include "cli/daemon/table.h"
 
 namespace glovebox::cli {
 namespace {
@@ -129,7 +129,7 @@ CLI::App* add_one(CLI::App& group,
 }  // namespace
 
 void add_key(CLI::App& app, bool described, Action* action) {
-  auto* const group = app.add_subcommand("key", "API keys of a daemon");
+  auto* const group = app.add_subcommand(kKey.name, kKey.description);
   group->footer(kFooter);
   group->require_subcommand(1);
   if (!described) {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/daemon_client.h"
+#include "cli/daemon/daemon_client.h"
+#include "cli/daemon/remote_events.h"
+#include "cli/daemon/sandbox_commands.h"
 #include "cli/output_writer.h"
-#include "cli/remote_events.h"
-#include "cli/sandbox_commands.h"
 
 namespace glovebox::cli {
 namespace {

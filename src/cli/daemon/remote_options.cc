@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/remote_options.h"
+#include "cli/daemon/remote_options.h"
 
 #include <fcntl.h>
 #include <unistd.h>

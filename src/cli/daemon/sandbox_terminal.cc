@@ -15,9 +15,9 @@
 
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "cli/daemon/remote_events.h"
+#include "cli/daemon/sandbox_process.h"
 #include "cli/output_writer.h"
-#include "cli/remote_events.h"
-#include "cli/sandbox_process.h"
 
 namespace glovebox::cli {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/daemon_client.h"
-#include "cli/table.h"
+#include "cli/daemon/commands.h"
+#include "cli/daemon/daemon_client.h"
+#include "cli/daemon/table.h"
 
 namespace glovebox::cli {
 namespace {
@@ -180,7 +180,7 @@ constexpr TenantCommand kCommands[] = {
 }  // namespace
 
 void add_tenant(CLI::App& app, bool described, Action* action) {
-  auto* const group = app.add_subcommand("tenant", "Those who share a daemon, and their quotas");
+  auto* const group = app.add_subcommand(kTenant.name, kTenant.description);
   group->footer(kFooter);
   group->require_subcommand(1);
   if (!described) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/template_build.h"
+#include "cli/daemon/template_build.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,10 +11,10 @@
 
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "cli/daemon/remote_events.h"
+#include "cli/daemon/remote_options.h"
+#include "cli/daemon/transfer_line.h"
 #include "cli/output_writer.h"
-#include "cli/remote_events.h"
-#include "cli/remote_options.h"
-#include "cli/transfer_line.h"
 #include "service/templates/recipe_toml.h"
 #include "service/transfer.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/duration.h"
 #include "base/unique_fd.h"
-#include "cli/command.h"
-#include "cli/data_directory.h"
+#include "cli/daemon/commands.h"
+#include "cli/daemon/data_directory.h"
 #include "daemon/daemon.h"
 #include "daemon/keeper_process.h"
 #include "daemon/service_manager.h"
@@ -90,8 +90,7 @@ int serve(const ServeOptionsText& text) {
 }  // namespace
 
 void add_serve(CLI::App& app, Action* action) {
-  auto* const command =
-      app.add_subcommand("serve", "The daemon: REST and E2B's protocol over HTTP");
+  auto* const command = app.add_subcommand(kServe.name, kServe.description);
   command->footer(kFooter);
   auto text = std::make_shared<ServeOptionsText>();
   DaemonOptions& options = text->daemon;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/remote_events.h"
+#include "cli/daemon/remote_events.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/sandbox_process.h"
+#include "cli/daemon/sandbox_process.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,9 +13,9 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "cli/daemon/remote_events.h"
 #include "cli/interrupts.h"
 #include "cli/output_writer.h"
-#include "cli/remote_events.h"
 
 namespace glovebox::cli {
 namespace {

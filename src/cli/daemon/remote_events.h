@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/daemon_client.h"
+#include "cli/daemon/daemon_client.h"
 #include "spec/event.h"
 
 namespace glovebox::cli {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/data_directory.h"
+#include "cli/daemon/data_directory.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/daemon_client.h"
+#include "cli/daemon/daemon_client.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/data_directory.h"
+#include "cli/daemon/data_directory.h"
 #include "context/notebook/json_bounds.h"
 
 namespace glovebox::cli {

@@ -2,7 +2,8 @@
 // glovebox sandbox: sandboxes that a daemon holds.
 #include <CLI/CLI.hpp>
 
-#include "cli/sandbox_commands.h"
+#include "cli/daemon/commands.h"
+#include "cli/daemon/sandbox_commands.h"
 
 namespace glovebox::cli {
 namespace {
@@ -25,7 +26,7 @@ void add_sandbox(CLI::App& app,
                  bool described,
                  const std::vector<std::string>& words,
                  Action* action) {
-  auto* const group = app.add_subcommand("sandbox", "Sandboxes that a daemon holds");
+  auto* const group = app.add_subcommand(kSandbox.name, kSandbox.description);
   group->footer(kFooter);
   group->require_subcommand(1);
   if (!described) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/daemon_client.h"
+#include "cli/daemon/daemon_client.h"
 
 namespace glovebox::cli {
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/text.h"
-#include "cli/daemon_client.h"
-#include "cli/sandbox_commands.h"
+#include "cli/daemon/daemon_client.h"
+#include "cli/daemon/sandbox_commands.h"
 
 namespace glovebox::cli {
 namespace {

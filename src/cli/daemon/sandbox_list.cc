@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "base/bytes.h"
-#include "cli/daemon_client.h"
-#include "cli/sandbox_commands.h"
-#include "cli/table.h"
+#include "cli/daemon/daemon_client.h"
+#include "cli/daemon/sandbox_commands.h"
+#include "cli/daemon/table.h"
 
 namespace glovebox::cli {
 namespace {

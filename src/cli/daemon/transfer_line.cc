@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/transfer_line.h"
+#include "cli/daemon/transfer_line.h"
 
 #include <unistd.h>
 

@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "base/text.h"
-#include "cli/daemon_client.h"
+#include "cli/daemon/daemon_client.h"
+#include "cli/daemon/sandbox_commands.h"
+#include "cli/daemon/table.h"
 #include "cli/output_writer.h"
-#include "cli/sandbox_commands.h"
-#include "cli/table.h"
 
 namespace glovebox::cli {
 namespace {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of glovebox-daemon.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/daemon_program.h"
+
+namespace glovebox::cli {
+
+void add_serve(CLI::App& app, Action* action);
+
+// Those that use a daemon. Their options are described only when the command line names them, for
+// nobody who asks for something else is to wait. `words` is what follows "--".
+void add_sandbox(CLI::App& app,
+                 bool described,
+                 const std::vector<std::string>& words,
+                 Action* action);
+void add_key(CLI::App& app, bool described, Action* action);
+void add_tenant(CLI::App& app, bool described, Action* action);
+void add_template(CLI::App& app, bool described, Action* action);
+
+}  // namespace glovebox::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox-daemon: `glovebox serve`, and the commands that are its clients.
+#include <CLI/CLI.hpp>
+
+#include "cli/daemon/commands.h"
+#include "cli/program.h"
+
+namespace {
+
+namespace cli = glovebox::cli;
+
+void add_commands(CLI::App& app,
+                  std::string_view named,
+                  const std::vector<std::string>& words,
+                  cli::Action* action) {
+  cli::add_serve(app, action);
+  cli::add_sandbox(app, named == "sandbox", words, action);
+  cli::add_key(app, named == "key", action);
+  cli::add_template(app, named == "template", action);
+  cli::add_tenant(app, named == "tenant", action);
+}
+
+// "sandbox exec" alone.
+bool take_words(const CLI::App& app) {
+  return app.got_subcommand("sandbox") && app.get_subcommand("sandbox")->got_subcommand("exec");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::run_program(argc, argv, {.add = add_commands, .take_words = take_words});
+}
