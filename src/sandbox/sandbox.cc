@@ -32,6 +32,8 @@ using namespace std::chrono_literals;
 constexpr auto kPatience = 30s;
 // For what copies files; the warden gives up before this.
 constexpr auto kCopyPatience = 120s;
+// Of each of two signals to end; milliseconds.
+constexpr int kEndPatience = 10'000;
 
 std::string random_id() {
   std::array<unsigned char, 12> bytes{};
@@ -457,19 +459,24 @@ Result<void> Sandbox::end() {
   ended_ = true;
   kill();
   pollfd gone{enclosure_.pidfd.get(), POLLIN, 0};
-  if (::poll(&gone, 1, 10'000) == 0) {
+  bool dead = ::poll(&gone, 1, kEndPatience) != 0;
+  if (!dead) {
     (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
-    (void)::poll(&gone, 1, 10'000);
+    dead = ::poll(&gone, 1, kEndPatience) != 0;
   }
   siginfo_t info{};
   // Ours by pidfd, so that no recycled pid is ever waited for.
-  (void)::waitid(P_PIDFD, static_cast<id_t>(enclosure_.pidfd.get()), &info, WEXITED);
+  (void)::waitid(P_PIDFD, static_cast<id_t>(enclosure_.pidfd.get()), &info, WEXITED | WNOHANG);
   link_.close();
   auto removed = enclosure_.cgroup.remove();
   if (!enclosure_.tree.empty()) {
     if (auto cleared = sys::remove_tree(enclosure_.tree); !cleared) {
       removed = std::move(cleared);
     }
+  }
+  if (!dead) {
+    return Error(ErrorCode::kUnavailable, "the first process of the sandbox does not end",
+                 "'ps -o stat,wchan' shows what the kernel waits for");
   }
   return removed;
 }

@@ -312,5 +312,29 @@ TEST_P(StoppingAContext, AFloodPastTheLanguageIsCutToo) {
 
 GB_FOR_EVERY_WAY(StoppingAContext);
 
+class EndsOfForks : public ForkedContexts {};
+
+// More than a socket holds messages of: a zygote that waited for a reader would wait for no child,
+// and the sandbox could not end.
+TEST_P(EndsOfForks, HundredsEndTogetherWhileNobodyAsksHow) {
+  constexpr int kForks = 320;
+  Live live = make(GetParam(), {.memory = 4_GiB, .pids = 2'000});
+  ASSERT_TRUE(live.context);
+  std::vector<std::unique_ptr<Context>> forks;
+  for (int i = 0; i < kForks; ++i) {
+    forks.push_back(start(GetParam(), *live.sandbox));
+    ASSERT_TRUE(forks.back());
+  }
+  const auto ended = live.sandbox->end();
+  EXPECT_TRUE(ended) << ended.error().message();
+  EXPECT_FALSE(live.sandbox->alive());
+  forks.clear();
+  live = make(GetParam());
+  ASSERT_TRUE(live.context);
+  expect_well(*live.context);
+}
+
+GB_FOR_FORKS(EndsOfForks);
+
 }  // namespace
 }  // namespace glovebox::conformance

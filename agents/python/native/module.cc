@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cerrno>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,14 +48,19 @@ class Server {
     (void)::pthread_sigmask(SIG_BLOCK, &children, &old_mask_);
     UniqueFd ended(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
     for (;;) {
-      std::array<pollfd, 2> polled = {{{socket_, POLLIN, 0}, {ended.get(), POLLIN, 0}}};
+      const short wanted = unsaid_.empty() ? POLLIN : POLLIN | POLLOUT;
+      std::array<pollfd, 2> polled = {{{socket_, wanted, 0}, {ended.get(), POLLIN, 0}}};
       if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
         return std::nullopt;
       }
       if (polled[1].revents != 0) {
         reap(ended);
+        tell_ends();
       }
-      if (polled[0].revents != 0) {
+      if ((polled[0].revents & POLLOUT) != 0) {
+        tell_ends();
+      }
+      if ((polled[0].revents & ~POLLOUT) != 0) {
         std::vector<UniqueFd> passed;
         const ssize_t got =
             sys::receive_with(socket_, {buffer_.get(), kMaxMessage}, passed, MSG_DONTWAIT);
@@ -136,9 +142,20 @@ class Server {
       }
       const auto found = forks_.find(pid);
       if (found != forks_.end()) {
-        answer({.kind = Message::Kind::kExited, .id = found->second, .value = status}, -1);
+        unsaid_.push_back({.kind = Message::Kind::kExited, .id = found->second, .value = status});
         forks_.erase(found);
       }
+    }
+  }
+
+  // As many as the socket takes: whoever ended them need not be reading, and waits until all
+  // processes of a sandbox have been waited for, which is our part.
+  void tell_ends() {
+    while (!unsaid_.empty()) {
+      if (sys::send_with(socket_, unsaid_.front().encode(), {}, MSG_DONTWAIT) < 0) {
+        return;
+      }
+      unsaid_.pop_front();
     }
   }
 
@@ -153,6 +170,7 @@ class Server {
   std::vector<int> files_;
   sigset_t old_mask_{};
   std::map<pid_t, std::uint32_t> forks_;
+  std::deque<Message> unsaid_;  // Ends; no more than there were forks.
 };
 
 PyObject* to_list(const std::vector<std::string>& texts) {
