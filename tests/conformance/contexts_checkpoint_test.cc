@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: memory and workspace go back together, whatever happened since.
 #include <signal.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "contexts_fixture.h"
@@ -309,6 +311,66 @@ TEST_P(CheckpointsOfAContext, ThatAGuestForgesAreRefused) {
     }
     EXPECT_LT(std::chrono::steady_clock::now() - start, 40s) << passed;
   }
+}
+
+// Whether this kernel makes huge pages of memory at our word (MADV_COLLAPSE, Linux 6.1).
+bool collapses_memory() {
+  constexpr std::size_t kHuge = 2UL << 20;
+  constexpr int kCollapse = 25;
+  void* const memory = ::mmap(nullptr, 2 * kHuge, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return false;
+  }
+  const std::uintptr_t first =
+      (reinterpret_cast<std::uintptr_t>(memory) + kHuge - 1) / kHuge * kHuge;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): within what was mapped.
+  const bool collapsed = ::madvise(reinterpret_cast<void*>(first), kHuge, kCollapse) == 0;
+  (void)::munmap(memory, 2 * kHuge);
+  return collapsed;
+}
+
+constexpr const char* kHugeMemory = R"(
+def huge_memory():
+    return sum(int(line.split()[1]) for line in open('/proc/self/smaps_rollup')
+               if line.startswith('AnonHugePages:')) >> 10
+def used_memory():
+    return sum(int(line.split()[1]) for line in open('/proc/self/smaps_rollup')
+               if line.startswith('Rss:')) >> 10
+)";
+
+// numpy brings a libstdc++ of its own; ours must work beside it.
+TEST_P(CheckpointsOfAContext, StartInHugePages) {
+  if (!collapses_memory()) {
+    GTEST_SKIP() << "this kernel has no MADV_COLLAPSE";
+  }
+  output_of(kHugeMemory);
+  // Those that nothing was written to since the fork.
+  EXPECT_EQ(output_of("import sys; print('numpy' in sys.modules, huge_memory() > 0)"), "True True");
+}
+
+TEST_P(CheckpointsOfAContext, PutLargeDataIntoHugePagesAndNothingElse) {
+  if (!collapses_memory()) {
+    GTEST_SKIP() << "this kernel has no MADV_COLLAPSE";
+  }
+  output_of(kHugeMemory);
+  // One page in 512 of the second is used, and no more shall be.
+  output_of(R"(
+import mmap, os
+data = bytearray(os.urandom(1 << 20)) * 64
+sparse = mmap.mmap(-1, 128 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for at in range(0, len(sparse), 2 << 20):
+    sparse[at] = 7
+expected = hash(bytes(data[-4096:]))
+huge, used = huge_memory(), used_memory())");
+  checkpoint();
+  output_of("data[0] = 1");
+  const std::uint32_t second = checkpoint();
+  EXPECT_EQ(output_of("print(huge_memory() - huge >= 56, used_memory() - used <= 8)"), "True True");
+  output_of("data[0] = 2; data[-1] = 0; sparse[0] = 9");
+  roll_back(second);
+  EXPECT_EQ(output_of("print(data[0], hash(bytes(data[-4096:])) == expected, sparse[0])"),
+            "1 True 7");
 }
 
 GB_FOR_FORKS(CheckpointsOfAContext);

@@ -16,6 +16,7 @@
 #include "base/sys/descriptors.h"
 #include "base/sys/raw.h"
 #include "base/unique_fd.h"
+#include "huge_pages.h"
 
 namespace glovebox::zygote {
 namespace {
@@ -113,17 +114,23 @@ Awakening make_checkpoint(int channel, std::string_view reply) {
   }
   UniqueFd outside(pair[0]);
   UniqueFd inside(pair[1]);
-  // libc's own fork(3): the guest may have threads, and libc knows which of its locks they hold.
-  // Twice, so that the copy is a child of the sandbox's first process, which waits for it at its
-  // end.
-  const pid_t between = ::fork();
+  // In memory, so that copies know it too. Whoever makes one alone does not pay for the next.
+  static bool made_before = false;
+  if (std::exchange(made_before, true)) {
+    collapse_large_mappings();
+  }
+  // libc's own fork(3): the guest may have threads, and libc knows which of its locks they hold. In
+  // a process between, so that the copy is a child of the sandbox's first process, which waits for
+  // it at its end. That one borrows our memory while we stand still (vfork(2)): to copy it once
+  // takes milliseconds.
+  const pid_t between = ::vfork();
   if (between < 0) {
     return Awakening::kFailed;
   }
   if (between == 0) {
-    outside.reset();
     const pid_t pid = ::fork();
     if (pid == 0) {
+      outside.reset();
       // Before anybody can signal our group: what is meant for the original is not meant for us.
       (void)::setpgid(0, 0);
       announce(inside.get());
