@@ -193,6 +193,7 @@ using ProcessSink = std::function<bool(const ProcessEvent&)>;
 
 class TemplateService;
 class TenantService;
+class SecretService;
 class VolumeService;
 
 class SandboxService {
@@ -311,6 +312,7 @@ class SandboxService {
 
   // As long as this object.
   virtual VolumeService& volumes() = 0;
+  virtual SecretService& secrets() = 0;
   virtual TenantService& tenants() = 0;
   virtual TemplateService& template_service() = 0;
 

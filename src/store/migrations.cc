@@ -99,9 +99,24 @@ ALTER TABLE sandboxes ADD COLUMN storage TEXT NOT NULL DEFAULT '{}'
   CHECK (length(storage) <= 65536);
 )sql";
 
+constexpr Sql kSecrets = R"sql(
+CREATE TABLE secrets (
+  tenant TEXT NOT NULL REFERENCES tenants (name) ON DELETE CASCADE,
+  name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 128),
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
+  value TEXT NOT NULL CHECK (length(value) <= 65536),
+  version INTEGER NOT NULL CHECK (version > 0),
+  metadata TEXT NOT NULL CHECK (length(metadata) <= 65536),
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL,
+  PRIMARY KEY (tenant, name)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr std::array kSteps = {
     Migration{1, kFirst},
     Migration{2, kOnDisk},
+    Migration{3, kSecrets},
 };
 
 }  // namespace

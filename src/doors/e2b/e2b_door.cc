@@ -12,6 +12,7 @@
 #include "doors/e2b/port_proxy.h"
 #include "doors/e2b/routes.h"
 #include "doors/e2b/sandbox_routes.h"
+#include "doors/e2b/secret_routes.h"
 #include "doors/e2b/template_builds.h"
 #include "doors/e2b/template_routes.h"
 #include "doors/e2b/url.h"
@@ -77,6 +78,7 @@ struct E2bDoor::Parts {
     builds.add_to(routes);
     templates.add_to(routes);
     volumes.add_to(routes);
+    secrets.add_to(routes);
   }
 
   void control(const Target& target, http::Request& request, http::Response& response);
@@ -95,6 +97,7 @@ struct E2bDoor::Parts {
   TemplateBuilds builds{service, options};
   TemplateRoutes templates{service};
   VolumeRoutes volumes{service};
+  SecretRoutes secrets{service};
   Routes routes;
   Envd envd{service, meter};
   Interpreter interpreter{service, options};

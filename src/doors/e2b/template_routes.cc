@@ -80,9 +80,6 @@ void TemplateRoutes::add_to(Routes& routes) {
     answer(call.response, 200, Json::array());
     return {};
   };
-  const auto nowhere = [](ControlCall&) -> Result<void> {
-    return Error(ErrorCode::kNotFound, "not found");
-  };
 
   routes.add("POST", "sandboxes/*/snapshots", handler(&TemplateRoutes::make_snapshot));
   routes.add("GET", "snapshots", handler(&TemplateRoutes::list_snapshots));
@@ -95,12 +92,6 @@ void TemplateRoutes::add_to(Routes& routes) {
   routes.add("DELETE", "templates/*", handler(&TemplateRoutes::remove_template));
   routes.add("PATCH", "v2/templates/*", absent("changes of templates"));
   routes.add("GET", "teams", none);
-
-  routes.add("GET", "secrets", none);
-  routes.add("POST", "secrets", absent("secrets"));
-  for (const char* method : {"GET", "POST", "DELETE"}) {
-    routes.add(method, "secrets/*", nowhere);
-  }
 }
 
 Result<void> TemplateRoutes::make_snapshot(ControlCall& call) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Templates, snapshots and secrets, as far as the service has them.
+// Templates and snapshots, as far as the service has them.
 #pragma once
 
 #include <optional>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -128,6 +129,7 @@ class FakeService final : public SandboxService {
   Result<std::string> languages() override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
   FakeVolumes& volumes() override { return volumes_; }
+  SecretService& secrets() override { std::abort(); }  // REST has none.
   FakeTenants& tenants() override { return tenants_; }
   FakeTemplates& template_service() override { return templates_; }
   Result<std::size_t> emergency_stop(const Caller& caller) override;

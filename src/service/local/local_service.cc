@@ -42,6 +42,7 @@ LocalService::LocalService(std::string directory,
       admission_(kExecutions, pressure_, now),
       keeper_(keeper_socket),
       volumes_(directory_, *database_, quotas_, keeper_),
+      secrets_(*database_),
       templates_(directory_, *database_, quotas_, pressure_, keeper_),
       workspaces_(directory_),
       revive_(std::move(revive)) {}

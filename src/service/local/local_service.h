@@ -13,6 +13,7 @@
 
 #include "service/keeper/client.h"
 #include "service/local/kinds.h"
+#include "service/local/local_secrets.h"
 #include "service/local/local_templates.h"
 #include "service/local/local_tenants.h"
 #include "service/local/local_volumes.h"
@@ -131,6 +132,7 @@ class LocalService final : public SandboxService {
   Result<std::string> languages() override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
   LocalVolumes& volumes() override { return volumes_; }
+  LocalSecrets& secrets() override { return secrets_; }
   LocalTenants& tenants() override { return tenant_calls_; }
   LocalTemplates& template_service() override { return templates_; }
   Result<std::size_t> emergency_stop(const Caller& caller) override;
@@ -224,6 +226,7 @@ class LocalService final : public SandboxService {
   Admission admission_;
   keeper::KeeperClient keeper_;
   LocalVolumes volumes_;
+  LocalSecrets secrets_;
   LocalTemplates templates_;
   LocalWorkspaces workspaces_;
   const Revive revive_;

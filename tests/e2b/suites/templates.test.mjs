@@ -2,7 +2,7 @@
 // Snapshots, templates, and what the SDKs know and this daemon has not: it has to say so.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Secret, Template } from 'e2b'
+import { Template } from 'e2b'
 import { Sandbox, SandboxNotFoundError } from '@e2b/code-interpreter'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -125,10 +125,4 @@ test('a snapshot can be removed', async () => {
     assert.equal(await Sandbox.deleteSnapshot(made.snapshotId), false)
     await assert.rejects(() => Sandbox.create(made.snapshotId))
   })
-})
-
-test('secrets are none, and can not be made', async () => {
-  const secrets = Secret.list()
-  assert.deepEqual(await secrets.nextItems(), [])
-  await assert.rejects(() => Secret.create('name', 'value'), /not supported/)
 })

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/local/local_secrets.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "base/text.h"
+#include "service/local/random_name.h"
+
+namespace glovebox {
+namespace {
+
+constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kLongestValue = 65'536;
+constexpr std::size_t kMostMetadata = 32;
+constexpr std::size_t kLongestKey = 128;
+constexpr std::size_t kLongestMetadata = 1'024;
+constexpr std::size_t kMostMetadataBytes = 8'192;
+constexpr std::size_t kMostSecrets = 1'000;  // Of a tenant.
+
+// Characters of Unicode's category Cc: below U+0020, and U+007F to U+009F.
+bool has_control(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f ||
+        (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<void> check_name(std::string_view name) {
+  if (name.empty() || name.size() > kLongestName || !is_utf8(name) || has_control(name) ||
+      name.find_first_of("{}") != std::string_view::npos) {
+    return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is no name of a secret",
+                 "choose 1 to 128 bytes without '{', '}' and control characters");
+  }
+  return {};
+}
+
+// The value itself is in no message.
+Result<void> check_value(std::string_view value) {
+  if (value.empty() || value.size() > kLongestValue || !is_utf8(value) ||
+      value.find('\0') != std::string_view::npos) {
+    return Error(ErrorCode::kInvalid, "the value of a secret is 1 to 65536 bytes of text");
+  }
+  return {};
+}
+
+Result<void> check_metadata(const SecretMetadata& metadata) {
+  std::size_t bytes = 0;
+  const bool fit = std::ranges::all_of(metadata, [&bytes](const auto& entry) {
+    bytes += entry.first.size() + entry.second.size();
+    return !entry.first.empty() && entry.first.size() <= kLongestKey &&
+           entry.second.size() <= kLongestMetadata;
+  });
+  if (!fit || metadata.size() > kMostMetadata || bytes > kMostMetadataBytes) {
+    return Error(ErrorCode::kInvalid,
+                 "metadata are at most 32 entries with keys of 1 to 128 bytes and values of at "
+                 "most 1024, 8192 bytes in all");
+  }
+  return {};
+}
+
+SecretInfo info_of(SecretRecord record) {
+  return {.id = std::move(record.id),
+          .name = std::move(record.name),
+          .version = record.version,
+          .metadata = std::move(record.metadata),
+          .created = record.created,
+          .updated = record.updated};
+}
+
+}  // namespace
+
+Result<SecretInfo> LocalSecrets::create(const Caller& caller, const SecretRequest& request) {
+  GB_TRY(check_name(request.name));
+  GB_TRY(check_value(request.value));
+  GB_TRY(check_metadata(request.metadata));
+  const auto now = std::chrono::system_clock::now();
+  const SecretRecord record{.tenant = caller.tenant,
+                            .name = request.name,
+                            .id = random_name(),
+                            .metadata = request.metadata,
+                            .created = now,
+                            .updated = now};
+  const std::scoped_lock lock(creating_);
+  if (GB_TRY(records_.of_tenant(caller.tenant, {}, kMostSecrets)).size() == kMostSecrets) {
+    return Error(ErrorCode::kExhausted,
+                 "a tenant has at most " + std::to_string(kMostSecrets) + " secrets",
+                 "remove one that is no longer needed");
+  }
+  if (auto inserted = records_.insert(record, request.value); !inserted) {
+    return inserted.error().code() == ErrorCode::kConflict
+               ? Error(ErrorCode::kConflict,
+                       "there is a secret '" + printable(request.name) + "' already")
+               : std::move(inserted).error();
+  }
+  return info_of(record);
+}
+
+Result<std::vector<SecretInfo>> LocalSecrets::list(const Caller& caller,
+                                                   std::string_view after,
+                                                   std::size_t limit) {
+  std::vector<SecretInfo> secrets;
+  for (SecretRecord& record : GB_TRY(records_.of_tenant(caller.tenant, after, limit))) {
+    secrets.push_back(info_of(std::move(record)));
+  }
+  return secrets;
+}
+
+Result<SecretInfo> LocalSecrets::find(const Caller& caller, std::string_view secret) {
+  return info_of(GB_TRY(records_.find(caller.tenant, secret)));
+}
+
+Result<SecretInfo> LocalSecrets::change(const Caller& caller,
+                                        std::string_view secret,
+                                        std::string_view value,
+                                        const std::optional<SecretMetadata>& metadata) {
+  GB_TRY(check_value(value));
+  if (metadata) {
+    GB_TRY(check_metadata(*metadata));
+  }
+  return info_of(GB_TRY(
+      records_.change(caller.tenant, secret, value, metadata, std::chrono::system_clock::now())));
+}
+
+Result<void> LocalSecrets::remove(const Caller& caller, std::string_view secret) {
+  return records_.remove(caller.tenant, secret);
+}
+
+}  // namespace glovebox

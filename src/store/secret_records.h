@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SecretRecords: values that a tenant's sandboxes may use on their way out and nobody may read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+
+namespace glovebox {
+
+// All of a secret but its value, which goes in and does not come out.
+struct SecretRecord {
+  std::string tenant;
+  std::string name;           // As the tenant calls it.
+  std::string id;             // Of all tenants' secrets, no two have the same.
+  std::uint64_t version = 1;  // Counts the values that it has had.
+  std::map<std::string, std::string> metadata{};
+  SystemTime created{};
+  SystemTime updated{};
+
+  friend bool operator==(const SecretRecord&, const SecretRecord&) = default;
+};
+
+// Safe to use from any thread.
+class SecretRecords {
+ public:
+  explicit SecretRecords(Database& database) : database_(database) {}
+
+  // kConflict when the tenant has one of that name, kNotFound when there is no such tenant.
+  Result<void> insert(const SecretRecord& record, std::string_view value);
+  // By name or id; kNotFound too when it is another tenant's.
+  Result<SecretRecord> find(std::string_view tenant, std::string_view name_or_id);
+  // By name, those behind `after`, at most `limit`.
+  Result<std::vector<SecretRecord>> of_tenant(std::string_view tenant,
+                                              std::string_view after,
+                                              std::size_t limit);
+  // The next version, and other metadata where they are given. Answers what is there then.
+  Result<SecretRecord> change(std::string_view tenant,
+                              std::string_view name_or_id,
+                              std::string_view value,
+                              const std::optional<std::map<std::string, std::string>>& metadata,
+                              SystemTime now);
+  Result<void> remove(std::string_view tenant, std::string_view name_or_id);
+
+ private:
+  Database& database_;
+};
+
+}  // namespace glovebox
