@@ -12,7 +12,8 @@ import unittest
 import urllib.parse
 
 from program import glovebox
-from test_packages import PackageCase, npm_archive, wheel
+from package_files import npm_archive, wheel
+from test_packages import PackageCase
 
 
 class Index(http.server.SimpleHTTPRequestHandler):
