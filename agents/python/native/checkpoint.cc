@@ -123,6 +123,7 @@ Awakening make_checkpoint(int channel, std::string_view reply) {
   // a process between, so that the copy is a child of the sandbox's first process, which waits for
   // it at its end. That one borrows our memory while we stand still (vfork(2)): to copy it once
   // takes milliseconds.
+  // NOLINTNEXTLINE(bugprone-unsafe-functions): posix_spawn(3) starts programs only.
   const pid_t between = ::vfork();
   if (between < 0) {
     return Awakening::kFailed;
