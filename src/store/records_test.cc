@@ -189,6 +189,8 @@ TEST_F(RecordsTest, ASecretIsFoundByNameOrIdByItsTenantOnly) {
   ASSERT_TRUE(secrets.insert({"default", "later", "s-2", 1, {}, kNow, kNow}, "value"));
   EXPECT_THAT(secrets.of_tenant("default", "", 1).value(), ::testing::ElementsAre(key));
   EXPECT_EQ(secrets.of_tenant("default", "key", 9).value().size(), 1U);
+  EXPECT_EQ(secrets.count("default").value(), 2U);
+  EXPECT_EQ(secrets.count("other").value(), 0U);
   EXPECT_TRUE(secrets.of_tenant("other", "", 9).value().empty());
   EXPECT_TRUE(secrets.remove("default", "key"));
   EXPECT_EQ(secrets.find("default", "s-1").error().code(), ErrorCode::kNotFound);

@@ -58,6 +58,15 @@ Result<SecretRecord> SecretRecords::find(std::string_view tenant, std::string_vi
   });
 }
 
+Result<std::size_t> SecretRecords::count(std::string_view tenant) {
+  return database_.read([&](Connection& connection) -> Result<std::size_t> {
+    Statement row =
+        GB_TRY(connection.query("SELECT count(*) FROM secrets WHERE tenant = ?1", tenant));
+    (void)GB_TRY(row.next());
+    return static_cast<std::size_t>(row.count());
+  });
+}
+
 Result<std::vector<SecretRecord>> SecretRecords::of_tenant(std::string_view tenant,
                                                            std::string_view after,
                                                            std::size_t limit) {

@@ -37,6 +37,7 @@ class SecretRecords {
   Result<void> insert(const SecretRecord& record, std::string_view value);
   // By name or id; kNotFound too when it is another tenant's.
   Result<SecretRecord> find(std::string_view tenant, std::string_view name_or_id);
+  Result<std::size_t> count(std::string_view tenant);
   // By name, those behind `after`, at most `limit`.
   Result<std::vector<SecretRecord>> of_tenant(std::string_view tenant,
                                               std::string_view after,

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "doors/e2b/page.h"
 #include "doors/e2b/sandbox_json.h"
 #include "doors/e2b/times.h"
 
 namespace glovebox::e2b {
 namespace {
 
-constexpr std::size_t kMaxPage = 100;
 constexpr std::size_t kMaxCollected = 100'000;
 constexpr std::size_t kMaxAtOnce = 100;
 
@@ -79,11 +79,7 @@ Result<ListWish> parse_wish(const Target& target, bool running_only) {
     return invalid("'order' has to be asc or desc");
   }
   wish.ascending = order == "asc";
-  const auto limit = GB_TRY(number_parameter(target, "limit"));
-  if (limit && (*limit < 1 || *limit > static_cast<std::int64_t>(kMaxPage))) {
-    return invalid("'limit' has to be between 1 and 100");
-  }
-  wish.query.limit = static_cast<std::size_t>(limit.value_or(kMaxPage));
+  wish.query.limit = GB_TRY(page_size(target));
   wish.query.after = target.parameter("nextToken").value_or("");
   return wish;
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/e2b/secret_routes.h"
 
-#include <charconv>
 #include <optional>
 #include <string>
 
 #include "doors/e2b/answers.h"
+#include "doors/e2b/hex.h"
+#include "doors/e2b/page.h"
 #include "doors/e2b/times.h"
 
 namespace glovebox::e2b {
 namespace {
-
-constexpr std::size_t kMaxPage = 100;
 
 Json secret_json(const SecretInfo& info) {
   return {{"secretID", info.id},
@@ -20,19 +19,6 @@ Json secret_json(const SecretInfo& info) {
           {"metadata", info.metadata},
           {"createdAt", to_rfc3339(info.created)},
           {"updatedAt", to_rfc3339(info.updated)}};
-}
-
-Result<std::size_t> page_size(const Target& target) {
-  const auto text = target.parameter("limit");
-  if (!text) {
-    return kMaxPage;
-  }
-  std::size_t limit = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), limit);
-  if (error != std::errc() || end != text->data() + text->size() || limit < 1 || limit > kMaxPage) {
-    return Error(ErrorCode::kInvalid, "'limit' has to be between 1 and 100");
-  }
-  return limit;
 }
 
 // The metadata of a change that names none stay as they are.
@@ -68,17 +54,18 @@ Result<void> SecretRoutes::create(ControlCall& call) {
 
 Result<void> SecretRoutes::list(ControlCall& call) {
   const std::size_t limit = GB_TRY(page_size(call.target));
-  // The token of a page is the id of the last secret before it: a name need not fit in a header.
-  std::string after;
-  if (const auto token = call.target.parameter("nextToken"); token && !token->empty()) {
-    after = GB_TRY(service_.secrets().find(call.caller, *token)).name;
+  // The token of a page is the name before it, in digits: it need not fit in a header itself, and
+  // the secret may be gone when the next page is asked for.
+  const auto after = from_hex(call.target.parameter("nextToken").value_or(""));
+  if (!after) {
+    return Error(ErrorCode::kInvalid, "'nextToken' is none of ours");
   }
-  const auto found = GB_TRY(service_.secrets().list(call.caller, after, limit + 1));
+  const auto found = GB_TRY(service_.secrets().list(call.caller, *after, limit + 1));
   Json items = Json::array();
   http::Headers headers;
   for (const SecretInfo& info : found) {
     if (items.size() == limit) {
-      headers.emplace_back("x-next-token", found[limit - 1].id);
+      headers.emplace_back("x-next-token", to_hex(found[limit - 1].name));
       break;
     }
     items.push_back(secret_json(info));

@@ -12,23 +12,13 @@
 #include <cstdint>
 
 #include "base/text.h"
+#include "doors/e2b/hex.h"
 
 namespace glovebox::e2b {
 namespace {
 
 constexpr std::size_t kTokenBytes = 16;
 constexpr std::size_t kMaxToken = 512;
-
-std::string to_hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 int base64_value(char c) {
   constexpr std::string_view kLetters =
@@ -62,21 +52,10 @@ std::string token_of(std::string_view tenant, std::string_view secret) {
 
 std::optional<std::string> tenant_of_token(std::string_view token) {
   const std::size_t dot = token.find('.');
-  if (dot == std::string_view::npos || token.size() > kMaxToken || dot % 2 != 0) {
+  if (dot == std::string_view::npos || token.size() > kMaxToken) {
     return std::nullopt;
   }
-  std::string tenant;
-  for (std::size_t i = 0; i < dot; i += 2) {
-    const auto digit = [&](std::size_t at) {
-      const char c = token[at];
-      return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    };
-    if (digit(i) < 0 || digit(i + 1) < 0) {
-      return std::nullopt;
-    }
-    tenant += static_cast<char>(digit(i) * 16 + digit(i + 1));
-  }
-  return tenant;
+  return from_hex(token.substr(0, dot));
 }
 
 bool equal_secrets(std::string_view given, std::string_view secret) {

@@ -2,8 +2,8 @@
 #include "doors/e2b/template_routes.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "doors/e2b/page.h"
 #include "doors/e2b/secrets.h"
 #include "doors/e2b/template_name.h"
 #include "service/template_service.h"
@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view kNamed = "snap-n-";
 constexpr std::string_view kUnnamed = "snap-u-";
-constexpr std::size_t kMaxPage = 100;
 
 Error unsupported(const char* what) {
   return Error(ErrorCode::kUnsupported, std::string(what) + " are not supported");
@@ -118,13 +117,7 @@ Result<void> TemplateRoutes::list_snapshots(ControlCall& call) {
   if (!name.empty()) {
     name = GB_TRY(template_name(name));
   }
-  std::size_t limit = kMaxPage;
-  if (const auto text = call.target.parameter("limit")) {
-    const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), limit);
-    if (failure != std::errc{} || limit < 1 || limit > kMaxPage) {
-      return Error(ErrorCode::kInvalid, "'limit' has to be between 1 and 100");
-    }
-  }
+  const std::size_t limit = GB_TRY(page_size(call.target));
   auto names = GB_TRY(service_.templates(call.caller));
   std::ranges::sort(names);
   const std::string after = call.target.parameter("nextToken").value_or("");

@@ -88,7 +88,7 @@ Result<SecretInfo> LocalSecrets::create(const Caller& caller, const SecretReques
                             .created = now,
                             .updated = now};
   const std::scoped_lock lock(creating_);
-  if (GB_TRY(records_.of_tenant(caller.tenant, {}, kMostSecrets)).size() == kMostSecrets) {
+  if (GB_TRY(records_.count(caller.tenant)) >= kMostSecrets) {
     return Error(ErrorCode::kExhausted,
                  "a tenant has at most " + std::to_string(kMostSecrets) + " secrets",
                  "remove one that is no longer needed");

@@ -80,6 +80,19 @@ test('secrets are listed in pages', async () => {
   assert.deepEqual(await all(Secret.list()), { names: [], pages: 1 })
 })
 
+test('a page goes on where it ended, also when that secret is gone', async () => {
+  await withSecret('b', async () => {
+    const first = await Secret.create('a', 'value')
+    const pages = Secret.list({ limit: 1 })
+    assert.deepEqual((await pages.nextItems()).map((each) => each.name), ['a'])
+    await Secret.destroy(first.secretId)
+    assert.deepEqual((await pages.nextItems()).map((each) => each.name), ['b'])
+  })
+  for (const token of ['x', 'abc', 'ZZ']) {
+    assert.equal((await control('GET', `/secrets?nextToken=${token}`)).status, 400, token)
+  }
+})
+
 test('what no secret can be is refused', async () => {
   await withSecret('taken', async () => {
     await assert.rejects(() => Secret.create('taken', 'x'), SecretError)
