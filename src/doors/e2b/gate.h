@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "doors/e2b/notes.h"
-#include "doors/e2b/secrets.h"
+#include "doors/e2b/tokens.h"
 #include "doors/transport/http.h"
 #include "service/sandbox_service.h"
 #include "service/tenants/token_bucket.h"

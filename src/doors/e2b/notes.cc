@@ -2,7 +2,7 @@
 #include "doors/e2b/notes.h"
 
 #include "doors/e2b/fields.h"
-#include "doors/e2b/secrets.h"
+#include "doors/e2b/tokens.h"
 
 namespace glovebox::e2b {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "doors/e2b/options.h"
 #include "doors/e2b/process_json.h"
-#include "doors/e2b/secrets.h"
+#include "doors/e2b/tokens.h"
 #include "doors/e2b/users.h"
 
 namespace glovebox::e2b {

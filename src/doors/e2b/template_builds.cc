@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "base/text.h"
-#include "doors/e2b/secrets.h"
 #include "doors/e2b/template_name.h"
 #include "doors/e2b/template_routes.h"
 #include "doors/e2b/template_steps.h"
 #include "doors/e2b/times.h"
+#include "doors/e2b/tokens.h"
 
 namespace glovebox::e2b {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "doors/e2b/page.h"
-#include "doors/e2b/secrets.h"
 #include "doors/e2b/template_name.h"
+#include "doors/e2b/tokens.h"
 #include "service/template_service.h"
 
 namespace glovebox::e2b {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "doors/e2b/options.h"
-#include "doors/e2b/secrets.h"
+#include "doors/e2b/tokens.h"
 
 namespace glovebox::e2b {
 namespace {

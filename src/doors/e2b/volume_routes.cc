@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "doors/e2b/answers.h"
 #include "doors/e2b/entry_json.h"
-#include "doors/e2b/secrets.h"
 #include "doors/e2b/times.h"
+#include "doors/e2b/tokens.h"
 #include "spec/guest.h"
 #include "spec/json/error_json.h"
 

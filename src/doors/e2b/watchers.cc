@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "doors/e2b/filesystem_service.h"
-#include "doors/e2b/secrets.h"
+#include "doors/e2b/tokens.h"
 
 namespace glovebox::e2b {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Secrets of one sandbox: tokens, and the signatures of URLs made with them.
+// Tokens of a sandbox or a volume, and the signatures of URLs made with them.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/e2b/secrets.h"
+#include "doors/e2b/tokens.h"
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(TokenTest, MalformedOnesTellNobody) {
   }
 }
 
-TEST(SecretsTest, NothingEqualsAnEmptySecret) {
+TEST(TokensTest, NothingEqualsAnEmptySecret) {
   EXPECT_FALSE(equal_secrets("", ""));
   EXPECT_FALSE(equal_secrets("x", ""));
   EXPECT_FALSE(equal_secrets("ab", "abc"));

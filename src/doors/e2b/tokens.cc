@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain functions, not EVP: a static program would get all providers with it.
 #define OPENSSL_API_COMPAT 0x10100000L
-#include "doors/e2b/secrets.h"
+#include "doors/e2b/tokens.h"
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
