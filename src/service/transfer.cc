@@ -81,7 +81,7 @@ Result<std::string> read_small(int fd, off_t size, const std::string& path) {
 // Writes one named file or directory to the archive, under `name`.
 class Packer {
  public:
-  explicit Packer(TarWriter& writer) : writer_(writer) {}
+  Packer(TarWriter& writer, SpecialFiles special) : writer_(writer), special_(special) {}
 
   Result<void> add(int parent,
                    const std::string& entry,
@@ -101,6 +101,9 @@ class Packer {
       return writer_.add_symlink(name, std::string(target.data(), static_cast<std::size_t>(size)));
     }
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+      if (special_ == SpecialFiles::kLeftOut) {
+        return {};
+      }
       return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is neither file nor directory",
                    "leave it out, or copy what it gives into a file first");
     }
@@ -139,6 +142,7 @@ class Packer {
   }
 
   TarWriter& writer_;
+  const SpecialFiles special_;
 };
 
 struct Pipe {
@@ -211,9 +215,9 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text) {
   return file;
 }
 
-Result<void> write_archive(int fd, const std::vector<FileToCopy>& files) {
+Result<void> write_archive(int fd, const std::vector<FileToCopy>& files, SpecialFiles special) {
   TarWriter writer = GB_TRY(TarWriter::create(fd));
-  Packer packer(writer);
+  Packer packer(writer, special);
   for (const FileToCopy& file : files) {
     GB_TRY(packer.add(AT_FDCWD, file.source, file.target, 0));
   }

@@ -25,8 +25,14 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text);
 // directory are copied as links; devices, sockets and FIFOs are refused.
 Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files);
 
-// Writes them to a tar archive under their targets; links and what is no file as with copy_in().
-Result<void> write_archive(int fd, const std::vector<FileToCopy>& files);
+// What happens to devices, sockets and FIFOs.
+enum class SpecialFiles { kRefused, kLeftOut };
+
+// Writes them to a tar archive under their targets; links as with copy_in(). An archive that could
+// not be written whole has no end.
+Result<void> write_archive(int fd,
+                           const std::vector<FileToCopy>& files,
+                           SpecialFiles special = SpecialFiles::kRefused);
 
 // Opens a directory for copy_out(), and makes it where its parent exists. Called before the run as
 // well, so that no guest works for files that then have no place.

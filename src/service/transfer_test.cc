@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/transfer.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -165,6 +167,26 @@ TEST_F(TransferTest, RefusesToCopyWhatIsNeitherFileNorDirectory) {
     EXPECT_THAT(copied.error().message(), HasSubstr("neither file nor directory"));
   }
   EXPECT_EQ(shell("echo alive"), "alive\n");
+}
+
+TEST_F(TransferTest, AnArchiveThatCannotBeWholeHasNoEnd) {
+  (void)file("tree/one", std::string(100'000, 'x'));
+  ASSERT_EQ(::mkfifo(path("tree/pipe").c_str(), 0600), 0);
+  const std::vector<FileToCopy> files = {{.source = path("tree"), .target = "x"}};
+  const auto end_of = [](int fd) {
+    std::string end(1024, 'x');
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    return size < 1024 || ::pread(fd, end.data(), end.size(), size - 1024) != 1024 ? "" : end;
+  };
+  const UniqueFd refused(::memfd_create("refused", MFD_CLOEXEC));
+  const UniqueFd whole(::memfd_create("whole", MFD_CLOEXEC));
+
+  EXPECT_FALSE(write_archive(refused.get(), files));
+  EXPECT_TRUE(write_archive(whole.get(), files, SpecialFiles::kLeftOut));
+
+  // The end of a tar is two blocks of zeros.
+  EXPECT_NE(end_of(refused.get()), std::string(1024, '\0'));
+  EXPECT_EQ(end_of(whole.get()), std::string(1024, '\0'));
 }
 
 TEST_F(TransferTest, NamesTheFileThatCannotBeRead) {

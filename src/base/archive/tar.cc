@@ -213,6 +213,8 @@ Result<void> extract_tar(int input_fd,
 }
 
 void TarWriter::Deleter::operator()(struct archive* writer) const {
+  // Without finish() it gets no end, by which a reader would take what is there for all.
+  (void)::archive_write_fail(writer);
   (void)::archive_write_free(writer);
 }
 

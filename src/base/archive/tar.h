@@ -45,7 +45,7 @@ class TarWriter {
   Result<void> add_directory(const std::string& name, std::uint32_t mode);
   Result<void> add_symlink(const std::string& name, const std::string& target);
 
-  // Writes the end of the archive.
+  // Writes the end of the archive, which has none without it.
   Result<void> finish();
 
  private:
