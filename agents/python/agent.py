@@ -28,7 +28,7 @@ def _load(name: str):
 _loop = _load("loop")
 _warm = None
 
-# Given by whoever can: the native module's `checkpoint` (agents/python/native/module.cc).
+# The native module's `checkpoint` (agents/python/native/module.cc), where that is built.
 checkpoint = None
 # Called in each new context, for random sources that only their library knows.
 renewals = []
@@ -52,6 +52,15 @@ def serve(fd: int = 3):
     context.serve(fd, _self)
 
 
+def _find_checkpoint():
+    """Requires: our directory is in the path."""
+    try:
+        import _glovebox
+    except ImportError:
+        return None
+    return _glovebox.checkpoint
+
+
 def _restore_path() -> None:
     """Guests import from their working directory first, and never from here."""
     sys.path[:] = [""] + [p for p in sys.path if p not in ("", _HERE, os.path.realpath(_HERE))]
@@ -60,5 +69,6 @@ def _restore_path() -> None:
 _self = sys.modules[__name__]
 
 if __name__ == "__main__":
+    checkpoint = _find_checkpoint()
     _restore_path()
     serve(3)

@@ -66,6 +66,8 @@ _setrecursionlimit = sys.setrecursionlimit
 class NoWire:
     """Takes the place of the channel while a zygote runs its warm-up cells."""
 
+    interruptible = False
+
     def send(self, kind: int, channel: int, payload: bytes) -> None:
         pass
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import sys
 import zlib
 
 from IPython.core import interactiveshell, page, payloadpage
@@ -21,12 +22,15 @@ from .cells import MemoryHistory
 from .display import AgentDisplayFormatter, AgentDisplayHook, AgentDisplayPublisher
 from .process import run_shell_command
 from .running import PlainRunner
-from .wire import Wire
 
 __builtins__ = dict(vars(builtins))
 
 PROFILE = "/tmp/.ipython"
-_INTERRUPT_CODE = Wire.on_interrupt.__code__
+_OUR_DIRECTORY = os.path.dirname(__file__) + "/"
+
+
+def _is_ours(entry) -> bool:
+    return entry.tb_frame.f_code.co_filename.startswith(_OUR_DIRECTORY)
 
 
 class Profile(ProfileDir):
@@ -202,14 +206,29 @@ class AgentShell(InteractiveShell):
 
     def _get_exc_info(self, exc_tuple=None):
         etype, value, tb = super()._get_exc_info(exc_tuple)
-        # An interrupt is raised by our handler, on top of the guest's line.
+        # An interrupt is raised by our handler, or by our streams, on top of the guest's line.
         last = tb
-        while last is not None and last.tb_next is not None:
-            if last.tb_next.tb_frame.f_code is _INTERRUPT_CODE:
+        seen_guest = False
+        while etype is KeyboardInterrupt and last is not None and last.tb_next is not None:
+            seen_guest = seen_guest or not _is_ours(last)
+            if seen_guest and _is_ours(last.tb_next):
                 last.tb_next = None
                 break
             last = last.tb_next
         return etype, value, tb
+
+    def showtraceback(self, *args, **kwargs) -> None:
+        if sys.exc_info()[0] is not KeyboardInterrupt:
+            super().showtraceback(*args, **kwargs)
+            return
+        # The outside interrupts again until the cell has ended, and the first traceback of a process
+        # takes longer than it waits.
+        wire = self.context.wire
+        allowed, wire.interruptible = wire.interruptible, False
+        try:
+            super().showtraceback(*args, **kwargs)
+        finally:
+            wire.interruptible = allowed
 
     def _showtraceback(self, etype, evalue, stb) -> None:
         self.last_traceback = stb

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/large_values.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
 // As much as an agent keeps at all.
 constexpr std::uint64_t kMaxSize = 64UL << 20;
@@ -47,6 +50,15 @@ std::optional<LargeValues::Entry> LargeValues::find(std::string_view mime,
 }
 
 Result<std::string> LargeValues::fetch(Context& context, const notebook::Reference& reference) {
+  auto bytes = notebook::bytes_of_fetched(
+      GB_TRY(fetch_encoded(context, reference, Clock::now() + kPatience)), reference.mime);
+  return bytes ? Result<std::string>(std::move(*bytes)) : gone("");
+}
+
+Result<std::string> LargeValues::fetch_encoded(Context& context,
+                                               const notebook::Reference& reference,
+                                               Clock::time_point deadline,
+                                               int cancel_fd) {
   if (!context.can("fetch")) {
     return Error(ErrorCode::kUnsupported, "this interpreter keeps no large values");
   }
@@ -55,12 +67,18 @@ Result<std::string> LargeValues::fetch(Context& context, const notebook::Referen
   }
   std::string fetched;
   while (fetched.size() < reference.size) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    pollfd canceled{cancel_fd, POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&canceled, 1, 0) > 0) {
+      return Error(ErrorCode::kUnavailable, left.count() <= 0 ? "it took too long" : "interrupted");
+    }
     const Json request = {{"ref", reference.name},
                           {"offset", fetched.size()},
                           {"size", std::min(kPiece, reference.size - fetched.size())}};
-    const std::string answer = GB_TRY(
-        context.ask(agent::Request::kFetch,
-                    request.dump(-1, ' ', false, Json::error_handler_t::replace), kPatience));
+    const std::string answer =
+        GB_TRY(context.ask(agent::Request::kFetch,
+                           request.dump(-1, ' ', false, Json::error_handler_t::replace), left));
     const Json reply = Json::parse(answer, nullptr, false);
     if (!reply.is_object() || !reply.contains("base64") || !reply["base64"].is_string()) {
       const bool told = reply.is_object() && reply.contains("error") && reply["error"].is_string();
@@ -72,8 +90,7 @@ Result<std::string> LargeValues::fetch(Context& context, const notebook::Referen
     }
     fetched += *piece;
   }
-  auto bytes = notebook::bytes_of_fetched(std::move(fetched), reference.mime);
-  return bytes ? Result<std::string>(std::move(*bytes)) : gone("");
+  return fetched;
 }
 
 }  // namespace glovebox::cli

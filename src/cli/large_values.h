@@ -3,6 +3,7 @@
 // newest 64 MiB of it; here is only where to ask.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -33,6 +34,13 @@ class LargeValues {
 
   // Its bytes. Fails with kNotFound when the agent has let go of it.
   static Result<std::string> fetch(Context& context, const notebook::Reference& reference);
+
+  // As the agent keeps it: base64 for binary types. Fails with kUnavailable after `deadline`, and
+  // when `cancel_fd` becomes readable; -1 for never.
+  static Result<std::string> fetch_encoded(Context& context,
+                                           const notebook::Reference& reference,
+                                           std::chrono::steady_clock::time_point deadline,
+                                           int cancel_fd = -1);
 
  private:
   std::vector<Entry> kept_;

@@ -2,24 +2,23 @@
 #include "cli/notebook_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "cli/output_writer.h"
 #include "context/notebook/html.h"
 #include "context/notebook/read.h"
 #include "context/notebook/write.h"
 
 namespace glovebox::cli {
 namespace {
-
-constexpr std::size_t kMaxFile = 64UL << 20;  // What read_notebook() takes.
 
 Error cannot(const char* what, const std::string& path) {
   return Error(ErrorCode::kInvalid,
@@ -37,6 +36,7 @@ Result<std::string> read_all(const std::string& path) {
     }
     fd = opened.get();
   }
+  const Bytes most = notebook::ReadLimits().size;
   std::string bytes;
   std::array<char, 64 * 1024> block;
   for (;;) {
@@ -48,8 +48,8 @@ Result<std::string> read_all(const std::string& path) {
       return bytes;
     }
     bytes.append(block.data(), static_cast<std::size_t>(got));
-    if (bytes.size() > kMaxFile) {
-      return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is over 64 MiB",
+    if (bytes.size() > most.count) {
+      return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is over " + to_string(most),
                    "clear its outputs in Jupyter first");
     }
   }
@@ -59,42 +59,54 @@ std::string without_ending(const std::string& path, std::string_view ending) {
   return path.ends_with(ending) ? path.substr(0, path.size() - ending.size()) : path;
 }
 
-Result<void> write_file(const std::string& path, std::string_view bytes) {
-  struct stat status {};
-  const bool exists = ::stat(path.c_str(), &status) == 0;
-  if (exists && !S_ISREG(status.st_mode)) {
-    // A device or a pipe is written to, not replaced.
-    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!fd) {
-      return cannot("write", path);
+// Takes pieces until it fails, and remembers why it did.
+class Writer {
+ public:
+  explicit Writer(int fd) : fd_(fd) {}
+
+  void write(std::string_view bytes) {
+    while (!bytes.empty() && error_ == 0) {
+      const ssize_t wrote = ::write(fd_, bytes.data(), bytes.size());
+      if (wrote >= 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(wrote));
+      } else if (errno == EAGAIN) {
+        pollfd ready{fd_, POLLOUT, 0};
+        (void)::poll(&ready, 1, -1);
+      } else if (errno != EINTR) {
+        error_ = errno;
+      }
     }
-    write_fully(fd.get(), bytes);
-    return {};
   }
-  std::string temporary = path + ".XXXXXX";
-  const UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd) {
-    return cannot("write", path);
-  }
-  const mode_t mask = ::umask(0);
-  (void)::umask(mask);
-  const mode_t mode = exists ? status.st_mode & 0777U : 0666U & ~mask;
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(fd.get(), bytes.data(), bytes.size());
-    if (wrote < 0) {
-      Error error =
-          Error::from_errno("write '" + printable(path) + "'").with_hint("free some room");
-      (void)::unlink(temporary.c_str());
-      return error;
+
+  [[nodiscard]] Result<void> end(const std::string& path) const {
+    // A reader that has seen enough is no failure.
+    if (error_ == 0 || error_ == EPIPE) {
+      return {};
     }
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+    errno = error_;
+    return Error::from_errno("write '" + printable(path) + "'").with_hint("free some room");
   }
-  if (::fchmod(fd.get(), mode) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    Error error = cannot("write", path);
-    (void)::unlink(temporary.c_str());
-    return error;
+
+ private:
+  int fd_;
+  int error_ = 0;
+};
+
+void write_to(Writer& writer, NotebookFormat format, const notebook::Notebook& notebook) {
+  const auto write = [&writer](std::string_view piece) { writer.write(piece); };
+  if (format == NotebookFormat::kIpynb) {
+    notebook::write_notebook(notebook, write);
+  } else {
+    notebook::notebook_to_html(notebook, {}, write);
   }
-  return {};
+}
+
+Result<void> write_through(int fd,
+                           const NotebookTarget& target,
+                           const notebook::Notebook& notebook) {
+  Writer writer(fd);
+  write_to(writer, target.format, notebook);
+  return writer.end(target.path);
 }
 
 }  // namespace
@@ -146,17 +158,34 @@ Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
 }
 
 Result<void> write_target(const NotebookTarget& target, const notebook::Notebook& notebook) {
-  std::string bytes;
-  if (target.format == NotebookFormat::kIpynb) {
-    bytes = notebook::write_notebook(notebook);
-  } else {
-    bytes = notebook::notebook_to_html(notebook);
+  const std::string& path = target.path;
+  if (path == "-") {
+    return write_through(STDOUT_FILENO, target, notebook);
   }
-  if (target.path == "-") {
-    write_fully(STDOUT_FILENO, bytes);
-    return {};
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) {
+    // A device or a pipe is written to, not replaced.
+    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    return fd ? write_through(fd.get(), target, notebook) : cannot("write", path);
   }
-  return write_file(target.path, bytes);
+  std::string temporary = path + ".XXXXXX";
+  const UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd) {
+    return cannot("write", path);
+  }
+  const mode_t mask = ::umask(0);
+  (void)::umask(mask);
+  const mode_t mode = exists ? status.st_mode & 0777U : 0666U & ~mask;
+  auto written = write_through(fd.get(), target, notebook);
+  if (written &&
+      (::fchmod(fd.get(), mode) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0)) {
+    written = cannot("write", path);
+  }
+  if (!written) {
+    (void)::unlink(temporary.c_str());
+  }
+  return written;
 }
 
 }  // namespace glovebox::cli

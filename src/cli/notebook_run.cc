@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/cell_end.h"
+#include "cli/large_values.h"
 #include "context/notebook/collect.h"
 #include "context/notebook/values.h"
 #include "language/registry.h"
@@ -70,7 +71,9 @@ class NotebookRunner {
                            .limits = session_.spec().limits,
                            .cancel_fd = options_.cancel_fd};
     execute.limits.wall = time_for_cell();
-    execute.observer = [this](const Event& event) { collector_.add(notebook::keep_inline(event)); };
+    execute.observer = [this](const Event& event) {
+      collector_.add(notebook::keep_inline(event, notebook::References::kKeep));
+    };
     auto executed = session_.execute(execute);
     if (!executed) {
       return executed.error().code() == ErrorCode::kConflict && !session_.alive()
@@ -86,8 +89,31 @@ class NotebookRunner {
     // Code that ends its interpreter leaves nothing for the cells that follow.
     const bool fine = execution.status == Status::kOk && session_.alive();
     const bool goes_on = fine || note_failure(index, execution);
+    fetch_values(index);
     collector_.finish();
     return goes_on;
+  }
+
+  // An agent keeps its newest large values only, so each cell's are fetched behind it.
+  void fetch_values(std::size_t index) {
+    constexpr auto kPatience = std::chrono::seconds(30);
+    constexpr std::size_t kMaxNotes = 200;
+    Clock::time_point deadline = Clock::now() + kPatience;
+    if (options_.total_time) {
+      deadline = std::min(deadline, start_ + *options_.total_time + std::chrono::seconds(1));
+    }
+    collector_.fetch_values([&](const notebook::Reference& reference) -> Result<std::string> {
+      if (!session_.alive()) {
+        return Error(ErrorCode::kNotFound, "the interpreter that kept it has ended");
+      }
+      return LargeValues::fetch_encoded(session_.context(), reference, deadline,
+                                        options_.cancel_fd);
+    });
+    for (const std::string& loss : collector_.losses()) {
+      if (run_.notes.size() < kMaxNotes) {
+        run_.notes.push_back("cell " + std::to_string(index + 1) + ": " + loss);
+      }
+    }
   }
 
   // Code may ask its interpreter to end, which it does behind the cell.
@@ -105,10 +131,12 @@ class NotebookRunner {
 
   bool note_failure(std::size_t index, const Execution& execution) {
     CellFailure failure{.cell = index, .execution_count = execution.execution_count, .error = {}};
-    const bool own_error =
-        execution.status == Status::kError && execution.error && session_.alive();
-    if (own_error) {
+    const bool own_error = execution.status == Status::kError && session_.alive();
+    if (own_error && execution.error) {
       failure.error = *execution.error;
+    } else if (own_error) {
+      // Wrong uses of IPython's magics, for instance, are told on stderr alone.
+      failure.error = {.name = "CellFailed", .value = "its output says why", .traceback = {}};
     } else {
       failure.error = {.name = std::string(name_of(execution)),
                        .value = describe(execution, session_.spec().language.title),

@@ -127,7 +127,7 @@ Result<void> handle(ReplEngine& engine, const std::string& code) {
     engine.note_failure(1);
     (void)report(done.error());
     if (!engine.session().alive()) {
-      return engine.restart();
+      return engine.replace();
     }
   }
   return {};

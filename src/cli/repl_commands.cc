@@ -152,8 +152,7 @@ Result<void> restart(ReplEngine& engine, const Words& /*words*/) { return engine
 
 Result<void> checkpoint(ReplEngine& engine, const Words& /*words*/) {
   std::vector<std::string> left_out;
-  const std::uint32_t id = GB_TRY(engine.session().context().checkpoint(&left_out));
-  engine.last_checkpoint = id;
+  const std::uint32_t id = GB_TRY(engine.checkpoint(&left_out));
   engine.screen().say("checkpoint " + std::to_string(id) + "; ':rollback " + std::to_string(id) +
                       "' goes back to it");
   for (const std::string& entry : left_out) {
@@ -163,18 +162,12 @@ Result<void> checkpoint(ReplEngine& engine, const Words& /*words*/) {
 }
 
 Result<void> rollback(ReplEngine& engine, const Words& words) {
-  std::optional<std::uint32_t> id = engine.last_checkpoint;
-  if (words.size() == 2) {
-    id = number(words[1]);
-  }
-  if (words.size() > 2 || (words.size() == 2 && !id)) {
+  const std::optional<std::uint32_t> named = words.size() == 2 ? number(words[1]) : std::nullopt;
+  if (words.size() > 2 || (words.size() == 2 && !named)) {
     return wrong_use(":rollback [N]");
   }
-  if (!id) {
-    return Error(ErrorCode::kConflict, "there is no checkpoint", "make one with :checkpoint");
-  }
-  GB_TRY(engine.session().context().rollback(*id));
-  engine.screen().say("memory and workspace are as at checkpoint " + std::to_string(*id));
+  const std::uint32_t to = GB_TRY(engine.rollback(named));
+  engine.screen().say("memory and workspace are as at checkpoint " + std::to_string(to));
   return {};
 }
 

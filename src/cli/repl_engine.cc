@@ -75,6 +75,9 @@ ReplEngine::ReplEngine(LiveSession& session, ReplScreen& screen, Interrupts& int
 }
 
 Result<void> ReplEngine::run_cell(const std::string& code) {
+  if (awaits_choice_ && !session_.alive()) {
+    GB_TRY(restart());
+  }
   record_.cells.emplace_back().source = code;
   collector_.begin(record_.cells.size() - 1);
   ExecuteOptions options{.code = code,
@@ -98,7 +101,7 @@ Result<void> ReplEngine::run_cell(const std::string& code) {
     if (execution.error().code() == ErrorCode::kConflict && !session_.alive()) {
       screen_.say("glovebox: the interpreter had ended before; the cell was not run");
       note_failure(1);
-      return restart();
+      return replace();
     }
     return std::move(execution).error();
   }
@@ -122,18 +125,54 @@ Result<void> ReplEngine::conclude(const Execution& execution) {
     return {};
   }
   note_failure(status_of(execution));
-  const bool explained = execution.status == Status::kError && execution.error && session_.alive();
+  // By an error, or on stderr.
+  const bool explained = execution.status == Status::kError && session_.alive();
   if (!explained && !(execution.status == Status::kCanceled && session_.alive())) {
     screen_.say("glovebox: " + describe(execution, session_.spec().language.title));
   }
   if (!session_.alive() && !is_over()) {
-    return restart();
+    return replace();
   }
   return {};
 }
 
+Result<void> ReplEngine::replace() {
+  if (checkpoints_.empty() || !session_.sandbox().alive()) {
+    return restart();
+  }
+  awaits_choice_ = true;
+  screen_.say("glovebox: ':rollback' goes back to checkpoint " +
+              std::to_string(checkpoints_.rbegin()->first) +
+              "; another cell starts a new interpreter instead");
+  return {};
+}
+
+Result<std::uint32_t> ReplEngine::checkpoint(std::vector<std::string>* not_carried) {
+  const std::uint32_t made = GB_TRY(session_.context().checkpoint(not_carried));
+  checkpoints_[made] = count_;
+  return made;
+}
+
+Result<std::uint32_t> ReplEngine::rollback(std::optional<std::uint32_t> checkpoint) {
+  if (checkpoints_.empty()) {
+    return Error(ErrorCode::kConflict, "there is no checkpoint", "make one with :checkpoint");
+  }
+  const std::uint32_t to = checkpoint.value_or(checkpoints_.rbegin()->first);
+  GB_TRY(session_.context().rollback(to));
+  count_ = checkpoints_[to];
+  awaits_choice_ = false;
+  return to;
+}
+
 Result<void> ReplEngine::restart() {
-  last_checkpoint.reset();
+  if (session_.sandbox().alive()) {
+    for (const auto& [id, count] : checkpoints_) {
+      // What they keep of the workspace would go on to count against its limit.
+      (void)session_.context().drop(id);
+    }
+  }
+  checkpoints_.clear();
+  awaits_choice_ = false;
   large_values_.forget();
   const LiveSession::Restarted what = GB_TRY(session_.restart());
   count_ = 0;

@@ -2,7 +2,9 @@
 // ReplEngine: the conversation behind `glovebox repl`, without the way in which lines are read.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,7 +66,14 @@ class ReplEngine {
   // A new interpreter; says what is gone.
   Result<void> restart();
 
-  std::optional<std::uint32_t> last_checkpoint;
+  // After the interpreter's end: a new one, or, where there is a checkpoint, the choice of going
+  // back to it; the next cell is run by a new one then.
+  Result<void> replace();
+
+  // As Context::checkpoint().
+  Result<std::uint32_t> checkpoint(std::vector<std::string>* not_carried);
+  // To the newest one when none is named. Answers to which.
+  Result<std::uint32_t> rollback(std::optional<std::uint32_t> checkpoint);
 
  private:
   Result<void> conclude(const Execution& execution);
@@ -76,6 +85,8 @@ class ReplEngine {
   notebook::OutputCollector collector_{record_};
   LargeValues large_values_;
   int count_ = 0;
+  std::map<std::uint32_t, int> checkpoints_;  // With the count of cells at each.
+  bool awaits_choice_ = false;                // The user was told of a checkpoint to go back to.
   int exit_status_ = 0;
   bool over_ = false;
 };

@@ -25,7 +25,7 @@ bool is_unix_socket(int fd) {
 }  // namespace
 
 Result<Checkpoint> Checkpoint::adopt(std::uint32_t id, ForeignDescriptors passed) {
-  if (passed.size() != 2 || !is_pidfd(passed[0]) || !is_unix_socket(passed[1])) {
+  if (passed.size() != 2 || !is_inner_pidfd(passed[0]) || !is_unix_socket(passed[1])) {
     return Error(ErrorCode::kInvalid, "the agent answered without its copy");
   }
   return Checkpoint(id, passed.take(0), passed.take(1));
@@ -48,7 +48,7 @@ Result<std::unique_ptr<AgentProcess>> Checkpoint::ask(std::string_view words,
       came.receive(socket_.get(), answer, MSG_DONTWAIT) <= 0) {
     return Error(ErrorCode::kUnavailable, "the copy of the interpreter is gone");
   }
-  if (came.size() != 1 || !is_pidfd(came[0])) {
+  if (came.size() != 1 || !is_inner_pidfd(came[0])) {
     return Error(ErrorCode::kUnavailable, "the copy of the interpreter could not fork",
                  "raise the limits of pids or memory");
   }

@@ -19,7 +19,8 @@ namespace glovebox {
 class Checkpoint {
  public:
   // Takes the descriptors that came with an agent's answer. They are whatever the guest sent: fails
-  // with kInvalid unless the first is a pidfd and the second a Unix socket.
+  // with kInvalid unless the first is the pidfd of a process in a pid namespace below ours and the
+  // second a Unix socket.
   static Result<Checkpoint> adopt(std::uint32_t id, ForeignDescriptors passed);
 
   // Makes a process of the copy, in place of the one that it was made from.

@@ -21,6 +21,8 @@ using namespace std::chrono_literals;
 
 // Slow runtimes on a busy machine.
 constexpr auto kStartPatience = 60s;
+// As agents call what they can do.
+constexpr std::string_view kCheckpoint = "checkpoint";
 
 // An agent that the warden started.
 class StartedProcess : public AgentProcess {
@@ -160,6 +162,10 @@ Result<void> Context::await_ready() {
     const auto& got = message.value();
     if (got && got->type == agent::Reply::kReady) {
       ready_ = GB_TRY(agent::decode_ready(got->payload));
+      if (!sandbox_.features().own_pids) {
+        // A copy is named by a pidfd that the guest sends, and here it could name any process.
+        std::erase(ready_.features, kCheckpoint);
+      }
       return {};
     }
     if (got && got->type == agent::Reply::kNotEntered) {
@@ -232,9 +238,9 @@ Result<std::string> Context::ask(agent::Request request,
 }
 
 Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried) {
-  if (!can("checkpoint")) {
+  if (!can(kCheckpoint)) {
     return Error(ErrorCode::kUnsupported, "a live " + language_ + " cannot be copied here",
-                 "fork it from a warm interpreter: tier native, language python");
+                 "Python in the tier native can");
   }
   const std::uint32_t id = sandbox_.unused_number();
   (void)link_.take_descriptors();

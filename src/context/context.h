@@ -98,7 +98,8 @@ class Context {
 
   // Leaves a copy of the interpreter's memory, and of the workspace, to go back to. Answers its id.
   // What a process cannot take along is named in `not_carried`: its threads, and files that it has
-  // open for writing. kUnsupported where the language's agent cannot be copied.
+  // open for writing. kUnsupported where the language's agent cannot be copied, and in sandboxes
+  // that share their pids with the host.
   Result<std::uint32_t> checkpoint(std::vector<std::string>* not_carried = nullptr);
 
   // Memory and workspace are as they were at the checkpoint; also when the interpreter has crashed

@@ -8,8 +8,11 @@
 #include <time.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
 
 #include "base/sys/raw.h"
@@ -48,17 +51,26 @@ std::optional<int> remembered_status(int pidfd) {
   return std::nullopt;
 }
 
-}  // namespace
-
-bool is_pidfd(int fd) {
-  std::ifstream info("/proc/self/fdinfo/" + std::to_string(fd));
-  std::string key;
-  while (info >> key) {
-    if (key == "Pid:") {
-      return true;
+// In how many pid namespaces /proc shows a process, by the file of its that says so; 0 when that
+// names none (proc(5), pidfd_open(2)).
+std::size_t namespace_depth(const std::string& file) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string key;
+    if (words >> key && key == "NSpid:") {
+      const std::istream_iterator<std::string> first(words);
+      return static_cast<std::size_t>(std::distance(first, {}));
     }
   }
-  return false;
+  return 0;
+}
+
+}  // namespace
+
+bool is_inner_pidfd(int fd) {
+  const std::size_t depth = namespace_depth("/proc/self/fdinfo/" + std::to_string(fd));
+  return depth > namespace_depth("/proc/self/status");
 }
 
 Result<void> PidfdProcess::signal(int signal) {

@@ -10,8 +10,10 @@
 
 namespace glovebox {
 
-// Whether a descriptor that somebody sent is a pidfd.
-bool is_pidfd(int fd);
+// Whether a descriptor that a guest sent is the pidfd of a process in a pid namespace below ours.
+// Those above its own it cannot open, but the kernel gives it one of whoever made its channel
+// (SO_PEERPIDFD, Linux 6.5), which is us.
+bool is_inner_pidfd(int fd);
 
 class PidfdProcess : public AgentProcess {
  public:

@@ -42,7 +42,7 @@ std::string stem_of(std::string_view file_name) {
   return std::string(file_name.substr(0, dot == 0 ? std::string_view::npos : dot));
 }
 
-Command make_command(const Language& language,
+Command make_command(const Environment& env,
                      const std::vector<std::string>& argv,
                      std::vector<Placeholder> placeholders,
                      const Limits& limits) {
@@ -52,7 +52,7 @@ Command make_command(const Language& language,
   for (const std::string& argument : argv) {
     command.argv.push_back(fill_in(argument, placeholders));
   }
-  for (const auto& [name, value] : language.env) {
+  for (const auto& [name, value] : env) {
     command.env.emplace_back(name, fill_in(value, placeholders));
   }
   command.cwd = kWorkspace;
@@ -135,9 +135,9 @@ Plan make_plan(const Language& language,
                                                  {"{dir}", std::string(kWorkspace)},
                                                  {"{main}", main}};
   if (!language.compile.empty()) {
-    plan.compile = make_command(language, language.compile, placeholders, compile_limits);
+    plan.compile = make_command(language.env, language.compile, placeholders, compile_limits);
   }
-  plan.run = make_command(language, language.run, placeholders, run_limits);
+  plan.run = make_command(language.env, language.run, placeholders, run_limits);
   plan.run.argv.insert(plan.run.argv.end(), arguments.begin(), arguments.end());
   return plan;
 }
@@ -145,7 +145,15 @@ Plan make_plan(const Language& language,
 Command make_agent_command(const Language& language,
                            const std::string& agents,
                            const Limits& limits) {
-  return make_command(language, language.agent,
+  Environment env = language.agent_env;
+  for (const auto& variable : language.env) {
+    const bool replaced = std::ranges::any_of(
+        language.agent_env, [&](const auto& own) { return own.first == variable.first; });
+    if (!replaced) {
+      env.push_back(variable);
+    }
+  }
+  return make_command(env, language.agent,
                       {{"{agents}", agents}, {"{dir}", std::string(kWorkspace)}}, limits);
 }
 

@@ -76,7 +76,8 @@ struct Language {
   std::vector<std::string> extra_packages;  // To be installed along with it.
   std::string install;                      // How to get it otherwise; a sentence.
 
-  Environment env;            // For both commands. Values may hold placeholders.
+  Environment env;            // For all commands. Values may hold placeholders.
+  Environment agent_env;      // For the agent, in place of what `env` says.
   std::vector<Mount> mounts;  // Read-only; always optional.
   LimitDefaults run_limits;
   LimitDefaults compile_limits;

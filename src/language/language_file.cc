@@ -57,7 +57,7 @@ class Reader {
     std::string_view name;
     Key read;
   };
-  static const std::array<NamedKey, 21>& keys();
+  static const std::array<NamedKey, 22>& keys();
 
   [[nodiscard]] Error fault(const toml::source_region& at,
                             const std::string& what,
@@ -101,6 +101,8 @@ class Reader {
   Result<void> read_extra_packages(const toml::node& node);
   Result<void> read_install(const toml::node& node);
   Result<void> read_env(const toml::node& node);
+  Result<void> read_agent_env(const toml::node& node);
+  Result<void> read_variables(const toml::node& node, Environment& variables);
   Result<void> read_mounts(const toml::node& node);
   Result<void> read_run_limits(const toml::node& node);
   Result<void> read_compile_limits(const toml::node& node);
@@ -109,8 +111,8 @@ class Reader {
   Language language_;
 };
 
-const std::array<Reader::NamedKey, 21>& Reader::keys() {
-  static constexpr std::array<NamedKey, 21> kKeys = {{
+const std::array<Reader::NamedKey, 22>& Reader::keys() {
+  static constexpr std::array<NamedKey, 22> kKeys = {{
       {"id", &Reader::read_id},
       {"title", &Reader::read_title},
       {"names", &Reader::read_names},
@@ -129,6 +131,7 @@ const std::array<Reader::NamedKey, 21>& Reader::keys() {
       {"extra_packages", &Reader::read_extra_packages},
       {"install", &Reader::read_install},
       {"env", &Reader::read_env},
+      {"agent_env", &Reader::read_agent_env},
       {"mounts", &Reader::read_mounts},
       {"run_limits", &Reader::read_run_limits},
       {"compile_limits", &Reader::read_compile_limits},
@@ -423,6 +426,14 @@ Result<void> Reader::read_install(const toml::node& node) {
 }
 
 Result<void> Reader::read_env(const toml::node& node) {
+  return read_variables(node, language_.env);
+}
+
+Result<void> Reader::read_agent_env(const toml::node& node) {
+  return read_variables(node, language_.agent_env);
+}
+
+Result<void> Reader::read_variables(const toml::node& node, Environment& variables) {
   const toml::table* table = node.as_table();
   if (table == nullptr) {
     return wrong_type(node, "a table of names and texts");
@@ -437,7 +448,7 @@ Result<void> Reader::read_env(const toml::node& node) {
     }
     std::string content = GB_TRY(text(value, kMaxText));
     GB_TRY(no_unknown_placeholder(value, content));
-    language_.env.emplace_back(name, std::move(content));
+    variables.emplace_back(name, std::move(content));
   }
   return {};
 }

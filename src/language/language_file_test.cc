@@ -48,6 +48,8 @@ package = "x-lang"
 extra_packages = ["libx-dev"]
 install = "Unpack it below /opt/x."
 mounts = ["/etc/x"]
+[agent_env]
+X_PLOTS = "inline"
 [env]
 X_HOME = "{dir}"
 [run_limits]
@@ -84,6 +86,7 @@ time = "2m"
   EXPECT_THAT(language.mounts,
               ElementsAre(Mount{.source = "/etc/x", .target = "/etc/x", .optional = true}));
   EXPECT_THAT(language.env, ElementsAre(Pair("X_HOME", "{dir}")));
+  EXPECT_THAT(language.agent_env, ElementsAre(Pair("X_PLOTS", "inline")));
   EXPECT_EQ(language.run_limits.time, std::chrono::seconds(10));
   EXPECT_EQ(language.run_limits.cpu_time, std::chrono::seconds(5));
   EXPECT_EQ(language.run_limits.memory, 1_GiB);

@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 Language compiled() {
   Language language;
@@ -51,6 +52,15 @@ TEST(LanguageTest, AppendsArgumentsUnchanged) {
   const Plan plan = make_plan(compiled(), {}, {"{file}", "-o x"}, {}, {});
 
   EXPECT_THAT(plan.run.argv, ElementsAre("/workspace/main", "512", "1", "{file}", "-o x"));
+}
+
+TEST(LanguageTest, AnAgentHasItsOwnVariablesInPlaceOfTheLanguages) {
+  Language language = compiled();
+  language.agent = {"agent"};
+  language.env = {{"A", "1"}, {"B", "{cpus}"}};
+  language.agent_env = {{"A", "{agents}"}};
+  const Command command = make_agent_command(language, "/agents", Limits{.cpus = 2});
+  EXPECT_THAT(command.env, UnorderedElementsAre(Pair("A", "/agents"), Pair("B", "2")));
 }
 
 TEST(LanguageTest, LeavesOutTheCompileStepOfInterpreters) {

@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from program import ROOT, Case, glovebox
+from program import GLOVEBOX, ROOT, Case, glovebox
 
 NOTEBOOKS = ROOT / "tests/notebooks"
 # A pyenv before /usr/bin in PATH does not see Debian's packages.
@@ -165,6 +165,14 @@ class TestRun(NotebookCase):
         self.assertEqual(cells[0]["outputs"][-1]["ename"], "CellTimeout")
         self.assertEqual(cells[1]["outputs"], [])
 
+    def test_a_time_limit_shows_where_the_cell_was(self):
+        path = self.write(code("!sleep 60"))
+        cells = self.run_notebook(path, "--timeout", "500ms", status=124)
+        # The first traceback of a process takes long, and no second interrupt may spoil it.
+        self.assertEqual([output.get("ename") for output in cells[0]["outputs"]],
+                         ["KeyboardInterrupt", "CellTimeout"])
+        self.assertNotIn("/agents/", "".join(cells[0]["outputs"][0]["traceback"]))
+
     def test_the_time_of_all_cells_together_is_bounded(self):
         path = self.write(code("1"), code("while True: pass"))
         self.run_notebook(path, "--time", "3s", status=124)
@@ -197,6 +205,25 @@ class TestRun(NotebookCase):
         cells = self.run_notebook(self.write(code("input('? ')")), status=1)
         self.assertEqual(cells[0]["outputs"][-1]["output_type"], "error")
 
+    def test_plots_are_shown_without_being_asked_for(self):
+        if not has_module("matplotlib"):
+            self.skipTest("python3-matplotlib is not installed")
+        cells = self.run_notebook(self.write(
+            code("import matplotlib.pyplot as plt\nplt.plot([1, 2])"), code("plt.get_backend()")))
+        self.assertIn("image/png", cells[0]["outputs"][-1]["data"])
+        # A choice of the caller's wins.
+        cells = self.run_notebook(self.dir / "in.ipynb", "--env", "MPLBACKEND=Agg")
+        self.assertEqual(plain(cells[1]["outputs"][-1]["data"]), "'agg'")
+
+    def test_an_error_that_is_only_written_does_not_pass_for_the_end_of_the_interpreter(self):
+        path = self.write(code("%%capture"), code("6 * 7"))
+        cells = self.run_notebook(path, "--allow-errors")
+        self.assertEqual([output["output_type"] for output in cells[0]["outputs"]], ["stream"])
+        self.assertEqual(plain(cells[1]["outputs"][0]["data"]), "42")
+        answer = glovebox("notebook", "run", path, "--json")
+        self.assert_status(answer, 1)
+        self.assertEqual(answer.verdict["errors"][0]["name"], "CellFailed")
+
     def test_files_are_copied_in(self):
         data = self.file("data.csv", "a\n1\n")
         cells = self.run_notebook(self.write(code("print(open('data.csv').read())")), "--file", data)
@@ -223,6 +250,31 @@ class TestRun(NotebookCase):
         answer = glovebox("notebook", "run", "-", stdin=notebook(code("6 * 7")).encode())
         self.assert_status(answer, 0)
         self.assertEqual(plain(json.loads(answer.out)["cells"][0]["outputs"][0]["data"]), "42")
+
+    def test_large_values_are_fetched_and_larger_ones_are_said_to_lack(self):
+        path = self.write(
+            code("from IPython.display import display\n"
+                 "display({'image/png': 'A' * (20 << 20), 'text/plain': 'fits'}, raw=True)"),
+            code("display({'image/png': 'A' * (65 << 20), 'text/plain': 'no'}, raw=True)"))
+        out = self.dir / "out.ipynb"
+        answer = glovebox("notebook", "run", path, "-o", out, "--memory", "2G")
+        self.assert_status(answer, 0)
+        fits, lacks = (cell["outputs"][0]["data"]
+                       for cell in json.loads(out.read_text())["cells"])
+        self.assertEqual(len(fits["image/png"]), 20 << 20)
+        self.assertEqual(plain(fits), "fits")
+        self.assertNotIn("image/png", lacks)
+        self.assertIn("too large to be kept: image/png", plain(lacks))
+        self.assertIn("cell 2: image/png of 65 MiB left out", answer.message)
+        self.assertNotIn("cell 1", answer.message)
+        self.assert_status(glovebox("notebook", "export", out), 0)
+
+    def test_a_full_disk_under_standard_output_is_an_error(self):
+        path = self.write(code("1"))
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([GLOVEBOX, "notebook", "export", path, "-o", "-"], stdout=full,
+                                  stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 125, done.stderr)
 
     def test_other_languages_run_in_their_own_interpreter(self):
         self.need("bash")

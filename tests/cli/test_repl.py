@@ -99,6 +99,73 @@ class TestPiped(ReplCase):
         self.assertEqual(answer.out, b"6\n")
 
 
+SET = "x = '{0}'; n = open('x', 'w').write('{0}')\n\n"
+SHOW = "print(x, open('x').read())\n\n"
+CRASH = "import os; os._exit(3)\n\n"
+
+
+class TestCheckpoints(ReplCase):
+    def test_a_rollback_brings_variables_and_files_back(self):
+        answer = self.repl(SET.format("before") + ":checkpoint\n" + SET.format("after") +
+                           "made = open('made', 'w').close()\n\n" + SHOW + ":rollback\n" + SHOW +
+                           "import os; (os.listdir('.'), 'made' in globals())\n")
+        self.assert_status(answer, 0)
+        self.assertEqual(answer.out, b"after after\nbefore before\n(['x'], False)\n")
+
+    def test_each_checkpoint_can_be_gone_to_by_its_number(self):
+        answer = self.repl(SET.format("one") + ":checkpoint\n" + SET.format("two") +
+                           ":checkpoint\n" + SET.format("three") + ":rollback 1\n" + SHOW +
+                           ":rollback 2\n" + SHOW + ":rollback 1\n" + SHOW + ":rollback 9\n")
+        self.assertEqual(answer.out, b"one one\ntwo two\none one\n", str(answer))
+        self.assertIn("no checkpoint 9", answer.message)
+
+    def test_a_checkpoint_outlives_a_crash(self):
+        answer = self.repl(SET.format("before") + ":checkpoint\n" + SET.format("after") + CRASH +
+                           ":rollback\n" + SHOW)
+        self.assert_status(answer, 1)
+        self.assertEqual(answer.out, b"before before\n")
+        self.assertIn("':rollback' goes back to checkpoint 1", answer.message)
+
+    def test_memory_over_the_limit_takes_the_interpreter_and_not_its_checkpoint(self):
+        answer = self.repl(SET.format("before") + ":checkpoint\n" + "x = bytearray(1 << 30)\n\n" +
+                           ":rollback\n" + SHOW, "--memory", "256M")
+        self.assert_status(answer, 137)
+        self.assertEqual(answer.out, b"before before\n", str(answer))
+
+    def test_another_cell_after_a_crash_gets_a_new_interpreter_with_the_files(self):
+        answer = self.repl(SET.format("before") + ":checkpoint\n" + CRASH +
+                           "('x' in globals(), open('x').read())\n\n:rollback\n")
+        self.assertEqual(answer.out, b"(False, 'before')\n", str(answer))
+        self.assertIn("variables are gone, files are kept", answer.message)
+        self.assertIn("there is no checkpoint", answer.message)
+
+    def test_what_was_installed_since_is_gone_and_what_was_started_is_killed(self):
+        answer = self.repl(
+            ":checkpoint\n"
+            "import pathlib, site, subprocess\n"
+            "place = pathlib.Path(site.getusersitepackages())\n"
+            "place.mkdir(parents=True)\n"
+            "n = (place / 'since.py').write_text('')\n\n"
+            "import since; child = subprocess.Popen(['sleep', '600'])\n\n"
+            ":rollback\n"
+            "import since\n\n"
+            "import pathlib, time\n"
+            "def sleeps():\n"
+            "    return [p for p in pathlib.Path('/proc').glob('[0-9]*/comm')\n"
+            "            if p.read_text() == 'sleep\\n']\n"
+            "end = time.monotonic() + 20\n"
+            "while sleeps() and time.monotonic() < end: time.sleep(0.02)\n"
+            "sleeps()\n")
+        self.assertIn("ModuleNotFoundError", answer.message)
+        self.assertEqual(answer.out, b"[]\n", str(answer))
+
+    def test_many_restarts_leave_room_for_checkpoints(self):
+        fill = "n = open('x', 'wb').write(os.urandom(20 << 20))\n\n"
+        answer = self.repl(("import os\n\n" + fill + ":checkpoint\n:restart\n") * 6 +
+                           "print('done')\n", "--disk", "64M")
+        self.assert_status(answer, 0)
+
+
 class TestCommands(ReplCase):
     def test_a_session_exports_as_a_notebook_and_as_a_page(self):
         answer = self.repl("print('hello')\n6 * 7\n\n:export s.ipynb\n:export s.html\n")
@@ -137,11 +204,22 @@ class TestCommands(ReplCase):
                            "('x' in globals(), open('f').read())\n")
         self.assertEqual(answer.out.splitlines()[-1], b"(False, 'y')", str(answer))
 
-    def test_an_interpreter_that_was_not_forked_says_that_it_cannot_be_copied(self):
+    def test_another_language_says_that_it_cannot_be_copied(self):
         self.need("bash")
         answer = self.repl(":checkpoint\n", language="bash")
         self.assert_status(answer, 1)
         self.assertIn("cannot be copied", answer.message)
+
+    def test_the_landlock_tier_says_that_it_cannot_copy(self):
+        answer = self.repl(":checkpoint\n", "--tier", "landlock")
+        self.assert_status(answer, 1)
+        self.assertIn("cannot be copied", answer.message)
+        self.assertIn("tier native", answer.message)
+
+    def test_a_rollback_without_a_checkpoint_names_the_mend(self):
+        answer = self.repl(":rollback\n")
+        self.assert_status(answer, 1)
+        self.assertIn(":checkpoint", answer.message)
 
     def test_an_unknown_command_names_the_nearest(self):
         answer = self.repl(":exprt x.ipynb\n")
@@ -231,6 +309,16 @@ class Terminal:
         return None
 
 
+def descendants(pid):
+    """The pids below one, as the host numbers them."""
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as children:
+            for child in map(int, children.read().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
 class TestTerminal(ReplCase):
     def open(self, *options):
         terminal = Terminal(self.dir, *options)
@@ -291,6 +379,36 @@ class TestTerminal(ReplCase):
         terminal.prompt(1)
         terminal.type("2 + 3\r")
         terminal.expect(r"Out\[1\]: (\x1b\[0m)?5\r\n")
+
+    def test_numbers_go_on_from_the_checkpoint(self):
+        terminal = self.open()
+        terminal.type("x = 1\r")
+        terminal.prompt(2)
+        terminal.type(":checkpoint\r")
+        terminal.expect("checkpoint 1;")
+        terminal.prompt(2)
+        terminal.type("x = 2\r")
+        terminal.prompt(3)
+        terminal.type(":rollback\r")
+        terminal.prompt(2)
+        terminal.type("x\r")
+        terminal.expect(r"Out\[2\]: (\x1b\[0m)?1\r\n")
+        terminal.prompt(3)
+        self.assertEqual(terminal.finish(), 0)
+
+    def test_a_checkpoint_does_not_outlive_glovebox(self):
+        terminal = self.open()
+        terminal.type(":checkpoint\r")
+        terminal.expect("checkpoint 1;")
+        terminal.prompt(1)
+        inside = [os.pidfd_open(pid) for pid in descendants(terminal.pid)]
+        # The warden, the interpreter and its copy.
+        self.assertGreaterEqual(len(inside), 3)
+        os.kill(terminal.pid, signal.SIGKILL)
+        terminal.close()
+        for process in inside:
+            self.assertTrue(select.select([process], [], [], 60)[0], "one lives on")
+            os.close(process)
 
     def test_input_is_answered_at_the_terminal(self):
         terminal = self.open()

@@ -159,7 +159,7 @@ TEST_P(FaultsOfAContext, AForkBombIsHeldByItsLimit) {
       "while True:\n"
       "    try: os.fork()\n"
       "    except OSError: pass\n",
-      1s);
+      3s);
   EXPECT_EQ(execution.status, Status::kTimeout);
   EXPECT_THAT(execution.hits, Contains("pids"));
   EXPECT_LE(execution.usage.pids_peak, 64U);

@@ -211,6 +211,54 @@ TEST_P(ForgedFrames, AFewDescriptorsAreDropped) {
   expect_well(context());
 }
 
+// The kernel gives a guest the pidfd of whoever made its channel. Taken for its interpreter's, that
+// one would be killed at the next end.
+TEST_P(ForgedFrames, OurselvesAreNoCopyOfTheGuests) {
+  const std::string forge_copy = std::string(kFindChannel) + R"py(
+import array, sys
+SO_PEERPIDFD = 77
+try:
+    maker = channel.getsockopt(socket.SOL_SOCKET, SO_PEERPIDFD)
+except OSError:
+    maker = -1
+def rights(*fds):
+    return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds).tobytes())]
+def make_copy(first):
+    def copy(_, reply):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if os.fork() == 0:
+            try:
+                os.setsid()
+                theirs.close()
+                ours.recv(4096)
+                ours.sendmsg([b'w'], rights(maker))
+            finally:
+                os._exit(0)
+        channel.sendmsg([reply], rights(first, theirs.fileno()))
+        return 'original'
+    return copy
+checkpoints = sys.modules['glovebox_agent.checkpoints']
+make = checkpoints.make
+def answer_with(first):
+    checkpoints.make = lambda copy, *others: make(make_copy(first), *others)
+print(maker >= 0)
+)py";
+  if (output_of(forge_copy) != "True") {
+    GTEST_SKIP() << "this kernel has no SO_PEERPIDFD";
+  }
+  output_of("answer_with(maker)");
+  const auto named = context().checkpoint();
+  ASSERT_FALSE(named);
+  EXPECT_EQ(named.error().code(), ErrorCode::kInvalid);
+  output_of("answer_with(os.pidfd_open(os.getpid()))");
+  const auto point = context().checkpoint();
+  ASSERT_TRUE(point) << point.error().message();
+  const auto back = context().rollback(*point);
+  ASSERT_FALSE(back);
+  EXPECT_EQ(back.error().code(), ErrorCode::kUnavailable);
+  EXPECT_FALSE(context().alive());
+}
+
 TEST_P(ForgedFrames, ASocketThatLingersDoesNotHoldUsUp) {
   const auto start = Clock::now();
   // Closing the last descriptor of such a socket waits until its peer has read what was sent.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context/notebook/collect.h"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 
@@ -107,7 +109,7 @@ void OutputCollector::finish() {
   if (!current_) {
     return;
   }
-  end_stream();
+  fetch_values({});
   if (cut_ > 0) {
     cell().outputs.push_back(
         stream_of("stderr", "[output cut here: " + to_string(Bytes{cut_}) + " more not kept]\n"));
@@ -115,7 +117,87 @@ void OutputCollector::finish() {
   // A clear that waits for an output that never comes is forgotten, as in Jupyter.
   clear_before_next_ = false;
   cut_ = 0;
+  earlier_ += kept_ + fetched_;
+  kept_ = 0;
+  fetched_ = 0;
+  losses_.clear();
+  lost_ = 0;
+  spared_ = 0;
   current_.reset();
+}
+
+void OutputCollector::fetch_values(const Fetch& fetch) {
+  if (!current_) {
+    return;
+  }
+  end_stream();
+  // An update may have named an output twice, which then has no references any more.
+  for (const auto& [cell_index, output_index] : std::exchange(referring_, {})) {
+    fetch_into(notebook_.cells[cell_index].outputs[output_index], fetch);
+  }
+}
+
+void OutputCollector::fetch_into(Output& output, const Fetch& fetch) {
+  std::vector<Reference> left_out;
+  for (Reference& reference : references_in(output.data)) {
+    const auto refuse = [&](const std::string& why) {
+      lose(reference, why);
+      left_out.push_back(std::move(reference));
+    };
+    if (!fetch) {
+      refuse("it was not fetched");
+      continue;
+    }
+    if (reference.size > limits_.fetched.count ||
+        fetched_ > limits_.fetched.count - reference.size) {
+      refuse("a cell keeps " + to_string(limits_.fetched) + " of large values");
+      continue;
+    }
+    if (reference.size > room_in_notebook()) {
+      refuse("a notebook keeps " + to_string(limits_.notebook));
+      continue;
+    }
+    auto fetched = fetch(reference);
+    if (!fetched) {
+      refuse(fetched.error().message());
+      continue;
+    }
+    // The size that an agent says need not be that of what it gives.
+    auto value = fetched->size() <= reference.size
+                     ? value_of_fetched(std::move(*fetched), reference.mime)
+                     : std::nullopt;
+    // Escapes make a text longer.
+    if (!value || value->size() > room_in_notebook()) {
+      refuse(value ? "a notebook keeps " + to_string(limits_.notebook)
+                   : "it is nothing of its type");
+      continue;
+    }
+    fetched_ += value->size();
+    output.data[reference.mime] = std::move(*value);
+  }
+  leave_out(output.data, left_out);
+}
+
+void OutputCollector::lose(const Reference& reference, const std::string& why) {
+  constexpr std::size_t kMost = 5;
+  ++lost_;
+  if (losses_.size() < kMost) {
+    losses_.push_back(reference.mime + " of " + to_string(Bytes{reference.size}) +
+                      " left out: " + why);
+  }
+}
+
+std::vector<std::string> OutputCollector::losses() const {
+  std::vector<std::string> texts = losses_;
+  if (lost_ > texts.size()) {
+    texts.push_back(std::to_string(lost_ - texts.size()) + " more values left out");
+  }
+  if (cut_ > 0) {
+    texts.push_back(to_string(Bytes{cut_}) + " of output not kept: a cell keeps " +
+                    to_string(limits_.size) + " in " + std::to_string(limits_.outputs) +
+                    " outputs, a notebook " + to_string(limits_.notebook));
+  }
+  return texts;
 }
 
 void OutputCollector::add_stream(const char* name, const std::string& text) {
@@ -137,7 +219,9 @@ void OutputCollector::add_stream(const char* name, const std::string& text) {
   }
   // The size of the stream itself counts, not what came: a progress bar may go on forever.
   const std::uint64_t used = kept_ + stream_->size();
-  const std::uint64_t room = limits_.size.count > used ? limits_.size.count - used : 0;
+  const std::uint64_t room =
+      std::min(limits_.size.count - std::min(limits_.size.count, used),
+               room_in_notebook() - std::min<std::uint64_t>(room_in_notebook(), stream_->size()));
   if (text.size() <= room) {
     stream_->add(text);
     return;
@@ -155,7 +239,14 @@ void OutputCollector::add_output(Output output) {
   for (const std::string& line : output.traceback) {
     size += line.size();
   }
-  if (!has_room(size)) {
+  // Why a cell ended matters more than the flood before it.
+  constexpr std::size_t kMaxErrors = 4;
+  constexpr std::size_t kMaxError = 256UL << 10;
+  const bool is_spared =
+      output.kind == Output::Kind::kError && size <= kMaxError && spared_ < kMaxErrors;
+  if (is_spared) {
+    ++spared_;
+  } else if (!has_room(size)) {
     return;
   }
   kept_ += size;
@@ -163,6 +254,13 @@ void OutputCollector::add_output(Output output) {
     displays_[output.display_id].emplace_back(*current_, cell().outputs.size());
   }
   cell().outputs.push_back(std::move(output));
+  note_references({*current_, cell().outputs.size() - 1});
+}
+
+void OutputCollector::note_references(Place place) {
+  if (!references_in(notebook_.cells[place.first].outputs[place.second].data).empty()) {
+    referring_.push_back(place);
+  }
 }
 
 // An update for what is not there shows nothing, as in Jupyter.
@@ -178,15 +276,18 @@ void OutputCollector::update(const Event& event) {
     // What the current cell has kept is known only for itself; a larger value elsewhere is bounded
     // by the limit of one cell all the same.
     const std::uint64_t others = cell_index == *current_ && kept_ > old ? kept_ - old : 0;
-    if (others + size > limits_.size.count) {
+    if (others + size > limits_.size.count || size > room_in_notebook() + old) {
       cut_ += size;
       continue;
     }
     if (cell_index == *current_) {
       kept_ = others + size;
+    } else {
+      earlier_ = earlier_ - std::min<std::uint64_t>(earlier_, old) + size;
     }
     output.data = event.data;
     output.metadata = event.metadata;
+    note_references({cell_index, output_index});
   }
 }
 
@@ -212,17 +313,25 @@ void OutputCollector::clear() {
   }
   cell().outputs.clear();
   stream_.reset();
+  std::erase_if(referring_, [this](const Place& place) { return place.first == *current_; });
   kept_ = 0;
+  fetched_ = 0;
   cut_ = 0;
   clear_before_next_ = false;
 }
 
 bool OutputCollector::has_room(std::size_t bytes) {
-  if (cell().outputs.size() < limits_.outputs && kept_ + bytes <= limits_.size.count) {
+  if (cell().outputs.size() < limits_.outputs && kept_ + bytes <= limits_.size.count &&
+      bytes <= room_in_notebook()) {
     return true;
   }
   cut_ += bytes;
   return false;
+}
+
+std::uint64_t OutputCollector::room_in_notebook() const {
+  const std::uint64_t used = earlier_ + kept_ + fetched_;
+  return limits_.notebook.count - std::min(limits_.notebook.count, used);
 }
 
 }  // namespace glovebox::notebook

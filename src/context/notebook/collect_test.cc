@@ -156,5 +156,114 @@ TEST_F(OutputCollectorTest, RunningACellAgainReplacesItsOutputs) {
   EXPECT_THAT(shown(0), ElementsAre("new"));
 }
 
+TEST_F(OutputCollectorTest, AnErrorIsKeptBehindAnyFlood) {
+  Event error;
+  error.kind = Event::Kind::kError;
+  error.error = {.name = "TimeoutError", .value = "why", .traceback = "where"};
+  run(0, {out(std::string(5000, 'x')), out("more"), error});
+  ASSERT_THAT(notebook_.cells[0].outputs, SizeIs(3));
+  EXPECT_EQ(notebook_.cells[0].outputs[1].name, "TimeoutError");
+  EXPECT_THAT(notebook_.cells[0].outputs[2].text, HasSubstr("output cut here"));
+  run(1, std::vector<Event>(20, error));
+  EXPECT_THAT(notebook_.cells[1].outputs, SizeIs(6));
+}
+
+class LargeValuesTest : public OutputCollectorTest {
+ protected:
+  static Event reference(std::uint64_t size, const std::string& mime = "image/png") {
+    Event event;
+    event.kind = Event::Kind::kDisplay;
+    event.data[mime] = R"({"ref":"r1","size":)" + std::to_string(size) + "}";
+    return event;
+  }
+  // Begins a cell that shows these, and fetches: each value is as long as it was said to be.
+  void show(OutputCollector& collector, std::size_t cell, const std::vector<Event>& events) {
+    collector.begin(cell);
+    for (const Event& event : events) {
+      collector.add(event);
+    }
+    collector.fetch_values([this](const Reference& reference) -> Result<std::string> {
+      ++asked_;
+      return std::string(reference.size, 'A');
+    });
+    losses_ = collector.losses();
+    collector.finish();
+  }
+
+  int asked_ = 0;
+  std::vector<std::string> losses_;
+};
+
+TEST_F(LargeValuesTest, FetchedValuesStandWhereTheyWereReferredTo) {
+  show(collector_, 0, {out("before"), reference(4000), out("behind")});
+  ASSERT_THAT(notebook_.cells[0].outputs, SizeIs(3));
+  EXPECT_EQ(notebook_.cells[0].outputs[1].data,
+            MimeBundle({{"image/png", '"' + std::string(4000, 'A') + '"'}}));
+  EXPECT_THAT(losses_, IsEmpty());
+}
+
+TEST_F(LargeValuesTest, WhatWasClearedIsNotAskedFor) {
+  show(collector_, 0, {reference(4000), clear(false), out("new")});
+  EXPECT_EQ(asked_, 0);
+  EXPECT_THAT(shown(0), ElementsAre("new"));
+}
+
+TEST_F(LargeValuesTest, AnUpdateFromALaterCellIsFetchedIntoTheOldOutput) {
+  run(0, {display("small", "id")});
+  Event update = reference(4000);
+  update.display_id = "id";
+  update.update = true;
+  show(collector_, 1, {update});
+  EXPECT_EQ(notebook_.cells[0].outputs[0].data.at("image/png").size(), 4002U);
+}
+
+TEST_F(LargeValuesTest, BeyondTheBoundOfACellTheyAreNamedAndNotAskedFor) {
+  OutputCollector collector(notebook_, {.fetched = Bytes{5000}});
+  show(collector, 0, {reference(4000), reference(4000), reference(5001)});
+  EXPECT_EQ(asked_, 1);
+  EXPECT_THAT(notebook_.cells[0].outputs[1].data.at("text/plain"),
+              HasSubstr("too large to be kept: image/png"));
+  ASSERT_THAT(losses_, SizeIs(2));
+  EXPECT_THAT(losses_[0], HasSubstr("a cell keeps"));
+  show(collector, 1, {reference(4000)});
+  EXPECT_EQ(asked_, 2);
+}
+
+TEST_F(LargeValuesTest, TheBoundOfANotebookHoldsOverItsCells) {
+  OutputCollector collector(notebook_, {.notebook = Bytes{6000}});
+  show(collector, 0, {reference(4000)});
+  show(collector, 1, {reference(4000), out(std::string(3000, 'x'))});
+  EXPECT_EQ(asked_, 1);
+  ASSERT_THAT(losses_, SizeIs(2));
+  EXPECT_THAT(losses_[0], HasSubstr("a notebook keeps"));
+  std::size_t size = 0;
+  for (const Output& output : notebook_.cells[1].outputs) {
+    size += output.text.size();
+  }
+  EXPECT_LT(size, 2200U);
+}
+
+TEST_F(LargeValuesTest, NothingButValuesOfTheirTypeAreTaken) {
+  for (const auto& [mime, given] : std::vector<std::pair<std::string, std::string>>{
+           {"image/png", "\",\"text/html\":\"x"},
+           {"application/json", "[1,"},
+           {"application/json", std::string(300, '[') + std::string(300, ']')},
+           {"text/html", "longer than it was said to be"}}) {
+    collector_.begin(0);
+    collector_.add(reference(mime == "text/html" ? 3 : given.size(), mime));
+    collector_.fetch_values(
+        [&](const Reference& /*asked*/) -> Result<std::string> { return given; });
+    EXPECT_THAT(collector_.losses(), SizeIs(1)) << mime;
+    collector_.finish();
+    EXPECT_THAT(shown(0), ElementsAre(HasSubstr("too large to be kept"))) << mime;
+  }
+}
+
+TEST_F(LargeValuesTest, WithoutAskingTheyAreLeftOut) {
+  run(0, {reference(4000)});
+  EXPECT_THAT(shown(0), ElementsAre(HasSubstr("too large to be kept: image/png of")));
+  EXPECT_EQ(notebook_.cells[0].outputs[0].data.size(), 1U);
+}
+
 }  // namespace
 }  // namespace glovebox::notebook

@@ -2,6 +2,7 @@
 #include "context/notebook/html.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -67,6 +68,11 @@ std::string pdf_output(const std::string& address) {
   return "<p><a href=\"" + address + "\" download=\"output.pdf\">PDF document</a></p>";
 }
 
+// "<IPython.core.display.HTML object>" and the like say less than anything else.
+bool is_repr(std::string_view plain) {
+  return plain.starts_with('<') && plain.ends_with('>') && plain.find('\n') == plain.npos;
+}
+
 // The richest value that can be shown without scripts.
 std::string data_output(const Output& output) {
   const MimeBundle& data = output.data;
@@ -75,7 +81,8 @@ std::string data_output(const Output& output) {
   if (const auto html = text_value(data, "text/html")) {
     const SanitizedHtml safe = sanitize_html(*html);
     // With its scripts gone, a drawing's HTML is an empty box.
-    const bool is_whole = safe.visible && !(safe.had_script && (image || !plain.empty()));
+    const bool is_whole =
+        safe.visible && !(safe.had_script && (image || (!plain.empty() && !is_repr(plain))));
     if (is_whole) {
       return "<div class=\"html\">" + safe.html + "</div>";
     }
@@ -160,27 +167,34 @@ std::string_view language_of(const Cell& cell, std::string_view language) {
   return language;
 }
 
-std::string cell_html(const Cell& cell, const HtmlOptions& options, std::string_view language) {
+void write_cell(const Cell& cell,
+                const HtmlOptions& options,
+                std::string_view language,
+                const std::function<void(std::string_view)>& write) {
   if (cell.kind == Cell::Kind::kMarkdown) {
-    return "<section class=\"cell\"><div class=\"prompt\"></div><div class=\"markdown\">" +
-           markdown_to_html(cell.source, cell.attachments) + "</div></section>\n";
+    write("<section class=\"cell\"><div class=\"prompt\"></div><div class=\"markdown\">" +
+          markdown_to_html(cell.source, cell.attachments) + "</div></section>\n");
+    return;
   }
   const std::string source = to_utf8(cell.source);
   if (cell.kind == Cell::Kind::kRaw) {
-    return "<section class=\"cell\"><div class=\"prompt\"></div><pre class=\"raw\">" +
-           escaped(source) + "</pre></section>\n";
+    write("<section class=\"cell\"><div class=\"prompt\"></div><pre class=\"raw\">" +
+          escaped(source) + "</pre></section>\n");
+    return;
   }
-  std::string html = "<section class=\"cell\">";
+  write("<section class=\"cell\">");
   if (options.with_code) {
-    html += prompt("in", cell.execution_count) + "<pre class=\"code\">" +
-            highlight(source, language_of(cell, language)) + "</pre>";
+    write(prompt("in", cell.execution_count) + "<pre class=\"code\">" +
+          highlight(source, language_of(cell, language)) + "</pre>");
   }
   for (const Output& output : cell.outputs) {
     const bool is_result = output.kind == Output::Kind::kResult;
-    html += is_result ? prompt("out", output.execution_count) : "<div class=\"prompt\"></div>";
-    html += "<div class=\"output\">" + output_to_html(output) + "</div>";
+    write(is_result ? prompt("out", output.execution_count) : "<div class=\"prompt\"></div>");
+    write("<div class=\"output\">");
+    write(output_to_html(output));
+    write("</div>");
   }
-  return html + "</section>\n";
+  write("</section>\n");
 }
 
 }  // namespace
@@ -199,11 +213,13 @@ std::string output_to_html(const Output& output) {
   return {};
 }
 
-std::string notebook_to_html(const Notebook& notebook, const HtmlOptions& options) {
+void notebook_to_html(const Notebook& notebook,
+                      const HtmlOptions& options,
+                      const std::function<void(std::string_view)>& write) {
   const About what = about(notebook);
   const std::string title = escaped(title_of(notebook, options, what));
   const std::string language = what.language.empty() ? "python" : what.language;
-  std::string html =
+  write(
       "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
       "style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'\">\n"
@@ -212,11 +228,17 @@ std::string notebook_to_html(const Notebook& notebook, const HtmlOptions& option
       title + "</title>\n<style>" + std::string(page_style()) +
       "</style>\n</head>\n<body>\n<main>\n<header><span class=\"title\">" + title +
       "</span><span class=\"kernel\">" + escaped(what.kernel.empty() ? language : what.kernel) +
-      "</span></header>\n";
+      "</span></header>\n");
   for (const Cell& cell : notebook.cells) {
-    html += cell_html(cell, options, language);
+    write_cell(cell, options, language, write);
   }
-  return html + "</main>\n</body>\n</html>\n";
+  write("</main>\n</body>\n</html>\n");
+}
+
+std::string notebook_to_html(const Notebook& notebook, const HtmlOptions& options) {
+  std::string html;
+  notebook_to_html(notebook, options, [&html](std::string_view piece) { html += piece; });
+  return html;
 }
 
 }  // namespace glovebox::notebook

@@ -2,7 +2,9 @@
 // A notebook as one HTML page that needs nothing else and can run nothing.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "context/notebook/notebook.h"
 
@@ -18,6 +20,11 @@ struct HtmlOptions {
 // the outputs, and the reader's browser holds the reader's sessions.
 [[nodiscard]] std::string notebook_to_html(const Notebook& notebook,
                                            const HtmlOptions& options = {});
+
+// The same in pieces, so that a large page is not in memory as a whole.
+void notebook_to_html(const Notebook& notebook,
+                      const HtmlOptions& options,
+                      const std::function<void(std::string_view piece)>& write);
 
 // One output as the page shows it; needs the page's style.
 [[nodiscard]] std::string output_to_html(const Output& output);

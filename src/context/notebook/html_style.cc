@@ -3,7 +3,8 @@
 
 namespace glovebox::notebook {
 
-// Pictures keep a white ground in the dark, since plots are drawn for paper.
+// Pictures keep a white ground in the dark, since plots are drawn for paper. Grounds of terminal
+// colours are tints, on which all of the colours can be read; inverse text has the colour itself.
 std::string_view page_style() {
   return R"css(
 :root{color-scheme:light dark;--page:#fbfbfa;--paper:#fff;--text:#1f2328;--soft:#667080;--line:#e3e5e9;
@@ -80,11 +81,12 @@ mrow.bold{font-weight:bold}mrow.boxed{border:1px solid;padding:.3em}
 .d{color:var(--d)}.l{color:var(--l)}
 .b{font-weight:700}.f{opacity:.7}.i{font-style:italic}.u{text-decoration:underline}
 .x{text-decoration:line-through}
-.fgpage{color:var(--paper)}.bgtext{background:var(--text)}
-.fg0{color:var(--a0)}.bg0{background:var(--a0)}.fg1{color:var(--a1)}.bg1{background:var(--a1)}.fg2{color:var(--a2)}.bg2{background:var(--a2)}.fg3{color:var(--a3)}.bg3{background:var(--a3)}
-.fg4{color:var(--a4)}.bg4{background:var(--a4)}.fg5{color:var(--a5)}.bg5{background:var(--a5)}.fg6{color:var(--a6)}.bg6{background:var(--a6)}.fg7{color:var(--a7)}.bg7{background:var(--a7)}
-.fg8{color:var(--a8)}.bg8{background:var(--a8)}.fg9{color:var(--a9)}.bg9{background:var(--a9)}.fg10{color:var(--a10)}.bg10{background:var(--a10)}.fg11{color:var(--a11)}.bg11{background:var(--a11)}
-.fg12{color:var(--a12)}.bg12{background:var(--a12)}.fg13{color:var(--a13)}.bg13{background:var(--a13)}.fg14{color:var(--a14)}.bg14{background:var(--a14)}.fg15{color:var(--a15)}.bg15{background:var(--a15)}
+[class*=bg]{background:color-mix(in srgb,var(--g) 30%,var(--paper))}
+.fgpage{color:var(--paper);background:var(--g,var(--text))}
+.fg0{color:var(--a0)}.bg0{--g:var(--a0)}.fg1{color:var(--a1)}.bg1{--g:var(--a1)}.fg2{color:var(--a2)}.bg2{--g:var(--a2)}.fg3{color:var(--a3)}.bg3{--g:var(--a3)}
+.fg4{color:var(--a4)}.bg4{--g:var(--a4)}.fg5{color:var(--a5)}.bg5{--g:var(--a5)}.fg6{color:var(--a6)}.bg6{--g:var(--a6)}.fg7{color:var(--a7)}.bg7{--g:var(--a7)}
+.fg8{color:var(--a8)}.bg8{--g:var(--a8)}.fg9{color:var(--a9)}.bg9{--g:var(--a9)}.fg10{color:var(--a10)}.bg10{--g:var(--a10)}.fg11{color:var(--a11)}.bg11{--g:var(--a11)}
+.fg12{color:var(--a12)}.bg12{--g:var(--a12)}.fg13{color:var(--a13)}.bg13{--g:var(--a13)}.fg14{color:var(--a14)}.bg14{--g:var(--a14)}.fg15{color:var(--a15)}.bg15{--g:var(--a15)}
 @media(max-width:40rem){.cell{grid-template-columns:minmax(0,1fr)}.prompt{text-align:left;padding:.2rem 0}
 .prompt:empty{display:none}}
 @media print{body{background:#fff;font-size:11pt}main{max-width:none;padding:0}.stream,.error{max-height:none}

@@ -46,6 +46,13 @@ TEST(HtmlTest, FallsBackWhereScriptsWouldDraw) {
               HasSubstr("IntSlider()"));
 }
 
+TEST(HtmlTest, TextsBesideAScriptAreShownWhereNothingElseSaysMore) {
+  const std::string html = R"json("<b>seen</b><script>draw()</script>")json";
+  const std::string repr = R"("<IPython.core.display.HTML object>")";
+  EXPECT_EQ(shown({{"text/html", html}, {"text/plain", repr}}),
+            "<div class=\"html\"><b>seen</b></div>");
+}
+
 TEST(HtmlTest, ShowsJsonAsATree) {
   const std::string html = shown({{"application/json", R"({"<a>":[1,"<b>"]})"}});
   EXPECT_THAT(html, HasSubstr("<details open><summary>{…}"));

@@ -13,7 +13,8 @@ namespace glovebox::notebook {
 
 // What a file may hold at most: it may come from anyone.
 struct ReadLimits {
-  Bytes size = 64_MiB;
+  // A run keeps 256 MiB of outputs. Only control characters could make its file larger than this.
+  Bytes size = 320_MiB;
   std::size_t cells = 10'000;
   std::size_t outputs = 100'000;   // Of all cells together.
   std::size_t values = 2'000'000;  // JSON values of any kind, each of which costs memory.

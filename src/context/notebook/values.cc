@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context/notebook/values.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -8,10 +9,20 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "context/notebook/json_bounds.h"
 #include "context/notebook/mime.h"
 
 namespace glovebox::notebook {
 namespace {
+
+// Of a fetched value of a JSON type: as agents may send inline.
+constexpr std::size_t kMaxDepth = 100;
+constexpr std::size_t kMaxValues = 1'000'000;
+
+bool is_base64(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+         c == '/' || c == '=';
+}
 
 bool is_text_mime(std::string_view mime) { return is_line_mime(mime) || mime.ends_with("+xml"); }
 
@@ -77,26 +88,54 @@ std::optional<std::string> bytes_of_fetched(std::string fetched, std::string_vie
                                                   : from_base64(fetched);
 }
 
-Event keep_inline(const Event& event) {
-  Event kept = event;
-  std::string left_out;
-  for (auto entry = kept.data.begin(); entry != kept.data.end();) {
-    const std::optional<Reference> reference = reference_at(entry->first, entry->second);
-    // Only values of JSON types may be anything but a text.
-    if (!reference && (is_json_mime(entry->first) || entry->second.starts_with('"'))) {
-      ++entry;
-      continue;
+std::optional<std::string> value_of_fetched(std::string fetched, std::string_view mime) {
+  if (is_json_mime(mime)) {
+    const bool fits =
+        check_json_bounds(fetched, kMaxDepth, kMaxValues) && nlohmann::json::accept(fetched);
+    return fits ? std::optional(std::move(fetched)) : std::nullopt;
+  }
+  if (!is_text_mime(mime)) {
+    if (!std::ranges::all_of(fetched, is_base64)) {
+      return std::nullopt;
     }
-    left_out += (left_out.empty() ? "" : ", ") + printable(entry->first) +
-                (reference ? " of " + to_string(Bytes{reference->size}) : "");
-    entry = kept.data.erase(entry);
+    fetched.insert(fetched.begin(), '"');
+    fetched += '"';
+    return fetched;
   }
-  if (!left_out.empty()) {
-    const std::string text = text_of(kept.data, "text/plain").value_or("");
-    kept.data["text/plain"] = nlohmann::json(text + (text.empty() ? "" : "\n") +
-                                             "[too large to be kept: " + left_out + "]")
-                                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json(std::move(fetched))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void leave_out(MimeBundle& data, const std::vector<Reference>& references) {
+  if (references.empty()) {
+    return;
   }
+  std::string names;
+  for (const Reference& reference : references) {
+    data.erase(reference.mime);
+    names += (names.empty() ? "" : ", ") + printable(reference.mime) +
+             (reference.size > 0 ? " of " + to_string(Bytes{reference.size}) : "");
+  }
+  const std::string text = text_of(data, "text/plain").value_or("");
+  data["text/plain"] =
+      nlohmann::json(text + (text.empty() ? "" : "\n") + "[too large to be kept: " + names + "]")
+          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Event keep_inline(const Event& event, References references) {
+  Event kept = event;
+  std::vector<Reference> left_out;
+  for (const auto& [mime, value] : event.data) {
+    if (auto reference = reference_at(mime, value)) {
+      if (references == References::kLeaveOut) {
+        left_out.push_back(std::move(*reference));
+      }
+    } else if (!is_json_mime(mime) && !value.starts_with('"')) {
+      // Only values of JSON types may be anything but a text.
+      left_out.push_back({.mime = mime, .name = {}, .size = 0});
+    }
+  }
+  leave_out(kept.data, left_out);
   return kept;
 }
 

@@ -12,9 +12,14 @@
 
 namespace glovebox::notebook {
 
-// The event without values that came by reference only, which nothing but their agent could read:
-// each is named in its text/plain.
-[[nodiscard]] Event keep_inline(const Event& event);
+// What happens to values that came by reference only, which nothing but their agent can read.
+enum class References {
+  kLeaveOut,  // Each is named in the text/plain of its bundle.
+  kKeep,      // Somebody will fetch them.
+};
+
+// The event with such values only as may stand in a notebook: a text, or JSON of a JSON type.
+[[nodiscard]] Event keep_inline(const Event& event, References references = References::kLeaveOut);
 
 // A value that its agent keeps, for whoever asks for it (agents/README.md, fetch).
 struct Reference {
@@ -23,6 +28,14 @@ struct Reference {
   std::uint64_t size = 0;  // Of what fetch gives, in bytes.
 };
 [[nodiscard]] std::vector<Reference> references_in(const MimeBundle& data);
+
+// Removes these values, and names them in the text/plain.
+void leave_out(MimeBundle& data, const std::vector<Reference>& references);
+
+// The JSON text of a fetched value, as it would have come inline; nothing when it is none that its
+// type may have.
+[[nodiscard]] std::optional<std::string> value_of_fetched(std::string fetched,
+                                                          std::string_view mime);
 
 // The bytes that a fetched value stands for, as bytes_of() would give them had it come inline.
 [[nodiscard]] std::optional<std::string> bytes_of_fetched(std::string fetched,

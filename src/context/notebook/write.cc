@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string_view>
 
@@ -37,6 +38,11 @@ std::size_t line_end_at(std::string_view text, std::size_t at) {
   return rest == "\u2028" || rest == "\u2029" ? 3 : rest.starts_with("\u0085") ? 2 : 0;
 }
 
+constexpr std::size_t kPiece = 64UL << 10;
+
+// A list costs far more than its text, in the file and in the memory of whoever reads it.
+constexpr std::size_t kMaxLines = 10'000;
+
 Json lines(std::string_view text) {
   Json list = Json::array();
   std::size_t begin = 0;
@@ -44,6 +50,9 @@ Json lines(std::string_view text) {
     const std::size_t width = line_end_at(text, at);
     at += std::max<std::size_t>(width, 1);
     if (width > 0 || at == text.size()) {
+      if (list.size() == kMaxLines) {
+        return Json(text);
+      }
       list.push_back(text.substr(begin, at - begin));
       begin = at;
     }
@@ -168,19 +177,84 @@ Json cell_json(const Cell& cell, const std::string& id) {
   return json;
 }
 
+// What nbformat's schema asks of the metadata, and other programs that write notebooks forget.
+Json metadata_json(const std::string& text) {
+  Json metadata = parse_object(text);
+  const auto has_name = [&metadata](const char* key) {
+    const auto found = metadata.find(key);
+    return found != metadata.end() && found->is_object() && found->contains("name") &&
+           (*found)["name"].is_string();
+  };
+  if (!has_name("language_info")) {
+    metadata.erase("language_info");
+  }
+  if (!has_name("kernelspec")) {
+    metadata.erase("kernelspec");
+  } else if (Json& kernel = metadata["kernelspec"];
+             !kernel.contains("display_name") || !kernel["display_name"].is_string()) {
+    kernel["display_name"] = kernel["name"];
+  }
+  return metadata;
+}
+
+// Texts in JSON have no line ends of their own, so any stands before an indent.
+void write_indented(const Json& json,
+                    std::size_t indent,
+                    const std::function<void(std::string_view)>& write) {
+  const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
+  const std::string line_end = "\n" + std::string(indent, ' ');
+  std::string piece;
+  std::string_view rest = text;
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = rest.find('\n');
+    piece += rest.substr(0, end);
+    if (end != std::string_view::npos) {
+      piece += line_end;
+      rest.remove_prefix(end + 1);
+    }
+    if (piece.size() > kPiece || end == std::string_view::npos) {
+      write(piece);
+      piece.clear();
+    }
+  }
+}
+
+void write_cells(const Notebook& notebook, const std::function<void(std::string_view)>& write) {
+  const std::vector<std::string> ids = ids_of(notebook.cells);
+  write(notebook.cells.empty() ? "[]" : "[");
+  for (std::size_t i = 0; i < notebook.cells.size(); ++i) {
+    write(i == 0 ? "\n  " : ",\n  ");
+    write_indented(cell_json(notebook.cells[i], ids[i]), 2, write);
+  }
+  write(notebook.cells.empty() ? "" : "\n ]");
+}
+
 }  // namespace
 
-std::string write_notebook(const Notebook& notebook) {
+void write_notebook(const Notebook& notebook, const std::function<void(std::string_view)>& write) {
   Json json = parse_object(notebook.unknown);
   json["nbformat"] = 4;
   json["nbformat_minor"] = 5;
-  json["metadata"] = parse_object(notebook.metadata);
-  json["cells"] = Json::array();
-  const std::vector<std::string> ids = ids_of(notebook.cells);
-  for (std::size_t i = 0; i < notebook.cells.size(); ++i) {
-    json["cells"].push_back(cell_json(notebook.cells[i], ids[i]));
+  json["metadata"] = metadata_json(notebook.metadata);
+  json["cells"] = nullptr;
+  const char* before = "{\n ";
+  for (const auto& [key, value] : json.items()) {
+    write(before);
+    write(Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ");
+    if (key == "cells") {
+      write_cells(notebook, write);
+    } else {
+      write_indented(value, 1, write);
+    }
+    before = ",\n ";
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  write("\n}\n");
+}
+
+std::string write_notebook(const Notebook& notebook) {
+  std::string text;
+  write_notebook(notebook, [&text](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace glovebox::notebook

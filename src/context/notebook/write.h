@@ -2,15 +2,22 @@
 // Writes .ipynb files as Jupyter does, so that version control shows small differences only.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "context/notebook/notebook.h"
 
 namespace glovebox::notebook {
 
-// nbformat 4.5: keys in order, one space of indent, texts as lists of lines. A cell whose id is
+// nbformat 4.5: keys in order, one space of indent, texts as lists of lines (those of very many
+// lines whole, which nbformat allows too, so that what is written can be read). A cell whose id is
 // absent, no valid one or there already gets an id that depends on the notebook only: the same
 // notebook gives the same file. Texts that are no UTF-8 are mended.
 [[nodiscard]] std::string write_notebook(const Notebook& notebook);
+
+// The same in pieces, so that a large notebook is not in memory twice.
+void write_notebook(const Notebook& notebook,
+                    const std::function<void(std::string_view piece)>& write);
 
 }  // namespace glovebox::notebook

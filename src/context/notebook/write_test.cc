@@ -70,7 +70,7 @@ TEST(WriteNotebookTest, GivesEachCellAValidIdOfItsOwn) {
 
 TEST(WriteNotebookTest, KeepsEverythingThatWasRead) {
   Notebook notebook;
-  notebook.metadata = R"({"kernelspec":{"name":"x"}})";
+  notebook.metadata = R"({"kernelspec":{"display_name":"X","name":"x"}})";
   notebook.unknown = R"({"theirs":1})";
   Cell cell = code_cell("print('é')\n", "first");
   cell.metadata = R"({"tags":["a"]})";
@@ -112,6 +112,28 @@ TEST(WriteNotebookTest, TurnsValuesThatMustBeTextsIntoTexts) {
   EXPECT_EQ(data.at("text/plain"), R"("[1,2]")");
   EXPECT_EQ(data.at("image/png"), R"("{}")");
   EXPECT_FALSE(data.contains("text/html"));
+}
+
+TEST(WriteNotebookTest, MetadataAreAsTheSchemaWantsThem) {
+  Notebook notebook;
+  notebook.metadata = R"({"kernelspec":{"name":"python3"},"language_info":3,"theirs":[1]})";
+  EXPECT_EQ(read_again(notebook).metadata,
+            R"({"kernelspec":{"display_name":"python3","name":"python3"},"theirs":[1]})");
+  notebook.metadata = R"({"kernelspec":null,"language_info":{"version":"3"}})";
+  EXPECT_EQ(read_again(notebook).metadata, "{}");
+}
+
+// As lists of lines this would be more values than a reader takes.
+TEST(WriteNotebookTest, TextsOfVeryManyLinesCanBeReadAgain) {
+  Notebook notebook;
+  Output output;
+  output.name = "stdout";
+  output.text = std::string(3'000'000, '\n');
+  notebook.cells.push_back(code_cell("x"));
+  notebook.cells[0].outputs.push_back(output);
+  const Notebook again = read_again(notebook);
+  ASSERT_EQ(again.cells.size(), 1U);
+  EXPECT_EQ(again.cells[0].outputs.at(0).text, output.text);
 }
 
 }  // namespace

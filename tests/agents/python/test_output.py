@@ -71,7 +71,8 @@ class Output(unittest.TestCase):
         code = (
             "import threading\n"
             "def work(n):\n"
-            "    for i in range(2000): print(f'{n}:{i}')\n"
+            # One write each: Python lets other threads write between a text and its line end.
+            "    for i in range(2000): print(f'{n}:{i}\\n', end='')\n"
             "ts = [threading.Thread(target=work, args=(n,)) for n in range(8)]\n"
             "[t.start() for t in ts]; [t.join() for t in ts]; None"
         )
