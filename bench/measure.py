@@ -35,9 +35,10 @@ def statistics(samples):
 class Series:
     """The samples of one contestant. A start that failed is counted and is no sample."""
 
-    def __init__(self, argv, namespace):
+    def __init__(self, argv, namespace, settle=None):
         self.argv = argv
         self.namespace = namespace
+        self.settle = settle
         self.every = 1  # Takes part in each round whose number this divides.
         self.samples = []
         self.failed = 0
@@ -49,7 +50,10 @@ class Series:
 
     def start(self):
         with mounts.inside(self.namespace):
-            return start_and_wait(self.argv)
+            answer = start_and_wait(self.argv)
+        if self.settle:
+            self.settle()
+        return answer
 
     def take(self, keep):
         took, status = self.start()

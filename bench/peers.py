@@ -22,6 +22,7 @@ import mounts
 GUEST = ["/bin/true"]
 # Far above what any peer needs to start: one that hangs is skipped, and does not hang us.
 PATIENCE_S = 60
+POOL_SIZE = 4
 
 
 class Absent(Exception):
@@ -39,6 +40,8 @@ class Contestant:
     namespace: object = None
     # Walls that should stand and do not; known of glovebox alone.
     missing_walls: tuple = ()
+    # Waits until nothing goes on any more that a start of it began.
+    settle: object = None
 
     def ask(self, guest):
         with mounts.inside(self.namespace):
@@ -86,16 +89,57 @@ def bare(_):
 
 
 def glovebox(setting):
+    return described_glovebox(setting, ["run", "-q", "--no-pool"])
+
+
+def glovebox_pool(setting):
+    """The same with a `glovebox pool` beside it. What the pool does after a claim must not disturb
+    the next contestant, so that one waits for it."""
+    contestant = described_glovebox(setting, ["run", "-q"])
+    program = contestant.command([])[0]
+
+    def living():
+        return sum(not name.startswith(".") for name in os.listdir(runtime_directory()))
+
+    before = living()
+    pool = subprocess.Popen([program, "pool", "--size", str(POOL_SIZE)], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE)
+    setting.cleanup.callback(pool.wait)
+    setting.cleanup.callback(pool.terminate)
+    if not pool.stdout.readline():
+        raise Absent("the pool did not start")
+    if "claim_us" not in json.loads(ask([program, "run", "--json", "--timings", *GUEST]))["timings"]:
+        raise Absent("runs from here take nothing from the pool")
+
+    def settle():
+        deadline = time.monotonic() + PATIENCE_S
+        while living() != before + POOL_SIZE and time.monotonic() < deadline:
+            time.sleep(0.002)
+
+    settle()
+    contestant.settle = settle
+    contestant.walls = "the same, made ahead"
+    return contestant
+
+
+def runtime_directory():
+    if os.geteuid() == 0:
+        return "/run/glovebox"
+    xdg = os.environ.get("XDG_RUNTIME_DIR")
+    return f"{xdg}/glovebox" if xdg else f"/tmp/glovebox-{os.geteuid()}"
+
+
+def described_glovebox(setting, words):
     program = shutil.which(os.path.abspath(setting.glovebox))
     if program is None:
         raise Absent(f"no program {setting.glovebox}")
-    walls = json.loads(ask([program, "run", "-q", "--json", *GUEST]))["walls"]
+    walls = json.loads(ask([program, *words, "--json", *GUEST]))["walls"]
     missing = missing_walls(walls)
     described = ("user, mount, pid, net, ipc, uts, cgroup namespaces; seccomp; Landlock; no "
                  f"capabilities; cgroup {walls['cgroup']}; a root of its own")
     if missing:
         described = f"NOT ALL WALLS: without {', '.join(missing)}"
-    return Contestant(lambda guest: [program, "run", "-q", *guest], walls=described,
+    return Contestant(lambda guest: [program, *words, *guest], walls=described,
                       version=first_line([program, "--version"]), missing_walls=missing)
 
 
@@ -257,5 +301,5 @@ def runsc(_):
     raise last
 
 
-ALL = {"bare": bare, "glovebox": glovebox, "bwrap": bwrap, "firejail": firejail, "crun": crun,
-       "docker": docker, "runsc": runsc}
+ALL = {"bare": bare, "glovebox": glovebox, "glovebox-pool": glovebox_pool, "bwrap": bwrap,
+       "firejail": firejail, "crun": crun, "docker": docker, "runsc": runsc}

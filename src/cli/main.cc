@@ -17,6 +17,7 @@ void add_commands(CLI::App& app,
   if (named == "run") {
     return;  // Nobody who runs something waits for the description of the rest.
   }
+  cli::add_pool(app, action);
   cli::add_repl(app, action);
   cli::add_notebook(app, action);
   cli::add_languages(app, action);

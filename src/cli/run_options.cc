@@ -220,6 +220,10 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   command.add_option("--template", options.template_name, "What the sandbox shows: 'default'")
       ->group(kWalls);
 
+  command
+      .add_flag("--no-pool", options.no_pool, "Make a sandbox, also when 'glovebox pool' has one")
+      ->group(kWalls);
+
   constexpr const char* kAbsent = "Not in this version (refused, never ignored)";
   command.add_option("--allow-net", options.allow_net, "Host that may be reached; repeatable")
       ->group(kAbsent);
@@ -316,6 +320,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   GB_TRY(validate(request.compile_limits, "compile-"));
   request.tier = {.exactly = options.tier, .at_least = options.min_tier};
   request.strict = options.seccomp == "strict";
+  request.from_pool = !options.no_pool;
   request.env = GB_TRY(parse_environment(options.env));
   for (const std::string& text : options.files) {
     request.files.push_back(GB_TRY(parse_file_to_copy(text)));

@@ -47,6 +47,7 @@ struct RunOptionsText {
   std::string out;
   std::string stdin_file;
   std::string verify;
+  bool no_pool = false;
   bool strip_ansi = false;
   bool json = false;
   bool events = false;

@@ -308,7 +308,8 @@ void Cgroup::kill() const {
 Result<void> Cgroup::remove() {
   std::optional<Error> failure;
   for (Branch& branch : branches_) {
-    if (auto removed = remove_directory(branch.path); !removed && !failure) {
+    if (auto removed = ours_ ? remove_directory(branch.path) : Result<void>();
+        !removed && !failure) {
       failure = std::move(removed).error();
     }
   }
@@ -319,6 +320,50 @@ Result<void> Cgroup::remove() {
 }
 
 Cgroup::~Cgroup() { (void)remove(); }
+
+void Cgroup::describe(WireWriter& to) const {
+  to.u8(static_cast<std::uint8_t>(mode_));
+  for (const int index : {memory_, pids_, cpu_, cpu_time_, io_}) {
+    to.u8(static_cast<std::uint8_t>(index + 1));
+  }
+  to.u8(io_limited_ ? 1 : 0);
+  std::vector<std::string> paths;
+  for (const Branch& branch : branches_) {
+    paths.push_back(branch.path);
+  }
+  to.texts(paths);
+}
+
+std::vector<int> Cgroup::directories() const {
+  std::vector<int> open;
+  for (const Branch& branch : branches_) {
+    open.push_back(branch.directory.get());
+  }
+  return open;
+}
+
+Result<Cgroup> Cgroup::described(WireReader& from, std::vector<UniqueFd> directories) {
+  Cgroup group;
+  group.ours_ = false;
+  const std::uint8_t mode = from.u8();
+  group.mode_ = static_cast<CgroupMode>(mode);
+  bool fits = mode <= static_cast<std::uint8_t>(CgroupMode::kV2);
+  for (int* const index :
+       {&group.memory_, &group.pids_, &group.cpu_, &group.cpu_time_, &group.io_}) {
+    *index = from.u8() - 1;
+    fits = fits && *index < static_cast<int>(directories.size());
+  }
+  group.io_limited_ = from.u8() != 0;
+  const std::vector<std::string> paths = from.texts(directories.size());
+  if (!from.ok() || !fits || paths.size() != directories.size() ||
+      (group.mode_ == CgroupMode::kNone) != paths.empty()) {
+    return Error(ErrorCode::kInvalid, "the description of a cgroup makes no sense");
+  }
+  for (std::size_t branch = 0; branch < paths.size(); ++branch) {
+    group.branches_.push_back({paths[branch], std::move(directories[branch])});
+  }
+  return group;
+}
 
 std::uint32_t Cgroup::kill_listed(int directory) {
   std::uint32_t killed = 0;

@@ -20,6 +20,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "base/wire.h"
 #include "sandbox/slot.h"
 #include "spec/limits.h"
 
@@ -93,6 +94,13 @@ class Cgroup {
   // Removes the group. Waits up to a second for its last process to be gone.
   Result<void> remove();
 
+  // For another process that uses the group while this one keeps it: what it must know, and the
+  // descriptors that belong to it, in order; ours.
+  void describe(WireWriter& to) const;
+  [[nodiscard]] std::vector<int> directories() const;
+  // The group as that other process sees it: remove() only forgets it.
+  static Result<Cgroup> described(WireReader& from, std::vector<UniqueFd> directories);
+
   // For the sweep of what a dead owner left at `path`: kills what is in the group, removes it.
   struct Leftover {
     bool existed = false;
@@ -121,6 +129,7 @@ class Cgroup {
   Result<void> limit_io(Bytes rate);
 
   CgroupMode mode_ = CgroupMode::kNone;
+  bool ours_ = true;
   std::vector<Branch> branches_;
   std::vector<UniqueFd> tasks_;
   std::vector<int> task_fds_;

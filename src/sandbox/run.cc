@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +58,13 @@ std::string relocated(std::string path, const std::string& tree) {
 
 }  // namespace
 
+std::uint32_t open_files_here(const Limits& limits) {
+  rlimit own{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &own) == 0;
+  return known ? static_cast<std::uint32_t>(std::min<rlim_t>(limits.open_files, own.rlim_max))
+               : limits.open_files;
+}
+
 Run::Run(Sandbox& sandbox, std::uint32_t channel, const RunOptions& options)
     : sandbox_(sandbox),
       channel_(channel),
@@ -93,7 +101,7 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
     request.argv.push_back(relocated(argument, tree));
   }
   request.cwd = relocated(command.cwd, tree);
-  request.open_files = limits.open_files;
+  request.open_files = open_files_here(limits);
   if (limits.cpu_time.count() > 0) {
     request.cpu_seconds = static_cast<std::uint64_t>((limits.cpu_time.count() + 999) / 1000);
   }

@@ -14,6 +14,10 @@
 
 namespace glovebox {
 
+// Limits::open_files, or less where our own hard limit is lower: nobody without privilege gets more
+// than whoever started it.
+std::uint32_t open_files_here(const Limits& limits);
+
 class Run {
  public:
   // Both must outlive the run.

@@ -457,6 +457,13 @@ Result<void> Sandbox::end() {
     return {};
   }
   ended_ = true;
+  if (lease_) {
+    dead_ = true;
+    link_.close();
+    slot_lock_.reset();
+    lease_.reset();
+    return {};
+  }
   kill();
   pollfd gone{enclosure_.pidfd.get(), POLLIN, 0};
   bool dead = ::poll(&gone, 1, kEndPatience) != 0;
@@ -495,7 +502,7 @@ std::vector<LimitReport> Sandbox::limit_reports(const Limits& limits) const {
       {"pids", number(limits.pids), features.limits_pids, false},
       {"disk", number(limits.disk.count), features.limits_disk, false},
       {"inodes", number(limits.inodes), features.limits_disk, false},
-      {"open-files", number(limits.open_files), true, false},
+      {"open-files", number(open_files_here(limits)), true, false},
       {"output", number(limits.output.count), true, false},
   };
   if (limits.cpu_time.count() > 0) {

@@ -75,6 +75,21 @@ class Sandbox {
   // not to work here, the next one at or above the caller's floor is tried; `notes()` says so.
   static Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec, const TierWish& wish);
 
+  // Lends it to another process of our user's, over a connected Unix socket of sequenced packets:
+  // that one uses it from now on, and here nothing may be called any more but end(), once the
+  // socket says that the borrower's end is closed. Fails for what has run something, and in a tier
+  // that is not ended by its first process alone (TierFeatures::own_pids).
+  Result<void> lend(int socket);
+
+  // What is lent at the other end of `lease`. It was made as `made` says; only the environment and
+  // the limits of each process are the borrower's own choice. `asked` is when the wait for it
+  // began. Its end is the lender's work: end() tells that one, and waits for nothing. When the
+  // borrower dies it ends at once; when the lender dies it lives until the borrower is done, and
+  // the next sweep takes what is left. Fails with kUnavailable when nothing is lent.
+  static Result<std::unique_ptr<Sandbox>> borrow(UniqueFd lease,
+                                                 const SandboxSpec& made,
+                                                 std::chrono::steady_clock::time_point asked);
+
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
@@ -224,6 +239,10 @@ class Sandbox {
   std::atomic<std::uint32_t> last_number_ = 0;
   // What runs beside runs, with how it ended once it has.
   std::map<Detached, std::optional<warden::EndedReport>> detached_;
+  // Of a borrowed one: what tells the lender that we are done, and the lock of the lender's slot,
+  // so that no sweep takes the sandbox for a leftover when the lender dies.
+  UniqueFd lease_;
+  UniqueFd slot_lock_;
   bool used_ = false;  // Something ran in it; before that all counters are zero.
   std::atomic<bool> dead_ = false;
   bool ended_ = false;

@@ -13,56 +13,17 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
 #include "base/sys/tree.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/runtime_directory.h"
 
 namespace glovebox {
 namespace {
 
 constexpr int kTries = 64;
-
-std::string runtime_directory() {
-  if (::geteuid() == 0) {
-    return "/run/glovebox";
-  }
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
-  const char* const xdg = std::getenv("XDG_RUNTIME_DIR");
-  if (xdg != nullptr && *xdg == '/') {
-    return std::string(xdg) + "/glovebox";
-  }
-  return "/tmp/glovebox-" + std::to_string(::geteuid());
-}
-
-// Opens the directory of slots, made on demand and ours alone: whoever could write there could
-// have us remove what is not ours.
-Result<UniqueFd> open_slots() {
-  const std::string path = runtime_directory();
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (directory) {
-      struct stat status {};
-      if (::fstat(directory.get(), &status) != 0) {
-        return Error::from_errno("stat " + path);
-      }
-      if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
-        return Error(ErrorCode::kUnavailable, path + " is not ours alone",
-                     "remove it, or set XDG_RUNTIME_DIR to a directory of mode 0700");
-      }
-      return directory;
-    }
-    if (errno != ENOENT || (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)) {
-      return Error::from_errno("make " + path)
-          .with_hint(
-              "glovebox keeps track of its sandboxes there; make it writable, or set "
-              "XDG_RUNTIME_DIR");
-    }
-  }
-  return Error(ErrorCode::kUnavailable, "no directory at " + path);
-}
 
 std::string file_name(std::uint32_t number) {
   std::array<char, 16> text{};
@@ -123,10 +84,19 @@ void sweep_slot(int directory, const char* name, Swept& swept) {
   }
 }
 
+// What a pool leaves that was killed.
+void sweep_pool(int directory) {
+  const UniqueFd lock(::openat(directory, kPoolLock, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0 && is_linked(lock.get())) {
+    (void)::unlinkat(directory, kPoolSocket, 0);
+    (void)::unlinkat(directory, kPoolLock, 0);
+  }
+}
+
 }  // namespace
 
 Result<Slot> Slot::take() {
-  UniqueFd directory = GB_TRY(open_slots());
+  UniqueFd directory = GB_TRY(open_runtime_directory());
   for (int attempt = 0; attempt < kTries; ++attempt) {
     std::uint32_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number) {
@@ -191,7 +161,7 @@ Result<void> Slot::note_tree(std::string_view path) { return note("tree", path);
 
 Swept sweep_leftovers() {
   Swept swept;
-  auto directory = open_slots();
+  auto directory = open_runtime_directory();
   if (!directory) {
     return swept;
   }
@@ -204,6 +174,8 @@ Swept sweep_leftovers() {
   while (const dirent* entry = ::readdir(entries.get())) {
     if (entry->d_name[0] != '.') {
       sweep_slot(directory->get(), entry->d_name, swept);
+    } else if (std::string_view(entry->d_name) == kPoolLock) {
+      sweep_pool(directory->get());
     }
   }
   return swept;

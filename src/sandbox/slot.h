@@ -45,6 +45,9 @@ class Slot {
   // and the usual container engines hand out (systemd.io/UIDS-GIDS).
   [[nodiscard]] uid_t host_uid() const { return kFirstUid + number_; }
 
+  // For another process to hold as well: the slot counts as free when both have closed it. Ours.
+  [[nodiscard]] int lock() const { return file_.get(); }
+
   static constexpr uid_t kFirstUid = 0x70000000;
   static constexpr std::uint32_t kSlots = 1U << 20;
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "service/sandbox_claim.h"
 #include "spec/warden_protocol.h"
 
 namespace glovebox {
@@ -61,7 +62,14 @@ Result<void> check_counts(const Command& command, const Environment& env) {
 
 // A request names nothing that a sandbox is made of. What is missing is missing in the
 // installation, and no other request would find it.
-Result<std::unique_ptr<Sandbox>> create_sandbox(const SandboxSpec& spec, const TierWish& tier) {
+Result<std::unique_ptr<Sandbox>> create_sandbox(const SandboxSpec& spec,
+                                                const TierWish& tier,
+                                                bool from_pool) {
+  if (from_pool) {
+    if (auto claimed = claim_from_pool(spec, tier); claimed) {
+      return claimed;
+    }
+  }
   auto sandbox = Sandbox::create(spec, tier);
   if (!sandbox && sandbox.error().code() == ErrorCode::kNotFound) {
     return Error(ErrorCode::kUnsupported, sandbox.error().message(), sandbox.error().hint());
@@ -97,7 +105,9 @@ class OneShotRun {
     const auto installed =
         std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - before);
     packages.add_to(spec);
-    const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, request_.tier));
+    // A layer of packages is kept for who uses it now; a pool would hold on to it.
+    const bool from_pool = request_.from_pool && request_.packages.requests.empty();
+    const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, request_.tier, from_pool));
     sandbox_ = sandbox.get();
     result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
     if (!request_.packages.requests.empty()) {

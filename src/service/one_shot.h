@@ -30,6 +30,8 @@ struct OneShot {
   Limits compile_limits;
   TierWish tier;
   bool strict = false;
+  // Takes the sandbox out of the user's pool where there is one (service/sandbox_claim.h).
+  bool from_pool = false;
   Environment env;
   std::vector<FileToCopy> files;
   std::map<std::string, std::string> contents;  // More files: name to bytes.

@@ -14,6 +14,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 
 from host import Host
@@ -35,8 +36,11 @@ def main():
     host = Host(uid)
     runner = Runner(arguments, host, uid)
     try:
+        if arguments.pool:
+            runner.start_pool()
         results = [runner.run(case) for case in cases]
     finally:
+        runner.end_pool()
         host.remove()
     return summarise(arguments, results)
 
@@ -49,6 +53,11 @@ def parse_arguments():
     parser.add_argument("--as-user", type=int, metavar="UID", help="run glovebox as this user")
     parser.add_argument("--position", metavar="NAME",
                         help="where the attacker is, if not in a process of its own: 'context'")
+    parser.add_argument("--pool", action="store_true",
+                        help="attack from sandboxes that 'glovebox pool' made ahead")
+    parser.add_argument("--patience", type=int, default=1, metavar="N",
+                        help="give each attack N times the time that its case says: the processors "
+                             "are emulated")
     parser.add_argument("--control", action="store_true",
                         help="run attacks without walls; succeeds when each is judged a failure")
     parser.add_argument("--case", type=int, action="append", metavar="NN",
@@ -88,6 +97,7 @@ class Runner:
         # The most special place comes last.
         self.places = [arguments.tier, arguments.tier + "-user"][:1 if uid == 0 else 2]
         self.places += [arguments.position] if arguments.position else []
+        self.pool = None
         self.identity = {}
         if os.geteuid() == 0 and uid != 0:
             self.identity = {"user": uid, "group": uid, "extra_groups": []}
@@ -95,6 +105,28 @@ class Runner:
                             "HOME": host.home, "XDG_RUNTIME_DIR": host.runtime,
                             "TMPDIR": "/tmp", "LANG": "C.UTF-8",
                             "GLOVEBOX_ATTACK_SECRET": host.secret}
+
+    def start_pool(self):
+        self.pool = subprocess.Popen([str(self.arguments.glovebox.resolve()), "pool"],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd="/",
+                                     env=self.environment, **self.identity)
+        if not self.pool.stdout.readline():
+            sys.exit("no pool could be started")
+
+    def end_pool(self):
+        if self.pool:
+            self.pool.terminate()
+            self.pool.communicate(timeout=TIMEOUT_SECONDS)
+
+    def teach_pool(self, command):
+        """Until it has such a sandbox: those for cases with limits or files of their own."""
+        end = time.monotonic() + TIMEOUT_SECONDS
+        while time.monotonic() < end:
+            done = subprocess.run([*command, "-e", ""], stdin=subprocess.DEVNULL,
+                                  capture_output=True, cwd="/", env=self.environment,
+                                  timeout=TIMEOUT_SECONDS, check=False, **self.identity)
+            if "claim_us" in json.loads(done.stdout).get("timings", {}):
+                return
 
     def run(self, case):
         reason = self.reason_to_skip(case)
@@ -161,8 +193,11 @@ class Runner:
         return code
 
     def run_in(self, case, options):
-        command = [*self.command([*options, *case.get("options", [])]), "-l", case["language"], "-"]
-        done = subprocess.run(command, input=self.code(case).encode(), capture_output=True, cwd="/",
+        options = [*options, *with_patience(case.get("options", []), self.arguments.patience)]
+        command = [*self.command(options), "-l", case["language"]]
+        if self.pool:
+            self.teach_pool(command)
+        done = subprocess.run([*command, "-"], input=self.code(case).encode(), capture_output=True, cwd="/",
                               env=self.environment, timeout=TIMEOUT_SECONDS, check=False,
                               **self.identity)
         answer = done.stdout.decode("utf-8", "replace")
@@ -171,6 +206,8 @@ class Runner:
         except ValueError:
             verdict = {"status": f"no verdict, exit {done.returncode}"}
         verdict.setdefault("status", f"no verdict, {verdict.get('message')}")
+        if self.pool and "claim_us" not in verdict.get("timings", {}):
+            verdict["status"] += ", in a sandbox that was not made ahead"
         # The whole answer is searched for canaries; attempts count only from the guest's stdout.
         verdict["leaks"] = self.host.secret in answer + done.stderr.decode("utf-8", "replace")
         if not verdict.get("stderr"):
@@ -195,6 +232,13 @@ class Runner:
             print(f"          {complaint}", flush=True)
         return {"case": case["file"], "number": case["number"], "outcome": outcome,
                 "complaints": complaints}
+
+
+def with_patience(options, patience):
+    """A case's options, with all times in them `patience` times as long."""
+    is_time = [option.endswith("time") for option in ["", *options]]
+    return [f"{int(option.removesuffix('s')) * patience}s" if follows_time else option
+            for option, follows_time in zip(options, is_time)]
 
 
 def for_tier(table, *places):

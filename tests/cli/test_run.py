@@ -4,9 +4,11 @@
 import base64
 import json
 import os
+import resource
+import subprocess
 import unittest
 
-from program import Case, run
+from program import GLOVEBOX, PATIENCE_S, Case, run
 
 
 def python(code, *options, **how):
@@ -15,6 +17,17 @@ def python(code, *options, **how):
 
 def shell(code, *options, **how):
     return run("-l", "sh", "-e", code, *options, **how)
+
+
+class InheritedLimits(Case):
+    def test_fewer_open_files_than_we_would_give_are_what_the_guest_gets(self):
+        done = subprocess.run([GLOVEBOX, "run", "--json", "-l", "sh", "-e", "ulimit -n"],
+                              capture_output=True, timeout=PATIENCE_S, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                                    (512, 512)))
+        verdict = json.loads(done.stdout)
+        self.assertEqual(verdict["stdout"], "512\n", verdict)
+        self.assertEqual(verdict["limits"]["open-files"]["value"], 512)
 
 
 class ExitStatus(Case):

@@ -35,8 +35,8 @@ TARGETS = {
                       "language/toml_guard.cc", "spec/limits.cc"],
     "text": [*BASE, "base/bytes.cc", "base/duration.cc", "base/text.cc"],
     "agent_messages": [*BASE, "base/bytes.cc", "base/text.cc", "base/wire.cc",
-                       "context/agent_protocol.cc", "context/notebook/values.cc",
-                       "context/zygote_protocol.cc"],
+                       "context/agent_protocol.cc", "context/notebook/json_bounds.cc",
+                       "context/notebook/values.cc", "context/zygote_protocol.cc"],
     "notebook": [*BASE, "base/bytes.cc", "base/text.cc",
                  *NOTEBOOK, *(f"context/notebook/{name}.cc" for name in (
                      "html", "html_style", "json_bounds", "notebook", "parameters", "read",

@@ -37,6 +37,7 @@ GUESTS = {
     "daemon": ["-l", "python", "-e", DAEMON],
 }
 LONGEST_KILL_DELAY_S = 0.010
+LONGEST_LIFE_OF_A_POOL_S = 2.0
 RUN_PATIENCE_S = 60
 
 
@@ -112,6 +113,36 @@ class Stress:
             self.failures.append((guest, owner.returncode, output))
 
 
+class Pools:
+    """One `glovebox pool` after the other, each killed, while the runs take sandboxes of it."""
+
+    def __init__(self, stress):
+        self.stress = stress
+        self.over = threading.Event()
+        self.killed = 0
+        self.thread = threading.Thread(target=self._work)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def _work(self):
+        options = self.stress.options
+        while not self.over.is_set():
+            with subprocess.Popen(
+                [options.glovebox, "pool"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                env=self.stress.environment, user=options.as_user, group=options.as_user,
+                extra_groups=None if options.as_user is None else [], cwd="/",
+            ) as pool:
+                self.over.wait(self.stress.random.uniform(0, LONGEST_LIFE_OF_A_POOL_S))
+                pool.kill()
+            self.killed += 1
+
+
 def scratch_directory(owner):
     """Where this test's sandboxes keep their trees and, unless root's, their slots."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="leaks."))
@@ -144,6 +175,7 @@ def main():
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--tier", default="")
     parser.add_argument("--as-user", type=int, default=None, metavar="UID")
+    parser.add_argument("--pool", action="store_true", help="with a pool that is killed as well")
     parser.add_argument("--patience", type=float, default=20, help="seconds for things to go")
     options = parser.parse_args()
     if os.geteuid() != 0:
@@ -169,7 +201,12 @@ def main():
     before = traces.look(places)
     files_before = traces.open_files()
     stress = Stress(options, environment)
-    stress.run()
+    if options.pool:
+        with Pools(stress) as pools:
+            stress.run()
+        print(f"{pools.killed} pools killed")
+    else:
+        stress.run()
     stress._complete("true")
     leaked = traces.remaining(places, before, options.patience)
     # Others on this machine open files as well: only about one in each run is a leak of ours.

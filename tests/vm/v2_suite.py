@@ -229,6 +229,29 @@ def groups_of_a_lonely_process_lie_in_its_own_group(glovebox):
         running.communicate(timeout=PATIENCE)
 
 
+def claimed(run):
+    end = time.monotonic() + PATIENCE
+    while "claim_us" not in (verdict := run())["timings"]:
+        expect(time.monotonic() < end, "never from the pool", verdict)
+    return verdict
+
+
+def sandboxes_made_ahead_have_every_limit(glovebox):
+    with leaving_nothing():
+        pool = glovebox.start("pool", "--size", "2")
+        try:
+            expect(pool.stdout.readline().startswith("ready"), "no pool", pool.poll())
+            # The first of each kind tells the pool what to make.
+            ok = claimed(lambda: glovebox.python("print(6*7)", "--timings"))
+            hungry = claimed(lambda: glovebox.python(EAT_MEMORY, "--memory", "64M", "--timings"))
+        finally:
+            pool.terminate()
+            pool.communicate(timeout=PATIENCE)
+    loose = [name for name, limit in ok["limits"].items() if not limit["enforced"]]
+    expect(ok["stdout"] == "42\n" and not loose, ok)
+    expect(hungry["status"] == "out_of_memory", hungry)
+
+
 def says_what_it_cannot_limit(glovebox):
     verdict = glovebox.python("print(6*7)")
     expect(verdict["status"] == "ok" and verdict["walls"]["cgroup"] == "none", verdict)
@@ -264,14 +287,16 @@ def scenes(program):
     (manager / "cgroup.subtree_control").write_text("+memory +pids +cpu +io")
     service = crowded_group(manager / "service", USER)
     lone = crowded_group(CGROUP / "lone", 0)
+    # For runs that share one group with their pool.
+    together = [*checks, sandboxes_made_ahead_have_every_limit]
     return [
-        ("root", checks, Glovebox(program)),
-        ("root in a session", checks, Glovebox(program, group=lambda: session)),
+        ("root", together, Glovebox(program)),
+        ("root in a session", together, Glovebox(program, group=lambda: session)),
         ("user with a group of its own", checks, Glovebox(program, USER, given_groups(USER))),
         ("root with a group of its own",
          [groups_of_a_lonely_process_lie_in_its_own_group, *checks],
          Glovebox(program, group=given_groups(0))),
-        ("user below its own manager", checks, Glovebox(program, USER, lambda: service)),
+        ("user below its own manager", together, Glovebox(program, USER, lambda: service)),
         ("user without a group", [says_what_it_cannot_limit],
          Glovebox(program, USER, lambda: lone)),
     ]

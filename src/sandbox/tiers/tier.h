@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,7 @@ struct TierFeatures {
 
 // The kernel objects of one new sandbox, with its warden already running in it.
 struct Enclosure {
-  Slot slot;
+  std::optional<Slot> slot;  // None: another process has it (Sandbox::borrow()).
   Cgroup cgroup;
   UniqueFd control;  // Stream socket to the warden (spec/warden_protocol.h).
   UniqueFd pidfd;    // The warden's process.

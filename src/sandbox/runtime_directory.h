@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The directory that the programs of one user find each other's sandboxes in.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox {
+
+// /run/glovebox for root; of others $XDG_RUNTIME_DIR/glovebox, or a directory of their own in /tmp.
+std::string runtime_directory();
+
+// Opens it, made on demand and ours alone: whoever could write there could have us remove what is
+// not ours, or answer in our name. Fails with kUnavailable where it is not.
+Result<UniqueFd> open_runtime_directory();
+
+// Of `glovebox pool` (service/sandbox_pool.h), in that directory: its socket, and what it holds
+// locked as long as it lives (flock(2)). Slots have no dot in front.
+inline constexpr const char* kPoolSocket = ".pool";
+inline constexpr const char* kPoolLock = ".pool.lock";
+
+}  // namespace glovebox
