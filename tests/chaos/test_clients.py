@@ -202,7 +202,8 @@ class Late(unittest.TestCase):
         keeper = daemon.keeper()
         peer = socket.create_connection(("127.0.0.1", daemon.port))
         self.addCleanup(peer.close)
-        content = b"early" * 2_000
+        # More than the daemon waits for before it begins.
+        content = b"early" * 10_000
         half = len(content) // 2
         head = f"PUT {sandbox.path}/files/f HTTP/1.1\r\nHost: a\r\nX-API-KEY: {daemon.key}\r\n"
         head += f"Content-Length: {len(content)}\r\n\r\n"

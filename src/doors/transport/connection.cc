@@ -24,6 +24,8 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kPiece = 16 * 1024;
+// A body up to this size is whole before a handler gets the request.
+constexpr std::uint64_t kSmallBody = 16 * 1024;
 // What an idle connection may keep allocated.
 constexpr std::size_t kKept = 2 * 1024;
 // How long a handler's thread waits for the next request.
@@ -79,7 +81,7 @@ class LoopConnection final : public Connection {
     if (stage_ == Stage::kWorking || now < deadline_) {
       return;
     }
-    if (stage_ == Stage::kHead && !in_.empty()) {
+    if (stage_ == Stage::kBody || (stage_ == Stage::kHead && !in_.empty())) {
       refuse({.status = 408, .error = "too_slow", .message = "the request did not come in time"});
     } else {
       end();
@@ -106,7 +108,7 @@ class LoopConnection final : public Connection {
   }
 
  private:
-  enum class Stage { kHandshake, kHead, kWorking, kLastRead, kEnded };
+  enum class Stage { kHandshake, kHead, kBody, kWorking, kLastRead, kEnded };
   std::shared_ptr<LoopConnection> self() {
     return std::static_pointer_cast<LoopConnection>(shared_from_this());
   }
@@ -114,9 +116,15 @@ class LoopConnection final : public Connection {
   // Loop's thread.
   void advance();
   void read_head();
+  void read_small_body();
+  bool receive();
   void discard();
   void wait(Channel::Status wanted);
   bool head_is_whole();
+  [[nodiscard]] std::variant<Head, BadRequest> parse() const {
+    return parse_head(std::string_view(in_).substr(0, head_size_));
+  }
+  bool lacks_small_body();
   void refuse(const BadRequest& bad);
   void last_read();
   void end();
@@ -139,7 +147,8 @@ class LoopConnection final : public Connection {
   Clock::time_point deadline_{};
   std::string in_;
   std::size_t searched_ = 0;
-  std::size_t head_size_ = 0;  // Once it is whole.
+  std::size_t head_size_ = 0;                             // Once it is whole.
+  std::optional<std::variant<Head, BadRequest>> parsed_;  // Where the loop had to read it.
 };
 
 void LoopConnection::wait(Channel::Status wanted) {
@@ -179,6 +188,9 @@ void LoopConnection::advance() {
     case Stage::kHead:
       read_head();
       return;
+    case Stage::kBody:
+      read_small_body();
+      return;
     case Stage::kLastRead:
       discard();
       return;
@@ -198,6 +210,37 @@ bool LoopConnection::head_is_whole() {
   return end.has_value() && *end <= shared_.options.max_header_bytes;
 }
 
+// Not all is there of a body that is small and will come without being asked for.
+bool LoopConnection::lacks_small_body() {
+  if (in_.starts_with("GET ") || in_.starts_with("HEAD ")) {
+    return false;  // They have none, as a rule.
+  }
+  if (!parsed_) {
+    parsed_ = parse();
+  }
+  const auto* head = std::get_if<Head>(&*parsed_);
+  const std::uint64_t length = head == nullptr ? 0 : head->content_length.value_or(0);
+  return length > 0 && length <= kSmallBody && !head->expects_continue &&
+         in_.size() < head_size_ + length;
+}
+
+// False when there is nothing more for now, or for ever.
+bool LoopConnection::receive() {
+  std::array<char, kPiece> piece;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const Channel::Outcome outcome = channel_->read(piece);
+  if (outcome.status == Channel::Status::kDone) {
+    in_.append(piece.data(), outcome.bytes);
+    return true;
+  }
+  if (outcome.status == Channel::Status::kWantRead ||
+      outcome.status == Channel::Status::kWantWrite) {
+    wait(outcome.status);
+  } else {
+    end();
+  }
+  return false;
+}
+
 void LoopConnection::read_head() {
   while (!head_is_whole()) {
     if (in_.size() >= shared_.options.max_header_bytes) {
@@ -205,21 +248,27 @@ void LoopConnection::read_head() {
           {.status = 431, .error = "too_large", .message = "the request's headers are too large"});
       return;
     }
-    std::array<char, kPiece> piece;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-    const Channel::Outcome outcome = channel_->read(piece);
-    if (outcome.status == Channel::Status::kWantRead ||
-        outcome.status == Channel::Status::kWantWrite) {
-      wait(outcome.status);
+    const bool first = in_.empty();
+    if (!receive()) {
       return;
     }
-    if (outcome.status != Channel::Status::kDone) {
-      end();
-      return;
-    }
-    if (in_.empty()) {
+    if (first) {
       deadline_ = Clock::now() + shared_.options.header_patience;
     }
-    in_.append(piece.data(), outcome.bytes);
+  }
+  if (lacks_small_body()) {
+    stage_ = Stage::kBody;
+    deadline_ = Clock::now() + shared_.options.header_patience;
+  }
+  read_small_body();
+}
+
+// A body that is small is waited for here, where waiting costs no thread.
+void LoopConnection::read_small_body() {
+  while (lacks_small_body()) {
+    if (!receive()) {
+      return;
+    }
   }
   if (shared_.draining) {
     refuse({.status = 503, .error = "unavailable", .message = "the server is about to end"});
@@ -326,11 +375,11 @@ bool LoopConnection::linger() {
       return false;
     }
   }
-  return !shared_.draining;
+  return !shared_.draining && !lacks_small_body();
 }
 
 bool LoopConnection::answer() {
-  auto parsed = parse_head(std::string_view(in_).substr(0, head_size_));
+  auto parsed = parsed_ ? *std::exchange(parsed_, std::nullopt) : parse();
   in_.erase(0, head_size_);
   if (const auto* bad = std::get_if<BadRequest>(&parsed)) {
     const std::string answer = refusal(*bad);
@@ -343,6 +392,7 @@ bool LoopConnection::answer() {
        .in = in_,
        .over_unix_socket = over_unix_socket_,
        .last = shared_.draining,
+       .body_waits = *shared_.body_waits,
        .body_patience = shared_.options.body_patience,
        .idle_patience = shared_.options.idle_patience,
        .upgrade = [this](const Head& head,
@@ -371,6 +421,7 @@ Result<std::unique_ptr<WebSocket>> LoopConnection::upgrade(const Head& head,
 }
 
 void LoopConnection::give_back(Stage stage) {
+  searched_ = 0;  // A head that is whole is to be found again.
   if (in_.size() <= kKept && in_.capacity() > kKept) {
     in_ = std::string(in_);
   }

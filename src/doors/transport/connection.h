@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "doors/transport/body_waits.h"
 #include "doors/transport/channel.h"
 #include "doors/transport/handler_pool.h"
 #include "doors/transport/head.h"
@@ -30,6 +31,7 @@ struct Shared {
   ServerOptions options;
   Handler handler;
   HandlerPool* pool = nullptr;
+  BodyWaits* body_waits = nullptr;
   boost::asio::io_context* io = nullptr;
   std::atomic<bool> draining{false};
   std::atomic<std::size_t> working{0};       // Requests under way.

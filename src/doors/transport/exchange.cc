@@ -60,6 +60,24 @@ Result<void> Exchange::admit_body() {
   return write_pieces({&piece, 1});
 }
 
+Result<std::size_t> Exchange::receive(std::span<char> into) {
+  const Channel::Outcome there = line_.channel->read(into);
+  auto count = Result<std::size_t>(there.bytes);
+  if (there.status != Channel::Status::kDone) {
+    // What fails now fails in read_some() again, which says how.
+    const auto place =
+        line_.body_waits.enter({.fd = line_.channel->fd(), .bytes = received_, .since = since_});
+    if (!place) {
+      malformed_ = true;  // What is left of it would be taken for the next request.
+      return Error(ErrorCode::kUnavailable, "too many requests wait for the rest of their bodies",
+                   "try again in a moment");
+    }
+    count = read_some(*line_.channel, into, line_.body_patience);
+  }
+  received_ += count ? *count : 0;
+  return count;
+}
+
 Result<std::size_t> Exchange::read(std::span<char> into) {
   if (upgraded_ || broken_) {
     return Error(ErrorCode::kUnavailable, "the client is gone");
@@ -95,14 +113,14 @@ Result<std::size_t> Exchange::read(std::span<char> into) {
     if (plain == 0) {
       line_.in.resize(kChunkBuffer);
     }
-    auto count = read_some(
-        *line_.channel,
-        plain > 0
-            ? into.first(static_cast<std::size_t>(std::min<std::uint64_t>(plain, into.size())))
-            : std::span(line_.in).subspan(held),
-        line_.body_patience);
+    auto count = receive(plain > 0 ? into.first(static_cast<std::size_t>(
+                                         std::min<std::uint64_t>(plain, into.size())))
+                                   : std::span(line_.in).subspan(held));
     if (plain == 0) {
       line_.in.resize(held + (count ? *count : 0));
+    }
+    if (!count && malformed_) {
+      return std::move(count).error();
     }
     if (!count || *count == 0) {
       broken_ = true;

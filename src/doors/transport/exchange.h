@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "doors/transport/body_waits.h"
 #include "doors/transport/channel.h"
 #include "doors/transport/head.h"
 #include "doors/transport/http.h"
@@ -23,6 +24,7 @@ class Exchange final : public Request, public Response {
     std::string& in;  // What was read beyond the head; what is left is the next's.
     bool over_unix_socket = false;
     const std::atomic<bool>& last;  // No further request is taken on this connection.
+    BodyWaits& body_waits;
     std::chrono::milliseconds body_patience{};
     std::chrono::milliseconds idle_patience{};
     // Makes a WebSocket of the channel, once the 101 is to be written.
@@ -71,10 +73,14 @@ class Exchange final : public Request, public Response {
   Result<void> account(std::uint64_t count);
   Result<void> pass_file(int fd, std::uint64_t offset, std::uint64_t length);
   Result<void> admit_body();
+  // Some bytes of the body as they come over the wire; 0 when the peer sends no more.
+  Result<std::size_t> receive(std::span<char> into);
 
   Line line_;
   Head head_;
   BodyDecoder body_;
+  const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  std::uint64_t received_ = 0;  // Of the body.
   bool continue_sent_ = false;
   bool keep_ = true;
   bool broken_ = false;

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <atomic>
 #include <future>
+#include <string>
+#include <vector>
 
 #include "doors/transport/http.h"
 #include "doors/transport/test_client.h"
@@ -88,25 +91,111 @@ TEST(HostileTest, ABodyThatStopsIsGivenUp) {
   std::promise<ErrorCode> failed;
   const auto server = serve(
       [&](Request& request, Response&) {
-        const auto body = request.read_all(1'000);
+        const auto body = request.read_all(100'000);
         failed.set_value(body ? ErrorCode::kInternal : body.error().code());
       },
       options);
   TestClient client = TestClient::tcp(server->port());
-  ASSERT_TRUE(client.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf"));
+  ASSERT_TRUE(client.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nhalf"));
   EXPECT_EQ(failed.get_future().get(), ErrorCode::kUnavailable);
   EXPECT_TRUE(client.is_at_end());
+}
+
+// Clients that send the head and a part of the body, and no more.
+std::vector<TestClient> slow_clients(std::uint16_t port, std::size_t count, std::size_t announced) {
+  std::vector<TestClient> clients;
+  for (std::size_t i = 0; i < count; ++i) {
+    clients.push_back(TestClient::tcp(port));
+    EXPECT_TRUE(clients.back().write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: " +
+                                     std::to_string(announced) + "\r\n\r\nhalf"));
+  }
+  return clients;
+}
+
+TEST(HostileTest, SmallBodiesThatDoNotComeHoldNoHandler) {
+  ServerOptions options;
+  options.max_handlers = 2;
+  const auto server = serve(read_all, options);
+  const auto slow = slow_clients(server->port(), 16, 100);
+  // One that comes in two parts, as Python's clients send it, is served among them.
+  TestClient client = TestClient::tcp(server->port());
+  ASSERT_TRUE(client.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"));
+  EXPECT_EQ(TestClient::tcp(server->port()).request("GET", "/").status, 200);
+  ASSERT_TRUE(client.write("bodyPUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nne"));
+  EXPECT_EQ(client.read_answer().body, "body");
+  ASSERT_TRUE(client.write("xt"));
+  EXPECT_EQ(client.read_answer().body, "next");
+}
+
+TEST(HostileTest, ASmallBodyThatDoesNotComeInTimeIs408) {
+  ServerOptions options;
+  options.header_patience = 1s;
+  const auto server = serve(read_all, options);
+  auto slow = slow_clients(server->port(), 1, 100);
+  EXPECT_EQ(slow.front().read_answer().status, 408);
+  EXPECT_TRUE(slow.front().is_at_end());
+}
+
+TEST(HostileTest, LargeBodiesThatDoNotComeLeaveHandlersForOthers) {
+  ServerOptions options;
+  options.max_handlers = 4;
+  std::atomic<int> reading{0};
+  const auto server = serve(
+      [&](Request& request, Response& response) {
+        reading += request.method() == "PUT" ? 1 : 0;
+        const auto body = request.read_all(1 << 20);
+        (void)response.send(body ? 200 : 503, {}, body ? *body : body.error().message());
+      },
+      options);
+  auto slow = slow_clients(server->port(), 8, 100'000);
+  // Two may wait; the others are told at once that there is no room.
+  std::vector<pollfd> answered;
+  for (const TestClient& client : slow) {
+    answered.push_back({.fd = client.fd(), .events = POLLIN, .revents = 0});
+  }
+  int refused = 0;
+  while (refused < 6 && ::poll(answered.data(), answered.size(), 10'000) > 0) {
+    for (std::size_t i = 0; i < answered.size(); ++i) {
+      if (answered[i].revents != 0) {
+        refused += slow[i].read_answer().status == 503 ? 1 : 0;
+        answered[i].fd = -1;
+      }
+    }
+  }
+  EXPECT_EQ(refused, 6);
+  EXPECT_EQ(reading, 8);
+  EXPECT_EQ(TestClient::tcp(server->port()).request("GET", "/").status, 200);
+  EXPECT_EQ(TestClient::tcp(server->port()).request("PUT", "/", {}, "x").status, 200);
+}
+
+TEST(HostileTest, TheSlowestBodyMakesRoomForAnother) {
+  ServerOptions options;
+  options.max_handlers = 2;
+  options.body_grace = 0ms;
+  const auto server = serve(read_all, options);
+  auto slow = slow_clients(server->port(), 1, 100'000);
+  for (int i = 0; i < 3; ++i) {
+    TestClient client = TestClient::tcp(server->port());
+    ASSERT_TRUE(client.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n" +
+                             std::string(50'000, 'x')));
+    if (i == 0) {
+      // Only one may wait.
+      EXPECT_TRUE(slow.front().is_at_end());
+    }
+    ASSERT_TRUE(client.write(std::string(50'000, 'y')));
+    EXPECT_EQ(client.read_answer().body.size(), 100'000);
+  }
 }
 
 TEST(HostileTest, AClientThatVanishesInItsBodyIsNoticed) {
   std::promise<ErrorCode> failed;
   const auto server = serve([&](Request& request, Response&) {
-    const auto body = request.read_all(1'000);
+    const auto body = request.read_all(100'000);
     failed.set_value(body ? ErrorCode::kInternal : body.error().code());
   });
   {
     TestClient client = TestClient::tcp(server->port());
-    ASSERT_TRUE(client.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf"));
+    ASSERT_TRUE(client.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nhalf"));
   }
   EXPECT_EQ(failed.get_future().get(), ErrorCode::kUnavailable);
 }

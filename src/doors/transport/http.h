@@ -100,6 +100,9 @@ struct ServerOptions {
   std::size_t max_header_bytes = 64 * 1024;
   std::chrono::seconds header_patience{15};  // From the first byte of a request to its last header.
   std::chrono::seconds body_patience{60};    // Without a byte.
+  // At most half of the handlers wait for bodies. The slowest body makes room for another, unless
+  // it is younger than this.
+  std::chrono::milliseconds body_grace{5'000};
   std::chrono::seconds idle_patience{600};   // Between requests;
   std::chrono::seconds crowded_patience{5};  // the same while others find no room.
 };

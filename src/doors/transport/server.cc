@@ -44,11 +44,13 @@ class LoopServer final : public Server {
  public:
   LoopServer(ServerOptions options, Handler handler)
       : io_(1),  // One thread runs it.
+        body_waits_(std::max<std::size_t>(options.max_handlers / 2, 1), options.body_grace),
         pool_(std::in_place, options.max_handlers, kMostWaiting),
         sweeper_(io_) {
     shared_.options = std::move(options);
     shared_.handler = std::move(handler);
     shared_.pool = &*pool_;
+    shared_.body_waits = &body_waits_;
     shared_.io = &io_;
     shared_.ended = [this](std::uint64_t number) {
       const std::scoped_lock lock(mutex_);
@@ -106,6 +108,7 @@ class LoopServer final : public Server {
   // Each is held here until it says that it has ended.
   std::unordered_map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::uint64_t next_number_ = 0;
+  BodyWaits body_waits_;
   std::optional<HandlerPool> pool_;
   asio::steady_timer sweeper_;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
