@@ -93,8 +93,8 @@ Result<void> run_daemon(DaemonOptions options,
     return ensure_keeper(program, directory);
   };
   GB_TRY(revive());
-  const auto service =
-      GB_TRY(LocalService::open(options.directory, keeper_socket(options.directory), revive));
+  const auto service = GB_TRY(LocalService::open(
+      options.directory, keeper_socket(options.directory), revive, options.package_sources));
   e2b::E2bDoor e2b_door(
       *service, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
   rest::RestOptions rest_options;

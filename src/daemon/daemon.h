@@ -18,7 +18,8 @@ struct DaemonOptions {
   std::string program;    // Our own file, which is the keeper too.
   std::string domain;     // Names of ports are PORT-ID.DOMAIN; empty: whatever clients say.
   bool access_log = false;
-  std::vector<std::string> cors{};  // Origins whose pages may read answers (cors.h).
+  std::vector<std::string> cors{};             // Origins whose pages may read answers (cors.h).
+  std::vector<std::string> package_sources{};  // Directories of packages, for every sandbox.
   // How long requests under way may take when the daemon is told to end.
   std::chrono::milliseconds drain{10'000};
   // At the end the sandboxes live on with their keeper, for the next daemon.

@@ -84,6 +84,9 @@ struct SandboxInfo {
   std::string walls{};  // JSON, as in a verdict.
   Storage storage = Storage::kMemory;
   std::vector<VolumeMount> volumes{};
+  // For the service alone: what its template was when it was made, as that may be removed, or be
+  // another one of the same name. Empty of the templates that are always there.
+  std::string base{};
   // Its processes are gone, because the machine or the keeper ended meanwhile; its workspace on
   // disk is what it was.
   bool restarted = false;
@@ -140,6 +143,11 @@ struct ExecuteRequest {
   bool recover = false;
   bool store_history = true;
   std::string idempotency_key{};  // The same key and context: the execution that has it already.
+};
+
+struct PackagesRequest {
+  std::vector<std::string> packages{};  // As parse_packages() takes them.
+  LimitWishes limits{};                 // Five minutes when they do not say.
 };
 
 struct RunRequest {
@@ -268,6 +276,13 @@ class SandboxService {
                                        std::string_view sandbox,
                                        std::string_view context,
                                        NotebookFormat format) = 0;
+
+  // Installs packages into the workspace, from what the operator offers; contexts that live already
+  // see them. Events and verdict as of an execution; kUnsupported where nothing is offered.
+  virtual Result<void> install_packages(const Caller& caller,
+                                        std::string_view sandbox,
+                                        const PackagesRequest& request,
+                                        const EventSink& sink) = 0;
 
   // A fresh sandbox for one piece of code.
   virtual Result<void> run(const Caller& caller,

@@ -33,6 +33,17 @@ struct TemplateBuilt {
   bool cached = false;  // Nothing had to be made.
 };
 
+// How a build stands whose client asks about it again and again.
+struct BuildState {
+  enum class Progress { kUnderWay, kReady, kFailed };
+  std::string id{};
+  std::string name{};  // The template's.
+  Progress progress = Progress::kUnderWay;
+  std::string reason{};  // Of a failure, at most 64 KiB;
+  std::string step{};    // where it was.
+  SystemTime created{};
+};
+
 class TemplateService {
  public:
   virtual ~TemplateService() = default;
@@ -56,6 +67,10 @@ class TemplateService {
   virtual Result<std::vector<TemplateInfo>> list(const Caller& caller) = 0;
   // Its content goes as soon as no template and no sandbox uses it. kConflict for ours.
   virtual Result<void> remove(const Caller& caller, std::string_view name) = 0;
+
+  // Keeps how a build stands, for a day. One that is under way has failed once this service ends.
+  virtual Result<void> keep_build(const Caller& caller, const BuildState& state) = 0;
+  virtual Result<BuildState> find_build(const Caller& caller, std::string_view id) = 0;
 };
 
 }  // namespace glovebox

@@ -113,10 +113,24 @@ CREATE TABLE secrets (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+constexpr Sql kTemplateBuilds = R"sql(
+CREATE TABLE template_builds (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 128),
+  tenant TEXT NOT NULL REFERENCES tenants (name) ON DELETE CASCADE,
+  name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 256),
+  state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 2),
+  reason TEXT NOT NULL CHECK (length(reason) <= 65536),
+  step TEXT NOT NULL CHECK (length(step) <= 128),
+  created INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX template_builds_by_tenant ON template_builds (tenant);
+)sql";
+
 constexpr std::array kSteps = {
     Migration{1, kFirst},
     Migration{2, kOnDisk},
     Migration{3, kSecrets},
+    Migration{4, kTemplateBuilds},
 };
 
 }  // namespace

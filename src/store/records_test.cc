@@ -11,6 +11,7 @@
 #include "store/json_columns.h"
 #include "store/sandbox_records.h"
 #include "store/secret_records.h"
+#include "store/template_build_records.h"
 #include "store/template_records.h"
 #include "store/tenant_records.h"
 #include "store/volume_records.h"
@@ -246,6 +247,32 @@ TEST(JsonColumnTest, ALimitThatAFormerVersionDidNotKnowHasItsDefault) {
   const Limits limits = json_column::to_limits(R"({"pids":3})").value();
   EXPECT_EQ(limits.pids, 3U);
   EXPECT_EQ(limits.memory, Limits().memory);
+}
+
+TEST_F(RecordsTest, ABuildThatNobodyWorksOnAnyMoreHasFailedAndOneThatEndedHasNot) {
+  TemplateBuildRecords builds(*database_);
+  using State = TemplateBuildRecord::State;
+  TemplateBuildRecord done{"default", "b-1", "mine", State::kUnderWay, "", "", kNow};
+  const TemplateBuildRecord left{"default", "b-2", "mine", State::kUnderWay, "", "", kNow};
+  ASSERT_TRUE(builds.put(done, kNow));
+  ASSERT_TRUE(builds.put(left, kNow));
+  done.state = State::kReady;
+  ASSERT_TRUE(builds.put(done, kNow));
+  ASSERT_TRUE(builds.fail_all_under_way("it ended"));
+  EXPECT_EQ(builds.find("default", "b-1").value(), done);
+  const TemplateBuildRecord failed = builds.find("default", "b-2").value();
+  EXPECT_EQ(failed.state, State::kFailed);
+  EXPECT_EQ(failed.reason, "it ended");
+  EXPECT_EQ(builds.find("other", "b-1").error().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(RecordsTest, BuildsOfLongAgoAreForgotten) {
+  TemplateBuildRecords builds(*database_);
+  using State = TemplateBuildRecord::State;
+  ASSERT_TRUE(builds.put({"default", "b-1", "mine", State::kReady, "", "", kNow}, kNow));
+  ASSERT_TRUE(builds.put({"default", "b-2", "mine", State::kReady, "", "", kNow + 2s}, kNow + 1s));
+  EXPECT_EQ(builds.find("default", "b-1").error().code(), ErrorCode::kNotFound);
+  EXPECT_TRUE(builds.find("default", "b-2"));
 }
 
 }  // namespace

@@ -53,6 +53,12 @@ class TemplateTest(unittest.TestCase):
         finally:
             sandbox.kill()
 
+    def output_of(self, sandbox, script):
+        """What a command says on its standard output in that sandbox."""
+        events = self.daemon.stream("POST", sandbox + "/processes",
+                                    {"argv": ["/bin/bash", "-c", script]})
+        return "".join(event["text"] for event in events if event["type"] == "stdout")
+
     def pieces(self):
         store = self.daemon.data / "templates"
         return {path.name for path in store.iterdir() if not path.name.startswith(".memory")}
@@ -215,6 +221,34 @@ class TemplateTest(unittest.TestCase):
 
         wait_until(freed, "the content is gone")
         self.assertEqual(self.daemon.ask("POST", "/v1/sandboxes", {"template": "used"}).status, 404)
+
+    def test_sandboxes_of_a_removed_template_go_on_and_can_be_copied(self):
+        self.imported("going", "rootfs", self.root + b"\0" * 2048)
+        sandbox = self.daemon.create(template="going", tier="native")
+        sandbox.write("kept.txt", b"kept")
+        [first] = sandbox.must(201, "POST", "/fork", {"count": 1})["sandboxes"]
+        self.daemon.must(204, "DELETE", "/v1/templates/going")
+        [second] = sandbox.must(201, "POST", "/fork", {"count": 1})["sandboxes"]
+        third = sandbox.must(201, "POST", "/snapshot", {"name": "gone-on"})["template"]
+        copies = [first["id"], second["id"], self.daemon.create(template=third, tier="native").id]
+        for id in (sandbox.id, *copies):
+            self.assertEqual(self.output_of(f"/v1/sandboxes/{id}", "cat kept.txt; ls /usr/bin"),
+                             "keptbash\ncat\nid\nls\nsleep\n")
+        for id in (sandbox.id, *copies):
+            self.daemon.must(204, "DELETE", f"/v1/sandboxes/{id}")
+        self.daemon.must(204, "DELETE", f"/v1/templates/{third}")
+
+    def test_a_copy_is_made_of_what_its_sandbox_was_made_of(self):
+        self.imported("changing", "rootfs", self.root + b"\0" * 4096)
+        sandbox = self.daemon.create(template="changing", tier="native")
+        self.addCleanup(sandbox.kill)
+        self.imported("changing", "rootfs", images.tar_of(
+            [*images.small_root(), ("usr/second", b"second\n")]))
+        [copy] = sandbox.must(201, "POST", "/fork", {"count": 1})["sandboxes"]
+        self.addCleanup(self.daemon.ask, "DELETE", f"/v1/sandboxes/{copy['id']}")
+        self.assertEqual(self.output_of(f"/v1/sandboxes/{copy['id']}", "cat /usr/second || echo first"),
+                         "first\n")
+        self.assertEqual(self.said("changing", "cat /usr/second"), "second\n")
 
     # Hostile images.
 

@@ -39,6 +39,7 @@ void add_sandbox(CLI::App& app,
   add_sandbox_run(*group, action);
   add_sandbox_copy(*group, action);
   add_sandbox_files(*group, action);
+  add_sandbox_packages(*group, action);
   add_sandbox_logs(*group, action);
   add_sandbox_lifecycle(*group, action);
 }

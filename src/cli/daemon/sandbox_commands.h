@@ -17,6 +17,7 @@ void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Ac
 void add_sandbox_run(CLI::App& group, Action* action);
 void add_sandbox_copy(CLI::App& group, Action* action);
 void add_sandbox_files(CLI::App& group, Action* action);
+void add_sandbox_packages(CLI::App& group, Action* action);
 void add_sandbox_logs(CLI::App& group, Action* action);
 // kill, pause, resume, extend, snapshot, fork.
 void add_sandbox_lifecycle(CLI::App& group, Action* action);

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox sandbox run: one program in a fresh sandbox of the daemon's.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/text.h"
-#include "cli/daemon/remote_events.h"
 #include "cli/daemon/remote_options.h"
+#include "cli/daemon/remote_run.h"
 #include "cli/daemon/sandbox_commands.h"
-#include "cli/interrupts.h"
-#include "cli/output_writer.h"
-#include "cli/repl_screen.h"
 
 namespace glovebox::cli {
 namespace {
@@ -56,43 +51,8 @@ Result<Json> request_of(const RunRemoteText& options) {
 
 Result<int> run(const RunRemoteText& options) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
-  const Json request = GB_TRY(request_of(options));
-  Interrupts interrupts;
-  EventLines lines(GB_TRY(daemon.stream("POST", "/v1/run", request, "application/x-ndjson")));
-  ReplScreen screen({.terminal = false, .colour = false, .directory = "."});
-  for (;;) {
-    const auto ready = lines.await(interrupts.fd());
-    if (ready == http::ClientAnswer::Ready::kNothing) {
-      continue;
-    }
-    if (ready == http::ClientAnswer::Ready::kOther) {
-      return 128 + interrupts.take();  // The daemon ends what nobody listens to.
-    }
-    const auto line = GB_TRY(lines.next_line());
-    if (!line) {
-      return Error(ErrorCode::kUnavailable, "the run ended without a verdict");
-    }
-    Json said = GB_TRY(parse_answer(*line));
-    const std::string type = text_in(said, "type");
-    if (options.events) {
-      write_fully(STDOUT_FILENO, *line + "\n");
-    } else if (const auto event = to_event(said); event && !options.daemon.json) {
-      screen.show(*event);
-    }
-    if (type == "failed") {
-      return error_in(said);
-    }
-    if (type == "verdict") {
-      const int status = exit_status_in(said);
-      said.erase("type");
-      if (options.daemon.json && !options.events) {
-        write_fully(STDOUT_FILENO, said.dump() + "\n");
-      } else if (const std::string end = describe_end(said); !end.empty() && !options.events) {
-        screen.say("glovebox: " + end);
-      }
-      return status;
-    }
-  }
+  return follow_run(daemon, "/v1/run", GB_TRY(request_of(options)),
+                    {.json = options.daemon.json, .events = options.events});
 }
 
 }  // namespace

@@ -114,6 +114,11 @@ void add_serve(CLI::App& app, Action* action) {
       ->allow_extra_args(false);
   command->add_option("--drain", text->drain, "At the end, how long requests under way may take")
       ->capture_default_str();
+  command
+      ->add_option("--package-source", options.package_sources,
+                   "Directory of wheels and archives of npm pack that sandboxes may install; "
+                   "repeatable")
+      ->allow_extra_args(false);
   command->add_flag("--access-log", options.access_log, "A JSON line for each request, on stderr");
   command->add_flag("--leave-sandboxes", options.leave_sandboxes,
                     "At the end, leave them to the next daemon");

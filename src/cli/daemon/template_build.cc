@@ -71,6 +71,10 @@ class ImageStream {
   Result<std::size_t> read(std::span<char> into) {
     for (;;) {
       const ssize_t got = ::read(fd_.get(), into.data(), into.size());
+      if (got == 0 && packer_.joinable()) {
+        packer_.join();
+        GB_TRY(std::move(packed_));
+      }
       if (got >= 0) {
         return static_cast<std::size_t>(got);
       }
@@ -90,8 +94,9 @@ class ImageStream {
       return Error::from_errno("pipe");
     }
     fd_ = UniqueFd(ends[0]);
-    packer_ = std::thread([to = UniqueFd(ends[1]), path]() mutable {
-      (void)write_archive(to.get(), {{.source = path, .target = "."}});
+    packer_ = std::thread([this, to = UniqueFd(ends[1]), path]() mutable {
+      // A sandbox has devices of its own.
+      packed_ = write_archive(to.get(), {{.source = path, .target = "."}}, SpecialFiles::kLeftOut);
       to.reset();
     });
     return {};
@@ -100,6 +105,7 @@ class ImageStream {
   UniqueFd fd_;
   std::uint64_t size_ = 0;
   std::thread packer_;
+  Result<void> packed_;  // Once the packer has ended.
 };
 
 Result<std::unique_ptr<http::ClientAnswer>> send_image(DaemonClient& daemon,

@@ -67,6 +67,10 @@ Result<UniqueFd> receive(http::Request& request) {
   }
 }
 
+std::string whole(const Error& error) {
+  return error.message() + (error.hint().empty() ? "" : "; " + error.hint());
+}
+
 std::string path_of(const UniqueFd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
 }  // namespace
@@ -136,7 +140,7 @@ Result<void> TemplateBuilds::begin(ControlCall& call) {
       memory && *memory > 0 && *memory < (1 << 24)) {
     build->limits.memory = Bytes{static_cast<std::uint64_t>(*memory) << 20U};
   }
-  const std::string id = GB_TRY(random_hex(16));
+  const std::string id = build->id = GB_TRY(random_hex(16));
   {
     const std::scoped_lock lock(mutex_);
     drop_old();
@@ -145,6 +149,9 @@ Result<void> TemplateBuilds::begin(ControlCall& call) {
     }
     builds_[id] = build;
   }
+  // Before the client learns of it.
+  GB_TRY(service_.template_service().keep_build(
+      build->caller, {.id = id, .name = build->name, .created = build->created}));
   answer(call.response, 202,
          {{"templateID", build->name},
           {"buildID", id},
@@ -205,13 +212,45 @@ Result<void> TemplateBuilds::take_upload(ControlCall& call) {
 Result<std::shared_ptr<TemplateBuilds::Build>> TemplateBuilds::find(const Caller& caller,
                                                                     const std::string& name,
                                                                     const std::string& id) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = builds_.find(id);
-  if (found == builds_.end() || found->second->caller.tenant != caller.tenant ||
-      found->second->name != name) {
+  std::shared_ptr<Build> build;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = builds_.find(id); found != builds_.end()) {
+      build = found->second;
+    }
+  }
+  if (!build) {
+    // Of a daemon before us.
+    if (auto state = service_.template_service().find_build(caller, id)) {
+      build = std::make_shared<Build>();
+      build->caller = caller;
+      build->id = id;
+      build->name = std::move(state->name);
+      build->created = state->created;
+      build->status = state->progress == BuildState::Progress::kReady ? "ready" : "error";
+      build->reason = std::move(state->reason);
+      build->step = std::move(state->step);
+    }
+  }
+  if (!build || build->caller.tenant != caller.tenant || build->name != name) {
     return Error(ErrorCode::kNotFound, "build '" + printable(id) + "' not found");
   }
-  return found->second;
+  return build;
+}
+
+void TemplateBuilds::keep(const Build& build,
+                          bool ready,
+                          const std::string& reason,
+                          const std::string& step) {
+  // Where the disk is full it counts as one that was under way, and that is near the truth.
+  (void)service_.template_service().keep_build(
+      build.caller,
+      {.id = build.id,
+       .name = build.name,
+       .progress = ready ? BuildState::Progress::kReady : BuildState::Progress::kFailed,
+       .reason = reason,
+       .step = step,
+       .created = build.created});
 }
 
 Result<void> TemplateBuilds::start(ControlCall& call) {
@@ -229,16 +268,19 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
   };
   std::string step;
   auto recipe = recipe_of_build(body, find_upload, find_template, step);
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (build->status != "waiting") {
-    return Error(ErrorCode::kConflict, "this build has begun already");
+    return Error(ErrorCode::kConflict, build->status == "error"
+                                           ? "this build has failed: " + build->reason
+                                           : "this build has begun already");
   }
   if (!recipe) {
     // The client learns it as it learns of any other step that fails.
     build->status = "error";
     build->step = step;
-    build->reason = recipe.error().message() +
-                    (recipe.error().hint().empty() ? "" : "; " + recipe.error().hint());
+    build->reason = whole(recipe.error());
+    lock.unlock();
+    keep(*build, false, build->reason, step);
   } else {
     recipe->name = build->name;
     recipe->limits = build->limits;
@@ -270,15 +312,14 @@ void TemplateBuilds::run(const std::shared_ptr<Build>& build,
         }
         return note(*build, event.kind == BuildEvent::Kind::kLog ? "debug" : "info", event.text);
       });
+  const std::string reason = built ? "" : whole(built.error());
+  const std::string failed = built ? "" : step == 0 ? "base" : std::to_string(step);
+  // Whoever has seen its end will see it again.
+  keep(*build, built.has_value(), reason, failed);
   const std::scoped_lock lock(mutex_);
-  if (built) {
-    build->status = "ready";
-    return;
-  }
-  build->status = "error";
-  build->step = step == 0 ? "base" : std::to_string(step);
-  build->reason =
-      built.error().message() + (built.error().hint().empty() ? "" : "; " + built.error().hint());
+  build->status = built ? "ready" : "error";
+  build->reason = reason;
+  build->step = failed;
 }
 
 Result<void> TemplateBuilds::show(ControlCall& call) {

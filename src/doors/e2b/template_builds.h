@@ -42,6 +42,7 @@ class TemplateBuilds {
   };
   struct Build {
     Caller caller;
+    std::string id;
     std::string name;
     LimitWishes limits;
     SystemTime created;
@@ -66,6 +67,8 @@ class TemplateBuilds {
   Result<std::shared_ptr<Build>> find(const Caller& caller,
                                       const std::string& name,
                                       const std::string& id);
+  // How it ended, for those who ask when we are gone.
+  void keep(const Build& build, bool ready, const std::string& reason, const std::string& step);
   void drop_old();
   void run(const std::shared_ptr<Build>& build,
            const Recipe& recipe,

@@ -176,7 +176,27 @@ TEST_F(DoorTest, WhatIsNotThereIs404AndWrongMethodsSayTheRightOnes) {
   const Answer answer = ask("PUT", "/v1/sandboxes/sb1");
   EXPECT_EQ(answer.status, 405);
   EXPECT_EQ(answer.header("Allow"), "GET, PATCH, DELETE");
-  EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/packages").status, 501);
+  EXPECT_EQ(ask("GET", "/v1/audit", {}, {{"X-API-KEY", "admin"}}).status, 501);
+}
+
+TEST_F(DoorTest, PackagesAreInstalledLikeAnExecution) {
+  service_.execution = [](const EventSink& sink) -> Result<void> {
+    (void)sink(R"({"type":"verdict","status":"ok"})");
+    return {};
+  };
+  const Answer answer = ask("POST", "/v1/sandboxes/sb1/packages",
+                            R"({"packages":["pip:six","npm:left-pad"],"limits":{"time":7}})");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(Json::parse(answer.body, nullptr, false)["status"], "ok");
+  EXPECT_EQ(service_.installed.packages, (std::vector<std::string>{"pip:six", "npm:left-pad"}));
+  EXPECT_EQ(service_.installed.limits.wall, std::chrono::seconds(7));
+  for (const char* body :
+       {R"({"packages":"pip:six"})", R"({"packages":[1]})", R"({"pakages":[]})"}) {
+    EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/packages", body).status, 400) << body;
+  }
+  const std::string many = Json{{"packages", std::vector<std::string>(257, "pip:six")}}.dump();
+  EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/packages", many).status, 400);
+  EXPECT_EQ(ask("POST", "/v1/sandboxes/other/packages", R"({"packages":["pip:six"]})").status, 404);
 }
 
 TEST_F(DoorTest, RequestIdsAreEchoedWhereTheyAreHarmless) {
@@ -263,7 +283,7 @@ TEST_F(DoorTest, AnUploadThatBreaksOffLeavesWhatWasThere) {
     TestClient client = TestClient::tcp(server_->port());
     ASSERT_TRUE(client.write("PUT " + path +
                              " HTTP/1.1\r\nHost: a\r\nX-API-KEY: runner\r\n"
-                             "Content-Length: 1000\r\n\r\npart"));
+                             "Content-Length: 100000\r\n\r\npart"));
   }
   server_->drain(std::chrono::seconds(10));
   std::ifstream file(service_.workspace + "/kept");

@@ -40,6 +40,18 @@ Result<void> run_code(Call& call) {
                                      [&](std::string_view event) { return stream.pass(event); }));
 }
 
+Result<void> install_packages(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  PackagesRequest request;
+  request.packages = fields.texts("packages", 256).value_or(std::vector<std::string>());
+  request.limits = GB_TRY(read_limits(fields));
+  GB_TRY(fields.done());
+  EventStream stream(call, wanted_format(call));
+  return stream.end(
+      call.service.install_packages(call.caller, call.parameters[0], request,
+                                    [&](std::string_view event) { return stream.pass(event); }));
+}
+
 Result<void> create_context(Call& call) {
   Fields fields = GB_TRY(call.fields());
   const ContextRequest request = GB_TRY(read_context_request(fields));

@@ -166,6 +166,15 @@ Result<std::string> FakeService::notebook(const Caller&,
   GB_TRY(known(sandbox, context));
   return std::string("{}");
 }
+Result<void> FakeService::install_packages(const Caller&,
+                                           std::string_view sandbox,
+                                           const PackagesRequest& request,
+                                           const EventSink& sink) {
+  GB_TRY(known(sandbox));
+  ++calls;
+  installed = request;
+  return execution(sink);
+}
 Result<void> FakeService::run(const Caller&, const RunRequest& request, const EventSink& sink) {
   ++calls;
   ran = request;

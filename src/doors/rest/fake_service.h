@@ -42,6 +42,7 @@ class FakeService final : public SandboxService {
   std::function<Result<void>(const EventSink&)> execution;
   // What start_process() and attach_process() do.
   std::function<Result<void>(const ProcessSink&)> process;
+  PackagesRequest installed;
   std::string workspace;
   Result<void> create_outcome;
 
@@ -99,6 +100,10 @@ class FakeService final : public SandboxService {
                                std::string_view sandbox,
                                std::string_view context,
                                NotebookFormat format) override;
+  Result<void> install_packages(const Caller& caller,
+                                std::string_view sandbox,
+                                const PackagesRequest& request,
+                                const EventSink& sink) override;
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
   Result<void> start_process(const Caller& caller,
                              std::string_view sandbox,

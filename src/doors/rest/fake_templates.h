@@ -49,6 +49,10 @@ class FakeTemplates final : public TemplateService {
   Result<void> remove(const Caller&, std::string_view name) override {
     return name == "mine" ? Result<void>() : Error(ErrorCode::kConflict, "it is ours");
   }
+  Result<void> keep_build(const Caller&, const BuildState&) override { return {}; }
+  Result<BuildState> find_build(const Caller&, std::string_view) override {
+    return Error(ErrorCode::kNotFound, "no such build");
+  }
 
  private:
   static TemplateInfo info(const std::string& name) {

@@ -25,7 +25,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/sandboxes/{id}/snapshot", kRun, snapshot_sandbox},
     {"POST", "/v1/sandboxes/{id}/fork", kRun, fork_sandbox},
     {"GET", "/v1/sandboxes/{id}/usage", kRead, show_usage},
-    {"POST", "/v1/sandboxes/{id}/packages", kRun, not_built},
+    {"POST", "/v1/sandboxes/{id}/packages", kRun, install_packages},
     {"POST", "/v1/sandboxes/{id}/contexts", kRun, create_context},
     {"GET", "/v1/sandboxes/{id}/contexts", kRead, list_contexts},
     {"DELETE", "/v1/sandboxes/{id}/contexts/{cid}", kRun, delete_context},

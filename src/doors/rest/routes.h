@@ -92,6 +92,7 @@ Result<void> create_key(Call& call);
 Result<void> rotate_key(Call& call);
 Result<void> revoke_key(Call& call);
 Result<void> not_built(Call& call);
+Result<void> install_packages(Call& call);
 Result<void> show_health(Call& call);
 Result<void> show_openapi(Call& call);
 Result<void> show_metrics(Call& call);

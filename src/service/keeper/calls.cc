@@ -108,6 +108,11 @@ Result<json> change(const json& arguments, CallContext& context) {
   return describe(*held);
 }
 
+Result<json> warm_up(const json& arguments, CallContext& context) {
+  context.keeper.warm_up(to_create_order(object(arguments, "order")));
+  return json();
+}
+
 Result<json> kill(const json& arguments, CallContext& context) {
   GB_TRY(context.keeper.kill(text(arguments, "sandbox")));
   return json();
@@ -364,6 +369,7 @@ constexpr std::array kCalls = {
     Call{"list", list},
     Call{"states", states},
     Call{"warm", warm},
+    Call{"warm_up", warm_up},
     Call{"change", change},
     Call{"kill", kill},
     Call{"kill_all", kill_all},

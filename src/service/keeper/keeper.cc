@@ -62,12 +62,6 @@ void Keeper::stop() { (void)::eventfd_write(stop_.get(), 1); }
 
 Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
   std::unique_ptr<Keeper> keeper(new Keeper(options, Registry::load(Registry::user_directories())));
-  // Beside the first calls: what needs none of it is answered at once, and what needs it waits for
-  // the lock of the pools.
-  keeper->warmer_ = std::thread([&warmed = *keeper] {
-    (void)warmed.pool({});
-    warmed.warm_ = true;
-  });
   keeper->watcher_ = std::thread(&Keeper::watch, keeper.get());
   keeper->sweeper_ = std::thread(&Keeper::sweep, keeper.get());
   return keeper;
@@ -79,7 +73,9 @@ Keeper::~Keeper() {
     stopping_ = true;
   }
   changed_.notify_all();
-  warmer_.join();
+  if (warmer_.joinable()) {
+    warmer_.join();
+  }
   watcher_.join();
   sweeper_.join();
   (void)kill_all(false);
@@ -122,6 +118,25 @@ Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
     spec.least = options_.least_ready;
     spec.most = options_.most_ready;
     return spec;
+  });
+}
+
+void Keeper::warm_up(const CreateOrder& usual) {
+  const std::scoped_lock lock(warming_);
+  if (warmer_.joinable()) {
+    if (usual.home == usual_.home && usual.shows.key() == usual_.shows.key()) {
+      return;
+    }
+    warmer_.join();
+    pools_.drop(usual_.home, usual_.shows);
+    warm_ = false;
+  }
+  usual_ = usual;
+  // Beside the first calls: what needs none of it is answered at once, and what needs it waits for
+  // the lock of the pool.
+  warmer_ = std::thread([this, usual] {
+    (void)pool(usual);
+    warm_ = true;
   });
 }
 

@@ -58,6 +58,9 @@ class Keeper {
                                               std::string record,
                                               const std::function<bool()>& still_wanted);
   Result<std::shared_ptr<HeldSandbox>> find(std::string_view id);
+  // Makes a pool for sandboxes like this one, in a thread of its own; only the last such wish
+  // counts.
+  void warm_up(const CreateOrder& usual);
   // Lets go of what waits to become sandboxes of a template: nobody asks for more of them.
   void forget_content(std::string_view path);
   [[nodiscard]] std::vector<std::shared_ptr<HeldSandbox>> all();
@@ -69,7 +72,7 @@ class Keeper {
   void stop();
   [[nodiscard]] int stop_fd() const { return stop_.get(); }
 
-  // The first pool is there, or cannot be: a sandbox takes no longer than it has to.
+  // The pool of warm_up() is there, or cannot be: a sandbox takes no longer than it has to.
   [[nodiscard]] bool is_warm() const { return warm_; }
 
   [[nodiscard]] const Registry& registry() const { return registry_; }
@@ -98,6 +101,8 @@ class Keeper {
   std::thread watcher_;
   std::thread sweeper_;
   std::atomic<bool> warm_ = false;
+  std::mutex warming_;  // Of what follows.
+  CreateOrder usual_;
   std::thread warmer_;
 };
 

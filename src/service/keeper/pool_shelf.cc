@@ -10,6 +10,10 @@ namespace {
 // Each has a warm interpreter and sandboxes that wait.
 constexpr std::size_t kMostOfTemplates = 8;
 
+std::string kind_of(const std::string& home, const TemplateOrder& shows) {
+  return home + '\0' + shows.key();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<ContextPool>> PoolShelf::get(
@@ -20,7 +24,7 @@ Result<std::shared_ptr<ContextPool>> PoolShelf::get(
   std::vector<std::shared_ptr<Shelved>> gone;  // Ended after the lock.
   {
     const std::scoped_lock lock(mutex_);
-    std::shared_ptr<Shelved>& found = shelved_[home + '\0' + shows.key()];
+    std::shared_ptr<Shelved>& found = shelved_[kind_of(home, shows)];
     if (!found) {
       found = std::make_shared<Shelved>();
       found->paths = shows.contents;
@@ -50,13 +54,22 @@ Result<std::shared_ptr<ContextPool>> PoolShelf::get(
     PoolSpec spec = GB_TRY(describe());
     auto started = ContextPool::start(std::move(spec));
     if (!started) {
-      shelved->failed = !shows.empty();
+      shelved->failed = shows.of_template();
       shelved->contents.clear();
       return std::move(started).error();
     }
     shelved->pool = std::move(started).value();
   }
   return shelved->pool;
+}
+
+void PoolShelf::drop(const std::string& home, const TemplateOrder& shows) {
+  std::shared_ptr<Shelved> gone;  // Ended after the lock.
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = shelved_.find(kind_of(home, shows)); found != shelved_.end()) {
+    gone = std::move(found->second);
+    shelved_.erase(found);
+  }
 }
 
 void PoolShelf::forget(std::string_view content) {

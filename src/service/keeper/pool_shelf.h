@@ -27,6 +27,9 @@ class PoolShelf {
                                            const TemplateOrder& shows,
                                            const std::function<Result<PoolSpec>()>& describe);
 
+  // Drops that pool; what was claimed from it lives on.
+  void drop(const std::string& home, const TemplateOrder& shows);
+
   // Drops the pools that show what is there; what was claimed from them lives on.
   void forget(std::string_view content);
 

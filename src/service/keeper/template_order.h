@@ -19,8 +19,9 @@ struct TemplateOrder {
   std::vector<std::string> preload{};   // Modules, beside those of the language.
   std::vector<std::string> contents{};  // Directories that must stay while it is used.
 
-  [[nodiscard]] bool empty() const {
-    return root.empty() && mounts.empty() && preload.empty() && contents.empty();
+  // Packages that the daemon's operator offers are mounts, too.
+  [[nodiscard]] bool of_template() const {
+    return !root.empty() || !preload.empty() || !contents.empty();
   }
   // The same words: the same sandboxes.
   [[nodiscard]] std::string key() const;

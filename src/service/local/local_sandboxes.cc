@@ -77,13 +77,13 @@ Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view 
 Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxInfo info) {
   constexpr std::chrono::minutes kGrace{5};
   const auto now = std::chrono::system_clock::now();
-  const Base base = GB_TRY(base_of(caller, info.template_name));
+  const Base base = GB_TRY(base_of(caller, info));
   std::vector<keeper::ImageOrder> images = GB_TRY(volumes_.order(caller, info.volumes));
   images.push_back({.image = workspaces_.path(info.id), .target = base.kind.home});
   info.expires = std::max(info.expires, now + kGrace);
   info.restarted = true;
   info.state = SandboxState::kRunning;
-  const keeper::CreateOrder order{
+  keeper::CreateOrder order{
       .home = base.kind.home,
       .user = base.kind.user,
       .limits = info.limits,
@@ -93,6 +93,7 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .id = info.id,
       .images = std::move(images),
       .shows = base.parts ? templates_.order(*base.parts) : keeper::TemplateOrder()};
+  packages_.add_to(order);
   const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
   (void)GB_TRY(call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}}));
   book_.set(info);

@@ -29,7 +29,8 @@ LocalService::LocalService(std::string directory,
                            const std::string& keeper_socket,
                            Revive revive,
                            std::unique_ptr<Database> database,
-                           std::unique_ptr<Tenants> tenants)
+                           std::unique_ptr<Tenants> tenants,
+                           LocalPackages packages)
     : directory_(std::move(directory)),
       database_(std::move(database)),
       tenants_(std::move(tenants)),
@@ -43,20 +44,28 @@ LocalService::LocalService(std::string directory,
       keeper_(keeper_socket),
       volumes_(directory_, *database_, quotas_, keeper_),
       secrets_(*database_),
-      templates_(directory_, *database_, quotas_, pressure_, keeper_),
+      templates_(
+          directory_, *database_, quotas_, pressure_, keeper_, [this] { return content_in_use(); }),
       workspaces_(directory_),
+      packages_(std::move(packages)),
       revive_(std::move(revive)) {}
 
-Result<std::unique_ptr<LocalService>> LocalService::open(const std::string& directory,
-                                                         const std::string& keeper_socket,
-                                                         Revive revive) {
+Result<std::unique_ptr<LocalService>> LocalService::open(
+    const std::string& directory,
+    const std::string& keeper_socket,
+    Revive revive,
+    const std::vector<std::string>& package_sources) {
+  auto packages = GB_TRY(LocalPackages::open(package_sources));
   auto database = GB_TRY(Database::open(directory + "/glovebox.db"));
   auto tenants = GB_TRY(Tenants::open(*database, [] { return std::chrono::system_clock::now(); }));
   (void)GB_TRY(tenants->make_first_key(directory + "/api-key"));
-  std::unique_ptr<LocalService> service(new LocalService(
-      directory, keeper_socket, std::move(revive), std::move(database), std::move(tenants)));
+  std::unique_ptr<LocalService> service(new LocalService(directory, keeper_socket,
+                                                         std::move(revive), std::move(database),
+                                                         std::move(tenants), std::move(packages)));
+  service->warm_up();
   GB_TRY(service->adopt());
   service->sweep_snapshots();
+  GB_TRY(service->templates_.fail_old_builds());
   service->templates_.sweep();
   service->watcher_ = std::thread(&LocalService::watch, service.get());
   return service;
@@ -116,6 +125,12 @@ QuotaUse use_of(const SandboxInfo& info) {
 }
 
 }  // namespace
+
+void LocalService::warm_up() {
+  keeper::CreateOrder usual;
+  packages_.add_to(usual);
+  (void)keeper_.call("warm_up", {{"order", keeper::to_json(usual)}});
+}
 
 Result<void> LocalService::adopt() {
   const json living = GB_TRY(keeper_.call("list", json::object()));
@@ -177,6 +192,7 @@ void LocalService::look_for_ended() {
   if (!living && living.error().code() == ErrorCode::kUnavailable && revive_()) {
     // Of a new one, whose predecessor took its sandboxes with it; or of the same, which only we
     // could not reach.
+    warm_up();
     living = keeper_.call("states", json::object());
   }
   if (!living) {
@@ -290,18 +306,21 @@ Result<SandboxInfo> LocalService::store(const SandboxEntry& entry) {
 
 Result<SandboxInfo> LocalService::create_once(const Caller& caller,
                                               const SandboxRequest& request,
+                                              const std::string& claim) {
+  return create_from(caller, request, claim, GB_TRY(base_of(caller, request.template_name)));
+}
+
+Result<SandboxInfo> LocalService::create_from(const Caller& caller,
+                                              const SandboxRequest& request,
                                               const std::string& claim,
-                                              const std::string& archive) {
-  Base base = GB_TRY(base_of(caller, request.template_name));
-  if (!archive.empty()) {
-    (request.storage == Storage::kDisk ? base.image : base.archive) = archive;
-  }
+                                              Base base) {
   SandboxEntry entry{.tenant = caller.tenant,
                      .claim = claim,
                      .filling = !base.archive.empty(),
                      .info = {}};
   SandboxInfo& info = entry.info;
   info.template_name = request.template_name;
+  info.base = describe(request.template_name, base);
   // As precise as it is kept.
   info.created = keeper::to_time(keeper::to_ms(std::chrono::system_clock::now()));
   info.expires = info.created + request.timeout;
@@ -334,9 +353,9 @@ Result<SandboxInfo> LocalService::create_once(const Caller& caller,
                  "template '" + request.template_name + "' is a workspace on disk",
                  "leave 'storage' away, or ask for 'disk'");
   }
-  if (!base.image.empty() && archive.empty()) {
-    info.limits.disk = base.image_limits.disk;
-    info.limits.inodes = base.image_limits.inodes;
+  if (base.image_limits) {
+    info.limits.disk = base.image_limits->disk;
+    info.limits.inodes = base.image_limits->inodes;
   }
   GB_TRY(validate(info.limits));
   GB_TRY(pressure_.check());
@@ -347,16 +366,16 @@ Result<SandboxInfo> LocalService::create_once(const Caller& caller,
     GB_TRY(workspaces_.make(own_id, info.limits, base.image));
     images.push_back({.image = workspaces_.path(own_id), .target = base.kind.home});
   }
-  const keeper::CreateOrder order{
-      .home = base.kind.home,
-      .user = base.kind.user,
-      .limits = info.limits,
-      .env = info.env,
-      .tier = request.tier,
-      .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout},
-      .id = own_id,
-      .images = std::move(images),
-      .shows = std::move(shows)};
+  keeper::CreateOrder order{.home = base.kind.home,
+                            .user = base.kind.user,
+                            .limits = info.limits,
+                            .env = info.env,
+                            .tier = request.tier,
+                            .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout},
+                            .id = own_id,
+                            .images = std::move(images),
+                            .shows = std::move(shows)};
+  packages_.add_to(order);
   auto made = call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});
   if (!made) {
     workspaces_.remove(own_id);

@@ -8,11 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <thread>
 
 #include "service/keeper/client.h"
 #include "service/local/kinds.h"
+#include "service/local/local_packages.h"
 #include "service/local/local_secrets.h"
 #include "service/local/local_templates.h"
 #include "service/local/local_tenants.h"
@@ -38,10 +40,13 @@ class LocalService final : public SandboxService {
   using Revive = std::function<Result<void>()>;
 
   // Reads from the keeper which sandboxes live, and marks those that do not as ended. The first key
-  // is written to `directory`/api-key.
-  static Result<std::unique_ptr<LocalService>> open(const std::string& directory,
-                                                    const std::string& keeper_socket,
-                                                    Revive revive);
+  // is written to `directory`/api-key. Sandboxes are offered the packages in the directories
+  // `package_sources`; kInvalid where one is none.
+  static Result<std::unique_ptr<LocalService>> open(
+      const std::string& directory,
+      const std::string& keeper_socket,
+      Revive revive,
+      const std::vector<std::string>& package_sources = {});
   ~LocalService() override;
 
   Result<Caller> authenticate(std::string_view key) override;
@@ -100,6 +105,10 @@ class LocalService final : public SandboxService {
                                std::string_view sandbox,
                                std::string_view context,
                                NotebookFormat format) override;
+  Result<void> install_packages(const Caller& caller,
+                                std::string_view sandbox,
+                                const PackagesRequest& request,
+                                const EventSink& sink) override;
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
 
   Result<void> start_process(const Caller& caller,
@@ -144,7 +153,7 @@ class LocalService final : public SandboxService {
     Kind kind;
     std::string archive;                   // The snapshot's files; empty: none.
     std::string image{};                   // Of one whose workspace is on disk; empty: none.
-    Limits image_limits{};                 // The size and the inodes of that.
+    std::optional<Limits> image_limits{};  // The size and the inodes of that, where it says them.
     std::optional<TemplateParts> parts{};  // Of one that was built.
   };
 
@@ -160,8 +169,11 @@ class LocalService final : public SandboxService {
                const std::string& keeper_socket,
                Revive revive,
                std::unique_ptr<Database> database,
-               std::unique_ptr<Tenants> tenants);
+               std::unique_ptr<Tenants> tenants,
+               LocalPackages packages);
   Result<void> adopt();
+  // Has the keeper make sandboxes ahead that are as most of ours will be.
+  void warm_up();
   void watch();
   void look_for_ended();
 
@@ -177,6 +189,10 @@ class LocalService final : public SandboxService {
   void lose(const SandboxEntry& entry);
   Result<SandboxInfo> revive_sandbox(const Caller& caller, SandboxInfo info);
   Result<Base> base_of(const Caller& caller, const std::string& template_name);
+  // What a sandbox is made of, without files: its own are in their place.
+  Result<Base> base_of(const Caller& caller, const SandboxInfo& info);
+  // As SandboxInfo::base.
+  static std::string describe(std::string_view template_name, const Base& base);
   Result<void> pack_workspace(const Caller& caller, std::string_view id, const std::string& path);
   // The files of a sandbox as they are now: an image of one on disk, else an archive.
   Result<void> keep_workspace(const Caller& caller,
@@ -210,8 +226,13 @@ class LocalService final : public SandboxService {
   void remove_unused_snapshot(const std::string& content);
   Result<SandboxInfo> create_once(const Caller& caller,
                                   const SandboxRequest& request,
+                                  const std::string& claim);
+  Result<SandboxInfo> create_from(const Caller& caller,
+                                  const SandboxRequest& request,
                                   const std::string& claim,
-                                  const std::string& archive = {});
+                                  Base base);
+  // The content of templates that sandboxes of ours are made of.
+  [[nodiscard]] std::set<std::string> content_in_use() const;
   Result<void> run_once(const Caller& caller, const RunRequest& request, const EventSink& sink);
 
   const std::string directory_;
@@ -229,6 +250,7 @@ class LocalService final : public SandboxService {
   LocalSecrets secrets_;
   LocalTemplates templates_;
   LocalWorkspaces workspaces_;
+  const LocalPackages packages_;
   const Revive revive_;
   SandboxBook book_;
   // Of this daemon among all that the keeper has known.

@@ -11,6 +11,7 @@
 
 #include "service/local/local_service.h"
 #include "service/local/own_disk.h"
+#include "service/local/parts_json.h"
 
 namespace glovebox {
 namespace {
@@ -19,6 +20,8 @@ using nlohmann::json;
 
 constexpr const char* kSnapshots = "/snapshots";
 constexpr std::size_t kMostCopies = 100;
+// It is twice in JSON in a column of 64 KiB.
+constexpr std::size_t kMaxDescription = 16UL * 1024;
 
 Result<void> write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -60,12 +63,61 @@ Result<LocalService::Base> LocalService::base_of(const Caller& caller,
   if (settings.is_object() && settings.contains("disk") && settings["disk"].is_number_unsigned() &&
       settings.contains("inodes") && settings["inodes"].is_number_unsigned()) {
     base.image = content;
-    base.image_limits.disk = Bytes{settings["disk"].get<std::uint64_t>()};
-    base.image_limits.inodes = settings["inodes"].get<std::uint32_t>();
+    base.image_limits.emplace();
+    base.image_limits->disk = Bytes{settings["disk"].get<std::uint64_t>()};
+    base.image_limits->inodes = settings["inodes"].get<std::uint32_t>();
   } else {
     base.archive = content;
   }
   return base;
+}
+
+std::string LocalService::describe(std::string_view template_name, const Base& base) {
+  if (find_kind(template_name)) {
+    return {};
+  }
+  json object = {{"name", base.name}, {"home", base.kind.home}, {"user", base.kind.user}};
+  if (base.parts) {
+    object["parts"] = parts_json(*base.parts);
+  }
+  std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
+  // What is larger has no room in a record: its sandboxes depend on the template of their name.
+  return text.size() <= kMaxDescription ? text : std::string();
+}
+
+Result<LocalService::Base> LocalService::base_of(const Caller& caller, const SandboxInfo& info) {
+  const json object = json::parse(info.base, nullptr, false);
+  if (!object.is_object()) {
+    Base base = GB_TRY(base_of(caller, info.template_name));
+    base.archive.clear();
+    base.image.clear();
+    base.image_limits.reset();
+    return base;
+  }
+  return Base{.name = object.value("name", std::string()),
+              .kind = {.home = object.value("home", std::string()),
+                       .user = object.value("user", std::string())},
+              .archive = {},
+              .parts = object.contains("parts") ? to_parts(object["parts"]) : std::nullopt};
+}
+
+std::set<std::string> LocalService::content_in_use() const {
+  std::set<std::string> used;
+  for (const SandboxEntry& entry : book_.all()) {
+    const json object = json::parse(entry.info.base, nullptr, false);
+    const auto parts =
+        object.is_object() && object.contains("parts") ? to_parts(object["parts"]) : std::nullopt;
+    if (!parts) {
+      continue;
+    }
+    for (const std::string& key : parts->keys()) {
+      // The files that its workspace began with are its own by now.
+      if (key != parts->files) {
+        used.insert(key);
+      }
+    }
+  }
+  return used;
 }
 
 Result<void> LocalService::keep_workspace(const Caller& caller,
@@ -142,7 +194,7 @@ Result<std::string> LocalService::snapshot(const Caller& caller,
                                            std::string_view id,
                                            std::string_view name) {
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
-  const Base base = GB_TRY(base_of(caller, info.template_name));
+  const Base base = GB_TRY(base_of(caller, info));
   if (find_kind(name)) {
     return Error(ErrorCode::kConflict, "'" + std::string(name) + "' is a template of ours",
                  "choose another name");
@@ -187,12 +239,13 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
     return Error(ErrorCode::kInvalid, "count must be from 1 to " + std::to_string(kMostCopies));
   }
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
-  const Base base = GB_TRY(base_of(caller, info.template_name));
+  Base base = GB_TRY(base_of(caller, info));
   if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
     return own_disk_error("make the directory of snapshots");
   }
   const std::string archive = directory_ + kSnapshots + "/" + random_name();
   GB_TRY(keep_workspace(caller, info, archive));
+  (info.storage == Storage::kDisk ? base.image : base.archive) = archive;
   SandboxRequest request{.template_name = base.name};
   request.storage = info.storage;
   request.volumes = info.volumes;
@@ -215,7 +268,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   std::vector<SandboxInfo> copies;
   Result<void> made;
   while (made && copies.size() < count) {
-    auto copy = create_once(caller, request, {}, archive);
+    auto copy = create_from(caller, request, {}, base);
     if (copy) {
       copies.push_back(std::move(copy).value());
     } else {

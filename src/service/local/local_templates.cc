@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "service/content_hash.h"
 #include "service/local/kinds.h"
 #include "service/local/parts_json.h"
@@ -25,6 +26,9 @@ using nlohmann::json;
 constexpr std::uint64_t kMaxArchive = 8ULL << 30;
 // Each takes a sandbox with much memory.
 constexpr int kMostBuilds = 4;
+// Of a failure; what pip or a command says may be long, and the database takes no more than 64 KiB.
+constexpr std::size_t kMaxReason = 16UL * 1024;
+constexpr std::chrono::hours kBuildsKept{24};
 // A sandbox of a build, against its tenant's quota.
 constexpr QuotaUse kBuildUse{.sandboxes = 1, .memory = 1_GiB, .cpus = 1.0, .disk = 1_GiB};
 
@@ -81,12 +85,15 @@ LocalTemplates::LocalTemplates(std::string directory,
                                Database& database,
                                QuotaBook& quotas,
                                MemoryPressure& pressure,
-                               keeper::KeeperClient& keeper)
+                               keeper::KeeperClient& keeper,
+                               InUse in_use)
     : directory_(std::move(directory)),
       records_(database),
+      build_records_(database),
       quotas_(quotas),
       pressure_(pressure),
-      keeper_(keeper) {}
+      keeper_(keeper),
+      in_use_(std::move(in_use)) {}
 
 std::optional<TemplateParts> LocalTemplates::parts_of(const TemplateRecord& record) {
   const json settings = json::parse(record.settings, nullptr, false);
@@ -275,6 +282,32 @@ Result<void> LocalTemplates::remove(const Caller& caller, std::string_view name)
   return {};
 }
 
+Result<void> LocalTemplates::keep_build(const Caller& caller, const BuildState& state) {
+  return build_records_.put({.tenant = caller.tenant,
+                             .id = state.id,
+                             .name = state.name,
+                             .state = static_cast<TemplateBuildRecord::State>(state.progress),
+                             .reason = to_utf8(state.reason.substr(0, kMaxReason)),
+                             .step = state.step,
+                             .created = state.created},
+                            std::chrono::system_clock::now() - kBuildsKept);
+}
+
+Result<BuildState> LocalTemplates::find_build(const Caller& caller, std::string_view id) {
+  TemplateBuildRecord record = GB_TRY(build_records_.find(caller.tenant, id));
+  return BuildState{.id = std::move(record.id),
+                    .name = std::move(record.name),
+                    .progress = static_cast<BuildState::Progress>(record.state),
+                    .reason = std::move(record.reason),
+                    .step = std::move(record.step),
+                    .created = record.created};
+}
+
+Result<void> LocalTemplates::fail_old_builds() {
+  return build_records_.fail_all_under_way(
+      "the daemon ended while the template was built; build it again");
+}
+
 void LocalTemplates::sweep() {
   const auto contents = store();
   const auto records = records_.all();
@@ -293,6 +326,8 @@ void LocalTemplates::sweep() {
     // Sandboxes that wait in a pool hold it, too, and nobody will ask for them.
     (void)keeper_.call("forget_content", {{"path", contents->path_of(key)}});
   }
+  // A sandbox that lives holds it itself; one that sleeps on disk cannot, and will want it again.
+  used.merge(in_use_());
   contents->sweep(used);
 }
 

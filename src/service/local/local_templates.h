@@ -4,8 +4,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "service/templates/content_store.h"
 #include "service/tenants/memory_pressure.h"
 #include "service/tenants/quota_book.h"
+#include "store/template_build_records.h"
 #include "store/template_records.h"
 
 namespace glovebox {
@@ -23,11 +26,15 @@ namespace glovebox {
 // Safe to use from any thread.
 class LocalTemplates final : public TemplateService {
  public:
+  // The content that sandboxes are made of. May be called from any thread.
+  using InUse = std::function<std::set<std::string>()>;
+
   LocalTemplates(std::string directory,
                  Database& database,
                  QuotaBook& quotas,
                  MemoryPressure& pressure,
-                 keeper::KeeperClient& keeper);
+                 keeper::KeeperClient& keeper,
+                 InUse in_use);
 
   Result<TemplateBuilt> build(const Caller& caller,
                               const Recipe& recipe,
@@ -40,6 +47,8 @@ class LocalTemplates final : public TemplateService {
   Result<TemplateInfo> find(const Caller& caller, std::string_view name) override;
   Result<std::vector<TemplateInfo>> list(const Caller& caller) override;
   Result<void> remove(const Caller& caller, std::string_view name) override;
+  Result<void> keep_build(const Caller& caller, const BuildState& state) override;
+  Result<BuildState> find_build(const Caller& caller, std::string_view id) override;
 
   // Of a template that was built, or of a snapshot of a sandbox of one; nothing for others.
   static std::optional<TemplateParts> parts_of(const TemplateRecord& record);
@@ -53,6 +62,9 @@ class LocalTemplates final : public TemplateService {
   [[nodiscard]] Environment environment(const TemplateParts& parts) const;
   // The archive that its workspace begins with; empty: none.
   [[nodiscard]] std::string archive(const TemplateParts& parts) const;
+
+  // Once, before the first call: what an earlier daemon built when it ended has failed.
+  Result<void> fail_old_builds();
 
   // Removes content that no template and no sandbox uses.
   void sweep();
@@ -68,9 +80,11 @@ class LocalTemplates final : public TemplateService {
 
   const std::string directory_;
   TemplateRecords records_;
+  TemplateBuildRecords build_records_;
   QuotaBook& quotas_;
   MemoryPressure& pressure_;
   keeper::KeeperClient& keeper_;
+  const InUse in_use_;
   std::atomic<int> building_ = 0;
 };
 

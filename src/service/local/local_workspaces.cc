@@ -38,7 +38,8 @@ std::string encode_storage(const SandboxInfo& info) {
   }
   return json{{"disk", info.storage == Storage::kDisk},
               {"volumes", std::move(volumes)},
-              {"restarted", info.restarted}}
+              {"restarted", info.restarted},
+              {"base", info.base}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -49,6 +50,7 @@ void decode_storage(std::string_view text, SandboxInfo& info) {
   }
   info.storage = flag_of(object, "disk") ? Storage::kDisk : Storage::kMemory;
   info.restarted = flag_of(object, "restarted");
+  info.base = text_of(object, "base");
   info.volumes.clear();
   const auto volumes = object.find("volumes");
   if (volumes == object.end() || !volumes->is_array()) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request that a daemon answers with the events of something that runs, and its verdict.
+#pragma once
+
+#include <string>
+
+#include "cli/daemon/daemon_client.h"
+
+namespace glovebox::cli {
+
+struct RunShowing {
+  bool json = false;    // The verdict alone, as one JSON object.
+  bool events = false;  // JSON lines as they come.
+};
+
+// Posts `request` and shows what comes. Answers the exit status as of `glovebox run`; 128+N when
+// signal N ended the waiting, and with it what runs.
+Result<int> follow_run(DaemonClient& daemon,
+                       const std::string& path,
+                       const Json& request,
+                       RunShowing showing);
+
+}  // namespace glovebox::cli

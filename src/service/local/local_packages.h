@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalPackages: the directories of package files from which the operator of a daemon lets every
+// sandbox install. All sandboxes see them, read-only; what is installed stays in the workspace of
+// the sandbox that installed it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "service/keeper/keeper.h"
+#include "service/packages.h"
+
+namespace glovebox {
+
+// Does not change, so it is safe to use from any thread.
+class LocalPackages {
+ public:
+  // Offers nothing.
+  LocalPackages() = default;
+  // Fails with kInvalid where one is no directory, or one that a guest could not read.
+  static Result<LocalPackages> open(const std::vector<std::string>& sources);
+
+  // Mounts and settings, for a sandbox that is about to be made. A directory that is gone meanwhile
+  // keeps no sandbox from being made.
+  void add_to(keeper::CreateOrder& order) const;
+
+  // What a shell in such a sandbox runs to install what `names` say ("pip:NAME", "npm:NAME", as
+  // parse_packages() takes them). kUnsupported when nothing is offered.
+  [[nodiscard]] Result<std::string> script(const std::vector<std::string>& names) const;
+
+ private:
+  Packages offered_;
+  bool any_ = false;
+};
+
+}  // namespace glovebox

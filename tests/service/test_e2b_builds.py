@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds of templates over E2B's protocol, of which a client hears also from the next daemon."""
+
+import unittest
+
+from daemon import Daemon, wait_until
+
+
+class BuildsOutliveTheDaemon(unittest.TestCase):
+    def setUp(self):
+        self.daemon = Daemon().start()
+        self.addCleanup(self.daemon.discard)
+
+    def begin(self, name):
+        return self.daemon.must(202, "POST", "/v3/templates", {"name": name})["buildID"]
+
+    def start(self, name, id, command, status=202):
+        steps = [{"type": "RUN", "args": [command]}]
+        return self.daemon.ask("POST", f"/v2/templates/{name}/builds/{id}",
+                               {"fromImage": "e2bdev/base", "steps": steps})
+
+    def state(self, name, id):
+        # As the SDK asks that has read some lines already.
+        return self.daemon.must(200, "GET", f"/templates/{name}/builds/{id}/status?logsOffset=1")
+
+    def test_what_was_under_way_has_failed_and_what_was_done_is_ready(self):
+        done, failed, left, waiting = (self.begin(n) for n in ("done", "failed", "left", "waiting"))
+        for name, id, command in (("done", done, "true"), ("failed", failed, "exit 3")):
+            self.assertEqual(self.start(name, id, command).status, 202)
+            wait_until(lambda: self.state(name, id)["status"] in ("ready", "error"), "its end")
+        self.assertEqual(self.start("left", left, "echo began; sleep 600").status, 202)
+        wait_until(lambda: any("began" in line["message"]
+                               for line in self.state("left", left)["logEntries"]), "its begin")
+        before = self.state("failed", failed)["reason"]
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.state("done", done)["status"], "ready")
+        self.daemon.create(template="done", tier="native").kill()
+        self.assertEqual(self.state("failed", failed)["reason"], before)
+        for name, id in (("left", left), ("waiting", waiting)):
+            answer = self.state(name, id)
+            self.assertEqual((answer["status"], answer["logEntries"]), ("error", []))
+            self.assertIn("the daemon ended", answer["reason"]["message"])
+            self.assertEqual(self.daemon.ask("GET", f"/v1/templates/{name}").status, 404)
+            again = self.start(name, id, "true")
+            self.assertEqual(again.status, 409)
+            self.assertIn("build it again", again.json["message"])
+        # And it can be.
+        id = self.begin("left")
+        self.assertEqual(self.start("left", id, "true").status, 202)
+        wait_until(lambda: self.state("left", id)["status"] == "ready", "the second try")
+
+    def test_it_is_another_ones_no_more_than_before(self):
+        id = self.begin("mine")
+        self.daemon.must(201, "POST", "/v1/tenants", {"name": "other"})
+        key = self.daemon.must(201, "POST", "/v1/keys", {"tenant": "other",
+                                                        "scopes": ["run", "read"]})["key"]
+        path = f"/templates/mine/builds/{id}/status"
+        for _ in range(2):
+            self.assertEqual(self.daemon.ask("GET", path, key=key).status, 404)
+            self.assertEqual(self.daemon.ask("GET", path.replace("mine", "yours")).status, 404)
+            self.assertEqual(self.daemon.ask("GET", path).status, 200)
+            self.daemon.kill()
+            self.daemon.start()
+
+
+if __name__ == "__main__":
+    unittest.main()
