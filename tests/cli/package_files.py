@@ -5,7 +5,9 @@ import base64
 import hashlib
 import io
 import json
+import pathlib
 import tarfile
+import tempfile
 import zipfile
 
 
@@ -63,3 +65,18 @@ def npm_archive(directory, name, version, files, **more):
         directory / f"{plain}-{version}.tgz",
         {"package/package.json": manifest, **{f"package/{k}": v for k, v in files.items()}},
     )
+
+
+def offer(case):
+    """A directory with packages that need each other, for as long as the tests of `case` run."""
+    scratch = tempfile.TemporaryDirectory(prefix="gb-packages.")
+    case.addClassCleanup(scratch.cleanup)
+    source = pathlib.Path(scratch.name)
+    # Whoever installs is another user.
+    source.chmod(0o755)
+    wheel(source, "gb_lower", "1.0", {"gb_lower.py": "def low():\n    return 'low'\n"})
+    wheel(source, "gb_upper", "2.0",
+          {"gb_upper.py": "import gb_lower\ndef high():\n    return gb_lower.low() + ' high'\n"},
+          requires=["gb_lower"])
+    npm_archive(source, "gb-word", "1.0.0", {"index.js": "module.exports = 'a word'\n"})
+    return source

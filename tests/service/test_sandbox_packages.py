@@ -11,22 +11,13 @@ import unittest
 from daemon import GLOVEBOX, Case, Daemon
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from package_files import npm_archive, wheel  # noqa: E402
+from package_files import offer, wheel  # noqa: E402
 
 
 class OfferedPackages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        scratch = tempfile.TemporaryDirectory(prefix="gb-packages.")
-        cls.addClassCleanup(scratch.cleanup)
-        # The guest is another user.
-        cls.source = pathlib.Path(scratch.name)
-        cls.source.chmod(0o755)
-        wheel(cls.source, "gb_lower", "1.0", {"gb_lower.py": "def low():\n    return 'low'\n"})
-        wheel(cls.source, "gb_upper", "2.0",
-              {"gb_upper.py": "import gb_lower\ndef high():\n    return gb_lower.low() + ' high'\n"},
-              requires=["gb_lower"])
-        npm_archive(cls.source, "gb-word", "1.0.0", {"index.js": "module.exports = 'a word'\n"})
+        cls.source = offer(cls)
         cls.daemon = Daemon()
         cls.daemon.options = ["--package-source", str(cls.source)]
         cls.daemon.start()

@@ -3,13 +3,12 @@
 
 import pathlib
 import sys
-import tempfile
 import unittest
 
 from daemon import Daemon
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from package_files import npm_archive, wheel  # noqa: E402
+from package_files import offer  # noqa: E402
 
 
 class TemplatePackages(unittest.TestCase):
@@ -17,16 +16,7 @@ class TemplatePackages(unittest.TestCase):
     def setUpClass(cls):
         cls.daemon = Daemon().start()
         cls.addClassCleanup(cls.daemon.discard)
-        scratch = tempfile.TemporaryDirectory(prefix="gb-packages.")
-        cls.addClassCleanup(scratch.cleanup)
-        # Whoever installs is another user.
-        cls.source = pathlib.Path(scratch.name)
-        cls.source.chmod(0o755)
-        wheel(cls.source, "gb_lower", "1.0", {"gb_lower.py": "def low():\n    return 'low'\n"})
-        wheel(cls.source, "gb_upper", "2.0",
-              {"gb_upper.py": "import gb_lower\ndef high():\n    return gb_lower.low() + ' high'\n"},
-              requires=["gb_lower"], scripts={"gb-say": "gb_upper:main"})
-        npm_archive(cls.source, "gb-word", "1.0.0", {"index.js": "module.exports = 'a word'\n"})
+        cls.source = offer(cls)
 
     def build(self, **recipe):
         return list(self.daemon.stream("POST", "/v1/templates",
