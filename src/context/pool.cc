@@ -75,8 +75,8 @@ ContextPool::~ContextPool() {
   for (LiveContext& live : discarded_) {
     end(live);
   }
-  for (LiveContext& live : ready_) {
-    end(live);
+  for (Waiting& waiting : ready_) {
+    end(waiting.live);
   }
 }
 
@@ -123,8 +123,9 @@ Result<LiveContext> ContextPool::claim() {
     const std::scoped_lock lock(mutex_);
     last_claim_ = Clock::now();
     while (!ready_.empty()) {
-      LiveContext live = std::move(ready_.front());
-      ready_.pop_front();
+      // The newest: what it needs is the likeliest to be in the caches still.
+      LiveContext live = std::move(ready_.back().live);
+      ready_.pop_back();
       // What waited may have been killed with its realm, or by itself.
       if (!live.sandbox->alive() || !live.zygote->alive()) {
         discarded_.push_back(std::move(live));
@@ -166,8 +167,13 @@ void ContextPool::adapt(Clock::time_point now) {
   }
   const std::size_t target = memory_is_scarce() ? 0 : wanted_;
   while (ready_.size() > target) {
-    discarded_.push_back(std::move(ready_.back()));
-    ready_.pop_back();
+    discarded_.push_back(std::move(ready_.front().live));
+    ready_.pop_front();
+  }
+  // What shares its seeds with contexts of long ago.
+  while (!ready_.empty() && now - ready_.front().made >= spec_.zygote_age) {
+    discarded_.push_back(std::move(ready_.front().live));
+    ready_.pop_front();
   }
 }
 
@@ -196,7 +202,7 @@ void ContextPool::work() {
     auto made = make();
     lock.lock();
     if (made) {
-      ready_.push_back(std::move(made).value());
+      ready_.push_back({.live = std::move(made).value(), .made = Clock::now()});
       changed_.notify_all();
     } else {
       (void)changed_.wait_for(lock, kPause);

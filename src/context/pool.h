@@ -32,7 +32,7 @@ struct PoolSpec {
   std::size_t least = 2;
   std::size_t most = 64;
   // A zygote is replaced after so many forks, or so much time: its forks share one layout of memory
-  // and one hash seed.
+  // and one hash seed. What waited so long is replaced, too.
   std::uint64_t forks_per_zygote = 10'000;
   std::chrono::minutes zygote_age{60};
 };
@@ -66,6 +66,11 @@ class ContextPool {
  private:
   using Clock = std::chrono::steady_clock;
 
+  struct Waiting {
+    LiveContext live;
+    Clock::time_point made;
+  };
+
   explicit ContextPool(PoolSpec spec) : spec_(std::move(spec)) {}
   Result<std::shared_ptr<Zygote>> zygote();
   Result<LiveContext> make();
@@ -75,7 +80,7 @@ class ContextPool {
   PoolSpec spec_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<LiveContext> ready_;
+  std::deque<Waiting> ready_;  // The newest at the end.
   std::deque<LiveContext> discarded_;
   std::size_t wanted_ = 0;
   Clock::time_point last_claim_{};

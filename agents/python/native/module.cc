@@ -94,14 +94,15 @@ class Server {
     int pidfd = -1;
     if (result >= 0) {
       const bool born = request->born_in_cgroup && passed.size() > kFirstCgroup;
-      PyOS_BeforeFork();
       result = fork_process(born ? passed[kFirstCgroup].get() : -1, &pidfd);
       if (result == 0) {
+        // There is one thread, so this is early enough; and the zygote writes to none of Python's
+        // memory, whose huge pages would be split for it and copied page by page from then on.
+        PyOS_BeforeFork();
         enter(request.value(), passed);
         PyOS_AfterFork_Child();
         return std::move(request).value();
       }
-      PyOS_AfterFork_Parent();
     }
     if (result > 0) {
       forks_[static_cast<pid_t>(result)] = request->id;
