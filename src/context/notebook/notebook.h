@@ -5,6 +5,7 @@
 // there after we have read and written the file.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,7 +48,7 @@ struct Cell {
 };
 
 struct Notebook {
-  std::vector<Cell> cells;
+  std::deque<Cell> cells;       // A long session drops its first ones.
   std::string metadata = "{}";  // JSON text of an object.
   std::string unknown = "{}";
 

@@ -2,6 +2,7 @@
 #include "context/notebook/parameters.h"
 
 #include <algorithm>
+#include <deque>
 
 #include <nlohmann/json.hpp>
 
@@ -235,7 +236,7 @@ Result<void> inject_parameters(Notebook& notebook, const std::vector<Parameter>&
   Cell injected;
   injected.source = std::string(comment) + " Parameters\n" + code;
   injected.metadata = R"({"tags":["injected-parameters"]})";
-  std::vector<Cell>& cells = notebook.cells;
+  std::deque<Cell>& cells = notebook.cells;
   const auto old =
       std::ranges::find_if(cells, [](const Cell& cell) { return has_tag(cell, kInjected); });
   if (old != cells.end()) {

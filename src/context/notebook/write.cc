@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -135,7 +136,7 @@ std::string hex(std::uint64_t number) {
   return std::string(8 - text.size(), '0') + text;
 }
 
-std::vector<std::string> ids_of(const std::vector<Cell>& cells) {
+std::vector<std::string> ids_of(const std::deque<Cell>& cells) {
   // Ids that the notebook has come before made ones, wherever their cells stand.
   std::set<std::string, std::less<>> used;
   std::vector<std::string> ids;

@@ -167,7 +167,7 @@ Result<std::string> HeldContext::execute_in_turn(
 
 std::size_t HeldContext::begin_cell(const ExecuteRequest& request) {
   if (history_.cells.size() >= kMostCells) {
-    history_.cells.erase(history_.cells.begin());
+    history_.cells.pop_front();
   }
   history_.cells.emplace_back().source = request.code;
   return history_.cells.size() - 1;
