@@ -22,6 +22,8 @@ constexpr auto kRemembered = std::chrono::seconds(30);
 // Values larger than that come from an agent by reference.
 constexpr const char* kInlineBytes = "16777216";
 constexpr std::string_view kDefault = "default";
+// Of zygotes and of the contexts that wait.
+constexpr const char* kWarmLanguage = "python";
 // What is left at least of the time of one that was resumed.
 constexpr auto kGrace = std::chrono::minutes(5);
 
@@ -136,29 +138,28 @@ Result<Language> HeldSandbox::language(const Registry& registry, std::string_vie
   return find_live_language(registry, name);
 }
 
-Result<HeldContext::Starter> HeldSandbox::starter(const Registry& registry,
-                                                  const ContextRequest& request) {
-  const Language chosen = GB_TRY(language(registry, request.language));
-  const std::string agents =
-      sandbox_->features().own_root ? std::string(kAgentsTarget) : GB_TRY(agents_directory());
-  Command command = make_agent_command(chosen, agents, sandbox_->limits());
-  command.env.emplace_back("GLOVEBOX_INLINE", kInlineBytes);
-  command.env.insert(command.env.end(), request.env.begin(), request.env.end());
-  return HeldContext::Starter([this, id = chosen.id, command = std::move(command),
-                               request]() -> Result<std::unique_ptr<Context>> {
+HeldContext::Starter HeldSandbox::starter(const Registry& registry, const ContextRequest& request) {
+  return [this, &registry, request]() -> Result<std::unique_ptr<Context>> {
     // A zygote can die, and its sandboxes live on without it.
-    if (zygote_ && id == "python" && zygote_->alive()) {
+    if (zygote_ && request.language == kWarmLanguage && zygote_->alive()) {
       return Context::fork(*sandbox_, *zygote_,
                            {.agent = {}, .env = request.env, .cwd = request.cwd});
     }
+    const Language chosen = GB_TRY(language(registry, request.language));
+    const std::string agents =
+        sandbox_->features().own_root ? std::string(kAgentsTarget) : GB_TRY(agents_directory());
+    Command command = make_agent_command(chosen, agents, sandbox_->limits());
+    command.env.emplace_back("GLOVEBOX_INLINE", kInlineBytes);
+    command.env.insert(command.env.end(), request.env.begin(), request.env.end());
     auto started = Context::start(
-        *sandbox_, {.language = id, .agent = command.argv, .env = command.env, .cwd = request.cwd});
+        *sandbox_,
+        {.language = chosen.id, .agent = command.argv, .env = command.env, .cwd = request.cwd});
     if (!started && other_root_) {
       return std::move(started).error().with_hint("the template's root needs what the language " +
-                                                  id + " takes: " + command.argv.front());
+                                                  chosen.id + " takes: " + command.argv.front());
     }
     return started;
-  });
+  };
 }
 
 Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
@@ -171,11 +172,11 @@ Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
                  "delete one");
   }
   ContextRequest known = request;
-  known.language = GB_TRY(language(registry, request.language)).id;
+  // Looking a language up takes longer than many a cell, and what waits is of the warm one.
+  known.language = ready ? kWarmLanguage : GB_TRY(language(registry, request.language)).id;
   known.env = env_;
   known.env.insert(known.env.end(), request.env.begin(), request.env.end());
-  auto made =
-      std::make_shared<HeldContext>(id, known, GB_TRY(starter(registry, known)), std::move(ready));
+  auto made = std::make_shared<HeldContext>(id, known, starter(registry, known), std::move(ready));
   contexts_.push_back({std::move(id), made});
   return made;
 }
@@ -188,7 +189,7 @@ Result<ContextInfo> HeldSandbox::create_context(const Registry& registry,
     const std::string id = "c" + std::to_string(next_context_++);
     // The one that waits is as a new one is, in the workspace; its environment comes with each
     // execution.
-    const bool takes_ready = ready_ && request.language == "python" && request.cwd.empty();
+    const bool takes_ready = ready_ && request.language == kWarmLanguage && request.cwd.empty();
     made = GB_TRY(add(id, registry, request, takes_ready ? std::move(ready_) : nullptr));
   }
   if (auto started = made->start(); !started) {

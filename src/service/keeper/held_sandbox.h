@@ -100,7 +100,8 @@ class HeldSandbox {
                                            const ContextRequest& request,
                                            std::unique_ptr<Context> ready);
   [[nodiscard]] Result<Language> language(const Registry& registry, std::string_view name) const;
-  Result<HeldContext::Starter> starter(const Registry& registry, const ContextRequest& request);
+  // The registry must outlive it.
+  HeldContext::Starter starter(const Registry& registry, const ContextRequest& request);
   [[nodiscard]] std::shared_ptr<HeldContext> find(std::string_view id) const;
   void forget_ended_processes();
 
