@@ -36,7 +36,7 @@ Result<int> keep(const PoolOptions& options) {
   bool told = false;
   const auto full = [&told, &options] {
     if (!std::exchange(told, true)) {
-      std::cout << "ready: " << options.size << " sandboxes for 'glovebox run'" << std::endl;
+      std::cout << "ready: " << options.size << " sandboxes for 'glovebox run'\n" << std::flush;
     }
   };
   GB_TRY(pool->serve(stop.fd(), full));
