@@ -124,7 +124,7 @@ def glovebox_pool(setting):
 
 def runtime_directory():
     if os.geteuid() == 0:
-        return "/run/glovebox"
+        return os.environ.get("GLOVEBOX_RUNTIME_DIR", "/run/glovebox")
     xdg = os.environ.get("XDG_RUNTIME_DIR")
     return f"{xdg}/glovebox" if xdg else f"/tmp/glovebox-{os.geteuid()}"
 

@@ -7,20 +7,36 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 
 namespace glovebox {
 
+namespace {
+
+constexpr const char* kOfRoot = "/run/glovebox";
+
+// An absolute path from the environment, or nothing.
+std::optional<std::string> path_in(const char* variable) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value == '/' ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::string variable() { return ::geteuid() == 0 ? "GLOVEBOX_RUNTIME_DIR" : "XDG_RUNTIME_DIR"; }
+
+}  // namespace
+
 std::string runtime_directory() {
   if (::geteuid() == 0) {
-    return "/run/glovebox";
+    return path_in("GLOVEBOX_RUNTIME_DIR").value_or(kOfRoot);
   }
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
-  const char* const xdg = std::getenv("XDG_RUNTIME_DIR");
-  if (xdg != nullptr && *xdg == '/') {
-    return std::string(xdg) + "/glovebox";
+  if (const auto xdg = path_in("XDG_RUNTIME_DIR")) {
+    return *xdg + "/glovebox";
   }
   return "/tmp/glovebox-" + std::to_string(::geteuid());
 }
+
+bool shares_slot_numbers() { return runtime_directory() != kOfRoot; }
 
 Result<UniqueFd> open_runtime_directory() {
   const std::string path = runtime_directory();
@@ -32,16 +48,16 @@ Result<UniqueFd> open_runtime_directory() {
         return Error::from_errno("stat " + path);
       }
       if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
-        return Error(ErrorCode::kUnavailable, path + " is not ours alone",
-                     "remove it, or set XDG_RUNTIME_DIR to a directory of mode 0700");
+        return Error(ErrorCode::kUnavailable,
+                     path + " belongs to another user or is open to others",
+                     "remove it, or set " + variable() + " to a directory of mode 0700");
       }
       return directory;
     }
     if (errno != ENOENT || (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)) {
       return Error::from_errno("make " + path)
-          .with_hint(
-              "glovebox keeps track of its sandboxes there; make it writable, or set "
-              "XDG_RUNTIME_DIR");
+          .with_hint("glovebox keeps track of its sandboxes there; make it writable, or set " +
+                     variable());
     }
   }
   return Error(ErrorCode::kUnavailable, "no directory at " + path);

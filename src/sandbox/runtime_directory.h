@@ -9,8 +9,13 @@
 
 namespace glovebox {
 
-// /run/glovebox for root; of others $XDG_RUNTIME_DIR/glovebox, or a directory of their own in /tmp.
+// As root $GLOVEBOX_RUNTIME_DIR, else /run/glovebox. As another user $XDG_RUNTIME_DIR/glovebox, else
+// a directory of that user's in /tmp.
 std::string runtime_directory();
+
+// Whether other runtime directories on this host may give out the same slot numbers, and with them
+// names of cgroups and, as root, user ids: true for all but /run/glovebox.
+bool shares_slot_numbers();
 
 // Opens it, made on demand and ours alone: whoever could write there could have us remove what is
 // not ours, or answer in our name. Fails with kUnavailable where it is not.

@@ -31,6 +31,23 @@ std::string file_name(std::uint32_t number) {
   return {text.data(), end};
 }
 
+struct Range {
+  std::uint32_t first = 0;
+  std::uint32_t count = Slot::kSlots;
+};
+
+Result<Range> numbers_of(int directory) {
+  if (!shares_slot_numbers()) {
+    return Range{};
+  }
+  struct stat status {};
+  if (::fstat(directory, &status) != 0) {
+    return Error::from_errno("stat the runtime directory");
+  }
+  const auto window = static_cast<std::uint32_t>(status.st_ino % (Slot::kSlots / Slot::kWindow));
+  return Range{.first = window * Slot::kWindow, .count = Slot::kWindow};
+}
+
 bool is_linked(int fd) {
   struct stat status {};
   return ::fstat(fd, &status) == 0 && status.st_nlink > 0;
@@ -97,12 +114,13 @@ void sweep_pool(int directory) {
 
 Result<Slot> Slot::take() {
   UniqueFd directory = GB_TRY(open_runtime_directory());
+  const Range range = GB_TRY(numbers_of(directory.get()));
   for (int attempt = 0; attempt < kTries; ++attempt) {
     std::uint32_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number) {
       return Error::from_errno("getrandom");
     }
-    number %= kSlots;
+    number = range.first + number % range.count;
     UniqueFd file(::openat(directory.get(), file_name(number).c_str(),
                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) {

@@ -50,6 +50,10 @@ class Slot {
 
   static constexpr uid_t kFirstUid = 0x70000000;
   static constexpr std::uint32_t kSlots = 1U << 20;
+  // How many of them a runtime directory other than /run/glovebox gives out. They begin at
+  // (inode of the directory % 256) * kWindow, so such directories rarely meet, and whoever knows
+  // the directory knows which user ids and cgroups are its own.
+  static constexpr std::uint32_t kWindow = 1U << 12;
 
  private:
   Slot(std::uint32_t number, UniqueFd directory, UniqueFd file)

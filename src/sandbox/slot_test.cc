@@ -142,6 +142,21 @@ TEST_F(SlotTest, GivesLivingSlotsDifferentNumbers) {
   EXPECT_THAT(slots(), SizeIs(50));
 }
 
+TEST_F(SlotTest, HasANumberOutOfTheWindowOfItsDirectory) {
+  std::vector<Slot> taken;
+  for (int i = 0; i < 64; ++i) {
+    auto slot = Slot::take();
+    ASSERT_TRUE(slot) << slot.error().message();
+    taken.push_back(std::move(*slot));
+  }
+  struct stat status {};
+  ASSERT_EQ(::stat(runtime().c_str(), &status), 0);
+  const auto window = static_cast<std::uint32_t>(status.st_ino % (Slot::kSlots / Slot::kWindow));
+  for (const Slot& slot : taken) {
+    EXPECT_EQ(slot.number() / Slot::kWindow, window);
+  }
+}
+
 TEST_F(SlotTest, IsGivenBackAtTheEndOfItsLife) {
   {
     const auto slot = Slot::take();

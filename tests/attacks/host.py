@@ -13,6 +13,10 @@ import tempfile
 import time
 
 SANDBOX_UIDS = range(0x70000000, 0x80000000)
+# src/sandbox/slot.h: how many slots there are, and how many a runtime directory has
+# that is not /run/glovebox.
+SLOTS = 1 << 20
+WINDOW = 1 << 12
 SETTLE_SECONDS = 10
 # These change on their own.
 RESTLESS_SYSCTLS = {"ns_last_pid", "perf_event_max_sample_rate", "perf_cpu_time_max_percent"}
@@ -29,7 +33,8 @@ class Host:
         os.chmod(self.folder, 0o755)
         self.home = os.path.join(self.folder, "home")
         self.runtime = os.path.join(self.folder, "runtime")
-        for folder in (self.home, self.runtime):
+        self.slots = os.path.join(self.runtime, "glovebox")
+        for folder in (self.home, self.runtime, self.slots):
             os.mkdir(folder, 0o700)
             os.chown(folder, uid, uid)
         private_folder = "/root" if os.geteuid() == 0 else self.folder
@@ -124,14 +129,18 @@ class Host:
         return found
 
     def leftovers(self):
-        """What sandboxes leave, except those that still run: others use this machine, too."""
-        slots = "/run/glovebox" if self.uid == 0 else self.runtime + "/glovebox"
-        live = live_slots("/run/glovebox") | live_slots(slots)
-        found = {f"cgroup {path}" for path in find_cgroups() if slot_in(path) not in live}
-        found |= {f"tree {path}" for path in glob.glob("/tmp/glovebox-*")
-                  if slot_in(path) not in live | {None}}
-        found |= {f"slot {name}" for name in list_or_none(slots) if name not in live}
-        found |= {f"process {pid}" for pid, slot in find_processes(self.mark) if slot not in live}
+        """What our sandboxes leave, except those that still run.
+
+        Others use this machine, too: of the slots only those of our runtime directory are ours.
+        """
+        live = live_slots(self.slots)
+        first = os.stat(self.slots).st_ino % (SLOTS // WINDOW) * WINDOW
+        ours = {f"{number:x}" for number in range(first, first + WINDOW)} - live
+        found = {f"cgroup {path}" for path in find_cgroups() if slot_in(path) in ours}
+        found |= {f"tree {path}" for path in glob.glob("/tmp/glovebox-*") if slot_in(path) in ours}
+        found |= {f"slot {name}" for name in list_or_none(self.slots) if name not in live}
+        found |= {f"process {pid}" for pid, slot in find_processes(self.mark)
+                  if slot is None or slot in ours}
         return found
 
     def remove(self):

@@ -103,6 +103,7 @@ class Runner:
             self.identity = {"user": uid, "group": uid, "extra_groups": []}
         self.environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                             "HOME": host.home, "XDG_RUNTIME_DIR": host.runtime,
+                            "GLOVEBOX_RUNTIME_DIR": host.slots,
                             "TMPDIR": "/tmp", "LANG": "C.UTF-8",
                             "GLOVEBOX_ATTACK_SECRET": host.secret}
 

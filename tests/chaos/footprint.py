@@ -8,7 +8,7 @@ import sqlite3
 
 from traces import Traces, family
 
-SLOTS = pathlib.Path("/run/glovebox")
+SLOTS = pathlib.Path(os.environ.get("GLOVEBOX_RUNTIME_DIR", "/run/glovebox"))
 # Files of a data directory that has ended.
 LASTING = {"glovebox.db", "glovebox.db-wal", "glovebox.db-shm", "api-key"}
 LASTING |= {"keeper.lock", "keeper.log", "snapshots", "workspaces", "volumes", "images"}

@@ -15,6 +15,7 @@
 
 #include "context/agent_files.h"
 #include "fixture.h"
+#include "sandbox/runtime_directory.h"
 #include "sandbox/tiers/tier.h"
 
 namespace glovebox::conformance {
@@ -55,11 +56,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-std::string slots_directory() {
-  const char* const own = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe)
-  return ::geteuid() == 0 || own == nullptr ? "/run/glovebox" : std::string(own) + "/glovebox";
-}
-
 // Slots whose sandbox lives and is another process's: what they have is no trace of ours.
 std::set<std::string> slots_of_others() {
   std::set<std::string> held;
@@ -72,7 +68,7 @@ std::set<std::string> slots_of_others() {
   }
   std::set<std::string> slots;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(slots_directory(), ignored)) {
+  for (const auto& entry : fs::directory_iterator(runtime_directory(), ignored)) {
     struct stat status {};
     if (::stat(entry.path().c_str(), &status) == 0 &&
         held.contains(std::to_string(status.st_ino))) {
@@ -116,7 +112,7 @@ std::set<std::string> look_around() {
     found.insert("mount " + line);
   }
   const std::set<std::string> others = slots_of_others();
-  for (const auto& entry : fs::directory_iterator(slots_directory(), ignored)) {
+  for (const auto& entry : fs::directory_iterator(runtime_directory(), ignored)) {
     if (!others.contains(entry.path().filename())) {
       found.insert("slot " + entry.path().filename().string());
     }

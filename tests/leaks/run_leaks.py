@@ -144,10 +144,11 @@ class Pools:
 
 
 def scratch_directory(owner):
-    """Where this test's sandboxes keep their trees and, unless root's, their slots."""
+    """Where this test's sandboxes keep their trees and their slots."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="leaks."))
     # Others may pass through, as guests with uids of their own must.
-    for directory, mode in ((path, 0o711), (path / "tmp", 0o711), (path / "run", 0o700)):
+    for directory, mode in ((path, 0o711), (path / "tmp", 0o711), (path / "run", 0o700),
+                            (path / "run" / "glovebox", 0o700)):
         directory.mkdir(exist_ok=True)
         directory.chmod(mode)
         if owner is not None:
@@ -188,11 +189,11 @@ def main():
         "PATH": os.environ["PATH"],
         "TMPDIR": str(scratch / "tmp"),
         "XDG_RUNTIME_DIR": str(scratch / "run"),
+        "GLOVEBOX_RUNTIME_DIR": str(scratch / "run" / "glovebox"),
     }
     places = traces.Places(
         user=options.as_user,
-        slots=pathlib.Path("/run/glovebox") if options.as_user is None
-        else scratch / "run" / "glovebox",
+        slots=scratch / "run" / "glovebox",
         trees=scratch / "tmp",
         marker=os.fsencode(f"TMPDIR={environment['TMPDIR']}"),
     )
@@ -207,6 +208,8 @@ def main():
         print(f"{pools.killed} pools killed")
     else:
         stress.run()
+    # A sweep leaves alone what still dies; what is there after one more is a leak.
+    traces.await_end_of_processes(places, before, options.patience)
     stress._complete("true")
     leaked = traces.remaining(places, before, options.patience)
     # Others on this machine open files as well: only about one in each run is a leak of ours.

@@ -6,9 +6,11 @@ import os
 import pathlib
 import time
 
-# src/sandbox/slot.h: the uids of guests when root starts them.
+# src/sandbox/slot.h: the uids of guests when root starts them, and how many slots a runtime
+# directory other than /run/glovebox has.
 FIRST_UID = 0x70000000
-GUEST_UIDS = range(FIRST_UID, FIRST_UID + (1 << 20))
+SLOTS = 1 << 20
+WINDOW = 1 << 12
 
 
 @dataclasses.dataclass
@@ -19,6 +21,11 @@ class Places:
     slots: pathlib.Path
     trees: pathlib.Path
     marker: bytes  # NAME=VALUE in the environment of whoever starts them.
+
+    def numbers(self):
+        """The numbers that its slots may have: others' sandboxes on this machine have others."""
+        first = self.slots.stat().st_ino % (SLOTS // WINDOW) * WINDOW
+        return range(first, first + WINDOW)
 
 
 def _names(directory):
@@ -34,6 +41,7 @@ def _process_ids():
 
 def _processes(places):
     found = set()
+    guests = {FIRST_UID + number for number in places.numbers()} if places.user is None else set()
     for pid in _process_ids():
         try:
             process = pathlib.Path("/proc", pid)
@@ -41,7 +49,7 @@ def _processes(places):
                           (process / "status").read_text(errors="replace").splitlines()
                           if ":" in line)
             uids = {int(uid) for uid in fields["Uid"].split()}
-            ours = any(uid in GUEST_UIDS or uid == places.user for uid in uids)
+            ours = any(uid in guests or uid == places.user for uid in uids)
             if ours or places.marker in (process / "environ").read_bytes().split(b"\0"):
                 # The start time tells a process from a later one with the same number.
                 began = (process / "stat").read_text().rsplit(")", 1)[1].split()[19]
@@ -52,11 +60,12 @@ def _processes(places):
     return found
 
 
-def _namespaces():
+def _namespaces(places):
+    """Network namespaces that a process of ours is in."""
     found = set()
-    for pid in _process_ids():
+    for line in _processes(places):
         try:
-            found.add(os.readlink(f"/proc/{pid}/ns/net"))
+            found.add(os.readlink(f"/proc/{line.split()[0]}/ns/net"))
         except OSError:
             continue
     return found
@@ -66,10 +75,15 @@ def _mounts():
     return set(pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
 
 
-def _cgroups():
-    return {os.path.join(parent, name)
-            for parent, names, _ in os.walk("/sys/fs/cgroup")
-            for name in names if name.startswith("glovebox-")}
+def _is_ours(cgroup, places):
+    number = os.path.basename(cgroup).removeprefix("glovebox-")
+    return number.isalnum() and int(number, 16) in places.numbers()
+
+
+def _cgroups(places):
+    return {path for parent, names, _ in os.walk("/sys/fs/cgroup")
+            for name in names if name.startswith("glovebox-")
+            and _is_ours(path := os.path.join(parent, name), places)}
 
 
 def _loop_devices():
@@ -86,13 +100,20 @@ def look(places):
     """Kind -> what there is of it now."""
     return {
         "processes": _processes(places),
-        "network namespaces": _namespaces(),
+        "network namespaces": _namespaces(places),
         "mounts": _mounts(),
-        "cgroups": _cgroups(),
+        "cgroups": _cgroups(places),
         "slots": _names(places.slots),
         "trees": _names(places.trees),
         "loop devices": _loop_devices(),
     }
+
+
+def await_end_of_processes(places, before, patience_s):
+    """Until those of killed owners are gone, or for that long."""
+    end = time.monotonic() + patience_s
+    while _processes(places) - before["processes"] and time.monotonic() < end:
+        time.sleep(0.1)
 
 
 def remaining(places, before, patience_s):
