@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Mixed load for a long time, with restarts of the daemon: what daemon and keeper hold must end where
+it began.
+
+Every few seconds memory, threads, descriptors, the database and the data directory are measured. The
+first quarter warms everything up. Over the rest no line through the samples may rise by more than its
+allowance, and at the end, with every sandbox ended, threads and descriptors must be back.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import dataclasses
+import http.client
+import json
+import pathlib
+import signal
+import statistics
+import sys
+import threading
+import time
+
+from harness import SEED, chance_of
+from daemon import Daemon, wait_until
+from footprint import descriptors, memory_kb
+
+CLIENTS = 4
+SAMPLES = 200
+WARM_UP = 0.25
+# What a line through the samples may rise by, from the end of the warm-up to the last sample. Of the
+# data directory: write-ahead log and keeper's log.
+ALLOWANCES = {
+    "daemon KB": 8 << 10,
+    "daemon threads": 4,
+    "daemon descriptors": 8,
+    "keeper KB": 16 << 10,
+    "keeper threads": 4,
+    "keeper descriptors": 32,
+    "database KB": 4 << 10,
+    "data directory KB": 16 << 10,
+}
+# What a client may see of a daemon that is being restarted.
+LOST = (OSError, http.client.HTTPException, json.JSONDecodeError)
+
+
+def threads(pid):
+    with contextlib.suppress(OSError):
+        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("Threads:"):
+                return int(line.split()[1])
+    return 0
+
+
+def size_kb(path):
+    total = 0
+    for file in [path] if path.is_file() else path.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += file.lstat().st_blocks // 2
+    return total
+
+
+def slope_times_span(points):
+    """How far the line through (x, y) rises from the first x to the last (least squares)."""
+    xs, ys = zip(*points)
+    return statistics.linear_regression(xs, ys).slope * (xs[-1] - xs[0])
+
+
+@dataclasses.dataclass
+class Tally:
+    """Of all clients."""
+
+    lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    answered: int = 0
+    lost: int = 0
+    wrong: list = dataclasses.field(default_factory=list)
+
+
+class Client:
+    """Does a bit of everything, checks each answer, and takes away what it has made."""
+
+    def __init__(self, daemon, number, tally, end):
+        self.daemon = daemon
+        self.number = number
+        self.tally = tally
+        self.end = end
+        self.chance = chance_of(f"soak {number}")
+
+    def work(self):
+        while time.monotonic() < self.end:
+            try:
+                self.session()
+            except LOST:
+                # The daemon is being restarted: its sandboxes live on, and end by their time-out.
+                with self.tally.lock:
+                    self.tally.lost += 1
+                time.sleep(0.1)
+            except AssertionError as failure:
+                # A keeper or daemon that cannot just now says so.
+                if any(f"got {status} " in str(failure) for status in (429, 503)):
+                    time.sleep(0.1)
+                    continue
+                with self.tally.lock:
+                    self.tally.wrong.append(str(failure)[:500])
+
+    def check(self, holds, what):
+        with self.tally.lock:
+            self.tally.answered += 1
+            if not holds:
+                self.tally.wrong.append(f"client {self.number}: {what}")
+
+    def session(self):
+        sandbox = self.daemon.create(timeout="60s", metadata={"soak": str(self.number)})
+        context = sandbox.context()
+        for turn in range(self.chance.randrange(3, 12)):
+            self.chance.choice([self.execute, self.files, self.process, self.pause, self.reads])(
+                sandbox, context, turn)
+        if self.chance.random() < 0.2:
+            self.snapshot(sandbox)
+        sandbox.kill()
+
+    def execute(self, _, context, turn):
+        width = self.chance.choice([10, 1_000, 100_000])
+        verdict = context.execute(f"n = {turn}; print('x' * {width})")
+        self.check(verdict["stdout"] == "x" * width + "\n", "an execution printed something else")
+
+    def files(self, sandbox, _, turn):
+        content = self.chance.randbytes(self.chance.choice([0, 1_000, 300_000]))
+        sandbox.write(f"f{turn}", content)
+        self.check(sandbox.read(f"f{turn}") == content, "a file has another content")
+
+    def process(self, sandbox, *_):
+        started = sandbox.must(201, "POST", "/processes", {"argv": ["sh", "-c", "echo $((6 * 7))"]})
+        self.check(started["pid"] > 0, "a process without a number")
+
+    def pause(self, sandbox, *_):
+        sandbox.must(204, "POST", "/pause")
+        resumed = sandbox.must(200, "POST", "/resume")
+        self.check(resumed["state"] == "running", "a sandbox that was resumed does not run")
+
+    def reads(self, sandbox, *_):
+        self.daemon.must(200, "GET", "/v1/sandboxes?limit=10")
+        self.check(sandbox.info()["id"] == sandbox.id, "another sandbox")
+
+    def snapshot(self, sandbox):
+        name = f"soak-{self.number}-{self.chance.randrange(1 << 30)}"
+        sandbox.must(201, "POST", "/snapshot", {"name": name})
+        self.daemon.create(template=name, timeout="60s").kill()
+        self.daemon.must(204, "DELETE", f"/v1/templates/{name}")
+        self.check(True, "")
+
+
+class Soak:
+    def __init__(self, minutes, restart_every_s):
+        self.seconds = minutes * 60
+        self.restart_every_s = restart_every_s
+        self.daemon = Daemon()
+        self.daemon.options = ["--leave-sandboxes", *self.daemon.options]
+        self.samples = []
+        self.restarts = 0
+
+    def sample(self, passed):
+        keeper, pid = self.daemon.keeper(), self.daemon.process.pid
+        database = self.daemon.data / "glovebox.db"
+        self.samples.append((passed, {
+            "daemon KB": memory_kb(pid),
+            "daemon threads": threads(pid),
+            "daemon descriptors": descriptors(pid),
+            "keeper KB": memory_kb(keeper),
+            "keeper threads": threads(keeper),
+            "keeper descriptors": descriptors(keeper),
+            "database KB": size_kb(database),
+            "data directory KB": size_kb(self.daemon.data),
+        }))
+
+    def restart(self, chance):
+        """In turn as an operator does it, and as a crash does."""
+        self.restarts += 1
+        if chance.random() < 0.5:
+            self.daemon.kill()
+        else:
+            self.daemon.process.send_signal(signal.SIGTERM)
+            self.daemon.process.wait(60)
+            self.daemon.process.stdout.close()
+        self.daemon.start()
+
+    def run(self):
+        tally, chance = Tally(), chance_of("restarts")
+        self.daemon.start()
+        begun = time.monotonic()
+        end = begun + self.seconds
+        next_restart = begun + self.restart_every_s
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            running = [pool.submit(Client(self.daemon, n, tally, end).work) for n in range(CLIENTS)]
+            while time.monotonic() < end:
+                time.sleep(self.seconds / SAMPLES)
+                if time.monotonic() >= next_restart and time.monotonic() < end - 10:
+                    self.restart(chance)
+                    next_restart += self.restart_every_s
+                else:
+                    self.sample(time.monotonic() - begun)
+            for client in running:
+                client.result()
+        return self.judge(tally)
+
+    def judge(self, tally):
+        wrong = list(tally.wrong)
+        warm = [one for one in self.samples if one[0] > self.seconds * WARM_UP]
+        for name, allowance in ALLOWANCES.items():
+            values = [(passed, sample[name]) for passed, sample in warm]
+            risen = slope_times_span(values)
+            print(f"{name:20} first {values[0][1]:8} last {values[-1][1]:8} "
+                  f"most {max(value for _, value in values):8} line rises by {risen:10.0f} "
+                  f"of {allowance}", flush=True)
+            if risen > allowance:
+                wrong.append(f"{name} rose by {risen:.0f}, more than {allowance}")
+        print(f"{tally.answered} answers checked, {tally.lost} sessions cut off by "
+              f"{self.restarts} restarts, {len(tally.wrong)} wrong", flush=True)
+        if tally.answered == 0:
+            wrong.append("nothing was done")
+        return wrong + self.ended()
+
+    def ended(self):
+        for sandbox in self.daemon.must(200, "GET", "/v1/sandboxes?limit=1000")["sandboxes"]:
+            self.daemon.ask("DELETE", f"/v1/sandboxes/{sandbox['id']}")
+        least = min(sample["keeper threads"] for _, sample in self.samples)
+        try:
+            wait_until(lambda: threads(self.daemon.keeper()) <= least + 8,
+                       "the keeper's threads to end", 60)
+        except AssertionError as failure:
+            return [f"{failure}: {threads(self.daemon.keeper())} threads, at least {least} before"]
+        return []
+
+    def discard(self):
+        self.daemon.options = []
+        self.daemon.discard()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--restart-every", type=float, default=60, metavar="SECONDS")
+    options = parser.parse_args()
+    soak = Soak(options.minutes, options.restart_every)
+    try:
+        wrong = soak.run()
+    finally:
+        soak.discard()
+    for line in wrong[:50]:
+        print(f"wrong: {line}")
+    if wrong:
+        print(f"seed {SEED}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
