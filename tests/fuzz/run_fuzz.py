@@ -43,12 +43,16 @@ TARGETS = {
                      "upgrade", "write"))],
     "notebook_text": [*BASE, "base/bytes.cc", "base/text.cc", *NOTEBOOK,
                       "context/notebook/json_bounds.cc", "context/notebook/stream_text.cc"],
+    "http_head": [*BASE, "doors/transport/head.cc"],
+    "multipart": [*BASE, "base/text.cc", "doors/e2b/multipart.cc", "doors/e2b/url.cc"],
+    "layer": [*BASE, "base/sys/tree.cc", "base/text.cc", "base/unique_fd.cc",
+              "service/templates/layer_unpack.cc"],
     "jupyter_wire": [*BASE, "base/text.cc", "base/unique_fd.cc",
                      *(f"../agents/jupyter/{name}.cc" for name in (
                          "json_guard", "kernelspec", "mime_values", "wire"))],
 }
 MARKDOWN = ["-lcmark-gfm-extensions", "-lcmark-gfm"]
-LIBRARIES = {"tar": ["-larchive"], "jupyter_wire": ["-lcrypto"], "notebook": MARKDOWN,
+LIBRARIES = {"tar": ["-larchive"], "layer": ["-larchive"], "jupyter_wire": ["-lcrypto"], "notebook": MARKDOWN,
              "notebook_text": MARKDOWN}
 # Where the seeds are those of the project itself.
 SEEDS = {"language_file": ROOT / "languages", "notebook": ROOT / "tests/notebooks"}
