@@ -23,7 +23,7 @@ enum class ErrorCode {
 
 class Error {
  public:
-  // `message` is lower case without a full stop, outermost attempt first; `hint` is the mend, a
+  // `message` is lower case without a full stop, outermost attempt first; `hint` is the fix, a
   // sentence for the person at the terminal, or empty where none is known.
   Error(ErrorCode code, std::string message, std::string hint = {})
       : code_(code), message_(std::move(message)), hint_(std::move(hint)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox doctor: which walls can be built here, why not the others, and the mend.
+// glovebox doctor: which walls can be built here, what is missing for the others, and how to get it.
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ struct Finding {
   std::string what;
   bool good = false;
   std::string detail;
-  std::string mend;
+  std::string hint;
 };
 
 Finding kernel() {
@@ -74,7 +74,7 @@ Finding tier(Tier& tier) {
   auto sandbox = Sandbox::create(spec, {.exactly = std::string(tier.name()), .at_least = {}});
   if (!sandbox) {
     finding.detail = sandbox.error().message();
-    finding.mend = sandbox.error().hint();
+    finding.hint = sandbox.error().hint();
     return finding;
   }
   const Walls& walls = (*sandbox)->walls();
@@ -109,7 +109,7 @@ std::vector<Finding> examine() {
                     {}};
   if (!swept.failures.empty()) {
     leftovers.detail = swept.failures.front();
-    leftovers.mend = "remove it by hand, then run glovebox doctor again";
+    leftovers.hint = "remove it by hand, then run glovebox doctor again";
   }
   findings.push_back(std::move(leftovers));
   return findings;
@@ -126,14 +126,14 @@ int run(bool json) {
       list.push_back({{"what", finding.what},
                       {"ok", finding.good},
                       {"detail", finding.detail},
-                      {"mend", finding.mend}});
+                      {"hint", finding.hint}});
     }
     std::cout << list.dump() << "\n";
   } else {
     for (const Finding& finding : findings) {
       std::cout << (finding.good ? "✓ " : "✗ ") << finding.what << ": " << finding.detail << "\n";
-      if (!finding.mend.empty()) {
-        std::cout << "    mend: " << finding.mend << "\n";
+      if (!finding.hint.empty()) {
+        std::cout << "    hint: " << finding.hint << "\n";
       }
     }
   }

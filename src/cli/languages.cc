@@ -83,7 +83,7 @@ void print_json(const std::vector<Row>& rows) {
                     {"ready", row.readiness.ready},
                     {"package", row.language.package},
                     {"missing", row.readiness.missing},
-                    {"mend", row.readiness.mend}});
+                    {"hint", row.readiness.hint}});
   }
   std::cout << list.dump() << "\n";
 }
@@ -100,7 +100,7 @@ void print_text(const std::vector<Row>& rows) {
               << column(row.language.title, 26)
               << (row.readiness.ready
                       ? row.version
-                      : "missing " + row.readiness.missing + ": " + row.readiness.mend)
+                      : "missing " + row.readiness.missing + ": " + row.readiness.hint)
               << "\n";
   }
   std::cout << ready << " of " << rows.size() << " languages are ready\n";

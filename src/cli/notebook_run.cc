@@ -202,7 +202,7 @@ Result<Language> notebook_language(const notebook::Notebook& notebook, const std
   }
   auto theirs = find_live_language(registry, std::string(kJupyterPrefix) + kernel);
   if (!theirs && registry.find(language)) {
-    // Ours lacks something; that mend is the shorter one.
+    // Ours lacks something; that hint is the shorter one.
     return ours;
   }
   return theirs;

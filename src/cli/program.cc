@@ -31,7 +31,7 @@ constexpr const char* kFooter = R"(Examples:
   glovebox serve                          the daemon: REST, and E2B's own SDKs
   glovebox sandbox create                 a sandbox that the daemon holds
   glovebox languages                      what can run here
-  glovebox doctor                         which walls can be built here, and the mend)";
+  glovebox doctor                         which walls can be built here, and how to fix the rest)";
 
 // What is wrong with the command line, and where the right one is shown.
 Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {

@@ -237,7 +237,7 @@ void ReplScreen::save(std::string_view stem, std::string_view mime, const std::s
     }
     if (!fd) {
       say("glovebox: " + Error::from_errno("save '" + path + "'").message() +
-          "\n  mend: name a directory that can be written to with --save");
+          "\n  hint: name a directory that can be written to with --save");
       return;
     }
     write_fully(fd.get(), bytes);

@@ -9,7 +9,7 @@ namespace glovebox::cli {
 int report(const Error& error) {
   std::cerr << "glovebox: " << printable(error.message()) << "\n";
   if (!error.hint().empty()) {
-    std::cerr << "  mend: " << printable(error.hint()) << "\n";
+    std::cerr << "  hint: " << printable(error.hint()) << "\n";
   }
   switch (error.code()) {
     case ErrorCode::kInvalid:

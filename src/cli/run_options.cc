@@ -185,7 +185,7 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
     if (!ready.ready) {
       return Error(ErrorCode::kUnsupported,
                    request.language.title + " is not installed: " + ready.missing + " is missing",
-                   ready.mend);
+                   ready.hint);
     }
   }
   return {};

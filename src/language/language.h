@@ -89,7 +89,7 @@ struct Language {
 
 // Reads the text of one language file. `file_name` only names it in messages. Any text is safe to
 // give: this is where hostile files are stopped, and the target of the fuzzer. Fails with kInvalid
-// and "file:line:column: what is wrong"; the hint is the mend.
+// and "file:line:column: what is wrong"; the hint says how to fix it.
 Result<Language> parse_language(std::string_view text, std::string_view file_name);
 
 // What to do to run one piece of code.

@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t kMaxItems = 64;
 constexpr std::size_t kMaxText = 4'096;
 
-// The mend where nothing more is known.
+// The hint where nothing more is known.
 constexpr const char* kShown = "docs/languages.md shows what each key takes";
 
 std::string_view kind_of(const toml::node& node) {

@@ -29,7 +29,7 @@ std::string complaint(const std::string& more) {
   }
   EXPECT_EQ(parsed.error().code(), ErrorCode::kInvalid);
   EXPECT_THAT(parsed.error().message(), StartsWith("x.toml:"));
-  EXPECT_NE(parsed.error().hint(), "") << "each complaint needs its mend";
+  EXPECT_NE(parsed.error().hint(), "") << "each complaint needs a hint";
   return parsed.error().message().substr(7);
 }
 

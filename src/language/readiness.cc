@@ -70,15 +70,15 @@ bool is_in_path(const std::string& program, const Language& language, const Prog
   return false;
 }
 
-std::string mend_for(const Language& language) {
+std::string hint_for(const Language& language) {
   if (language.package.empty()) {
     return language.install.empty() ? "put it below /usr/local" : language.install;
   }
-  std::string mend = "apt-get install " + language.package;
+  std::string hint = "apt-get install " + language.package;
   for (const std::string& package : language.extra_packages) {
-    mend += " " + package;
+    hint += " " + package;
   }
-  return mend;
+  return hint;
 }
 
 }  // namespace
@@ -95,10 +95,10 @@ Readiness readiness(const Language& language, const ProgramSearch& search) {
     const bool found = each.starts_with('/') ? is_there(each, Kind::kFile, language, search)
                                              : is_in_path(each, language, search);
     if (!found) {
-      return {.ready = false, .missing = each, .mend = mend_for(language)};
+      return {.ready = false, .missing = each, .hint = hint_for(language)};
     }
   }
-  return {.ready = true, .missing = {}, .mend = {}};
+  return {.ready = true, .missing = {}, .hint = {}};
 }
 
 }  // namespace glovebox

@@ -47,14 +47,14 @@ TEST_F(ReadinessTest, NamesTheMissingProgramAndThePackages) {
 
   EXPECT_FALSE(answer.ready);
   EXPECT_EQ(answer.missing, "x");
-  EXPECT_EQ(answer.mend, "apt-get install x-lang libx-dev");
+  EXPECT_EQ(answer.hint, "apt-get install x-lang libx-dev");
 }
 
 TEST_F(ReadinessTest, GivesTheOtherWayWhereThereIsNoPackage) {
   language_.package.clear();
   language_.install = "Unpack it below /opt/x.";
 
-  EXPECT_EQ(readiness(language_, search_).mend, "Unpack it below /opt/x.");
+  EXPECT_EQ(readiness(language_, search_).hint, "Unpack it below /opt/x.");
 }
 
 TEST_F(ReadinessTest, WantsTheCompilerAndEveryNeed) {

@@ -70,7 +70,7 @@ struct ProgramSearch {
 struct Readiness {
   bool ready = false;
   std::string missing;  // The first program or path that a guest would not find.
-  std::string mend;     // What to do about it: "apt-get install ruby".
+  std::string hint;     // What to do about it: "apt-get install ruby".
 };
 
 // Whether what the language needs to compile and run is there. Looks at the host's files only;

@@ -128,7 +128,7 @@ Result<Language> find_live_language(const Registry& registry, std::string_view n
   if (const Readiness ready = live_readiness(language); !ready.ready) {
     return Error(ErrorCode::kUnsupported,
                  language.title + " is not installed: " + ready.missing + " is missing",
-                 ready.mend);
+                 ready.hint);
   }
   return language;
 }

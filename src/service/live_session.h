@@ -27,7 +27,7 @@ namespace glovebox {
 inline constexpr std::string_view kJupyterPrefix = "jupyter:";
 
 // A language whose interpreter can stay alive, by any of its names; or an installed Jupyter kernel
-// by "jupyter:NAME". Fails with kNotFound for unknown names and with kUnsupported, and the mend,
+// by "jupyter:NAME". Fails with kNotFound for unknown names and with kUnsupported, with a hint,
 // where the language has no agent or a program that it needs is missing.
 Result<Language> find_live_language(const Registry& registry, std::string_view name);
 

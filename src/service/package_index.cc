@@ -40,8 +40,8 @@ std::string address_of(PackageManager manager) {
 }
 
 Result<PackageIndex> parse_one(const std::string& text) {
-  const auto wrong = [&text](const std::string& why, const char* mend) {
-    return Error(ErrorCode::kInvalid, "package index '" + printable(text) + "': " + why, mend);
+  const auto wrong = [&text](const std::string& why, const char* hint) {
+    return Error(ErrorCode::kInvalid, "package index '" + printable(text) + "': " + why, hint);
   };
   PackageIndex index;
   if (text.starts_with("npm:")) {

@@ -51,7 +51,7 @@ bool is_out_of_space(const Error& error) {
   return error.message().ends_with(Error::from_errno("", ENOSPC).message());
 }
 
-// With the mend of what the sandbox said while files were copied in.
+// With the hint of what the sandbox said while files were copied in.
 Error cannot_copy_in(Error error) {
   if (!error.hint().empty()) {
     return error;

@@ -12,12 +12,12 @@ using std::chrono::milliseconds;
 }  // namespace
 
 Result<void> validate(const Limits& limits, std::string_view prefix) {
-  const auto check = [prefix](bool holds, const char* field, const char* mend) -> Result<void> {
+  const auto check = [prefix](bool holds, const char* field, const char* hint) -> Result<void> {
     if (holds) {
       return {};
     }
     return Error(ErrorCode::kInvalid, "limit " + std::string(prefix) + field + " is out of range",
-                 mend);
+                 hint);
   };
   GB_TRY(check(limits.wall > milliseconds(0) && limits.wall <= hours(24 * 366), "time",
                "give 1ms up to a year"));

@@ -261,10 +261,10 @@ int copy_range(int from, int to, off_t begin, off_t end) {
 }  // namespace
 
 Result<void> images_usable() {
-  const auto refuse = [](const char* missing, const char* mend) {
+  const auto refuse = [](const char* missing, const char* hint) {
     return Error(ErrorCode::kUnsupported,
                  std::string("volumes and workspaces on disk cannot be had here: ") + missing,
-                 mend);
+                 hint);
   };
   if (::geteuid() != 0) {
     return refuse("only root may mount a disk image",

@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kLeastInodes = 16;
 inline constexpr std::uint32_t kMostInodes = 64U << 20;
 
 // Whether this process can make and attach images here: as root, with loop devices, ext4 and
-// mkfs.ext4. kUnsupported names what is missing and the mend.
+// mkfs.ext4. kUnsupported names what is missing and how to get it.
 Result<void> images_usable();
 
 // Makes an empty image at `path`, which must not exist (kConflict), durably. Its root directory

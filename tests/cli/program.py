@@ -88,7 +88,7 @@ class Case(unittest.TestCase):
     def need(self, language):
         known = languages().get(language)
         if known is None or not known["ready"]:
-            self.skipTest(f"{language} is not ready here: {known and known['mend']}")
+            self.skipTest(f"{language} is not ready here: {known and known['hint']}")
 
     def assert_status(self, answer, status):
         self.assertEqual(answer.status, status, str(answer))

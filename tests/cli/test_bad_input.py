@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people get wrong: each mistake gets one clear message with its mend, and leaves nothing."""
+"""What people get wrong: each mistake gets one clear message with a hint, and leaves nothing."""
 
 import ctypes
 import os
@@ -41,8 +41,8 @@ class Mistake(Case):
         self.assertIn(answer.status, statuses, str(answer))
         self.assertEqual(answer.out, b"", str(answer))
         lines = answer.message.splitlines()
-        self.assertIn(len(lines), (1, 2), f"one message and its mend, not {answer}")
-        self.assertRegex(lines[-1], r"mend: \S|--help", str(answer))
+        self.assertIn(len(lines), (1, 2), f"one message and its hint, not {answer}")
+        self.assertRegex(lines[-1], r"hint: \S|--help", str(answer))
         for word in words:
             self.assertIn(word, answer.message)
         for crash in CRASHES:
@@ -81,7 +81,7 @@ class Language(Mistake):
         for language in absent[:5]:
             with self.subTest(language=language["id"]):
                 answer = self.run_here("-l", language["id"], "-e", "x")
-                self.refused(answer, language["missing"], language["mend"].split()[0],
+                self.refused(answer, language["missing"], language["hint"].split()[0],
                              statuses=(125,))
 
     def test_that_nothing_tells_is_asked_for(self):
@@ -337,7 +337,7 @@ class Files(Mistake):
         answer = self.run_here("-l", "sh", "-e", "echo lost > name", "--out", str(out))
         self.assert_status(answer, 125)
         self.assertIn("not all files were copied out", answer.message)
-        self.assertIn("mend:", answer.message)
+        self.assertIn("hint:", answer.message)
 
     def test_out_too_small_for_a_sparse_file_does_not_look_like_success(self):
         out = self.dir / "results"

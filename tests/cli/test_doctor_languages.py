@@ -28,7 +28,7 @@ class Doctor(Case):
     def test_has_four_fields_for_each_finding(self):
         for finding in glovebox("doctor", "--json").verdict:
             with self.subTest(finding=finding.get("what")):
-                self.assertEqual(list(finding), ["what", "ok", "detail", "mend"])
+                self.assertEqual(list(finding), ["what", "ok", "detail", "hint"])
                 self.assertIsInstance(finding["ok"], bool)
                 self.assertTrue(finding["detail"])
 
@@ -36,7 +36,7 @@ class Doctor(Case):
         for finding in glovebox("doctor", "--json").verdict:
             if not finding["ok"]:
                 with self.subTest(finding=finding["what"]):
-                    self.assertTrue(finding["mend"])
+                    self.assertTrue(finding["hint"])
 
     def test_says_the_same_to_people(self):
         answer = glovebox("doctor")
@@ -52,7 +52,7 @@ class Doctor(Case):
         self.assert_status(answer, 125)
         found = {finding["what"]: finding for finding in answer.verdict}
         self.assertFalse(found["warden"]["ok"])
-        self.assertIn("GLOVEBOX_WARDEN", found["warden"]["mend"])
+        self.assertIn("GLOVEBOX_WARDEN", found["warden"]["hint"])
 
 
 class Languages(Case):
@@ -71,12 +71,12 @@ class Languages(Case):
                 self.assertNotIn(name, owner, f"both {owner.get(name)} and {language['id']}")
                 owner[name] = language["id"]
 
-    def test_that_are_absent_say_what_is_missing_and_the_mend(self):
+    def test_that_are_absent_say_what_is_missing_and_the_fix(self):
         for language in languages().values():
             with self.subTest(language=language["id"]):
                 self.assertIsInstance(language["ready"], bool)
                 self.assertEqual(bool(language["missing"]), not language["ready"])
-                self.assertEqual(bool(language["mend"]), not language["ready"])
+                self.assertEqual(bool(language["hint"]), not language["ready"])
 
     def test_that_are_ready_tell_their_version(self):
         listed = {language["id"]: language

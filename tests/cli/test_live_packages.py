@@ -120,7 +120,7 @@ class TestDirectories(LiveCase):
         self.assert_status(answer, 0)
         self.assertEqual(answer.out, b"true\n42\n43\n")
 
-    def test_without_a_source_names_are_refused_with_the_mend(self):
+    def test_without_a_source_names_are_refused_with_the_fix(self):
         answer = self.repl("1\n", "--packages", "pip:gbalpha")
         self.assert_status(answer, 126)
         self.assertIn("--package-source", answer.message)
@@ -183,7 +183,7 @@ class TestIndexes(LiveCase):
         self.assertEqual(with_index.out, b"True\nFalse\n", str(with_index))
         self.assertEqual(self.repl(code).out, b"False\nTrue\n")
 
-    def test_the_landlock_tier_refuses_an_index_with_the_mend(self):
+    def test_the_landlock_tier_refuses_an_index_with_the_fix(self):
         answer = self.repl("1\n", "--package-index", f"pip:{self.socket}", "--tier", "landlock")
         self.assert_status(answer, 125)
         self.assertIn("--tier native", answer.message)

@@ -216,7 +216,7 @@ class TestCommands(ReplCase):
         self.assertIn("cannot be copied", answer.message)
         self.assertIn("tier native", answer.message)
 
-    def test_a_rollback_without_a_checkpoint_names_the_mend(self):
+    def test_a_rollback_without_a_checkpoint_names_the_fix(self):
         answer = self.repl(":rollback\n")
         self.assert_status(answer, 1)
         self.assertIn(":checkpoint", answer.message)
@@ -228,7 +228,7 @@ class TestCommands(ReplCase):
 
 
 class TestWrongUse(Case):
-    def test_a_language_without_an_agent_is_refused_with_the_mend(self):
+    def test_a_language_without_an_agent_is_refused_with_the_fix(self):
         answer = glovebox("repl", "-l", "awk")
         self.assert_status(answer, 125)
         self.assertIn("glovebox run -l awk", answer.message)

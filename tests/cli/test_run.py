@@ -71,7 +71,7 @@ class ExitStatus(Case):
     def test_is_125_when_the_sandbox_cannot_be_built(self):
         answer = shell("true", env={"GLOVEBOX_WARDEN": "/nonexistent/warden"})
         self.assert_status(answer, 125)
-        self.assertIn("mend:", answer.message)
+        self.assertIn("hint:", answer.message)
 
     def test_is_2_for_wrong_usage(self):
         self.assert_status(run(), 2)

@@ -113,7 +113,7 @@ class Sandboxes(Case):
         other = self.create("--template", name)
         self.assertEqual(self.sandbox("cp", other + ":kept.txt", "-").out, b"kept")
 
-    def test_wrong_requests_are_told_with_their_mend(self):
+    def test_wrong_requests_are_told_with_a_hint(self):
         self.assertIn("no sandbox", self.sandbox("exec", "nobody", "-e", "1", status=2).message)
         self.assertIn("--memory", self.sandbox("create", "--memory", "much", status=2).message)
         self.assertIn("NAME=VALUE", self.sandbox("create", "--env", "x", status=2).message)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests as bytes, and answers as they come: a client's library would mend what is wrong."""
+"""Requests as bytes, and answers as they come: a client's library would correct what is wrong."""
 
 import json
 import re

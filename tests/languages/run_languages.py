@@ -122,10 +122,10 @@ def main(program=None):
         language = folder.name
         if only and language not in only:
             continue
-        mend = ready.get(language, "glovebox does not know it")
-        if mend is not None:
+        hint = ready.get(language, "glovebox does not know it")
+        if hint is not None:
             skipped.append(language)
-            print(f"skip  {language}: {mend}")
+            print(f"skip  {language}: {hint}")
             continue
         for name, file, expected in read_cases(folder):
             start = time.monotonic()

@@ -257,7 +257,7 @@ def says_what_it_cannot_limit(glovebox):
     expect(verdict["status"] == "ok" and verdict["walls"]["cgroup"] == "none", verdict)
     expect(not verdict["limits"]["memory"]["enforced"], verdict["limits"])
     expect("Delegate" in " ".join(verdict["notes"]), verdict["notes"])
-    expect("Delegate" in glovebox.finish("doctor")[1], "doctor names no mend")
+    expect("Delegate" in glovebox.finish("doctor")[1], "doctor gives no hint")
 
 
 def make_group(path, owner):
