@@ -13,6 +13,7 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
+#include "base/sys/undumpable.h"
 #include "language/suggest.h"
 
 #ifndef GB_VERSION
@@ -88,6 +89,8 @@ int run(int argc, char** argv, const Commands& commands) {
 void run_program(int argc, char** argv, const Commands& commands) {
   // A reader that goes away is an error to handle, not a reason to die.
   (void)std::signal(SIGPIPE, SIG_IGN);
+  // What makes and holds sandboxes knows the secrets of all of them.
+  sys::become_undumpable();
   int status = kExitFailed;
   try {
     status = run(argc, argv, commands);

@@ -12,8 +12,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,8 @@
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
+#include "base/sys/undumpable.h"
+#include "sandbox/birth.h"
 
 namespace glovebox {
 namespace {
@@ -59,106 +63,13 @@ Result<Programs> open_programs() {
                "GLOVEBOX_WARDEN, with the archiver beside it");
 }
 
-// The way down into a realm. Entering a pid namespace counts for children only (setns(2)), and one
-// cannot be made below it from outside, so it takes two helpers: the first enters both namespaces,
-// the second is born in them and makes the child. Both share our memory and our descriptors, and
-// leave us the child as our own (CLONE_PARENT).
-struct Descent {
-  const Realm& realm;
-  uid_t owner;
-  const abi::CloneArgs& arguments;
-  child::Plan& plan;
-  void* stack_top;
-  long second = 0;
-  long result = -ECANCELED;
-};
-
-GB_NO_SANITIZER [[noreturn]] void leave_helper() {
-  for (;;) {
-    (void)sys::raw(SYS_exit, 0);
+Result<void> write_map(pid_t pid, const char* file, std::string_view text) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd || ::write(fd.get(), text.data(), text.size()) < 0) {
+    return Error::from_errno("write " + path);
   }
-}
-
-GB_NO_SANITIZER [[noreturn]] void make_child_in_realm(void* argument) {
-  auto& descent = *static_cast<Descent*>(argument);
-  descent.result = sys::clone3_on_stack(descent.arguments, &child::enter, &descent.plan);
-  leave_helper();
-}
-
-GB_NO_SANITIZER long enter_realm(Descent& descent) {
-  if (const long r = sys::raw(SYS_setns, descent.realm.user_ns.get(), CLONE_NEWUSER); r < 0) {
-    return r;
-  }
-  if (const long r = sys::raw(SYS_setns, descent.realm.pid_ns.get(), CLONE_NEWPID); r < 0) {
-    return r;
-  }
-  if (descent.owner != 0) {
-    // The child may then map itself: a single id, that of its maker.
-    if (const long r = sys::raw(SYS_setresgid, descent.owner, descent.owner, descent.owner);
-        r < 0) {
-      return r;
-    }
-    if (const long r = sys::raw(SYS_setresuid, descent.owner, descent.owner, descent.owner);
-        r < 0) {
-      return r;
-    }
-  }
-  return 0;
-}
-
-GB_NO_SANITIZER [[noreturn]] void go_down(void* argument) {
-  auto& descent = *static_cast<Descent*>(argument);
-  if (const long r = enter_realm(descent); r < 0) {
-    descent.result = r;
-    leave_helper();
-  }
-  descent.second = sys::clone_on_stack(CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_PARENT,
-                                       descent.stack_top, make_child_in_realm, &descent);
-  if (descent.second < 0) {
-    descent.result = descent.second;
-  }
-  leave_helper();
-}
-
-// Answers an errno, or zero.
-int clone_in_realm(child::Plan& plan,
-                   SetupStacks& stacks,
-                   abi::CloneArgs arguments,
-                   const Birthplace& where) {
-  arguments.flags |= CLONE_PARENT;
-  arguments.exit_signal = 0;  // Its maker's, with CLONE_PARENT.
-  // The child inherits the cgroup of the first helper, which is still who we are: in the realm
-  // nobody may write to a group of ours, and clone3(2) asks the one who clones.
-  abi::CloneArgs helper{};
-  helper.flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | (arguments.flags & abi::kCloneIntoCgroup);
-  helper.exit_signal = SIGCHLD;
-  helper.cgroup = arguments.cgroup;
-  arguments.flags &= ~abi::kCloneIntoCgroup;
-  arguments.cgroup = 0;
-  // It is done with its half when the second begins.
-  helper.stack = reinterpret_cast<std::uint64_t>(stacks.descent.data());
-  helper.stack_size = stacks.descent.size() / 2;
-  Descent descent{.realm = *where.realm,
-                  .owner = where.owner,
-                  .arguments = arguments,
-                  .plan = plan,
-                  .stack_top = stacks.descent.data() + stacks.descent.size()};
-  const long first = sys::clone3_on_stack(helper, go_down, &descent);
-  if (first < 0) {
-    return static_cast<int>(-first);
-  }
-  for (const long pid : {first, descent.second}) {
-    if (pid > 0) {
-      (void)::waitpid(static_cast<pid_t>(pid), nullptr, 0);
-    }
-  }
-  return descent.result < 0 ? static_cast<int>(-descent.result) : 0;
-}
-
-// Whether this process could be dumped before its first sandbox.
-int dumpable_at_first() {
-  static const int kDumpable = ::prctl(PR_GET_DUMPABLE);
-  return kDumpable;
+  return {};
 }
 
 }  // namespace
@@ -183,31 +94,32 @@ Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthpla
     arguments.flags |= abi::kCloneIntoCgroup;
     arguments.cgroup = static_cast<std::uint64_t>(where.cgroup_fd);
   }
-  (void)dumpable_at_first();
   plan.network_stack_top = stacks.network.data() + stacks.network.size();
   plan.cloned_at_ns =
       static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  if (where.realm != nullptr) {
-    if (const int error = clone_in_realm(plan, stacks, arguments, where); error != 0) {
-      return Error::from_errno("clone in a realm", error);
-    }
-    return Cloned{.pid = 0, .pidfd = UniqueFd(pidfd)};
+  sys::become_undumpable();
+  GB_CHECK(::prctl(PR_GET_DUMPABLE) != 1);
+  const bool has_user_namespace = (where.flags & CLONE_NEWUSER) != 0;
+  if (where.realm != nullptr || (has_user_namespace && ::geteuid() != 0)) {
+    return clone_by_helpers(plan, stacks, arguments, where);
   }
   const long pid = sys::clone3_on_stack(arguments, &child::enter, &plan);
   if (pid < 0) {
     return Error::from_errno("clone", static_cast<int>(-pid));
   }
-  return Cloned{.pid = static_cast<pid_t>(pid), .pidfd = UniqueFd(pidfd)};
+  Unborn child({.pid = static_cast<pid_t>(pid), .pidfd = UniqueFd(pidfd)});
+  if (has_user_namespace) {
+    GB_TRY(write_map(child.pid(), "gid_map", where.gid_map));
+    GB_TRY(write_map(child.pid(), "uid_map", where.uid_map));
+  }
+  return Cloned{.pid = child.pid(), .pidfd = child.keep()};
 }
-
-void restore_dumpable() { (void)::prctl(PR_SET_DUMPABLE, dumpable_at_first()); }
 
 Unborn::~Unborn() {
   if (child_.pidfd) {
     (void)sys::raw(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
     siginfo_t info{};
     (void)::waitid(P_PIDFD, static_cast<id_t>(child_.pidfd.get()), &info, WEXITED);
-    restore_dumpable();
   }
 }
 

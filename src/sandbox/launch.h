@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
@@ -39,12 +40,20 @@ struct Birthplace {
   std::uint64_t flags = 0;       // CLONE_… flags of clone(2).
   int cgroup_fd = -1;            // A v2 group, or -1.
   const Realm* realm = nullptr;  // None: in our own namespaces.
-  // In a realm: whose the new user namespace is; zero: the caller's.
-  uid_t owner = 0;
+  // The maps of its user namespace, with CLONE_NEWUSER (user_namespaces(7)). One that is not ours
+  // alone needs root.
+  std::string_view uid_map{};
+  std::string_view gid_map{};
 };
 
-// A new process that runs `plan` on a stack of its own, in our memory, as our child. Completes the
-// plan. Its pid is known only when it is born outside realms.
+// A new process that runs `plan` on a stack of its own, as our child; the ids of its user namespace
+// are mapped when this returns. Completes the plan. Its pid is known only when it is born by root,
+// outside realms.
+//
+// Until its exec it lives in our memory (as an ordinary user with a user namespace: in a copy), and
+// has our descriptors. So this makes the process undumpable for good: what shares a pid namespace
+// with the child, and may have power over its user namespace, must not reach into it
+// (ptrace(2), "Ptrace access mode checking").
 //
 // Safe in a program with threads: the child makes system calls only.
 struct Cloned {
@@ -52,10 +61,6 @@ struct Cloned {
   UniqueFd pidfd;
 };
 Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthplace& where);
-
-// To be called when a child has left our memory: a change of user in it has made that undumpable
-// for us as well (kernel/cred.c, commit_creds).
-void restore_dumpable();
 
 // A child whose sandbox is not made yet: killed and reaped unless it is kept.
 class Unborn {

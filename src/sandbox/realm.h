@@ -6,6 +6,8 @@
 // over nothing else. When the realm ends, all sandboxes in it end (pid_namespaces(7)).
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "base/unique_fd.h"
@@ -15,6 +17,8 @@ namespace glovebox {
 struct Realm {
   UniqueFd user_ns;
   UniqueFd pid_ns;
+  // As which it runs outside; sandboxes in it get user namespaces of this user's.
+  uid_t uid = 0;
 };
 
 // What a zygote keeps, as bits of capabilities(7): CAP_SYS_PTRACE to name a sandbox by the pidfd of

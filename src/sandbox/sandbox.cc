@@ -148,7 +148,6 @@ Result<void> Sandbox::await_walls() {
     }
     const auto ready = GB_TRY(warden::ReadyReport::decode(frame.payload));
     enclosure_.setup.reset();
-    restore_dumpable();
     if (ready.namespaces.size() != 7) {
       return Error(ErrorCode::kInternal, "the warden named the wrong namespaces");
     }
@@ -336,7 +335,9 @@ Result<Realm> Sandbox::realm() const {
     const std::string path = "/proc/" + std::to_string(pid) + "/ns/" + name;
     return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   };
-  Realm realm{.user_ns = open_namespace("user"), .pid_ns = open_namespace("pid")};
+  Realm realm{.user_ns = open_namespace("user"),
+              .pid_ns = open_namespace("pid"),
+              .uid = ::geteuid() == 0 ? enclosure_.slot->host_uid() : ::geteuid()};
   if (!realm.user_ns || !realm.pid_ns) {
     return Error::from_errno("open the namespaces of a realm");
   }

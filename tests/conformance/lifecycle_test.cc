@@ -74,10 +74,12 @@ TEST_P(Lifecycle, EndsOnceHoweverOftenItIsEnded) {
   expect_that_nothing_works();
 }
 
-TEST_P(Lifecycle, LeavesItsOwnerAsDumpableAsItWas) {
-  const int before = ::prctl(PR_GET_DUMPABLE);
+TEST_P(Lifecycle, LeavesItsOwnerUndumpable) {
+  ASSERT_EQ(::prctl(PR_SET_DUMPABLE, 1), 0);
   sandbox();
-  EXPECT_EQ(::prctl(PR_GET_DUMPABLE), before);
+  EXPECT_NE(::prctl(PR_GET_DUMPABLE), 1);
+  EXPECT_EQ(output_of("echo up"), "up\n");
+  EXPECT_NE(::prctl(PR_GET_DUMPABLE), 1);
 }
 
 TEST_P(Lifecycle, EndsWithItsObject) {

@@ -195,40 +195,12 @@ class Entrance {
     return written < 0 ? written : 0;
   }
 
-  // Whoever changes its identity leaves its memory undumpable, and /proc/self then belongs to root
-  // (prctl(2), PR_SET_DUMPABLE). Ours is shared: with a parent that has done so, and with other
-  // sandboxes that are made at this moment, which may do so between any two calls of ours.
-  long write_own(const char* path, std::string_view text) noexcept {
-    constexpr int kMostTries = 1'000;
-    long result = -EACCES;
-    for (int i = 0; i < kMostTries && result == -EACCES; ++i) {
-      (void)raw(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
-      result = write_text(path, text, 0);
-    }
-    return result;
-  }
-
-  long map_self() noexcept {
-    // "deny" comes first: the kernel wants it before an unprivileged gid map (user_namespaces(7)).
-    if (const long r = write_own("/proc/self/setgroups", "deny"); r < 0) {
-      return r;
-    }
-    if (const long r = write_own("/proc/self/gid_map", plan_.gid_map); r < 0) {
-      return r;
-    }
-    return write_own("/proc/self/uid_map", plan_.uid_map);
-  }
-
   long become_guest() noexcept {
-    if (plan_.user_namespace) {
-      if (plan_.maps_from_parent) {
-        char go = 0;
-        const long got = raw(SYS_read, plan_.control_fd, &go, 1);
-        if (got != 1) {
-          return got < 0 ? got : -ECANCELED;
-        }
-      } else if (const long r = map_self(); r < 0) {
-        return r;
+    if (plan_.awaits_maps) {
+      char go = 0;
+      const long got = raw(SYS_read, plan_.control_fd, &go, 1);
+      if (got != 1) {
+        return got < 0 ? got : -ECANCELED;
       }
     }
     if (!plan_.user_namespace && plan_.uid != 0) {
@@ -237,7 +209,7 @@ class Entrance {
         return r;
       }
     }
-    if (plan_.maps_from_parent || (!plan_.user_namespace && plan_.uid != 0)) {
+    if (plan_.awaits_maps || (!plan_.user_namespace && plan_.uid != 0)) {
       if (const long r = raw(SYS_setgroups, 0, nullptr); r < 0) {
         return r;
       }

@@ -90,10 +90,9 @@ struct Plan {
   bool user_namespace = false;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  // True: the parent writes the maps, then sends one byte. False: the child maps itself.
-  bool maps_from_parent = false;
-  std::string_view uid_map;
-  std::string_view gid_map;
+  // The ids of the user namespace are mapped after the birth; the parent then sends one byte.
+  // Otherwise the namespace was made before it, and has the guest's ids alone.
+  bool awaits_maps = false;
 
   // A realm, which sandboxes are made in: its own user namespaces are not locked, and its first
   // process passes these capabilities (bits of capabilities(7)) on to what it starts.

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,15 +37,6 @@ constexpr std::uint64_t kFlags =
 
 std::string id_map(unsigned inside, unsigned outside) {
   return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
-}
-
-Result<void> write_proc(pid_t pid, const char* file, std::string_view text) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd || ::write(fd.get(), text.data(), text.size()) < 0) {
-    return Error::from_errno("write " + path);
-  }
-  return {};
 }
 
 // The files of a lent file system belong to the guest by the numbers that are on the disk, whatever
@@ -118,6 +110,20 @@ Result<void> try_user_namespace() {
   return {};
 }
 
+// In a realm others may have power over the user namespace of a sandbox while its first process
+// still has our memory and descriptors; that it is undumpable stands between them. Each change of
+// user would make it dumpable here (proc(5), /proc/sys/fs/suid_dumpable).
+Result<void> allow_realms() {
+  std::ifstream file("/proc/sys/fs/suid_dumpable");
+  int mode = 0;
+  if (file >> mode && mode == 1) {
+    return Error(ErrorCode::kUnsupported,
+                 "no warm interpreter is safe here: fs.suid_dumpable lets any process be dumped",
+                 "sysctl fs.suid_dumpable=0");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<TierFeatures> NativeTier::probe() {
@@ -133,6 +139,9 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     return Error(ErrorCode::kUnsupported,
                  "only a sandbox of its own, made by root, has volumes or a workspace on disk",
                  "run glovebox as root, or use a workspace in memory");
+  }
+  if (spec.realm) {
+    GB_TRY(allow_realms());
   }
   Stopwatch watch;
   const InnerPrograms programs = GB_TRY(inner_programs());
@@ -179,11 +188,9 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.user_namespace = true;
   plan.uid = spec.realm ? uid : kGuestUid;
   plan.gid = spec.realm ? gid : kGuestGid;
-  plan.maps_from_parent = root && spec.within == nullptr;
+  plan.awaits_maps = root;
   plan.realm = spec.realm;
   plan.kept_capabilities = spec.realm ? kRealmCapabilities : 0;
-  plan.uid_map = setup->uid_map;
-  plan.gid_map = setup->gid_map;
   plan.network_namespace = true;
   setup->files.apply(plan);
   // A zygote's forks take their Landlock rules in their own sandbox, and could never shed its.
@@ -203,7 +210,8 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                             {.flags = kFlags,
                              .cgroup_fd = cgroup ? cgroup->directory_fd() : -1,
                              .realm = spec.within,
-                             .owner = root ? uid : 0});
+                             .uid_map = setup->uid_map,
+                             .gid_map = setup->gid_map});
   // In a realm that has just died nothing can be born (ENOMEM, pid_namespaces(7)).
   if (!attempt && spec.within != nullptr && attempt.error().code() == ErrorCode::kExhausted) {
     return std::move(attempt).error();
@@ -214,16 +222,13 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   Unborn child(std::move(attempt).value());
   watch.lap("clone");
   inner.reset();
-  if (plan.maps_from_parent) {
-    // Only we may map an id that is not the child's own; it waits for the byte.
-    GB_TRY(write_proc(child.pid(), "gid_map", setup->gid_map));
-    GB_TRY(write_proc(child.pid(), "uid_map", setup->uid_map));
+  if (plan.awaits_maps) {
     GB_TRY(lend(spec.attachments, child.pid()));
     const char go = 1;
     if (::send(control.get(), &go, 1, MSG_NOSIGNAL) != 1) {
       return Error::from_errno("release the child");
     }
-    watch.lap("id_maps");
+    watch.lap("lent");
   }
   if (!cgroup) {
     cgroup = GB_TRY(Cgroup::create(slot, spec.limits, spec.live));

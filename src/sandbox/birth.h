@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Births in namespaces that are not ours: in a realm, or in a user namespace that an ordinary user
+// maps.
+#pragma once
+
+#include "base/result.h"
+#include "base/sys/kernel_abi.h"
+#include "sandbox/child/plan.h"
+#include "sandbox/launch.h"
+
+namespace glovebox {
+
+// As clone_into(), whose part it is. Requires: a realm, or that we are an ordinary user and
+// `arguments` ask for a user namespace; and that we are undumpable. Their flags are those of
+// `where` and what clone_into() adds.
+Result<Cloned> clone_by_helpers(child::Plan& plan,
+                                SetupStacks& stacks,
+                                abi::CloneArgs arguments,
+                                const Birthplace& where);
+
+}  // namespace glovebox
