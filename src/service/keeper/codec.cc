@@ -194,15 +194,13 @@ json template_json(const TemplateOrder& order) {
                       {"optional", mount.optional},
                       {"closed", mount.closed}});
   }
-  return {{"root", order.root},
-          {"mounts", std::move(mounts)},
-          {"env", to_json(order.env)},
-          {"preload", order.preload},
-          {"contents", order.contents}};
+  return {{"tenant", order.tenant},    {"root", order.root},       {"mounts", std::move(mounts)},
+          {"env", to_json(order.env)}, {"preload", order.preload}, {"contents", order.contents}};
 }
 
 TemplateOrder to_template_order(const json& object) {
-  TemplateOrder order{.root = get<std::string>(object, "root"),
+  TemplateOrder order{.tenant = get<std::string>(object, "tenant"),
+                      .root = get<std::string>(object, "root"),
                       .mounts = {},
                       .env = to_environment(member(object, "env")),
                       .preload = to_strings(member(object, "preload")),

@@ -8,7 +8,8 @@ namespace glovebox::keeper {
 namespace {
 
 // Each has a warm interpreter and sandboxes that wait.
-constexpr std::size_t kMostOfTemplates = 8;
+constexpr std::size_t kMostOfTemplates = 16;
+constexpr std::size_t kMostOfTenant = 4;
 
 std::string kind_of(const std::string& home, const TemplateOrder& shows) {
   return home + '\0' + shows.key();
@@ -27,23 +28,13 @@ Result<std::shared_ptr<ContextPool>> PoolShelf::get(
     std::shared_ptr<Shelved>& found = shelved_[kind_of(home, shows)];
     if (!found) {
       found = std::make_shared<Shelved>();
+      found->tenant = shows.tenant;
+      found->of_template = shows.of_template();
       found->paths = shows.contents;
     }
     found->used = Clock::now();
     shelved = found;
-    while (std::ranges::count_if(shelved_, [](const auto& each) {
-             return !each.second->paths.empty();
-           }) > static_cast<std::ptrdiff_t>(kMostOfTemplates)) {
-      auto oldest = shelved_.end();
-      for (auto each = shelved_.begin(); each != shelved_.end(); ++each) {
-        if (!each->second->paths.empty() &&
-            (oldest == shelved_.end() || each->second->used < oldest->second->used)) {
-          oldest = each;
-        }
-      }
-      gone.push_back(std::move(oldest->second));
-      shelved_.erase(oldest);
-    }
+    make_room(shows.tenant, gone);
   }
   const std::scoped_lock lock(shelved->starting);
   if (shelved->failed) {
@@ -54,13 +45,42 @@ Result<std::shared_ptr<ContextPool>> PoolShelf::get(
     PoolSpec spec = GB_TRY(describe());
     auto started = ContextPool::start(std::move(spec));
     if (!started) {
-      shelved->failed = shows.of_template();
+      shelved->failed = shelved->of_template;
       shelved->contents.clear();
       return std::move(started).error();
     }
     shelved->pool = std::move(started).value();
   }
   return shelved->pool;
+}
+
+void PoolShelf::make_room(const std::string& tenant, std::vector<std::shared_ptr<Shelved>>& gone) {
+  const auto drop_oldest_of = [&](const std::string& whose) {
+    auto oldest = shelved_.end();
+    for (auto each = shelved_.begin(); each != shelved_.end(); ++each) {
+      if (each->second->of_template && each->second->tenant == whose &&
+          (oldest == shelved_.end() || each->second->used < oldest->second->used)) {
+        oldest = each;
+      }
+    }
+    gone.push_back(std::move(oldest->second));
+    shelved_.erase(oldest);
+  };
+  std::map<std::string, std::size_t> counts;
+  std::size_t all = 0;
+  for (const auto& [kind, each] : shelved_) {
+    if (each->of_template) {
+      ++counts[each->tenant];
+      ++all;
+    }
+  }
+  if (const auto own = counts.find(tenant); own != counts.end() && own->second > kMostOfTenant) {
+    drop_oldest_of(tenant);
+  } else if (all > kMostOfTemplates) {
+    // Whoever has most gives: nobody's pools are pushed out by somebody with more of them.
+    drop_oldest_of(
+        std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; })->first);
+  }
 }
 
 void PoolShelf::drop(const std::string& home, const TemplateOrder& shows) {

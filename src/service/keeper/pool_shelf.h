@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PoolShelf: the pools that sandboxes come from, one for each kind that is asked for.
+// PoolShelf: the pools that sandboxes come from, one for each kind that is asked for. Those of
+// templates are bounded, in all and for each tenant; the one used longest ago goes.
 #pragma once
 
 #include <chrono>
@@ -40,10 +41,16 @@ class PoolShelf {
     std::mutex starting;
     std::shared_ptr<ContextPool> pool;
     bool failed = false;
+    std::string tenant;
+    bool of_template = false;
     std::vector<UniqueFd> contents;
     std::vector<std::string> paths;
     Clock::time_point used{};
   };
+
+  // Takes a pool of a template off the shelf if there is one too many, after one more of
+  // `tenant`'s. Requires: the mutex is held.
+  void make_room(const std::string& tenant, std::vector<std::shared_ptr<Shelved>>& gone);
 
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Shelved>> shelved_;

@@ -8,7 +8,7 @@
 namespace glovebox::keeper {
 
 std::string TemplateOrder::key() const {
-  std::string key = root;
+  std::string key = tenant + '\0' + root;
   for (const Mount& mount : mounts) {
     key += '\0' + mount.source;
   }

@@ -13,6 +13,9 @@
 namespace glovebox::keeper {
 
 struct TemplateOrder {
+  // Who the sandboxes are for. What a template brings runs in the realm that they are made in, so
+  // no two tenants share one; empty where nothing is of a template, and a realm serves all.
+  std::string tenant{};
   std::string root{};                   // As SandboxSpec::root.
   std::vector<Mount> mounts{};          // Layers of packages.
   Environment env{};                    // With which an interpreter finds those.

@@ -92,7 +92,7 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout},
       .id = info.id,
       .images = std::move(images),
-      .shows = base.parts ? templates_.order(*base.parts) : keeper::TemplateOrder()};
+      .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder()};
   packages_.add_to(order);
   const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
   (void)GB_TRY(call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}}));

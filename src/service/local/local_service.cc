@@ -333,7 +333,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
     info.limits = apply(request.limits, apply(base.parts->limits, {}));
     info.env = templates_.environment(*base.parts);
     info.env.insert(info.env.end(), request.env.begin(), request.env.end());
-    shows = templates_.order(*base.parts);
+    shows = templates_.order(caller.tenant, *base.parts);
   }
   info.metadata = request.metadata;
   info.network = request.network;

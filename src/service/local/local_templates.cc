@@ -107,12 +107,14 @@ json LocalTemplates::settings_of_snapshot(const TemplateParts& parts) {
   return {{"parts", parts_json(without)}};
 }
 
-keeper::TemplateOrder LocalTemplates::order(const TemplateParts& parts) const {
+keeper::TemplateOrder LocalTemplates::order(std::string_view tenant,
+                                            const TemplateParts& parts) const {
   const auto contents = store();
   if (!contents || (parts.keys().empty() && parts.preload.empty())) {
     return {};
   }
   keeper::TemplateOrder order;
+  order.tenant = tenant;
   order.root = parts.root.empty() ? "" : contents->path_of(parts.root) + "/root";
   PackageView packages = view_packages(parts, *contents, {});
   order.mounts = std::move(packages.mounts);

@@ -56,8 +56,9 @@ class LocalTemplates final : public TemplateService {
   // snapshot's.
   static nlohmann::json settings_of_snapshot(const TemplateParts& parts);
 
-  // What a sandbox is made with.
-  [[nodiscard]] keeper::TemplateOrder order(const TemplateParts& parts) const;
+  // What a sandbox of this tenant is made with.
+  [[nodiscard]] keeper::TemplateOrder order(std::string_view tenant,
+                                            const TemplateParts& parts) const;
   // What its processes have in their environment.
   [[nodiscard]] Environment environment(const TemplateParts& parts) const;
   // The archive that its workspace begins with; empty: none.
