@@ -32,6 +32,8 @@ using namespace std::chrono_literals;
 // Importing large libraries on a busy machine with a cold disk.
 constexpr auto kWarmUp = 120s;
 constexpr auto kForkPatience = 30s;
+constexpr std::int32_t kMaxErrno = 4095;
+constexpr std::size_t kMaxVersion = 32;
 // What a zygote that says why it failed may take of our memory.
 constexpr std::size_t kMaxLog = 4096;
 
@@ -90,8 +92,9 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   realm.realm = true;
   realm.hostname = "zygote";
   realm.limits.memory = 2_GiB;
-  realm.limits.cpus = 64;
-  realm.limits.pids = 4096;
+  // It has one thread, and forks leave its cgroup; a module that it imports may want more.
+  realm.limits.cpus = 2;
+  realm.limits.pids = 256;
   realm.env = spec.env;
   realm.mounts = spec.mounts;
   realm.root = spec.root;
@@ -131,7 +134,7 @@ Zygote::~Zygote() {
 Result<void> Zygote::await_ready() {
   const auto message = receive(Clock::now() + kWarmUp);
   if (message && message.value() && message.value()->kind == zygote::Message::Kind::kReady) {
-    version_ = message.value()->text;
+    version_ = printable(message.value()->text.substr(0, kMaxVersion));
     return {};
   }
   std::string log(kMaxLog, '\0');
@@ -145,11 +148,15 @@ Result<void> Zygote::await_ready() {
 
 Result<std::optional<zygote::Message>> Zygote::receive(Clock::time_point deadline) {
   for (;;) {
-    const ssize_t got = sys::receive_with(socket_.get(), {buffer_.get(), zygote::kMaxMessage},
-                                          passed_, MSG_DONTWAIT);
+    passed_.close();
+    const ssize_t got =
+        passed_.receive(socket_.get(), {buffer_.get(), zygote::kMaxMessage}, MSG_DONTWAIT);
     if (got > 0) {
-      return std::optional(
-          GB_TRY(zygote::Message::decode({buffer_.get(), static_cast<std::size_t>(got)})));
+      auto message = zygote::Message::decode({buffer_.get(), static_cast<std::size_t>(got)});
+      if (!message) {
+        return out_of_turn();
+      }
+      return std::optional(std::move(message).value());
     }
     if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
       dead_ = true;
@@ -197,6 +204,9 @@ Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const
   passed.insert(passed.end(), cgroup.task_fds().begin(), cgroup.task_fds().end());
 
   const std::scoped_lock lock(mutex_);
+  if (dead_) {
+    return Error(ErrorCode::kUnavailable, "the warm interpreter has ended");
+  }
   request.id = next_id_++;
   forks_[request.id] = std::nullopt;
   const std::string bytes = request.encode();
@@ -204,30 +214,49 @@ Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const
     dead_ = true;
     return Error(ErrorCode::kUnavailable, "the warm interpreter has ended");
   }
+  auto pidfd = await_fork(request.id);
+  if (!pidfd) {
+    forks_.erase(request.id);
+    return std::move(pidfd).error();
+  }
+  return std::unique_ptr<AgentProcess>(
+      new ForkedProcess(*this, request.id, std::move(pidfd).value()));
+}
+
+// What answers may be a program that somebody brought in a root: each of its messages has to be the
+// one that can come next, or it is heard no more.
+Result<UniqueFd> Zygote::await_fork(std::uint32_t id) {
   const auto deadline = Clock::now() + kForkPatience;
   for (;;) {
     const auto message = GB_TRY(receive(deadline));
     if (!message) {
+      dead_ = true;
       return Error(ErrorCode::kUnavailable, "the warm interpreter does not answer");
     }
     if (message->kind == zygote::Message::Kind::kExited) {
-      note(*message);
+      GB_TRY(note(*message));
       continue;
     }
-    std::vector<UniqueFd> came = std::exchange(passed_, {});
-    if (message->kind != zygote::Message::Kind::kForked || message->id != request.id) {
-      continue;
+    if (message->kind != zygote::Message::Kind::kForked || message->id != id) {
+      return out_of_turn();
     }
-    if (message->value < 0 || came.empty()) {
-      forks_.erase(request.id);
+    if (message->value < 0 || passed_.size() == 0) {
       // One that came without its descriptor: we have no room for it (recvmsg(2), MSG_CTRUNC). It
       // ends when its sockets do, which close here.
-      const int reason = message->value < 0 ? static_cast<int>(-message->value) : EMFILE;
+      const int reason = message->value < 0 ? -std::max(message->value, -kMaxErrno) : EMFILE;
       return Error::from_errno("fork a context", reason);
     }
-    return std::unique_ptr<AgentProcess>(
-        new ForkedProcess(*this, request.id, std::move(came.front())));
+    // Whoever has a socket of our making can have a pidfd of ourselves (unix(7), SO_PEERPIDFD).
+    if (!is_inner_pidfd(passed_[0])) {
+      return out_of_turn();
+    }
+    return passed_.take(0);
   }
+}
+
+Error Zygote::out_of_turn() {
+  dead_ = true;
+  return {ErrorCode::kUnavailable, "the warm interpreter does not keep to its protocol"};
 }
 
 std::uint64_t Zygote::forks() const {
@@ -248,10 +277,9 @@ std::optional<int> Zygote::exit_status(std::uint32_t id) {
   const std::scoped_lock lock(mutex_);
   while (!forks_[id]) {
     const auto message = receive(Clock::now());
-    if (!message || !message.value()) {
+    if (!message || !message.value() || !note(*message.value())) {
       return std::nullopt;
     }
-    note(*message.value());
   }
   return forks_[id];
 }
@@ -261,11 +289,15 @@ void Zygote::forget(std::uint32_t id) {
   forks_.erase(id);
 }
 
-void Zygote::note(const zygote::Message& message) {
-  const auto found = forks_.find(message.id);
-  if (message.kind == zygote::Message::Kind::kExited && found != forks_.end()) {
+Result<void> Zygote::note(const zygote::Message& message) {
+  // Each fork ends once.
+  if (message.kind != zygote::Message::Kind::kExited || ++ends_ >= next_id_) {
+    return out_of_turn();
+  }
+  if (const auto found = forks_.find(message.id); found != forks_.end()) {
     found->second = message.value;
   }
+  return {};
 }
 
 }  // namespace glovebox

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "context/agent_process.h"
+#include "context/foreign_descriptors.h"
 #include "context/zygote_protocol.h"
 #include "sandbox/sandbox.h"
 
@@ -73,8 +74,14 @@ class Zygote {
 
   using Clock = std::chrono::steady_clock;
   Result<void> await_ready();
-  void note(const zygote::Message& message);
-  // Requires: the mutex is held. Nothing when `deadline` has passed.
+  // All that follow require: the mutex is held, or nobody else knows this object.
+  // The pidfd of fork `id`, which was asked for.
+  Result<UniqueFd> await_fork(std::uint32_t id);
+  // The end of a fork.
+  Result<void> note(const zygote::Message& message);
+  // It has said what it may not say now: it counts as dead.
+  Error out_of_turn();
+  // Nothing when `deadline` has passed.
   Result<std::optional<zygote::Message>> receive(Clock::time_point deadline);
 
   mutable std::mutex mutex_;
@@ -84,10 +91,11 @@ class Zygote {
   UniqueFd socket_;
   UniqueFd log_;  // What it writes on its standard output and error.
   std::unique_ptr<char[]> buffer_{new char[zygote::kMaxMessage]};
-  std::vector<UniqueFd> passed_;
+  ForeignDescriptors passed_;                          // With the last message.
   std::map<std::uint32_t, std::optional<int>> forks_;  // Those that somebody asks for.
   std::string version_;
   std::uint32_t next_id_ = 1;
+  std::uint32_t ends_ = 0;  // How many it has told of.
   bool dead_ = false;
 };
 

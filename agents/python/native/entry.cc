@@ -50,6 +50,9 @@ class Entry {
         return {result, step.name};
       }
     }
+    // Only now: whoever is in the sandbox already could use what we had. Without it the guest's own
+    // /proc/self would be root's.
+    (void)raw(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     return {};
   }
 
@@ -72,11 +75,7 @@ class Entry {
   long join_namespaces() {
     // The session's terminal and its signals are not the guest's.
     (void)raw(SYS_setsid);
-    // The pid namespace was chosen before the fork. The user namespace gives the power over the
-    // others, and only once it is entered.
-    if (const long r = raw(SYS_setns, fd(kWarden), CLONE_NEWUSER); r < 0) {
-      return r;
-    }
+    // We were born in its pid and user namespace.
     constexpr int kOthers =
         CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
     return raw(SYS_setns, fd(kWarden), kOthers);
@@ -128,17 +127,15 @@ class Entry {
     if (const long r = raw(SYS_setresuid, request_.uid, request_.uid, request_.uid); r < 0) {
       return r;
     }
-    if (const long r = child::lock_privileges(0); r < 0) {
+    if (const long r = child::lock_privileges(); r < 0) {
       return r;
     }
-    if (const long r = child::keep_capabilities(0); r < 0) {
+    if (const long r = child::drop_capabilities(); r < 0) {
       return r;
     }
     if (const long r = raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); r < 0) {
       return r;
     }
-    // The change of user took it; without it the guest's own /proc/self would be root's.
-    (void)raw(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     (void)raw(SYS_umask, 022);
     return 0;
   }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "forking.h"
 
+#include <dlfcn.h>
 #include <linux/sched.h>
-#include <signal.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -13,32 +16,85 @@
 #include "base/sys/raw.h"
 
 namespace glovebox::zygote {
+namespace {
 
-long fork_process(int cgroup_fd, int* pidfd) {
-  int* tid_address = nullptr;
-  if (const long r = sys::raw(SYS_prctl, PR_GET_TID_ADDRESS, &tid_address, 0, 0, 0); r < 0) {
+using sys::raw;
+
+// What the kernel knows of a thread for libc. A process that shares its parent's memory has none of
+// it, nor has what that forks.
+class Registration {
+ public:
+  static long read(Registration& registration) {
+    registration.offset_ =
+        static_cast<const std::ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
+    registration.size_ = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
+    (void)raw(SYS_get_robust_list, 0, &registration.robust_list_, &registration.robust_size_);
+    return raw(SYS_prctl, PR_GET_TID_ADDRESS, &registration.tid_address_, 0, 0, 0);
+  }
+
+  // Where libc keeps the number of its thread.
+  [[nodiscard]] int* tid_address() const { return tid_address_; }
+
+  // In the fork.
+  void renew() const {
+    if (robust_size_ != 0) {
+      (void)raw(SYS_set_robust_list, robust_list_, robust_size_);
+    }
+    if (offset_ != nullptr && size_ != nullptr && *size_ != 0) {
+      constexpr std::size_t kFirstSize = 32;
+      constexpr std::uint32_t kSignature = 0x53053053;
+      (void)raw(SYS_rseq, static_cast<char*>(__builtin_thread_pointer()) + *offset_, kFirstSize, 0,
+                kSignature);
+    }
+  }
+
+ private:
+  int* tid_address_ = nullptr;
+  void* robust_list_ = nullptr;
+  std::size_t robust_size_ = 0;
+  // Restartable sequences (rseq(2)), from glibc 2.35 on: where from the thread pointer, how many.
+  const std::ptrdiff_t* offset_ = nullptr;
+  const unsigned* size_ = nullptr;
+};
+
+}  // namespace
+
+long fork_into(int warden, int cgroup_fd) {
+  Registration registration;
+  if (const long r = Registration::read(registration); r < 0) {
     return r;
   }
-  void* robust_list = nullptr;
-  std::size_t robust_size = 0;
-  (void)sys::raw(SYS_get_robust_list, 0, &robust_list, &robust_size);
   abi::CloneArgs arguments{};
-  arguments.flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
-  arguments.child_tid = reinterpret_cast<std::uint64_t>(tid_address);
-  arguments.exit_signal = SIGCHLD;
-  if (pidfd != nullptr) {
-    arguments.flags |= CLONE_PIDFD;
-    arguments.pidfd = reinterpret_cast<std::uint64_t>(pidfd);
-  }
+  // Our own child, not that of the process between; it ends with that one's signal, SIGCHLD.
+  arguments.flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+  arguments.child_tid = reinterpret_cast<std::uint64_t>(registration.tid_address());
   if (cgroup_fd >= 0) {
     arguments.flags |= abi::kCloneIntoCgroup;
     arguments.cgroup = static_cast<std::uint64_t>(cgroup_fd);
   }
-  const long pid = sys::raw(SYS_clone3, &arguments, sizeof arguments);
-  if (pid == 0 && robust_size != 0) {
-    (void)sys::raw(SYS_set_robust_list, robust_list, robust_size);
+  volatile long result = -ECANCELED;
+  // To enter a pid namespace takes power over one's own user namespace as well, which we do not
+  // have; a process between, which enters the sandbox's, does. It borrows our memory meanwhile.
+  // NOLINTNEXTLINE(bugprone-unsafe-functions): posix_spawn(3) starts programs only.
+  const pid_t between = ::vfork();
+  if (between < 0) {
+    return -errno;
   }
-  return pid;
+  if (between == 0) {
+    long forked = raw(SYS_setns, warden, CLONE_NEWUSER | CLONE_NEWPID);
+    if (forked >= 0) {
+      forked = raw(SYS_clone3, &arguments, sizeof arguments);
+    }
+    if (forked == 0) {
+      registration.renew();
+      return 0;
+    }
+    result = forked;
+    ::_exit(0);
+  }
+  while (::waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return result;
 }
 
 }  // namespace glovebox::zygote

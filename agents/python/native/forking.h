@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forking a process that libc knows, without libc's fork(3): that cannot be told a cgroup.
+// Forking a process that libc knows into a sandbox, without libc's fork(3).
 #pragma once
 
 namespace glovebox::zygote {
 
-// fork(2) with CLONE_INTO_CGROUP when `cgroup_fd` is a v2 group. Answers the child's pid in the
-// caller's pid namespace, 0 in the child, or a negative errno. `pidfd` may be null.
+// Forks into the sandbox whose warden `warden` is a pidfd of: the child is born in its pid namespace
+// with all capabilities over its user namespace, and in `cgroup_fd` when that is a v2 group. Answers
+// the child's pid in the caller's pid namespace, 0 in the child, or a negative errno.
 //
-// As after fork(3), libc's idea of its own thread holds in the child: the kernel writes the new
-// thread id where libc keeps it (PR_GET_TID_ADDRESS), and the list of robust mutexes is registered
-// again. Handlers of pthread_atfork(3) are not run; the caller has one thread.
-long fork_process(int cgroup_fd, int* pidfd);
+// Requires that the caller's user owns that user namespace, which is one below its own; it needs no
+// capability. As after fork(3), libc's idea of its own thread holds in the child. Handlers of
+// pthread_atfork(3) are not run; the caller has one thread.
+long fork_into(int warden, int cgroup_fd);
 
 }  // namespace glovebox::zygote

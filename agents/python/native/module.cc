@@ -6,7 +6,6 @@
 #include <Python.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -25,6 +24,7 @@
 #include "base/frame.h"
 #include "base/sys/descriptors.h"
 #include "base/sys/raw.h"
+#include "base/sys/undumpable.h"
 #include "checkpoint.h"
 #include "context/zygote_protocol.h"
 #include "entry.h"
@@ -89,29 +89,27 @@ class Server {
     if (!request || passed.size() < kFirstCgroup) {
       return std::nullopt;
     }
-    // Counts for our next child only; we stay where we are (setns(2)).
-    long result = sys::raw(SYS_setns, passed[kWarden].get(), CLONE_NEWPID);
-    int pidfd = -1;
-    if (result >= 0) {
-      const bool born = request->born_in_cgroup && passed.size() > kFirstCgroup;
-      result = fork_process(born ? passed[kFirstCgroup].get() : -1, &pidfd);
-      if (result == 0) {
-        // There is one thread, so this is early enough; and the zygote writes to none of Python's
-        // memory, whose huge pages would be split for it and copied page by page from then on.
-        PyOS_BeforeFork();
-        enter(request.value(), passed);
-        PyOS_AfterFork_Child();
-        return std::move(request).value();
-      }
+    const bool born = request->born_in_cgroup && passed.size() > kFirstCgroup;
+    const long result = fork_into(passed[kWarden].get(), born ? passed[kFirstCgroup].get() : -1);
+    if (result == 0) {
+      enter(request.value(), passed);
+      // There is one thread, so this is early enough; and the zygote writes to none of Python's
+      // memory, whose huge pages would be split for it and copied page by page from then on.
+      PyOS_BeforeFork();
+      PyOS_AfterFork_Child();
+      return std::move(request).value();
     }
+    UniqueFd pidfd;
     if (result > 0) {
       forks_[static_cast<pid_t>(result)] = request->id;
+      // We alone could wait for it, so the number is still its own.
+      const long opened = sys::raw(SYS_pidfd_open, result, 0);
+      pidfd = UniqueFd(opened < 0 ? -1 : static_cast<int>(opened));
     }
-    const UniqueFd owned(pidfd);
     answer({.kind = Message::Kind::kForked,
             .id = request->id,
             .value = result < 0 ? static_cast<std::int32_t>(result) : 0},
-           owned.get());
+           pidfd.get());
     return std::nullopt;
   }
 
@@ -197,6 +195,8 @@ PyObject* serve_forks(PyObject*, PyObject* arguments) {
   if (PyArg_ParseTuple(arguments, "is", &fd, &version) == 0) {
     return nullptr;
   }
+  // Each fork begins undumpable: those that are in its sandbox already shall not reach into it.
+  sys::become_undumpable();
   collapse_memory();
   const std::string ready = Message{.kind = Message::Kind::kReady, .text = version}.encode();
   if (::send(fd, ready.data(), ready.size(), MSG_NOSIGNAL) < 0) {

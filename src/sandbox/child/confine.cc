@@ -54,19 +54,14 @@ long add_rules(long ruleset,
 
 }  // namespace
 
-long lock_privileges(std::uint64_t kept) noexcept {
-  unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                       SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED;
-  if (kept == 0) {
-    bits |= SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-  }
-  if (const long r = raw(SYS_prctl, PR_SET_SECUREBITS, bits, 0, 0, 0); r < 0) {
+long lock_privileges() noexcept {
+  constexpr unsigned long kBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+  if (const long r = raw(SYS_prctl, PR_SET_SECUREBITS, kBits, 0, 0, 0); r < 0) {
     return r;
   }
   for (unsigned capability = 0;; ++capability) {
-    if (capability < 64 && (kept >> capability & 1U) != 0) {
-      continue;
-    }
     const long r = raw(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
     if (r == -EINVAL && capability > 0) {
       return 0;  // Past the last one that this kernel has.
@@ -77,28 +72,15 @@ long lock_privileges(std::uint64_t kept) noexcept {
   }
 }
 
-long keep_capabilities(std::uint64_t kept) noexcept {
+long drop_capabilities() noexcept {
   (void)raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   struct {
     std::uint32_t version = _LINUX_CAPABILITY_VERSION_3;
     int pid = 0;
   } header;
-  const auto low = static_cast<std::uint32_t>(kept);
-  const auto high = static_cast<std::uint32_t>(kept >> 32U);
-  // Effective, permitted and inheritable, first of the lower 32, then of the upper ones.
-  const std::array<std::uint32_t, 6> sets = {low, low, low, high, high, high};
-  if (const long r = raw(SYS_capset, &header, sets.data()); r < 0) {
-    return r;
-  }
-  for (unsigned capability = 0; capability < 64; ++capability) {
-    if ((kept >> capability & 1U) != 0) {
-      const long r = raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
-      if (r < 0) {
-        return r;
-      }
-    }
-  }
-  return 0;
+  // Effective, permitted and inheritable, twice.
+  constexpr std::array<std::uint32_t, 6> kNone = {};
+  return raw(SYS_capset, &header, kNone.data());
 }
 
 long restrict_files(const Landlock& landlock,

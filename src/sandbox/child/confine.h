@@ -28,12 +28,11 @@ struct Landlock {
 };
 
 // Makes the privileges that a process has the last that it will ever have: no exec and no change
-// of user brings another one (capabilities(7), "The securebits flags"). The bounding set keeps
-// `kept`, a set of bits.
-long lock_privileges(std::uint64_t kept) noexcept;
+// of user brings another one (capabilities(7), "The securebits flags").
+long lock_privileges() noexcept;
 
-// Gives all capabilities up but `kept`; these survive exec(2). Call lock_privileges() before.
-long keep_capabilities(std::uint64_t kept) noexcept;
+// Gives all capabilities up. Call lock_privileges() before.
+long drop_capabilities() noexcept;
 
 // `programs` are descriptors of files outside the rules' paths that may be executed all the same.
 // `detail` counts the rules that were added.

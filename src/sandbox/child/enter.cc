@@ -205,7 +205,7 @@ class Entrance {
     }
     if (!plan_.user_namespace && plan_.uid != 0) {
       // While we still may: as an ordinary user nobody can lock anything.
-      if (const long r = lock_privileges(0); r < 0) {
+      if (const long r = lock_privileges(); r < 0) {
         return r;
       }
     }
@@ -385,11 +385,11 @@ class Entrance {
       return r;
     }
     if (plan_.user_namespace) {
-      if (const long r = lock_privileges(plan_.kept_capabilities); r < 0) {
+      if (const long r = lock_privileges(); r < 0) {
         return r;
       }
     }
-    if (const long r = keep_capabilities(plan_.kept_capabilities); r < 0) {
+    if (const long r = drop_capabilities(); r < 0) {
       return r;
     }
     return raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

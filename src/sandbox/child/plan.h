@@ -94,10 +94,8 @@ struct Plan {
   // Otherwise the namespace was made before it, and has the guest's ids alone.
   bool awaits_maps = false;
 
-  // A realm, which sandboxes are made in: its own user namespaces are not locked, and its first
-  // process passes these capabilities (bits of capabilities(7)) on to what it starts.
+  // A realm, which sandboxes are made in: more user namespaces may be made.
   bool realm = false;
-  std::uint64_t kept_capabilities = 0;
 
   // Make and join a network namespace of one's own, with its loopback device up. It takes as long
   // as the file system, so a helper makes it beside that, on this stack.

@@ -190,7 +190,6 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.gid = spec.realm ? gid : kGuestGid;
   plan.awaits_maps = root;
   plan.realm = spec.realm;
-  plan.kept_capabilities = spec.realm ? kRealmCapabilities : 0;
   plan.network_namespace = true;
   setup->files.apply(plan);
   // A zygote's forks take their Landlock rules in their own sandbox, and could never shed its.
