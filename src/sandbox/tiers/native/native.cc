@@ -143,7 +143,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   const bool born_in_group = Cgroup::support().mode == CgroupMode::kV2;
   std::optional<Cgroup> cgroup;
   if (born_in_group) {
-    cgroup = GB_TRY(Cgroup::create(slot, spec.limits, spec.live));
+    cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
     watch.lap("cgroup_made");
   }
 
@@ -203,6 +203,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                             {.flags = kFlags,
                              .cgroup_fd = cgroup ? cgroup->directory_fd() : -1,
                              .realm = spec.within,
+                             .charged_to = root ? uid : 0,
                              .owner = root ? uid : 0});
   // In a realm that has just died nothing can be born (ENOMEM, pid_namespaces(7)).
   if (!attempt && spec.within != nullptr && attempt.error().code() == ErrorCode::kExhausted) {
@@ -226,7 +227,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     watch.lap("id_maps");
   }
   if (!cgroup) {
-    cgroup = GB_TRY(Cgroup::create(slot, spec.limits, spec.live));
+    cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
     watch.lap("cgroup_made");
   }
   GB_TRY(admit(control.get(), cgroup->task_fds()));
