@@ -8,7 +8,6 @@ import shutil
 import stat
 import struct
 import subprocess
-import sys
 import tempfile
 
 
@@ -118,8 +117,10 @@ class SharedBudgets:
     def __init__(self, host):
         self.options = []
         identity = {"user": host.uid, "group": host.uid, "extra_groups": []} if host.uid else {}
-        self.probe = subprocess.Popen([sys.executable, "-c", PROBE], stdout=subprocess.PIPE,
-                                      text=True, cwd="/", **identity)
+        # Not our own Python, which the user may not be able to execute.
+        python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+        self.probe = subprocess.Popen([python, "-c", PROBE], stdout=subprocess.PIPE, text=True,
+                                      cwd="/", **identity)
         self.probe.stdout.readline()
 
     def complaints(self, _verdict):
