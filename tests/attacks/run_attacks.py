@@ -105,8 +105,7 @@ class Runner:
                             "HOME": host.home, "XDG_RUNTIME_DIR": host.runtime,
                             "GLOVEBOX_RUNTIME_DIR": host.slots,
                             "TMPDIR": "/tmp", "LANG": "C.UTF-8",
-                            "GLOVEBOX_ATTACK_SECRET": host.secret,
-                            **{k: v for k, v in os.environ.items() if k == "GLOVEBOX_WARDEN"}}
+                            "GLOVEBOX_ATTACK_SECRET": host.secret}
 
     def start_pool(self):
         self.pool = subprocess.Popen([str(self.arguments.glovebox.resolve()), "pool"],
