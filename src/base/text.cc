@@ -130,6 +130,22 @@ std::string AnsiStripper::strip(std::string_view bytes) {
   return text;
 }
 
+namespace {
+
+// Characters that change the direction of what follows: U+200E and U+200F, U+202A to U+202E, U+2066
+// to U+2069 (UAX #9). A name with one reads as another.
+bool turns_text(std::string_view three_bytes) {
+  if (three_bytes.size() < 3 || three_bytes[0] != '\xE2') {
+    return false;
+  }
+  const auto second = static_cast<unsigned char>(three_bytes[1]);
+  const auto third = static_cast<unsigned char>(three_bytes[2]);
+  return (second == 0x80 && (third == 0x8E || third == 0x8F || (third >= 0xAA && third <= 0xAE))) ||
+         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
+}  // namespace
+
 std::string printable(std::string_view bytes) {
   constexpr std::string_view kHex = "0123456789abcdef";
   const std::string utf8 = to_utf8(bytes);
@@ -142,7 +158,15 @@ std::string printable(std::string_view bytes) {
     if (two_bytes) {
       byte = static_cast<unsigned char>(utf8[++i]);
     }
-    if (c == '\n') {
+    if (turns_text(std::string_view(utf8).substr(i, 3))) {
+      const unsigned number = 0x2000U + ((static_cast<unsigned char>(utf8[i + 1]) & 0x3FU) << 6) +
+                              (static_cast<unsigned char>(utf8[i + 2]) & 0x3FU);
+      text += "\\u";
+      for (const int shift : {12, 8, 4, 0}) {
+        text.push_back(kHex[(number >> shift) & 15]);
+      }
+      i += 2;
+    } else if (c == '\n') {
       text += "\\n";
     } else if (two_bytes || byte < 0x20 || byte == 0x7F) {
       text += "\\x";

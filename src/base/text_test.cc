@@ -163,6 +163,12 @@ TEST(PrintableTest, EscapesNoLetterOfTwoBytes) {
   EXPECT_EQ(printable("\xC2\x80|\xC2\x9F|\xC2\xA0|\xC3\x80"), "\\x80|\\x9f|\xC2\xA0|\xC3\x80");
 }
 
+TEST(PrintableTest, EscapesWhatTurnsTheDirectionOfText) {
+  EXPECT_EQ(printable("x\u202egnp.exe"), "x\\u202egnp.exe");
+  EXPECT_EQ(printable("\u200e\u200f\u202a\u2066\u2069"), "\\u200e\\u200f\\u202a\\u2066\\u2069");
+  EXPECT_EQ(printable("\u2013\u202f\u2065\u206a"), "\u2013\u202f\u2065\u206a");
+}
+
 TEST(PrintableTest, GivesUtf8WhateverTheBytes) {
   EXPECT_EQ(printable("caf\xC3\xA9"), "caf\xC3\xA9");
   EXPECT_EQ(printable("a\xFFz"), "a" + replacements(1) + "z");

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
@@ -46,6 +47,20 @@ std::string_view ending_of(std::string_view mime) {
   return ".html";
 }
 
+// Whether indenting it makes it easier to read, and not a hundred times as long.
+bool is_worth_indenting(std::string_view json) {
+  constexpr std::size_t kLongest = 64UL * 1024;
+  constexpr int kDeepest = 16;
+  int depth = 0;
+  int deepest = 0;  // Brackets in texts count as well, which does no harm.
+  for (const char c : json) {
+    depth += c == '[' || c == '{' ? 1 : 0;
+    depth -= c == ']' || c == '}' ? 1 : 0;
+    deepest = std::max(deepest, depth);
+  }
+  return json.size() <= kLongest && deepest <= kDeepest;
+}
+
 // What the object says of itself, unless that is only the name of the class that shows it.
 std::optional<std::string> plain_text(const MimeBundle& data) {
   std::optional<std::string> text = notebook::text_of(data, "text/plain");
@@ -59,7 +74,8 @@ std::optional<std::string> plain_text(const MimeBundle& data) {
   }
   if (const auto json = data.find("application/json"); json != data.end()) {
     return nlohmann::json::parse(json->second, nullptr, false)
-        .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+        .dump(is_worth_indenting(json->second) ? 2 : -1, ' ', false,
+              nlohmann::json::error_handler_t::replace);
   }
   return data.contains("text/html") ? std::nullopt : text;
 }

@@ -60,6 +60,7 @@ Result<Execution> Executing::run() {
   const Cgroup& cgroup = context_.sandbox_.cgroup();
   oom_kills_before_ = cgroup.oom_kills();
   pids_refusals_before_ = cgroup.pids_refusals();
+  lock_kills_before_ = context_.sandbox_.lock_kills();
   cpu_before_ = cgroup.cpu_time().value_or(0us);
   const agent::ExecuteRequest request{.code = options_.code,
                                       .silent = options_.silent,
@@ -246,6 +247,7 @@ void Executing::check_limits() {
     return;
   }
   next_check_ = now + kCheckEvery;
+  (void)context_.sandbox_.end_lock_hoarders();
   if (cause_ == Cause::kItself && options_.limits.cpu_time.count() > 0) {
     const microseconds used = context_.sandbox_.cgroup().cpu_time().value_or(0us) - cpu_before_;
     if (used >= options_.limits.cpu_time) {
@@ -324,11 +326,15 @@ void Executing::judge_end(Execution& execution) const {
   const Cgroup& cgroup = context_.sandbox_.cgroup();
   const bool memory_hit = cgroup.oom_kills() > oom_kills_before_;
   const bool pids_hit = cgroup.pids_refusals() > pids_refusals_before_;
+  const bool locks_hit = context_.sandbox_.lock_kills() > lock_kills_before_;
   if (memory_hit) {
     execution.hits.emplace_back("memory");
   }
   if (pids_hit) {
     execution.hits.emplace_back("pids");
+  }
+  if (locks_hit) {
+    execution.hits.emplace_back("locks");
   }
   if (wait_status_) {
     if (WIFSIGNALED(*wait_status_)) {
@@ -342,8 +348,9 @@ void Executing::judge_end(Execution& execution) const {
   }
   // An answer that came all the same is the guest's end, unless it was we who made it fail.
   const bool unharmed = done_ && done_->status == agent::Done::Status::kOk;
-  if (memory_hit && wait_status_) {
+  if ((memory_hit || locks_hit) && wait_status_) {
     execution.status = Status::kOutOfMemory;
+    execution.limit = memory_hit ? "" : "locks";
   } else if (cause_ == Cause::kWall && !unharmed) {
     timeout("time");
   } else if (cause_ == Cause::kCpu && !unharmed) {

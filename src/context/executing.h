@@ -56,6 +56,7 @@ class Executing {
   std::chrono::microseconds cpu_before_{0};
   std::uint64_t oom_kills_before_ = 0;
   std::uint64_t pids_refusals_before_ = 0;
+  std::uint32_t lock_kills_before_ = 0;
   std::optional<agent::Done> done_;
   std::optional<int> wait_status_;
   bool started_ = false;  // The agent has taken the code.

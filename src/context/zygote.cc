@@ -22,6 +22,7 @@
 #include "context/pidfd_process.h"
 #include "sandbox/launch.h"
 #include "sandbox/policy/policy.h"
+#include "sandbox/run.h"
 #include "sandbox/tiers/native/root_plan.h"
 
 namespace glovebox {
@@ -74,7 +75,7 @@ std::vector<zygote::ForkRequest::Limit> process_limits(const Limits& limits) {
   const auto add = [&result](int resource, std::uint64_t value) {
     result.push_back({static_cast<std::uint32_t>(resource), value, value});
   };
-  add(RLIMIT_NOFILE, limits.open_files);
+  add(RLIMIT_NOFILE, open_files_here(limits));
   add(RLIMIT_CORE, 0);
   if (!Cgroup::support().pids) {
     add(RLIMIT_NPROC, limits.pids);
@@ -184,7 +185,7 @@ Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const
     request.env.push_back(name + "=" + value);
   }
   request.cwd = spec.cwd.empty() ? std::string(kWorkspace) : spec.cwd;
-  const policy::Filter filter = policy::default_filter();
+  const policy::Filter filter = policy::fork_filter();
   request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   std::vector<int> passed = {sandbox.pidfd(), spec.channel, spec.out, spec.err};
   const Cgroup& cgroup = sandbox.cgroup();

@@ -13,7 +13,9 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
+#include "base/sys/raw.h"
 #include "sandbox/cgroup_host.h"
 
 namespace glovebox {
@@ -76,14 +78,14 @@ Result<int> Cgroup::add_branch(Slot& slot, const std::string& parent) {
   return static_cast<int>(branches_.size()) - 1;
 }
 
-Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits, bool counts_cpu) {
+Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits) {
   Cgroup group;
   group.mode_ = cgroup_host().support.mode;
   switch (group.mode_) {
     case CgroupMode::kNone:
       break;
     case CgroupMode::kV1:
-      GB_TRY(group.create_v1(slot, limits, counts_cpu));
+      GB_TRY(group.create_v1(slot, limits));
       break;
     case CgroupMode::kV2:
       GB_TRY(group.create_v2(slot, limits));
@@ -92,7 +94,7 @@ Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits, bool counts_cpu)
   return group;
 }
 
-Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits, bool counts_cpu) {
+Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits) {
   const CgroupHost& host = cgroup_host();
   // Only the hierarchies that are needed: each costs a directory and a step into it.
   memory_ = GB_TRY(add_branch(slot, host.v1_memory));
@@ -100,9 +102,8 @@ Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits, bool counts_cpu
   if (!host.v1_cpu.empty() && limits.cpus < host.processors) {
     cpu_ = GB_TRY(add_branch(slot, host.v1_cpu));
   }
-  // Only for a limit on CPU time: use alone is known from processes that are waited for at their
-  // end.
-  if (!host.v1_cpuacct.empty() && (counts_cpu || limits.cpu_time.count() > 0)) {
+  // Always: what processes say of themselves at their end leaves out those that nobody waits for.
+  if (!host.v1_cpuacct.empty()) {
     cpu_time_ = host.v1_cpuacct == host.v1_cpu && cpu_ >= 0
                     ? cpu_
                     : GB_TRY(add_branch(slot, host.v1_cpuacct));
@@ -144,6 +145,9 @@ Result<void> Cgroup::set_limits(const Limits& limits) {
       GB_TRY(write(memory_, "memory.limit_in_bytes", memory));
     }
     (void)write(memory_, "memory.memsw.limit_in_bytes", memory);
+    // The buffers of sockets have a count of their own, which v2 adds to the memory. Absent where
+    // the kernel has no network.
+    (void)write(memory_, "memory.kmem.tcp.limit_in_bytes", memory);
     GB_TRY(write(pids_, "pids.max", pids));
     if (cpu_ >= 0) {
       GB_TRY(write(cpu_, "cpu.cfs_quota_us", cpu_quota_us(limits.cpus)));
@@ -297,6 +301,10 @@ std::uint64_t Cgroup::oom_kills() const {
 
 std::uint64_t Cgroup::pids_refusals() const { return read_keyed(pids_, "pids.events", "max"); }
 
+std::vector<pid_t> Cgroup::members() const {
+  return branches_.empty() ? std::vector<pid_t>() : listed(branches_.front().directory.get());
+}
+
 void Cgroup::kill() const {
   if (mode_ == CgroupMode::kV2) {
     (void)write(0, "cgroup.kill", "1");
@@ -357,7 +365,7 @@ Result<Cgroup> Cgroup::described(WireReader& from, std::vector<UniqueFd> directo
   const std::vector<std::string> paths = from.texts(directories.size());
   if (!from.ok() || !fits || paths.size() != directories.size() ||
       (group.mode_ == CgroupMode::kNone) != paths.empty()) {
-    return Error(ErrorCode::kInvalid, "the description of a cgroup makes no sense");
+    return Error(ErrorCode::kInvalid, "malformed description of a cgroup");
   }
   for (std::size_t branch = 0; branch < paths.size(); ++branch) {
     group.branches_.push_back({paths[branch], std::move(directories[branch])});
@@ -365,26 +373,42 @@ Result<Cgroup> Cgroup::described(WireReader& from, std::vector<UniqueFd> directo
   return group;
 }
 
+std::vector<pid_t> Cgroup::listed(int directory) {
+  std::vector<pid_t> pids;
+  const UniqueFd list(::openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC));
+  std::array<char, 8192> text{};
+  const ssize_t size = list ? ::read(list.get(), text.data(), text.size()) : 0;
+  const char* at = text.data();
+  const char* const end = at + std::max<ssize_t>(size, 0);
+  while (at < end) {
+    pid_t pid = 0;
+    const auto [next, failure] = std::from_chars(at, end, pid);
+    if (failure == std::errc{} && pid > 1) {
+      pids.push_back(pid);
+    }
+    at = next + 1;
+  }
+  return pids;
+}
+
 std::uint32_t Cgroup::kill_listed(int directory) {
   std::uint32_t killed = 0;
   for (int round = 0; round < 200; ++round) {
-    const UniqueFd list(::openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC));
-    std::array<char, 8192> text{};
-    const ssize_t size = list ? ::read(list.get(), text.data(), text.size()) : 0;
-    if (size <= 0) {
+    std::vector<std::pair<pid_t, UniqueFd>> members;
+    for (const pid_t pid : listed(directory)) {
+      members.emplace_back(pid, UniqueFd(static_cast<int>(sys::raw(SYS_pidfd_open, pid, 0))));
+    }
+    if (members.empty()) {
       break;
     }
-    // They are in a group of ours: guests, by construction.
-    const char* at = text.data();
-    const char* const end = at + size;
-    while (at < end) {
-      pid_t pid = 0;
-      const auto [next, failure] = std::from_chars(at, end, pid);
-      if (failure == std::errc{} && pid > 1) {
-        (void)::kill(pid, SIGKILL);
+    // A number that is still listed was a member's when it was opened, or became one's: a number
+    // that was read may be another's by the time it is used.
+    const std::vector<pid_t> still = listed(directory);
+    for (const auto& [pid, pidfd] : members) {
+      if (pidfd && std::ranges::find(still, pid) != still.end()) {
+        (void)sys::raw(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
         ++killed;
       }
-      at = next + 1;
     }
     wait_a_moment(round < 10 ? 1 : 5);
   }
@@ -394,14 +418,19 @@ std::uint32_t Cgroup::kill_listed(int directory) {
 Result<Cgroup::Leftover> Cgroup::remove_leftover(const std::string& path) {
   Leftover leftover;
   if (!path.starts_with(kCgroupRoot)) {
-    return Error(ErrorCode::kInvalid, path + " is no cgroup");
+    return Error(ErrorCode::kInvalid, path + " is not a cgroup");
   }
   const UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory) {
     return leftover;
   }
   leftover.existed = true;
-  leftover.processes = kill_listed(directory.get());
+  // v2 kills all of a group in one step, v1 has no such file.
+  leftover.processes = static_cast<std::uint32_t>(listed(directory.get()).size());
+  const UniqueFd kill(::openat(directory.get(), "cgroup.kill", O_WRONLY | O_CLOEXEC));
+  if (!kill || ::write(kill.get(), "1", 1) != 1) {
+    leftover.processes = kill_listed(directory.get());
+  }
   GB_TRY(remove_directory(path));
   return leftover;
 }

@@ -37,7 +37,7 @@ struct CgroupSupport {
   bool pids = false;
   bool cpu = false;
   bool io = false;
-  std::string reason;  // Why the mode is kNone, with the mend.
+  std::string reason;  // Why the mode is kNone, with a fix.
 };
 
 class Cgroup {
@@ -47,8 +47,7 @@ class Cgroup {
 
   // Makes the group of `slot` and sets `limits` as far as the host can; where it can do nothing,
   // the group is empty and enforces nothing.
-  // `counts_cpu` asks for cpu_time() also where no limit needs it (v1: one hierarchy more).
-  static Result<Cgroup> create(Slot& slot, const Limits& limits, bool counts_cpu);
+  static Result<Cgroup> create(Slot& slot, const Limits& limits);
 
   Cgroup(Cgroup&& other) noexcept = default;
   Cgroup& operator=(Cgroup&& other) noexcept = default;
@@ -83,6 +82,10 @@ class Cgroup {
   [[nodiscard]] std::uint64_t oom_kills() const;
   [[nodiscard]] std::uint64_t pids_refusals() const;
 
+  // The processes in the group, by their numbers outside: all of them where they are fewer than
+  // about a thousand.
+  [[nodiscard]] std::vector<pid_t> members() const;
+
   // Asks the kernel to take back what it can of the group's memory without killing anything: caches
   // of files, and with swap the rest. Best effort; takes at most about a second.
   void reclaim() const;
@@ -116,10 +119,11 @@ class Cgroup {
   };
 
   Cgroup() = default;
-  // Answers how many were killed.
+  static std::vector<pid_t> listed(int directory);
+  // Returns how many were killed.
   static std::uint32_t kill_listed(int directory);
   Result<int> add_branch(Slot& slot, const std::string& parent);
-  Result<void> create_v1(Slot& slot, const Limits& limits, bool counts_cpu);
+  Result<void> create_v1(Slot& slot, const Limits& limits);
   Result<void> create_v2(Slot& slot, const Limits& limits);
   Result<void> write(int branch, const char* file, std::string_view value) const;
   [[nodiscard]] std::optional<std::string> read(int branch, const char* file) const;

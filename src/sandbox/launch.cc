@@ -2,6 +2,7 @@
 #include "sandbox/launch.h"
 
 #include <fcntl.h>
+#include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,6 +74,30 @@ Result<void> write_map(pid_t pid, const char* file, std::string_view text) {
   return {};
 }
 
+// Makes the calling thread of root's an effective user for its lifetime, with all its capabilities.
+// Who makes a user namespace is charged for what is used in it (namespaces(7), kernel/ucount.c): so
+// its guest gets the limits of a user of its own, not a share of root's. By system calls, because
+// those of libc change every thread.
+class EffectiveUser {
+ public:
+  explicit EffectiveUser(uid_t uid) {
+    (void)sys::raw(SYS_prctl, PR_SET_SECUREBITS, securebits_ | SECBIT_NO_SETUID_FIXUP);
+    changed_ = sys::raw(SYS_setresuid, -1, uid, -1) >= 0;
+  }
+  ~EffectiveUser() {
+    if (changed_) {
+      GB_CHECK(sys::raw(SYS_setresuid, -1, 0, -1) == 0);
+    }
+    (void)sys::raw(SYS_prctl, PR_SET_SECUREBITS, securebits_);
+  }
+  EffectiveUser(const EffectiveUser&) = delete;
+  EffectiveUser& operator=(const EffectiveUser&) = delete;
+
+ private:
+  long securebits_ = sys::raw(SYS_prctl, PR_GET_SECUREBITS);
+  bool changed_ = false;
+};
+
 }  // namespace
 
 Result<InnerPrograms> inner_programs() {
@@ -103,7 +129,12 @@ Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthpla
   if (where.realm != nullptr || (has_user_namespace && ::geteuid() != 0)) {
     return clone_by_helpers(plan, stacks, arguments, where);
   }
+  std::optional<EffectiveUser> maker;
+  if (where.charged_to != 0) {
+    maker.emplace(where.charged_to);
+  }
   const long pid = sys::clone3_on_stack(arguments, &child::enter, &plan);
+  maker.reset();
   if (pid < 0) {
     return Error::from_errno("clone", static_cast<int>(-pid));
   }

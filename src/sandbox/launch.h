@@ -40,6 +40,8 @@ struct Birthplace {
   std::uint64_t flags = 0;       // CLONE_… flags of clone(2).
   int cgroup_fd = -1;            // A v2 group, or -1.
   const Realm* realm = nullptr;  // None: in our own namespaces.
+  // As root, outside of realms: the user who is charged for the new user namespace; zero: root.
+  uid_t charged_to = 0;
   // The maps of its user namespace, with CLONE_NEWUSER (user_namespaces(7)). One that is not ours
   // alone needs root.
   std::string_view uid_map{};

@@ -33,6 +33,10 @@ constexpr microseconds kFirstCheck = 20ms;
 constexpr microseconds kSlowestCheck = 100ms;
 constexpr microseconds kFastestCheck = 2ms;
 
+// The kernel's own limit on processor time goes by samples: a guest that reached it has used nearly
+// all of it. One that has not has sent itself the signal.
+constexpr double kNearly = 0.9;
+
 // The process of a sandbox that is ours: the warden.
 constexpr std::uint64_t kOwnProcesses = 1;
 
@@ -61,8 +65,14 @@ std::string relocated(std::string path, const std::string& tree) {
 std::uint32_t open_files_here(const Limits& limits) {
   rlimit own{};
   const bool known = ::getrlimit(RLIMIT_NOFILE, &own) == 0;
-  return known ? static_cast<std::uint32_t>(std::min<rlim_t>(limits.open_files, own.rlim_max))
-               : limits.open_files;
+  if (!known) {
+    return limits.open_files;
+  }
+  // The kernel counts descriptors in flight between processes for each user, and lets nobody send
+  // any who has more in flight than files may be open (net/core/scm.c; unix(7), ETOOMANYREFS). As
+  // an ordinary user the guest is the same user as its caller: half of that is left to the caller.
+  const rlim_t most = ::geteuid() == 0 ? own.rlim_max : std::min(own.rlim_max, own.rlim_cur / 2);
+  return static_cast<std::uint32_t>(std::min<rlim_t>(limits.open_files, most));
 }
 
 Run::Run(Sandbox& sandbox, std::uint32_t channel, const RunOptions& options)
@@ -118,10 +128,8 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   request.deadline_ms = static_cast<std::uint64_t>((limits.wall + kBackstop).count());
   request.with_stdin = options.stdin_fd >= 0;
   request.alone = options.kill_rest;
-  if (options.strict) {
-    const policy::Filter filter = policy::strict_filter();
-    request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
-  }
+  const policy::Filter filter = options.strict ? policy::strict_filter() : policy::guest_filter();
+  request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   return request;
 }
 
@@ -129,7 +137,9 @@ Result<RunOutcome> Run::execute(const Command& command) {
   if (command.argv.empty()) {
     return Error(ErrorCode::kInvalid, "no command to run");
   }
-  const std::string request = make_request(sandbox_, command, options_).encode();
+  const warden::StartRequest start = make_request(sandbox_, command, options_);
+  file_size_limited_ = start.file_size > 0;
+  const std::string request = start.encode();
   if (request.size() > kMaxFramePayload) {
     return Error(ErrorCode::kInvalid, "arguments and environment are over 1 MiB",
                  "pass large input as a file or on standard input");
@@ -289,6 +299,10 @@ void Run::check_limits() {
     end_it(Cause::kMemory);
     return;
   }
+  if (sandbox_.end_lock_hoarders()) {
+    end_it(Cause::kLocks);
+    return;
+  }
   if (options_.limits.cpu_time.count() > 0) {
     const microseconds left = microseconds(options_.limits.cpu_time) - (used.cpu - before_.cpu);
     if (left.count() <= 0) {
@@ -342,6 +356,12 @@ RunOutcome Run::judge() {
   if (inodes_full) {
     outcome.hits.emplace_back("inodes");
   }
+  if (forced_ || warden_lost_) {
+    outcome.notes.emplace_back(cgroup.counts_cpu_time()
+                                   ? "the sandbox had to be killed: its disk use is unknown"
+                                   : "the sandbox had to be killed: its use of processors, memory "
+                                     "and disk is unknown");
+  }
   outcome.out = out_.finish();
   outcome.err = err_.finish();
   if (ended_.start_error != 0) {
@@ -380,18 +400,25 @@ void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) 
     outcome.hits.emplace_back(limit);
   };
   const bool failed = outcome.exit_code != 0;
+  const Limits& limits = options_.limits;
   if (cause_ == Cause::kCanceled) {
     outcome.status = Status::kCanceled;
   } else if (cause_ == Cause::kWall || ended_.deadline) {
     timeout("time");
   } else if (cause_ == Cause::kCpu ||
-             (outcome.signal == SIGXCPU && options_.limits.cpu_time.count() > 0)) {
+             (outcome.signal == SIGXCPU &&
+              outcome.usage.cpu >= kNearly * microseconds(limits.cpu_time) &&
+              limits.cpu_time.count() > 0)) {
     timeout("cpu-time");
+  } else if (cause_ == Cause::kLocks) {
+    outcome.status = Status::kOutOfMemory;
+    outcome.limit = "locks";
+    outcome.hits.emplace_back("locks");
   } else if (cause_ == Cause::kMemory || used.oom_kills > 0) {
     outcome.status = Status::kOutOfMemory;
   } else if (failed && used.pids_refusals > 0) {
     outcome.status = Status::kPidsLimit;
-  } else if ((failed && disk_full) || outcome.signal == SIGXFSZ) {
+  } else if ((failed && disk_full) || (outcome.signal == SIGXFSZ && file_size_limited_)) {
     outcome.status = Status::kDiskFull;
   } else if (outcome.signal) {
     outcome.status = Status::kSignaled;

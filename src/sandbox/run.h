@@ -14,8 +14,8 @@
 
 namespace glovebox {
 
-// Limits::open_files, or less where our own hard limit is lower: nobody without privilege gets more
-// than whoever started it.
+// Limits::open_files, or less where our own limits are lower: nobody without privilege gets more
+// than whoever started it, and as an ordinary user no guest gets more than half of our soft limit.
 std::uint32_t open_files_here(const Limits& limits);
 
 class Run {
@@ -37,7 +37,7 @@ class Run {
   using Clock = WardenLink::Clock;
 
   // Why we ended it, when we did.
-  enum class Cause { kItself, kWall, kCpu, kMemory, kCanceled };
+  enum class Cause { kItself, kWall, kCpu, kMemory, kLocks, kCanceled };
 
   // Counters of the whole sandbox, so that this run's share is a difference.
   struct Counters {
@@ -65,7 +65,8 @@ class Run {
   OutputCapture err_;
   const Counters before_;
   const Clock::time_point start_;
-  std::string program_;  // For the message when it cannot be started.
+  std::string program_;             // For the message when it cannot be started.
+  bool file_size_limited_ = false;  // SIGXFSZ may be the kernel's.
 
   Cause cause_ = Cause::kItself;
   Clock::time_point next_check_;

@@ -433,8 +433,9 @@ Result<void> Sandbox::drop_snapshot(std::uint32_t id) {
 
 Result<void> Sandbox::set_limits(const Limits& limits) {
   GB_TRY(validate(limits));
+  GB_TRY(enclosure_.cgroup.change_limits(limits));
   limits_ = limits;
-  return enclosure_.cgroup.change_limits(limits);
+  return {};
 }
 
 bool Sandbox::alive() const {
@@ -451,6 +452,12 @@ void Sandbox::kill() {
   // Without a pid namespace the warden must do it, which it does when its socket closes.
   link_.shut_down();
   enclosure_.cgroup.kill();
+}
+
+bool Sandbox::end_lock_hoarders() {
+  return locks_.end_hoarders({.cgroup = enclosure_.cgroup,
+                              .warden_pidfd = enclosure_.pidfd.get(),
+                              .own_pids = enclosure_.features.own_pids});
 }
 
 Result<void> Sandbox::end() {
@@ -505,6 +512,7 @@ std::vector<LimitReport> Sandbox::limit_reports(const Limits& limits) const {
       {"inodes", number(limits.inodes), features.limits_disk, false},
       {"open-files", number(open_files_here(limits)), true, false},
       {"output", number(limits.output.count), true, false},
+      {"locks", number(LockWatch::kMostLocks), true, false},
   };
   if (limits.cpu_time.count() > 0) {
     // RLIMIT_CPU alone bounds each process, not all of them together.

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sandbox/lock_watch.h"
 #include "sandbox/output.h"
 #include "sandbox/tiers/tier.h"
 #include "sandbox/warden_link.h"
@@ -60,12 +61,16 @@ struct RunOutcome {
   Status status = Status::kFailed;
   int exit_code = 0;
   std::optional<int> signal;
-  std::string limit;  // "time" or "cpu-time" when the status is kTimeout.
+  // "time" or "cpu-time" when the status is kTimeout, "locks" when it is kOutOfMemory because of
+  // them.
+  std::string limit;
   Captured out;
   Captured err;
   Usage usage;
   // Limits that the guest ran into, by name, whatever ended it.
   std::vector<std::string> hits;
+  // What could not be had, each a sentence for people.
+  std::vector<std::string> notes;
   std::chrono::microseconds first_event{0};
 };
 
@@ -199,6 +204,12 @@ class Sandbox {
   // dead. What is left of it goes with end().
   void kill();
 
+  // To be called every 100 ms or so while something of the guest's runs: kills processes that hold
+  // too many file locks (lock_watch.h). Any thread may. Returns whether it has.
+  bool end_lock_hoarders();
+  // How often that has happened.
+  [[nodiscard]] std::uint32_t lock_kills() const { return locks_.ended(); }
+
   // Ends everything in the sandbox and removes every trace of it on the host. Nobody else may be
   // using it.
   Result<void> end();
@@ -243,6 +254,7 @@ class Sandbox {
   // so that no sweep takes the sandbox for a leftover when the lender dies.
   UniqueFd lease_;
   UniqueFd slot_lock_;
+  LockWatch locks_;
   bool used_ = false;  // Something ran in it; before that all counters are zero.
   std::atomic<bool> dead_ = false;
   bool ended_ = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
@@ -27,6 +28,7 @@ void apply(Verdict& verdict, RunOutcome outcome) {
   verdict.out = std::move(outcome.out);
   verdict.err = std::move(outcome.err);
   verdict.usage = outcome.usage;
+  std::ranges::move(outcome.notes, std::back_inserter(verdict.notes));
   for (LimitReport& limit : verdict.limits) {
     limit.hit = std::ranges::find(outcome.hits, limit.name) != outcome.hits.end();
   }

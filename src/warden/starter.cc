@@ -5,11 +5,13 @@
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -184,13 +186,44 @@ void add_limit(Start& start, int resource, std::uint64_t soft, std::uint64_t har
   }
 }
 
+// How long a start may take: the exec reads a program from the disk. A guest can stop what has its
+// user id between clone and exec, for as long as it likes.
+constexpr int kStartPatienceMs = 10'000;
+
+// Waits until nobody but us has the other end of the pipe any more.
+bool wait_for_exec(const UniqueFd& started) {
+  pollfd polled{started.get(), POLLIN, 0};
+  int ready = -1;
+  do {
+    ready = ::poll(&polled, 1, kStartPatienceMs);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
 Started spawn(Start& start) {
-  // A stack of its own, because it runs in our memory while we wait for its exec.
+  // A stack of its own, because it runs in our memory until its exec.
   alignas(16) static std::array<char, 16 * 1024> stack;
-  const long pid = sys::clone_on_stack(CLONE_VM | CLONE_VFORK | SIGCHLD,
-                                       stack.data() + stack.size(), run_start, &start);
+  // Closed by the exec, or by the end: both only when our memory is not in use any more (fs/exec.c,
+  // begin_new_exec; kernel/exit.c, do_exit). Not CLONE_VFORK, which waits without an end.
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return {.start_error = errno};
+  }
+  const UniqueFd started(ends[0]);
+  UniqueFd inherited(ends[1]);
+  const long pid =
+      sys::clone_on_stack(CLONE_VM | SIGCHLD, stack.data() + stack.size(), run_start, &start);
   if (pid < 0) {
     return {.start_error = static_cast<int>(-pid)};
+  }
+  inherited.reset();
+  if (!wait_for_exec(started)) {
+    (void)::kill(static_cast<pid_t>(pid), SIGKILL);
+    // `start` and the stack are its own until it has ended. A process that a signal has killed ends
+    // unless the kernel hangs, and then this sandbox does not matter any more.
+    while (!wait_for_exec(started)) {
+    }
+    return {.start_error = ETIMEDOUT};
   }
   if (start.error != 0) {
     return {.start_error = static_cast<int>(start.error)};

@@ -37,7 +37,7 @@ class Starter {
   explicit Starter(Pids pids) : pids_(pids) {}
 
   // Starts what `request` names, as a child of ours in a session of its own. Returns once it has
-  // called exec, or failed to.
+  // called exec, or failed to; fails with ETIMEDOUT, and kills it, when that takes 10 s.
   [[nodiscard]] Started start(const StartRequest& request, const GuestStdio& stdio) const;
 
   // Starts a program of ours by its descriptor, for work on hostile data.

@@ -53,6 +53,11 @@ std::uint64_t microseconds(const timeval& time) {
          static_cast<std::uint64_t>(time.tv_usec);
 }
 
+// As an errno for a report: never zero, which would be success.
+int stream_error(const Error& error) {
+  return error.code() == ErrorCode::kInvalid ? EINVAL : EMFILE;
+}
+
 }  // namespace
 
 Warden::Warden(
@@ -314,7 +319,7 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
   }
   auto streams = make_streams(request.value());
   if (!streams) {
-    report_start_error(channel, errno);
+    report_start_error(channel, stream_error(streams.error()));
     return;
   }
   const Started started = starter_.start(request.value(), streams->guest);
@@ -382,7 +387,7 @@ Warden::Process* Warden::start_archiver(std::uint32_t channel,
   }
   auto streams = make_streams({.with_stdin = true});
   if (!streams) {
-    report_start_error(channel, errno);
+    report_start_error(channel, stream_error(streams.error()));
     return nullptr;
   }
   const Started started = starter_.start_own(archiver_.get(), argv, streams->guest);

@@ -81,6 +81,25 @@ TEST_P(LimitsOf, CpuTimeOfARunDoesNotCountForTheNext) {
   }
 }
 
+TEST_P(LimitsOf, CpuTimeIsNotHitByASignalThatTheGuestSendsItself) {
+  const Limits limits{.cpu_time = 10s};
+  make_with(limits);
+  const RunOutcome outcome = sh("kill -XCPU $$", {.limits = limits});
+  EXPECT_EQ(outcome.status, Status::kSignaled);
+  EXPECT_EQ(outcome.signal, SIGXCPU);
+  EXPECT_THAT(outcome.hits, Not(Contains("cpu-time")));
+}
+
+TEST_P(LimitsOf, CpuTimeOfChildrenThatNobodyWaitsForIsTold) {
+  if (sandbox().walls().cgroup == "none") {
+    GTEST_SKIP() << "no cgroup counts here";
+  }
+  const RunOutcome outcome =
+      sh("trap '' CHLD; (i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done) & wait; exit 0");
+  EXPECT_EQ(outcome.status, Status::kOk);
+  EXPECT_GE(outcome.usage.cpu, 50ms);
+}
+
 TEST_P(LimitsOf, MemoryEndsAGreedyGuest) {
   GB_NEEDS_LIMIT("memory");
   const Limits limits{.memory = 64_MiB};
@@ -164,6 +183,13 @@ TEST_P(LimitsOf, DiskEndsInAFullDisk) {
     EXPECT_EQ(sh("rm " + file, {.limits = limits}).status, Status::kOk) << place;
   }
   EXPECT_EQ(sh("head -c 3500000 /dev/zero >fits", {.limits = limits}).status, Status::kOk);
+}
+
+TEST_P(LimitsOf, DiskIsNotFullByASignalThatTheGuestSendsItself) {
+  if (!features().limits_disk) {
+    GTEST_SKIP() << GetParam() << " limits each file, by that signal";
+  }
+  EXPECT_EQ(sh("kill -XFSZ $$").status, Status::kSignaled);
 }
 
 TEST_P(LimitsOf, InodesEndInAFullDisk) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starting programs, how they end, and what is left of them.
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
+
+#include <array>
 
 #include "base/frame.h"
 #include "fixture.h"
@@ -199,6 +202,21 @@ TEST_P(Processes, CannotBeNothing) {
   const auto outcome = sandbox().run({.argv = {}, .env = {}, .cwd = {}}, {});
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code(), ErrorCode::kInvalid);
+}
+
+TEST_P(Processes, ThatStopAllOthersDoNotHoldUpTheWardenForEver) {
+  // Whatever the warden starts is stopped at once, also between its birth and its exec.
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const std::array<int, 3> nothing = {null.get(), null.get(), null.get()};
+  const Command stopper{.argv = {"/bin/sh", "-c", "while :; do kill -s STOP -- -1; done"},
+                        .env = {},
+                        .cwd = {}};
+  const Command stopped{.argv = {"/bin/true"}, .env = {}, .cwd = {}};
+  ASSERT_TRUE(sandbox().start_detached(stopper, {}, nothing));
+  for (int i = 0; i < 100 && sandbox().start_detached(stopped, {}, nothing); ++i) {
+  }
+  const auto served = sandbox().write_file("still", "here", 0644);
+  EXPECT_TRUE(served);
 }
 
 GB_FOR_EVERY_TIER(Processes);

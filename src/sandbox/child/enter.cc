@@ -336,9 +336,16 @@ class Entrance {
   }
 
   long lock_user_namespaces() noexcept {
-    const long result = write_text("proc/sys/user/max_user_namespaces", "0", O_NOFOLLOW);
-    if (result < 0) {
-      return result;
+    // What is used here counts for whoever made the namespace, too, who has other sandboxes and
+    // programs (namespaces(7), kernel/ucount.c).
+    constexpr std::array<TextFile, 3> kMost = {{{"proc/sys/user/max_user_namespaces", "0"},
+                                                {"proc/sys/user/max_inotify_instances", "32"},
+                                                {"proc/sys/user/max_inotify_watches", "8192"}}};
+    for (const TextFile& most : kMost) {
+      if (const long r = write_text(most.path, most.content, O_NOFOLLOW); r < 0) {
+        return r;
+      }
+      ++detail_;
     }
     // A wall that was not tried is a hope.
     return raw(SYS_unshare, CLONE_NEWUSER) == -ENOSPC ? 0 : -EPERM;
@@ -381,6 +388,9 @@ class Entrance {
       const rlimit64 zero{0, 0};
       (void)raw(SYS_prlimit64, 0, resource, &zero, nullptr);
     }
+    // Signals that wait and timers count for whoever made the namespace, as above.
+    constexpr rlimit64 kSignals{1024, 1024};
+    (void)raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, &kSignals, nullptr);
     if (const long r = arrange_descriptors(); r < 0) {
       return r;
     }

@@ -21,15 +21,23 @@ namespace glovebox::policy {
 enum class Check : std::uint8_t {
   kNone,
   kClone,        // Threads and processes, but no new namespaces.
-  kSocket,       // UNIX, INET, INET6 and NETLINK_ROUTE.
+  kSocket,       // UNIX, NETLINK_ROUTE, and the common protocols of INET and INET6.
   kSocketLocal,  // UNIX streams only.
   kIoctl,        // Not the terminal's input injection.
-  kSetsockopt,   // Not the options that the kernel bugs of 2026 came through.
+  kSetsockopt,   // Not the options that the kernel bugs of 2026 came through, no BPF code.
   kSeccomp,      // Stricter filters yes, listeners no.
+  kPrctl,        // Not the merging of equal pages.
+  kPrctlFilter,  // Nor a system call filter.
   kPersonality,  // The harmless personalities.
+  kFcntl,        // Not the locks of open file descriptions.
+  kFcntlLocal,   // Nor the watching of directories.
+  kMmap,         // Not the host's reserved huge pages.
+  kMemfd,        // Likewise.
   kNotFirst,     // Its first argument is a pid: not that of the warden in a pid namespace.
   kSelfOnly,     // Its first argument is a pid: zero, which is the caller.
-  kSelfOnly2,    // Likewise its second.
+  kPriority,     // setpriority(2): of the calling process.
+  kIoPriority,   // ioprio_set(2): of the calling process.
+  kOwnClock,     // Its first argument is a clock: none of another process's.
   kNoPath,       // Its second argument is a path: none, which means the descriptor itself.
 };
 
@@ -109,7 +117,10 @@ class Assembler {
 constexpr void emit_check(Assembler& out, Check check) {
   constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
   constexpr std::uint32_t kEperm = refuse(1).value;
-  constexpr std::uint32_t kNoFamily = refuse(97).value;  // EAFNOSUPPORT
+  constexpr std::uint32_t kEinval = refuse(22).value;
+  constexpr std::uint32_t kNoFamily = refuse(97).value;    // EAFNOSUPPORT
+  constexpr std::uint32_t kNoType = refuse(94).value;      // ESOCKTNOSUPPORT
+  constexpr std::uint32_t kNoProtocol = refuse(93).value;  // EPROTONOSUPPORT
   switch (check) {
     case Check::kNone:
       break;
@@ -117,18 +128,34 @@ constexpr void emit_check(Assembler& out, Check check) {
       // CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET} and CLONE_UNTRACED.
       out.load(argument(0));
       out.ret_if_any(0x7E020000 | 0x00800000, kEperm);
+      // Each process has one table of descriptors, and no two have the same: only so its file locks
+      // can be found and counted (sandbox/lock_watch.h).
+      out.emit(BPF_ALU | BPF_AND | BPF_K, 0x00010400);  // CLONE_THREAD | CLONE_FILES
+      out.ret_if_equal(0x00000400, kEperm);
+      out.ret_if_equal(0x00010000, kEperm);
       out.ret(kAllow);
       break;
     case Check::kSocket:
       out.load(argument(0));
       out.ret_if_equal(1, kAllow);                    // AF_UNIX
-      out.ret_if_equal(2, kAllow);                    // AF_INET
-      out.ret_if_equal(10, kAllow);                   // AF_INET6
-      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 16, 1, 0);  // AF_NETLINK
-      out.ret(kNoFamily);
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 16, 0, 4);  // AF_NETLINK
       out.load(argument(2));
       out.ret_if_equal(0, kAllow);  // NETLINK_ROUTE
       out.ret(kNoFamily);
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 2, 2, 0);   // AF_INET
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 10, 1, 0);  // AF_INET6
+      out.ret(kNoFamily);
+      // A kernel loads a module for a type or protocol that it does not have yet, for anybody
+      // (net/ipv4/af_inet.c, inet_create).
+      out.load(argument(1));
+      out.emit(BPF_ALU | BPF_AND | BPF_K, 0xf);
+      out.emit(BPF_JMP | BPF_JGE | BPF_K, 4, 0, 1);  // Beyond SOCK_STREAM, _DGRAM and _RAW.
+      out.ret(kNoType);
+      out.load(argument(2));
+      for (const std::uint32_t protocol : {0, 1, 6, 17, 58}) {  // Any, ICMP, TCP, UDP, ICMPv6.
+        out.ret_if_equal(protocol, kAllow);
+      }
+      out.ret(kNoProtocol);
       break;
     case Check::kSocketLocal:
       out.load(argument(0));
@@ -149,26 +176,68 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.ret_if_equal(0x5423, kEperm);  // TIOCSETD
       out.ret(kAllow);
       break;
-    case Check::kSetsockopt:
-      out.load(argument(1));
-      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 17, 0, 3);  // SOL_UDP
-      out.load(argument(2));
-      out.ret_if_equal(100, kEperm);  // UDP_ENCAP
-      out.load(argument(1));
-      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 6, 0, 3);  // SOL_TCP
-      out.load(argument(2));
-      out.ret_if_equal(31, kEperm);  // TCP_ULP
-      out.load(argument(1));
-      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);   // SOL_IP
-      out.emit(BPF_JMP | BPF_JEQ | BPF_K, 41, 0, 5);  // SOL_IPV6
-      out.load(argument(2));
-      out.ret_if_equal(64, kEperm);  // {IPT,IP6T}_SO_SET_REPLACE
-      out.ret_if_equal(65, kEperm);  // {IPT,IP6T}_SO_SET_ADD_COUNTERS
+    case Check::kSetsockopt: {
+      // An option of UDP is taken at the level of UDP-Lite as well (net/ipv4/udp.c,
+      // udp_setsockopt).
+      struct Refused {
+        std::uint32_t level;
+        std::uint32_t option;
+      };
+      constexpr std::array<Refused, 11> kRefused = {{
+          {17, 100},  // SOL_UDP, UDP_ENCAP
+          {136, 100},
+          {6, 31},  // SOL_TCP, TCP_ULP
+          {0, 64},  // SOL_IP and SOL_IPV6, {IPT,IP6T}_SO_SET_REPLACE
+          {41, 64},
+          {0, 65},  // …_SO_SET_ADD_COUNTERS
+          {41, 65},
+          {1, 26},  // SOL_SOCKET, SO_ATTACH_FILTER
+          {1, 50},  // SO_ATTACH_BPF
+          {1, 51},  // SO_ATTACH_REUSEPORT_CBPF
+          {1, 52},  // SO_ATTACH_REUSEPORT_EBPF
+      }};
+      for (const Refused& refused : kRefused) {
+        out.load(argument(1));
+        out.emit(BPF_JMP | BPF_JEQ | BPF_K, refused.level, 0, 3);
+        out.load(argument(2));
+        out.ret_if_equal(refused.option, kEperm);
+      }
       out.ret(kAllow);
       break;
+    }
     case Check::kSeccomp:
       out.load(argument(1));
       out.ret_if_any(8, kEperm);  // SECCOMP_FILTER_FLAG_NEW_LISTENER
+      out.ret(kAllow);
+      break;
+    case Check::kPrctl:
+    case Check::kPrctlFilter:
+      out.load(argument(0));
+      out.ret_if_equal(67, kEinval);  // PR_SET_MEMORY_MERGE
+      if (check == Check::kPrctlFilter) {
+        out.ret_if_equal(22, kEinval);  // PR_SET_SECCOMP
+      }
+      out.ret(kAllow);
+      break;
+    case Check::kFcntl:
+    case Check::kFcntlLocal:
+      out.load(argument(1));
+      out.ret_if_equal(36, kEinval);  // F_OFD_GETLK
+      out.ret_if_equal(37, kEinval);  // F_OFD_SETLK
+      out.ret_if_equal(38, kEinval);  // F_OFD_SETLKW
+      if (check == Check::kFcntlLocal) {
+        out.ret_if_equal(1026, kEinval);  // F_NOTIFY
+      }
+      out.ret(kAllow);
+      break;
+    case Check::kMmap:
+      out.load(argument(3));
+      out.ret_if_any(0x40000, refuse(12).value);  // MAP_HUGETLB: ENOMEM, as where none is reserved.
+      out.ret(kAllow);
+      break;
+    case Check::kMemfd:
+      out.load(argument(1));
+      out.ret_if_any(4, kEinval);  // MFD_HUGETLB
       out.ret(kAllow);
       break;
     case Check::kPersonality:
@@ -195,10 +264,29 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.ret(kEperm);
       break;
     case Check::kSelfOnly:
-    case Check::kSelfOnly2:
-      out.load(argument(check == Check::kSelfOnly ? 0 : 1));
+      out.load(argument(0));
       out.ret_if_equal(0, kAllow);
       out.ret(kEperm);
+      break;
+    case Check::kPriority:
+    case Check::kIoPriority:
+      // A group or a user's processes are not the caller's own, whatever number names them.
+      out.load(argument(0));
+      out.emit(BPF_JMP | BPF_JEQ | BPF_K, check == Check::kPriority ? 0 : 1, 1, 0);
+      out.ret(kEperm);
+      out.load(argument(1));
+      out.ret_if_equal(0, kAllow);
+      out.ret(kEperm);
+      break;
+    case Check::kOwnClock:
+      // A negative clock is that of a process (the number's complement, above three bits) or of a
+      // device. Only zero is the caller itself (include/linux/posix-timers.h).
+      out.load(argument(0));
+      out.emit(BPF_JMP | BPF_JSET | BPF_K, 0x80000000, 1, 0);
+      out.ret(kAllow);
+      out.emit(BPF_ALU | BPF_AND | BPF_K, 0xfffffff8);
+      out.ret_if_equal(0xfffffff8, kAllow);
+      out.ret(kEinval);
       break;
   }
 }

@@ -65,6 +65,19 @@ consteval Program make_shared_user() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
+consteval Program make_guest() {
+  RuleTable table;
+  add(table, kGuestGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
+consteval Program make_fork() {
+  RuleTable table;
+  add(table, kDefaultGroups);
+  add(table, kGuestGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
 consteval Program make_zygote() {
   RuleTable table;
   add(table, kDefaultGroups);
@@ -100,6 +113,8 @@ consteval RefusalTable list_refusals() {
 constexpr Program kDefault = make_default();
 constexpr Program kNoNamespaces = make_no_namespaces();
 constexpr Program kSharedUser = make_shared_user();
+constexpr Program kGuest = make_guest();
+constexpr Program kFork = make_fork();
 constexpr Program kZygote = make_zygote();
 constexpr Program kStrict = make_strict();
 constexpr RefusalTable kRefusals = list_refusals();
@@ -109,6 +124,8 @@ constexpr RefusalTable kRefusals = list_refusals();
 Filter default_filter() { return kDefault.instructions(); }
 Filter no_namespaces_filter() { return kNoNamespaces.instructions(); }
 Filter shared_user_filter() { return kSharedUser.instructions(); }
+Filter guest_filter() { return kGuest.instructions(); }
+Filter fork_filter() { return kFork.instructions(); }
 Filter zygote_filter() { return kZygote.instructions(); }
 Filter strict_filter() { return kStrict.instructions(); }
 

@@ -33,10 +33,17 @@ Filter no_namespaces_filter();
 // The same where the guest has the caller's own uid: no change of metadata by path.
 Filter shared_user_filter();
 
+// What a guest gets on top of the filter of the warden that starts it: no filters of its own.
+Filter guest_filter();
+
+// The default and a guest's in one, for the fork of a zygote.
+Filter fork_filter();
+
 // For a zygote, which puts forks of itself into sandboxes: the default, but with setns and clone3.
 Filter zygote_filter();
 
-// For compiled programs that need little: an allow-list, installed on top of default_filter().
+// For compiled programs that need little: an allow-list, installed on top of the warden's filter in
+// place of guest_filter().
 Filter strict_filter();
 
 // Numbers of the calls in 64-bit mode that a policy answers with an errno, for tests and docs.

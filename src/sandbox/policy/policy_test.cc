@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/policy/policy.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -105,7 +109,9 @@ class EveryPolicyTest : public ::testing::TestWithParam<Policy> {
 INSTANTIATE_TEST_SUITE_P(Policies,
                          EveryPolicyTest,
                          ::testing::Values(Policy{"default", default_filter()},
+                                           Policy{"fork", fork_filter()},
                                            Policy{"no_namespaces", no_namespaces_filter()},
+                                           Policy{"shared_user", shared_user_filter()},
                                            Policy{"strict", strict_filter()}),
                          [](const auto& policy) { return policy.param.name; });
 
@@ -182,6 +188,9 @@ TEST_P(EveryPolicyTest, LooksAtTheLowHalfOfAnArgumentOnly) {
       call(SYS_ioctl, {0, TIOCGWINSZ}),
       call(SYS_setsockopt, {3, SOL_SOCKET, SO_REUSEADDR}),
       call(SYS_setsockopt, {3, 17, 100}),
+      call(SYS_socket, {AF_INET, SOCK_STREAM, 262}),
+      call(SYS_fcntl, {3, F_OFD_SETLK}),
+      call(SYS_mmap, {0, 4096, 3, MAP_HUGETLB}),
       call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER}),
       call(SYS_personality, {ADDR_NO_RANDOMIZE}),
   };
@@ -281,7 +290,82 @@ TEST_F(DefaultPolicyTest, RefusesSocketOptionsWithABadHistory) {
   }
 }
 
-TEST_F(DefaultPolicyTest, LetsGuestsFilterThemselvesButNotListen) {
+TEST_F(DefaultPolicyTest, RefusesAnOptionOfUdpAtEachLevelThatTakesIt) {
+  constexpr std::uint64_t kUdpLite = 136;
+  EXPECT_EQ(ask(call(SYS_setsockopt, {3, kUdpLite, 100})), refused(EPERM));
+}
+
+TEST_F(DefaultPolicyTest, RefusesToAttachCodeToASocket) {
+  for (const std::uint64_t option :
+       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
+    EXPECT_EQ(ask(call(SYS_setsockopt, {3, SOL_SOCKET, option})), refused(EPERM)) << option;
+  }
+  EXPECT_EQ(ask(call(SYS_setsockopt, {3, SOL_SOCKET, SO_DETACH_FILTER})), SECCOMP_RET_ALLOW);
+}
+
+TEST_F(DefaultPolicyTest, KnowsTheCommonProtocolsOfTheInternet) {
+  for (const std::uint64_t family : {AF_INET, AF_INET6}) {
+    for (std::uint64_t protocol = 0; protocol < 300; ++protocol) {
+      const bool known = protocol == IPPROTO_IP || protocol == IPPROTO_ICMP ||
+                         protocol == IPPROTO_TCP || protocol == IPPROTO_UDP ||
+                         protocol == IPPROTO_ICMPV6;
+      for (const long number : {SYS_socket, SYS_socketpair}) {
+        EXPECT_EQ(ask(call(number, {family, SOCK_STREAM | SOCK_CLOEXEC, protocol})),
+                  known ? SECCOMP_RET_ALLOW : refused(EPROTONOSUPPORT))
+            << family << ' ' << protocol;
+      }
+    }
+    for (const std::uint64_t type : {SOCK_RDM, SOCK_SEQPACKET, SOCK_DCCP, SOCK_PACKET}) {
+      EXPECT_EQ(ask(call(SYS_socket, {family, type | SOCK_NONBLOCK, 0})), refused(ESOCKTNOSUPPORT))
+          << family << ' ' << type;
+    }
+  }
+}
+
+TEST_F(DefaultPolicyTest, KnowsNoOtherFamilyForPairsEither) {
+  EXPECT_EQ(ask(call(SYS_socketpair, {AF_UNIX, SOCK_DGRAM, 0})), SECCOMP_RET_ALLOW);
+  for (const std::uint64_t family : {AF_TIPC, AF_ALG, AF_VSOCK, AF_BLUETOOTH}) {
+    EXPECT_EQ(ask(call(SYS_socketpair, {family, SOCK_STREAM, 0})), refused(EAFNOSUPPORT)) << family;
+  }
+}
+
+TEST_F(DefaultPolicyTest, GivesEachProcessOneTableOfDescriptors) {
+  const std::uint64_t shared = CLONE_VM | CLONE_FS | CLONE_SIGHAND;
+  EXPECT_EQ(ask(call(SYS_clone, {shared | CLONE_FILES | SIGCHLD})), refused(EPERM));
+  EXPECT_EQ(ask(call(SYS_clone, {shared | CLONE_THREAD})), refused(EPERM));
+  EXPECT_EQ(ask(call(SYS_clone, {shared | CLONE_THREAD | CLONE_FILES})), SECCOMP_RET_ALLOW);
+}
+
+TEST_F(DefaultPolicyTest, RefusesLocksThatBelongToNoProcess) {
+  for (const std::uint64_t command : {F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW}) {
+    EXPECT_EQ(ask(call(SYS_fcntl, {3, command})), refused(EINVAL)) << command;
+  }
+  for (const std::uint64_t command : {F_SETLK, F_SETLKW, F_GETLK, F_GETFL, F_DUPFD_CLOEXEC}) {
+    EXPECT_EQ(ask(call(SYS_fcntl, {3, command})), SECCOMP_RET_ALLOW) << command;
+  }
+}
+
+TEST_F(DefaultPolicyTest, RefusesTheHugePagesOfTheHost) {
+  EXPECT_EQ(ask(call(SYS_mmap, {0, 2 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB})),
+            refused(ENOMEM));
+  EXPECT_EQ(ask(call(SYS_mmap, {0, 2 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS})), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(ask(call(SYS_memfd_create, {0, MFD_HUGETLB | MFD_CLOEXEC})), refused(EINVAL));
+  EXPECT_EQ(ask(call(SYS_memfd_create, {0, MFD_CLOEXEC})), SECCOMP_RET_ALLOW);
+}
+
+TEST_F(DefaultPolicyTest, FlushesNoDiskOfTheHost) {
+  EXPECT_EQ(ask(call(SYS_sync)), refused(0));
+  EXPECT_EQ(ask(call(SYS_syncfs)), refused(ENOSYS));
+  EXPECT_EQ(ask(call(SYS_fsync)), SECCOMP_RET_ALLOW);
+}
+
+TEST_F(DefaultPolicyTest, MergesNoPagesWithThoseOfOthers) {
+  constexpr std::uint64_t kSetMemoryMerge = 67;
+  EXPECT_EQ(ask(call(SYS_prctl, {kSetMemoryMerge, 1})), refused(EINVAL));
+  EXPECT_EQ(ask(call(SYS_prctl, {PR_SET_NAME})), SECCOMP_RET_ALLOW);
+}
+
+TEST_F(DefaultPolicyTest, LetsTheWardenFilterButNotListen) {
   EXPECT_EQ(ask(call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC})),
             SECCOMP_RET_ALLOW);
   EXPECT_EQ(ask(call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER,
@@ -299,6 +383,23 @@ TEST_F(DefaultPolicyTest, AllowsHarmlessPersonalitiesOnly) {
        {std::uint64_t{READ_IMPLIES_EXEC}, std::uint64_t{MMAP_PAGE_ZERO}, std::uint64_t{PER_SVR4},
         std::uint64_t{ADDR_NO_RANDOMIZE | READ_IMPLIES_EXEC}}) {
     EXPECT_EQ(ask(call(SYS_personality, {persona})), refused(EPERM)) << persona;
+  }
+}
+
+TEST(GuestPolicyTest, AddsNoFilterOfTheGuestsOwn) {
+  for (const Filter filter : {guest_filter(), fork_filter()}) {
+    EXPECT_EQ(answer(filter, call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER})), refused(EINVAL));
+    EXPECT_EQ(answer(filter, call(SYS_prctl, {PR_SET_SECCOMP, SECCOMP_MODE_FILTER})),
+              refused(EINVAL));
+    EXPECT_EQ(answer(filter, call(SYS_prctl, {PR_GET_SECCOMP})), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(answer(filter, call(SYS_read)), SECCOMP_RET_ALLOW);
+  }
+}
+
+TEST(GuestPolicyTest, IsTheDefaultAsWellForAFork) {
+  for (const Refusal& refusal : default_refusals()) {
+    EXPECT_EQ(answer(fork_filter(), call(refusal.number)), refused(refusal.error))
+        << refusal.number;
   }
 }
 
@@ -341,6 +442,53 @@ TEST_F(NoNamespacesPolicyTest, RefusesDatagramsWhichNeedNoConnect) {
                 refused(EAFNOSUPPORT))
           << number << ' ' << type;
     }
+  }
+}
+
+TEST_F(NoNamespacesPolicyTest, ChangesThePriorityOfTheCallerOnly) {
+  EXPECT_EQ(ask(call(SYS_setpriority, {PRIO_PROCESS, 0, 5})), SECCOMP_RET_ALLOW);
+  for (const std::uint64_t which : {PRIO_PGRP, PRIO_USER}) {
+    EXPECT_EQ(ask(call(SYS_setpriority, {which, 0, 5})), refused(EPERM)) << which;
+  }
+  EXPECT_EQ(ask(call(SYS_setpriority, {PRIO_PROCESS, 7, 5})), refused(EPERM));
+  constexpr std::uint64_t kIoProcess = 1;
+  EXPECT_EQ(ask(call(SYS_ioprio_set, {kIoProcess, 0, 0})), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(ask(call(SYS_ioprio_set, {kIoProcess, 7, 0})), refused(EPERM));
+  for (const std::uint64_t which : {std::uint64_t{2}, std::uint64_t{3}}) {
+    EXPECT_EQ(ask(call(SYS_ioprio_set, {which, 0, 0})), refused(EPERM)) << which;
+  }
+}
+
+TEST_F(NoNamespacesPolicyTest, ShowsTheClocksOfTheCallerOnly) {
+  const auto clock_of = [](std::uint64_t pid, std::uint64_t kind) { return (~pid << 3) | kind; };
+  for (const long number : {SYS_clock_gettime, SYS_clock_nanosleep, SYS_timer_create}) {
+    EXPECT_EQ(ask(call(number, {CLOCK_MONOTONIC})), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(ask(call(number, {CLOCK_PROCESS_CPUTIME_ID})), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(ask(call(number, {clock_of(0, 2)})), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(ask(call(number, {clock_of(1, 2)})), refused(EINVAL));
+    EXPECT_EQ(ask(call(number, {clock_of(4'000'000, 6)})), refused(EINVAL));
+  }
+}
+
+TEST_F(NoNamespacesPolicyTest, ReadsNoAttributesByPath) {
+  for (const long number : {SYS_getxattr + 0L, SYS_lgetxattr + 0L, SYS_listxattr + 0L,
+                            SYS_llistxattr + 0L, 464L, 465L, 468L}) {
+    EXPECT_EQ(ask(call(number)), refused(EOPNOTSUPP)) << number;
+  }
+  EXPECT_EQ(ask(call(SYS_fgetxattr)), SECCOMP_RET_ALLOW);
+}
+
+TEST_F(NoNamespacesPolicyTest, WatchesNoFiles) {
+  for (const long number : {SYS_inotify_init, SYS_inotify_init1, SYS_inotify_add_watch}) {
+    EXPECT_EQ(ask(call(number)), refused(EPERM)) << number;
+  }
+  EXPECT_EQ(ask(call(SYS_fcntl, {3, F_NOTIFY})), refused(EINVAL));
+}
+
+TEST(SharedUserPolicyTest, ChangesNoAttributesByPath) {
+  constexpr long kFileSetattr = 469;
+  for (const long number : {SYS_setxattr + 0L, SYS_lsetxattr + 0L, kFileSetattr}) {
+    EXPECT_EQ(answer(shared_user_filter(), call(number)), refused(EPERM)) << number;
   }
 }
 

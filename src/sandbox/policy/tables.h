@@ -39,8 +39,12 @@ inline constexpr std::uint32_t kStatmount = 457;
 inline constexpr std::uint32_t kListmount = 458;
 inline constexpr std::uint32_t kLsmSetSelfAttr = 460;
 inline constexpr std::uint32_t kSetxattrat = 463;
+inline constexpr std::uint32_t kGetxattrat = 464;
+inline constexpr std::uint32_t kListxattrat = 465;
 inline constexpr std::uint32_t kRemovexattrat = 466;
 inline constexpr std::uint32_t kOpenTreeAttr = 467;
+inline constexpr std::uint32_t kFileGetattr = 468;
+inline constexpr std::uint32_t kFileSetattr = 469;
 }  // namespace newer
 
 // One column a thing is how tables are read.
@@ -49,6 +53,9 @@ inline constexpr std::uint32_t kOpenTreeAttr = 467;
 // Groups of the default policy. Everything else up to kLastReviewed is allowed.
 inline constexpr std::initializer_list<std::uint32_t> kIoUring = {
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register};
+inline constexpr std::initializer_list<std::uint32_t> kAio = {
+    SYS_io_setup,     SYS_io_destroy, SYS_io_submit, SYS_io_cancel,
+    SYS_io_getevents, SYS_io_pgetevents};
 inline constexpr std::initializer_list<std::uint32_t> kClone3 = {SYS_clone3};
 inline constexpr std::initializer_list<std::uint32_t> kNamespaces = {SYS_unshare, SYS_setns};
 inline constexpr std::initializer_list<std::uint32_t> kMounts = {
@@ -84,10 +91,13 @@ inline constexpr std::initializer_list<std::uint32_t> kReaching = {SYS_connect};
 
 inline constexpr std::array kDefaultGroups = {
     Group{"io_uring", refuse(ENOSYS), "A second system call interface that no filter sees.", kIoUring},
+    Group{"asynchronous I/O", refuse(ENOSYS),
+          "Its requests are a number for the whole host, which one guest could use up.", kAio},
     Group{"clone3", refuse(ENOSYS),
           "Its flags lie behind a pointer that a filter cannot read; libc falls back to clone.",
           kClone3},
-    Group{"clone", examine(Check::kClone), "New namespaces give capabilities over copies of ours.",
+    Group{"clone", examine(Check::kClone),
+          "New namespaces give capabilities over copies of ours; shared descriptors hide locks.",
           {SYS_clone}},
     Group{"namespaces", refuse(EPERM), "As clone; setns also reaches into other sandboxes.",
           kNamespaces},
@@ -102,15 +112,27 @@ inline constexpr std::array kDefaultGroups = {
     Group{"clocks", refuse(EPERM), "There is one clock for the host and everybody.", kClocks},
     Group{"watching", refuse(EPERM), "Sees what others do with files.", kWatching},
     Group{"socket", examine(Check::kSocket),
-          "Families other than these are attack surface without use here.", {SYS_socket}},
+          "Other families and protocols are attack surface without use here, and load modules.",
+          {SYS_socket, SYS_socketpair}},
     Group{"ioctl", examine(Check::kIoctl), "Types into the terminal of whoever started us.",
           {SYS_ioctl}},
-    Group{"setsockopt", examine(Check::kSetsockopt), "UDP_ENCAP and TCP_ULP led to page cache writes.",
+    Group{"setsockopt", examine(Check::kSetsockopt),
+          "UDP_ENCAP and TCP_ULP led to page cache writes; BPF code is charged to nobody.",
           {SYS_setsockopt}},
     Group{"seccomp", examine(Check::kSeccomp), "A listener could answer in place of the kernel.",
           {SYS_seccomp}},
     Group{"personality", examine(Check::kPersonality), "Some switch off protections.",
           {SYS_personality}},
+    Group{"prctl", examine(Check::kPrctl), "Pages that are merged with others' tell what those hold.",
+          {SYS_prctl}},
+    Group{"fcntl", examine(Check::kFcntl),
+          "Locks of open file descriptions have no owner who could be held to a limit.", {SYS_fcntl}},
+    Group{"mmap", examine(Check::kMmap), "The host's reserved huge pages are charged to nobody.",
+          {SYS_mmap}},
+    Group{"memfd_create", examine(Check::kMemfd), "As mmap.", {SYS_memfd_create}},
+    Group{"flushing all", refuse(0), "Does nothing: it would write out all of the host's disks.",
+          {SYS_sync}},
+    Group{"flushing a file system", refuse(ENOSYS), "As sync, for the disk below /usr.", {SYS_syncfs}},
     Group{"limits", examine(Check::kNotFirst), "The warden has the guest's uid, so its limits could be taken.",
           {SYS_prlimit64}},
 };
@@ -127,10 +149,20 @@ inline constexpr std::array kNoNamespacesGroups = {
     Group{"others", examine(Check::kSelfOnly), "Limits and processors of the user's other processes.",
           {SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setparam, SYS_sched_setscheduler,
            SYS_sched_setattr}},
-    Group{"others' priorities", examine(Check::kSelfOnly2), "Likewise.",
-          {SYS_setpriority, SYS_ioprio_set}},
+    Group{"priority", examine(Check::kPriority), "Priorities of the user's other processes.",
+          {SYS_setpriority}},
+    Group{"I/O priority", examine(Check::kIoPriority), "Likewise.", {SYS_ioprio_set}},
+    Group{"clocks of others", examine(Check::kOwnClock),
+          "The processor time of any process of the host, to the nanosecond.",
+          {SYS_clock_gettime, SYS_clock_nanosleep, SYS_timer_create}},
     Group{"file watching", refuse(EPERM), "Tells what others do with files; Landlock lets it by.",
-          {SYS_inotify_add_watch}},
+          {SYS_inotify_init, SYS_inotify_init1, SYS_inotify_add_watch}},
+    Group{"fcntl", examine(Check::kFcntlLocal), "Likewise, and as in the default policy.",
+          {SYS_fcntl}},
+    Group{"attributes", refuse(EOPNOTSUPP),
+          "Extended attributes of files outside, which Landlock lets by.",
+          {SYS_getxattr, SYS_lgetxattr, SYS_listxattr, SYS_llistxattr, newer::kGetxattrat,
+           newer::kListxattrat, newer::kFileGetattr}},
 };
 
 // And what it refuses besides where the guest has the caller's own uid: Landlock does not cover the
@@ -140,8 +172,17 @@ inline constexpr std::array kSharedUserGroups = {
     Group{"metadata", refuse(EPERM), "Modes, owners, times and attributes of the user's other files.",
           {SYS_chmod, SYS_fchmodat, newer::kFchmodat2, SYS_chown, SYS_lchown, SYS_fchownat, SYS_utime,
            SYS_utimes, SYS_futimesat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr,
-           newer::kSetxattrat, newer::kRemovexattrat}},
+           newer::kSetxattrat, newer::kRemovexattrat, newer::kFileSetattr}},
     Group{"times", examine(Check::kNoPath), "Likewise.", {SYS_utimensat}},
+};
+
+// What each guest gets on top of its warden's filter, so that the kernel's budget for BPF code, which
+// the whole host shares, is not theirs to fill.
+inline constexpr std::array kGuestGroups = {
+    Group{"filters", refuse(EINVAL), "BPF code is charged to nobody, and its budget is the host's.",
+          {SYS_seccomp}},
+    Group{"prctl", examine(Check::kPrctlFilter), "Likewise, and as in the default policy.",
+          {SYS_prctl}},
 };
 
 // What a zygote may do beyond the default policy. Its forks put the default on top before any code
@@ -173,9 +214,10 @@ inline constexpr std::array kStrictGroups = {
     Group{"threads", allow(), "Threads and what libc starts with.",
           {SYS_futex, SYS_set_robust_list, SYS_get_robust_list, SYS_set_tid_address, SYS_rseq,
            SYS_gettid, SYS_getpid, SYS_getppid, SYS_tgkill, SYS_tkill, SYS_kill, SYS_exit,
-           SYS_exit_group, SYS_arch_prctl, SYS_prctl, SYS_sched_yield, SYS_sched_getaffinity,
+           SYS_exit_group, SYS_arch_prctl, SYS_sched_yield, SYS_sched_getaffinity,
            SYS_sched_setaffinity, SYS_sched_getparam, SYS_sched_getscheduler,
            SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_getcpu, SYS_restart_syscall}},
+    Group{"prctl", examine(Check::kPrctlFilter), "As for every guest.", {SYS_prctl}},
     Group{"processes", allow(), "Children; judges bound their number.",
           {SYS_fork, SYS_vfork, SYS_execve, SYS_execveat, SYS_wait4, SYS_waitid, SYS_setpgid,
            SYS_getpgid, SYS_getpgrp, SYS_setsid, SYS_getsid, SYS_getpriority, SYS_pidfd_open,

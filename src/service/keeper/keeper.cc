@@ -64,6 +64,7 @@ Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
   std::unique_ptr<Keeper> keeper(new Keeper(options, Registry::load(Registry::user_directories())));
   keeper->watcher_ = std::thread(&Keeper::watch, keeper.get());
   keeper->sweeper_ = std::thread(&Keeper::sweep, keeper.get());
+  keeper->lock_watcher_ = std::thread(&Keeper::watch_locks, keeper.get());
   return keeper;
 }
 
@@ -78,6 +79,7 @@ Keeper::~Keeper() {
   }
   watcher_.join();
   sweeper_.join();
+  lock_watcher_.join();
   (void)kill_all(false);
 }
 
@@ -270,6 +272,21 @@ void Keeper::sweep() {
       }
     }
     (void)sweep_leftovers();
+  }
+}
+
+// In a thread of its own, too: a guest with many descriptors takes a while to look at.
+void Keeper::watch_locks() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, kWatchEvery, [this] { return stopping_; })) {
+        return;
+      }
+    }
+    for (const auto& sandbox : all()) {
+      sandbox->end_lock_hoarders();
+    }
   }
 }
 

@@ -85,6 +85,7 @@ class Keeper {
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order);
   void watch();
   void sweep();
+  void watch_locks();
   void end_overdue();
 
   const KeeperOptions options_;
@@ -100,6 +101,7 @@ class Keeper {
   bool stopping_ = false;
   std::thread watcher_;
   std::thread sweeper_;
+  std::thread lock_watcher_;
   std::atomic<bool> warm_ = false;
   std::mutex warming_;  // Of what follows.
   CreateOrder usual_;

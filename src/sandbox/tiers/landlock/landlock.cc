@@ -125,7 +125,7 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
   watch.lap("slot");
-  Cgroup cgroup = GB_TRY(Cgroup::create(slot, spec.limits, spec.live));
+  Cgroup cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
   watch.lap("cgroup_made");
 
   const bool root = ::geteuid() == 0;

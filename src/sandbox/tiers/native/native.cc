@@ -152,7 +152,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   const bool born_in_group = Cgroup::support().mode == CgroupMode::kV2;
   std::optional<Cgroup> cgroup;
   if (born_in_group) {
-    cgroup = GB_TRY(Cgroup::create(slot, spec.limits, spec.live));
+    cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
     watch.lap("cgroup_made");
   }
 
@@ -209,6 +209,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                             {.flags = kFlags,
                              .cgroup_fd = cgroup ? cgroup->directory_fd() : -1,
                              .realm = spec.within,
+                             .charged_to = root ? uid : 0,
                              .uid_map = setup->uid_map,
                              .gid_map = setup->gid_map});
   // In a realm that has just died nothing can be born (ENOMEM, pid_namespaces(7)).
@@ -230,7 +231,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     watch.lap("lent");
   }
   if (!cgroup) {
-    cgroup = GB_TRY(Cgroup::create(slot, spec.limits, spec.live));
+    cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
     watch.lap("cgroup_made");
   }
   GB_TRY(admit(control.get(), cgroup->task_fds()));

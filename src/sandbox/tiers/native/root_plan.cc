@@ -34,12 +34,13 @@ constexpr std::array<const char*, 5> kUsrLinks = {"bin", "sbin", "lib", "lib64",
 constexpr std::array<const char*, 2> kCommonEtc = {"/etc/alternatives", "/etc/ld.so.cache"};
 
 // What /proc shows everybody of the host, beyond the guest's own processes and the machine's size.
+// Locks of other sandboxes would be a channel between any two.
 // Files that only root can read need no mask: the guest's uid is nobody outside. Names as in runc's
 // list of masked paths and in proc(5); not every kernel has all of them.
-constexpr std::array<const char*, 12> kMaskedFiles = {
-    "proc/keys",      "proc/key-users",  "proc/kallsyms",  "proc/latency_stats",
-    "proc/softirqs",  "proc/interrupts", "proc/diskstats", "proc/partitions",
-    "proc/schedstat", "proc/iomem",      "proc/ioports",   "proc/config.gz"};
+constexpr std::array<const char*, 14> kMaskedFiles = {
+    "proc/keys",       "proc/key-users", "proc/kallsyms",   "proc/latency_stats", "proc/softirqs",
+    "proc/interrupts", "proc/diskstats", "proc/partitions", "proc/schedstat",     "proc/iomem",
+    "proc/ioports",    "proc/config.gz", "proc/locks",      "proc/cgroups"};
 constexpr std::array<const char*, 6> kMaskedDirectories = {
     "proc/acpi", "proc/asound", "proc/scsi", "proc/bus", "proc/fs", "proc/pressure"};
 

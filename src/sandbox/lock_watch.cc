@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/lock_watch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/sys/raw.h"
+#include "base/unique_fd.h"
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// Growth of the kernel's memory that is worth a count: 20,000 locks.
+constexpr std::uint64_t kGrowth = 4ULL << 20;
+// In this much processor time nobody takes more than 10,000.
+constexpr std::chrono::microseconds kLittleWork = 20ms;
+// Growth may be hidden by what others give back meanwhile.
+constexpr auto kCountAnyway = 10s;
+// The processor time that a count may take, enough for twice kMostLocks; and how much longer than
+// it took nothing is counted afterwards.
+constexpr std::chrono::nanoseconds kLongest = 500ms;
+constexpr int kPause = 20;
+// One answer about the host serves all sandboxes of this process for so long.
+constexpr auto kFresh = 20ms;
+// Whoever holds fewer is not worth ending.
+constexpr std::uint64_t kFew = 100;
+
+// SUnreclaim of /proc/meminfo, in bytes: what the kernel has for itself and cannot give back.
+std::uint64_t read_kernel_memory() {
+  const UniqueFd fd(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> text{};
+  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
+  const std::string_view all(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  constexpr std::string_view kKey = "SUnreclaim:";
+  std::size_t at = all.find(kKey);
+  if (at == std::string_view::npos) {
+    return 0;
+  }
+  at = std::min(all.find_first_not_of(' ', at + kKey.size()), all.size());
+  std::uint64_t kibibytes = 0;
+  (void)std::from_chars(all.data() + at, all.data() + all.size(), kibibytes);
+  return kibibytes << 10;
+}
+
+std::uint64_t kernel_memory() {
+  static std::mutex mutex;
+  static Clock::time_point read_at{};
+  static std::uint64_t bytes = 0;
+  const std::scoped_lock lock(mutex);
+  if (Clock::now() - read_at >= kFresh) {
+    bytes = read_kernel_memory();
+    read_at = Clock::now();
+  }
+  return bytes;
+}
+
+std::chrono::nanoseconds own_processor_time() {
+  timespec time{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+std::optional<pid_t> to_pid(std::string_view text) {
+  pid_t pid = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  return failure == std::errc{} && end == text.data() + text.size() ? std::optional(pid)
+                                                                    : std::nullopt;
+}
+
+// The names in a directory of /proc that are numbers.
+std::vector<pid_t> numbers_in(const std::string& path) {
+  std::vector<pid_t> numbers;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): each stream is read by one thread.
+  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
+    if (const auto number = to_pid(entry->d_name)) {
+      numbers.push_back(*number);
+    }
+  }
+  return numbers;
+}
+
+std::string proc(pid_t pid) { return "/proc/" + std::to_string(pid); }
+
+// The number after `key` in a file of "key: number" lines (proc_pid_status(5)), or zero.
+pid_t number_after(const std::string& path, std::string_view key) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 2048> text{};
+  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
+  const std::string_view all(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  const std::size_t at = all.find(key);
+  if (at == std::string_view::npos) {
+    return 0;
+  }
+  pid_t number = 0;
+  const std::size_t from = std::min(all.find_first_not_of("\t ", at + key.size()), all.size());
+  (void)std::from_chars(all.data() + from, all.data() + all.size(), number);
+  return number;
+}
+
+// Without a cgroup: who is in the warden's pid namespace, or where it has none, who descends from
+// it.
+std::vector<pid_t> find_processes(int warden_pidfd, bool own_pids) {
+  const pid_t warden = number_after("/proc/self/fdinfo/" + std::to_string(warden_pidfd), "\nPid:");
+  std::vector<pid_t> found;
+  if (warden <= 0) {
+    return found;
+  }
+  struct stat home {};
+  if (own_pids && ::stat((proc(warden) + "/ns/pid").c_str(), &home) != 0) {
+    return found;
+  }
+  for (const pid_t pid : numbers_in("/proc")) {
+    if (own_pids) {
+      struct stat place {};
+      if (::stat((proc(pid) + "/ns/pid").c_str(), &place) == 0 && place.st_ino == home.st_ino &&
+          place.st_dev == home.st_dev) {
+        found.push_back(pid);
+      }
+      continue;
+    }
+    constexpr int kDeepest = 4096;
+    pid_t ancestor = pid;
+    for (int depth = 0; depth < kDeepest && ancestor > 1 && ancestor != warden; ++depth) {
+      ancestor = number_after(proc(ancestor) + "/status", "\nPPid:");
+    }
+    if (ancestor == warden) {
+      found.push_back(pid);
+    }
+  }
+  return found;
+}
+
+std::vector<pid_t> processes(const LockWatch::Where& where) {
+  return where.cgroup.limits_pids() ? where.cgroup.members()
+                                    : find_processes(where.warden_pidfd, where.own_pids);
+}
+
+// The locks that a process holds by a descriptor (proc_pid_fdinfo(5)): each is a line "lock: …",
+// and no other line begins so.
+std::uint64_t locks_by(const std::string& info) {
+  const UniqueFd fd(::open(info.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 16 * 1024> text;
+  std::uint64_t locks = 0;
+  bool line_begins = true;
+  for (;;) {
+    const ssize_t got = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
+    if (got <= 0) {
+      return locks;
+    }
+    for (const char c : std::string_view(text.data(), static_cast<std::size_t>(got))) {
+      locks += line_begins && c == 'l' ? 1 : 0;
+      line_begins = c == '\n';
+    }
+  }
+}
+
+std::uint64_t locks_of(pid_t pid, std::chrono::nanoseconds until) {
+  // Of a process whose first thread has ended the others have the descriptors.
+  for (const pid_t task : numbers_in(proc(pid) + "/task")) {
+    const std::string folder = proc(pid) + "/task/" + std::to_string(task) + "/fdinfo";
+    const std::vector<pid_t> descriptors = numbers_in(folder);
+    std::uint64_t locks = 0;
+    for (const pid_t fd : descriptors) {
+      locks += locks_by(folder + "/" + std::to_string(fd));
+      if (locks > LockWatch::kMostLocks || own_processor_time() >= until) {
+        return locks;
+      }
+    }
+    if (!descriptors.empty()) {
+      return locks;
+    }
+  }
+  return 0;
+}
+
+struct Holder {
+  pid_t pid;
+  UniqueFd pidfd;
+};
+
+}  // namespace
+
+bool LockWatch::is_time(const Where& where) {
+  const Clock::time_point now = Clock::now();
+  if (now < not_before_) {
+    return false;
+  }
+  const std::uint64_t memory = glovebox::kernel_memory();
+  if (next_ == Clock::time_point{}) {
+    next_ = now + kCountAnyway;
+  }
+  kernel_memory_ = std::min(kernel_memory_, memory);
+  if (memory - kernel_memory_ < kGrowth && now < next_) {
+    return false;
+  }
+  const auto cpu = where.cgroup.cpu_time();
+  if (cpu && *cpu - cpu_ < kLittleWork) {
+    return false;
+  }
+  kernel_memory_ = memory;
+  cpu_ = cpu.value_or(0us);
+  next_ = now + kCountAnyway;
+  return true;
+}
+
+bool LockWatch::end_hoarders(const Where& where) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || !is_time(where)) {
+    return false;
+  }
+  const std::chrono::nanoseconds start = own_processor_time();
+  std::vector<pid_t> all = processes(where);
+  if (!all.empty()) {
+    // Where there are too many descriptors to look at, others come first the next time.
+    std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(turn_++ % all.size()));
+  }
+  std::uint64_t total = 0;
+  std::vector<Holder> holders;
+  for (const pid_t pid : all) {
+    UniqueFd pidfd(static_cast<int>(sys::raw(SYS_pidfd_open, pid, 0)));
+    const std::uint64_t locks = locks_of(pid, start + kLongest);
+    total += locks;
+    if (locks >= kFew && pidfd) {
+      holders.push_back({pid, std::move(pidfd)});
+    }
+    if (total > kMostLocks || own_processor_time() >= start + kLongest) {
+      break;
+    }
+  }
+  bool killed = false;
+  if (total > kMostLocks) {
+    // A number that was read may be another's by now; one that is listed still is a guest's.
+    const std::vector<pid_t> still = processes(where);
+    for (const Holder& holder : holders) {
+      if (std::ranges::find(still, holder.pid) != still.end()) {
+        killed |= sys::raw(SYS_pidfd_send_signal, holder.pidfd.get(), SIGKILL, nullptr, 0) >= 0;
+      }
+    }
+  }
+  ended_ += killed ? 1 : 0;
+  not_before_ = Clock::now() + kPause * (own_processor_time() - start);
+  return killed;
+}
+
+}  // namespace glovebox
