@@ -18,6 +18,7 @@
 #include "doors/e2b/url.h"
 #include "doors/rest/door.h"
 #include "sandbox/cgroup_host.h"
+#include "service/guarded/guarded_service.h"
 #include "service/local/local_service.h"
 
 namespace glovebox {
@@ -47,8 +48,10 @@ Result<void> make_directory(const std::string& path) {
 // What goes to a port of a sandbox, which answers for itself.
 bool is_for_guest(const http::Request& request) {
   const std::string_view target = request.target().substr(0, request.target().find('?'));
-  if (target.starts_with("/v1/sandboxes/") && target.find("/ports/") != std::string_view::npos) {
-    return true;
+  constexpr std::string_view kSandboxes = "/v1/sandboxes/";
+  if (target.starts_with(kSandboxes)) {
+    const std::size_t id_end = std::min(target.find('/', kSandboxes.size()), target.size());
+    return target.substr(id_end).starts_with("/ports/");
   }
   const auto label = e2b::parse_host(request.header("host").value_or(""));
   const auto port = label ? std::optional(label->port)
@@ -95,13 +98,15 @@ Result<void> run_daemon(DaemonOptions options,
   GB_TRY(revive());
   const auto service = GB_TRY(LocalService::open(
       options.directory, keeper_socket(options.directory), revive, options.package_sources));
+  GuardedService guarded(*service);
   e2b::E2bDoor e2b_door(
-      *service, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
+      guarded, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
   rest::RestOptions rest_options;
+  rest_options.tls = !options.server.certificate_file.empty();
   if (options.access_log) {
     rest_options.access_log = write_log;
   }
-  rest::RestDoor rest_door(*service, rest_options);
+  rest::RestDoor rest_door(guarded, rest_options);
   const Cors cors(options.cors);
   // Some are for the requests themselves: a way to the keeper, to files, to a port.
   options.server.max_connections =

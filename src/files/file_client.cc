@@ -24,6 +24,18 @@ struct FileClient::State {
   explicit State(UniqueFd socket) : connection(std::move(socket)) {}
 
   Connection connection;
+  bool only_reads = false;
+
+  // Every request goes through here.
+  Result<void> ask(Request request, const Order& order) {
+    const bool reads = request == Request::kStat || request == Request::kList ||
+                       request == Request::kOpen || request == Request::kPack ||
+                       request == Request::kWatch;
+    if (only_reads && !reads) {
+      return Error(ErrorCode::kRefused, "these files may only be read");
+    }
+    return connection.ask(request, order);
+  }
 
   // What the server says of a path, under the name that the caller knows.
   Result<FileEntry> entry_of(std::string_view path) {
@@ -36,12 +48,12 @@ struct FileClient::State {
   }
 
   Result<FileEntry> ask_entry(Request request, const Order& order, std::string_view path) {
-    GB_TRY(connection.ask(request, order));
+    GB_TRY(ask(request, order));
     return entry_of(path);
   }
 
   Result<void> ask_done(Request request, const Order& order) {
-    GB_TRY(connection.ask(request, order));
+    GB_TRY(ask(request, order));
     GB_TRY(connection.expect(Reply::kDone));
     return {};
   }
@@ -92,6 +104,9 @@ struct FileClient::State {
 
 FileClient::FileClient(UniqueFd socket) : state_(std::make_unique<State>(std::move(socket))) {}
 FileClient::~FileClient() = default;
+
+void FileClient::only_read() { state_->only_reads = true; }
+
 FileClient::FileClient(FileClient&&) noexcept = default;
 FileClient& FileClient::operator=(FileClient&&) noexcept = default;
 
@@ -101,7 +116,7 @@ Result<FileEntry> FileClient::stat(std::string_view path) {
 
 Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::uint32_t depth) {
   Connection& connection = state_->connection;
-  GB_TRY(connection.ask(Request::kList, {.path = std::string(path), .number = depth}));
+  GB_TRY(state_->ask(Request::kList, {.path = std::string(path), .number = depth}));
   std::string above(path);
   if (!above.ends_with('/')) {
     above += '/';
@@ -143,7 +158,7 @@ Result<void> FileClient::remove(std::string_view path) {
 
 Result<FileClient::OpenFile> FileClient::open(std::string_view path) {
   Connection& connection = state_->connection;
-  GB_TRY(connection.ask(Request::kOpen, {.path = std::string(path)}));
+  GB_TRY(state_->ask(Request::kOpen, {.path = std::string(path)}));
   auto entry = files::decode_facts(GB_TRY(connection.expect(Reply::kDescriptor)));
   if (!entry) {
     return connection.give_up(std::move(entry).error());
@@ -171,14 +186,14 @@ Result<FileClient::OpenFile> FileClient::open(std::string_view path) {
 Result<FileEntry> FileClient::write(std::string_view path,
                                     const WriteOptions& options,
                                     const Source& source) {
-  GB_TRY(state_->connection.ask(Request::kWrite, {.path = std::string(path), .write = options}));
+  GB_TRY(state_->ask(Request::kWrite, {.path = std::string(path), .write = options}));
   GB_TRY(state_->upload(source));
   return state_->entry_of(path);
 }
 
 Result<void> FileClient::pack(std::string_view path, ArchiveFormat format, const Sink& sink) {
   Connection& connection = state_->connection;
-  GB_TRY(connection.ask(Request::kPack,
+  GB_TRY(state_->ask(Request::kPack,
                         {.path = std::string(path), .number = static_cast<std::uint32_t>(format)}));
   for (;;) {
     const Frame frame = GB_TRY(connection.receive());
@@ -196,7 +211,7 @@ Result<void> FileClient::pack(std::string_view path, ArchiveFormat format, const
 }
 
 Result<void> FileClient::unpack(std::string_view path, const Source& source) {
-  GB_TRY(state_->connection.ask(Request::kUnpack, {.path = std::string(path)}));
+  GB_TRY(state_->ask(Request::kUnpack, {.path = std::string(path)}));
   GB_TRY(state_->upload(source));
   GB_TRY(state_->connection.expect(Reply::kDone));
   return {};
@@ -239,7 +254,7 @@ Result<void> FileClient::watch(std::string_view path,
 
 Result<UniqueFd> FileClient::connect(std::uint16_t port) {
   Connection& connection = state_->connection;
-  GB_TRY(connection.ask(Request::kConnect, {.number = port}));
+  GB_TRY(state_->ask(Request::kConnect, {.number = port}));
   GB_TRY(connection.expect(Reply::kDescriptor));
   std::vector<UniqueFd> held;
   held.push_back(GB_TRY(connection.take_descriptor()));

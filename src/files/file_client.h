@@ -114,6 +114,9 @@ class FileClient {
   // nobody listens. Close it by ForeignDescriptors' rule: a guest made it.
   Result<UniqueFd> connect(std::uint16_t port);
 
+  // From now on whatever changes something, or connects, is kRefused.
+  void only_read();
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -2,10 +2,11 @@
 // SandboxService: all that a door may ask for. A door translates; what it means is decided here.
 //
 // Every call names its caller, and finds nothing that belongs to another tenant: what is not the
-// caller's does not exist (kNotFound). Calls may come from any thread, and block.
+// caller's does not exist (kNotFound). What the caller's key does not allow is kRefused; that is
+// decided in one place, service/guarded/, through which every door calls. Calls may come from any
+// thread, and block.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -20,20 +21,12 @@
 #include "base/unique_fd.h"
 #include "files/file_client.h"
 #include "sandbox/tiers/tier.h"
+#include "service/caller.h"
 #include "service/limit_values.h"
 #include "spec/command.h"
 #include "spec/limits.h"
 
 namespace glovebox {
-
-// Who asks, once a door has shown their key to authenticate().
-struct Caller {
-  std::string tenant{};
-  std::vector<std::string> scopes{};  // "run", "read", "admin"
-  [[nodiscard]] bool may(std::string_view scope) const {
-    return std::ranges::find(scopes, scope) != scopes.end();
-  }
-};
 
 using SystemTime = std::chrono::system_clock::time_point;
 
@@ -61,7 +54,7 @@ struct SandboxRequest {
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
   std::string network = "{}";        // JSON of the rules; stored, and enforced by the egress.
-  std::string extra = "{}";          // JSON that a door wants to find again.
+  std::string extra = "{}";          // JSON that a door wants to find again; tokens among it.
   std::string idempotency_key{};     // The same key and tenant: the same sandbox.
   std::optional<Storage> storage{};  // Nothing: as the template says, else in memory.
   std::vector<VolumeMount> volumes{};
@@ -80,8 +73,8 @@ struct SandboxInfo {
   Environment env{};
   std::map<std::string, std::string> metadata{};
   std::string network = "{}";
-  std::string extra = "{}";
-  std::string walls{};  // JSON, as in a verdict.
+  std::string extra = "{}";  // Empty for callers who may not use the sandbox.
+  std::string walls{};       // JSON, as in a verdict.
   Storage storage = Storage::kMemory;
   std::vector<VolumeMount> volumes{};
   // For the service alone: what its template was when it was made, as that may be removed, or be
@@ -199,6 +192,12 @@ struct ProcessEvent {
 };
 using ProcessSink = std::function<bool(const ProcessEvent&)>;
 
+// A sandbox, and a caller who may use it and nothing else.
+struct Bearer {
+  Caller caller{};
+  SandboxInfo info{};
+};
+
 class TemplateService;
 class TenantService;
 class SecretService;
@@ -212,6 +211,20 @@ class SandboxService {
   // wrong. `unix_peer` is a caller that has proved to be who runs this daemon.
   virtual Result<Caller> authenticate(std::string_view key) = 0;
   virtual Caller unix_peer() = 0;
+  // kRefused once the caller's key was revoked or has expired, and where it lacks this scope. For
+  // what a door does without any other call, and before it parses a request.
+  virtual Result<void> admit(const Caller& caller, std::string_view scope) = 0;
+  // Counts a further request of a caller who was authenticated before: for each message on a
+  // connection that stays open. kRefused once their key was revoked or has expired.
+  virtual Result<void> renew(const Caller& caller) = 0;
+  // For clients that show a token of a sandbox where others show a key. Nothing is proved yet: the
+  // door compares the token before it uses the caller. A caller with the id of a key in it is
+  // refused once that key is no longer valid.
+  virtual Result<Bearer> bearer(std::string_view sandbox) = 0;
+  // All that there are now.
+  virtual std::vector<Bearer> bearers() = 0;
+  // Random, the same after a restart: for what doors sign. As long as this object.
+  [[nodiscard]] virtual std::string_view signing_key() const = 0;
   // Whether a sandbox can be had as fast as ever; after a start it takes some seconds.
   virtual bool ready() = 0;
 
@@ -318,8 +331,11 @@ class SandboxService {
                               std::uint32_t pid,
                               ProcessRequest::Terminal size) = 0;
 
-  // Files and ports. A client is for one thread; ask for one for each request.
-  virtual Result<FileClient> files(const Caller& caller, std::string_view sandbox) = 0;
+  // Files and ports. A client is for one thread; ask for one for each request. One for reading
+  // refuses whatever else it is asked for.
+  virtual Result<FileClient> files(const Caller& caller,
+                                   std::string_view sandbox,
+                                   FileAccess access) = 0;
 
   // JSON text: {"languages":[…]} as `glovebox languages --json`, and the templates of a tenant.
   virtual Result<std::string> languages() = 0;
@@ -331,7 +347,7 @@ class SandboxService {
   virtual TenantService& tenants() = 0;
   virtual TemplateService& template_service() = 0;
 
-  // Ends every sandbox of every tenant. Answers how many. Scope "admin".
+  // Ends every sandbox of every tenant. Returns how many.
   virtual Result<std::size_t> emergency_stop(const Caller& caller) = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TenantService: tenants, their quotas and their keys, for those who rule the daemon.
 //
-// Every call wants a caller with the scope "admin" (kRefused): such a caller rules all tenants.
+// A caller with the scope "admin" rules all tenants; any other is refused (service/guarded/).
 #pragma once
 
 #include <chrono>

@@ -28,9 +28,15 @@ struct VolumeInfo {
   std::string name{};
   Bytes size{};
   std::uint32_t inodes = 0;
-  // Random; for doors that let whoever knows it use the files. Not to be shown to readers.
+  // Random; for doors that let whoever knows it use the files. Empty for callers who may not.
   std::string secret{};
   SystemTime created{};
+};
+
+// A volume, and a caller who may use its files and nothing else.
+struct VolumeBearer {
+  Caller caller{};
+  VolumeInfo info{};
 };
 
 class VolumeService {
@@ -47,7 +53,12 @@ class VolumeService {
   virtual Result<void> remove(const Caller& caller, std::string_view volume) = 0;
   // Its files without a sandbox of the caller's; paths are relative to its top. A client is for one
   // thread; ask for one for each request.
-  virtual Result<FileClient> files(const Caller& caller, std::string_view volume) = 0;
+  virtual Result<FileClient> files(const Caller& caller,
+                                   std::string_view volume,
+                                   FileAccess access) = 0;
+  // For clients that show a token of a volume where others show a key: as
+  // SandboxService::bearer().
+  virtual Result<VolumeBearer> bearer(std::string_view tenant, std::string_view volume) = 0;
 };
 
 }  // namespace glovebox

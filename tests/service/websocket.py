@@ -10,18 +10,19 @@ TEXT, BINARY, CLOSE, PING = 1, 2, 8, 9
 
 
 class WebSocket:
-    def __init__(self, daemon, path, patience_s=30):
+    def __init__(self, daemon, path, patience_s=30, key=None):
+        self.closed_with = None
         self.socket = socket.create_connection(("127.0.0.1", daemon.port), patience_s)
         self.file = self.socket.makefile("rb")
-        key = base64.b64encode(os.urandom(16)).decode()
+        nonce = base64.b64encode(os.urandom(16)).decode()
         lines = [
             f"GET {path} HTTP/1.1",
             f"Host: 127.0.0.1:{daemon.port}",
             "Connection: Upgrade",
             "Upgrade: websocket",
             "Sec-WebSocket-Version: 13",
-            f"Sec-WebSocket-Key: {key}",
-            f"X-API-KEY: {daemon.key}",
+            f"Sec-WebSocket-Key: {nonce}",
+            f"X-API-KEY: {key or daemon.key}",
         ]
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode())
         self.status = int(self.file.readline().split()[1])
@@ -50,9 +51,15 @@ class WebSocket:
                 (size,) = struct.unpack("!Q", self.file.read(8))
             payload = self.file.read(size)
             if kind == CLOSE:
+                self.closed_with = struct.unpack("!H", payload[:2])[0] if payload else None
                 return None
             if kind != PING:
                 return payload.decode() if kind == TEXT else payload
+
+    def rest(self):
+        """Passes over what still comes; None at the end."""
+        while self.receive() is not None:
+            pass
 
     def __enter__(self):
         return self

@@ -17,16 +17,43 @@ void answer_text(http::Response& response, int status, std::string_view text) {
   (void)response.send(status, {{"Content-Type", "text/plain; charset=utf-8"}}, text);
 }
 
-void refuse(http::Response& response, int status, std::string_view message) {
+namespace {
+
+// E2B's clients look at `code` and `message`; the hint is for the person behind them.
+std::string_view usual_hint(int status) {
+  switch (status) {
+    case 401:
+      return "send a valid API key as X-API-KEY, or the token of the sandbox";
+    case 403:
+      return "use a key that may do this";
+    case 404:
+      return "check the names and ids; what has ended, and what another tenant has, is not found";
+    case 405:
+      return "this route takes another method";
+    case 409:
+      return "look at its state first";
+    case 429:
+      return "try again later, or ask for less";
+    default:
+      return status < 500 ? "docs/e2b.md says what is supported" : "";
+  }
+}
+
+}  // namespace
+
+void refuse(http::Response& response, int status, std::string_view message, std::string_view hint) {
   http::Headers headers;
   if (status == 429) {
     headers.emplace_back("Retry-After", "1");
   }
-  answer(response, status, {{"code", status}, {"message", to_utf8(message)}}, std::move(headers));
+  const std::string_view told = hint.empty() ? usual_hint(status) : hint;
+  answer(response, status,
+         {{"code", status}, {"message", to_utf8(message)}, {"hint", to_utf8(told)}},
+         std::move(headers));
 }
 
 void refuse(http::Response& response, const Error& error) {
-  refuse(response, http_status(error.code()), error.message());
+  refuse(response, http_status(error.code()), error.message(), error.hint());
 }
 
 void refuse_traffic(http::Response& response,

@@ -17,8 +17,12 @@ void answer(http::Response& response, int status, const Json& body, http::Header
 void answer_empty(http::Response& response, int status);
 void answer_text(http::Response& response, int status, std::string_view text);
 
-// {"code":…,"message":…}. Says when to come again where that is worth it.
-void refuse(http::Response& response, int status, std::string_view message);
+// {"code":…,"message":…,"hint":…}, with a usual hint for an empty one. Says when to come again
+// where that is worth it.
+void refuse(http::Response& response,
+            int status,
+            std::string_view message,
+            std::string_view hint = {});
 void refuse(http::Response& response, const Error& error);
 
 // As E2B's edge answers for a sandbox: {"sandboxId","message","code"}.

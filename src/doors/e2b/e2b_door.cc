@@ -5,6 +5,7 @@
 #include <array>
 
 #include "doors/e2b/answers.h"
+#include "doors/e2b/entrance.h"
 #include "doors/e2b/envd.h"
 #include "doors/e2b/gate.h"
 #include "doors/e2b/interpreter.h"
@@ -21,9 +22,6 @@
 
 namespace glovebox::e2b {
 namespace {
-
-constexpr std::uint16_t kEnvdPort = 49983;
-constexpr std::uint16_t kInterpreterPort = 49999;
 
 constexpr std::array<std::string_view, 7> kControlRoots{
     "sandboxes", "templates", "snapshots", "teams", "volumes", "volumecontent", "secrets"};
@@ -43,6 +41,9 @@ bool is_signed_file(const Target& target) {
   return target.segments.size() == 1 && target.segments[0] == "files" &&
          target.query.contains("signature");
 }
+
+// Requests with a wrong token, or none where one is needed: more than a client makes by mistake.
+constexpr Strangers::Rate kStrangers{.a_second = 20, .at_once = 200};
 
 // Where in which sandbox a request goes; both headers, or the name of the host.
 struct Destination {
@@ -86,11 +87,17 @@ struct E2bDoor::Parts {
                const Target& target,
                http::Request& request,
                http::Response& response);
+  void enter(Visit visit,
+             std::uint16_t port,
+             const Target& target,
+             http::Request& request,
+             http::Response& response);
   void signed_file(const Target& target, http::Request& request, http::Response& response);
 
   SandboxService& service;
   const E2bOptions options;
   Gate gate{service};
+  Strangers strangers{kStrangers};
   UsageMeter meter{service};
   ListRoutes lists{service, meter};
   SandboxRoutes sandboxes{service, gate, options};
@@ -158,57 +165,67 @@ void E2bDoor::Parts::control(const Target& target,
            caller.error().message());
     return;
   }
-  const bool reads = request.method() == "GET";
-  if (!caller->may("run") && !caller->may("admin") && !(reads && caller->may("read"))) {
-    refuse(response, 403, "this key may not do that");
-    return;
-  }
   ControlCall call{.caller = *caller, .request = request, .response = response, .target = target};
-  routes.serve(call);
+  routes.serve(call, service);
 }
 
 void E2bDoor::Parts::traffic(const Destination& destination,
                              const Target& target,
                              http::Request& request,
                              http::Response& response) {
-  const auto visit = gate.enter(destination.sandbox, request);
-  if (!visit) {
-    if (visit.error().code() == ErrorCode::kNotFound) {
-      refuse_gone(response, destination.sandbox);
+  auto visit = gate.find(destination.sandbox);
+  if (visit) {
+    enter(std::move(*visit), destination.port, target, request, response);
+  } else if (auto counted = strangers.charge(1); !counted) {
+    refuse(response, counted.error());
+  } else {
+    refuse_gone(response, destination.sandbox);
+  }
+}
+
+// First it is looked at what the request shows, then the sandbox is woken: who has only heard of it
+// keeps nobody awake.
+void E2bDoor::Parts::enter(Visit visit,
+                           std::uint16_t port,
+                           const Target& target,
+                           http::Request& request,
+                           http::Response& response) {
+  const Entrance way = entrance(port, target, visit, request);
+  const bool health = asks_for_health(port, target, request);
+  if (way.objection && !health) {
+    if (auto counted = strangers.charge(1); !counted) {
+      refuse(response, counted.error());
+    } else if (port == kEnvdPort) {
+      refuse(response, way.objection->status, way.objection->message);
     } else {
-      refuse_traffic(response, http_status(visit.error().code()), destination.sandbox,
-                     visit.error().message());
+      refuse_traffic(response, way.objection->status, visit.info.id, way.objection->message);
     }
     return;
   }
-  if (destination.port == kEnvdPort) {
-    envd.serve(target, *visit, request, response);
-    return;
+  const bool sleeps = visit.info.state == SandboxState::kPaused;
+  auto let_in = way.objection && sleeps ? Result<void>(Error(ErrorCode::kNotFound, "paused"))
+                                        : gate.let_in(visit, way.pass == Pass::kShown);
+  if (!let_in && let_in.error().code() == ErrorCode::kNotFound) {
+    refuse_gone(response, visit.info.id);
+  } else if (!let_in) {
+    refuse_traffic(response, http_status(let_in.error().code()), visit.info.id,
+                   let_in.error().message());
+  } else if (port == kEnvdPort) {
+    envd.serve(target, visit, request, response);
+  } else if (port == kInterpreterPort) {
+    interpreter.serve(target, visit, request, response);
+  } else {
+    ports.serve(port, visit, request, response);
   }
-  const bool shown = Gate::shows_traffic_token(request, visit->notes);
-  if (destination.port == kInterpreterPort) {
-    const bool health = target.path == "/health";
-    if (!health && !shown && !Gate::shows_access_token(request, visit->notes)) {
-      refuse_traffic(response, 403, destination.sandbox, "missing or invalid traffic access token");
-      return;
-    }
-    interpreter.serve(target, *visit, request, response);
-    return;
-  }
-  if (!visit->notes.public_ports && !shown) {
-    refuse_traffic(response, 403, destination.sandbox, "missing or invalid traffic access token");
-    return;
-  }
-  ports.serve(destination.port, *visit, request, response);
 }
 
 void E2bDoor::Parts::signed_file(const Target& target,
                                  http::Request& request,
                                  http::Response& response) {
-  const auto visit = gate.enter_signed(signed_request(target, request),
-                                       target.parameter("signature").value_or(""));
+  auto visit =
+      gate.find_signed(signed_request(target, request), target.parameter("signature").value_or(""));
   if (visit) {
-    envd.serve(target, *visit, request, response);
+    enter(std::move(*visit), kEnvdPort, target, request, response);
   } else if (visit.error().code() == ErrorCode::kNotFound) {
     refuse(response, 401, "invalid signature");
   } else {

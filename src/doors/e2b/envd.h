@@ -16,7 +16,7 @@ class Envd {
   Envd(SandboxService& service, UsageMeter& meter)
       : meter_(meter), processes_(service), filesystem_(service), files_(service) {}
 
-  // Answers a request for a living sandbox, if it shows the right secret.
+  // Answers a request for a living sandbox that was let in.
   void serve(const Target& target,
              const Visit& visit,
              http::Request& request,
@@ -33,8 +33,5 @@ class Envd {
   FilesystemService filesystem_;
   FileRoutes files_;
 };
-
-// What a signed URL says, and its signature.
-SignedRequest signed_request(const Target& target, const http::Request& request);
 
 }  // namespace glovebox::e2b

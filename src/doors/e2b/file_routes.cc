@@ -185,7 +185,7 @@ void FileRoutes::download(const Target& target,
     refuse_file(response, path.error());
     return;
   }
-  auto files = service_.files(visit.caller, visit.info.id);
+  auto files = service_.files(visit.caller, visit.info.id, FileAccess::kUse);
   if (!files) {
     refuse_file(response, files.error());
     return;
@@ -239,7 +239,7 @@ void FileRoutes::upload(const Target& target,
                         http::Response& response) {
   auto metadata = metadata_of(request);
   auto files =
-      metadata ? service_.files(visit.caller, visit.info.id) : Result<FileClient>(metadata.error());
+      metadata ? service_.files(visit.caller, visit.info.id, FileAccess::kUse) : Result<FileClient>(metadata.error());
   if (!files) {
     refuse_file(response, files.error());
     return;
@@ -282,7 +282,7 @@ void FileRoutes::compose(const Visit& visit, http::Request& request, http::Respo
     if (sources.empty() || sources.size() > kMaxSources) {
       return Error(ErrorCode::kInvalid, "'source_paths' has to name between 1 and 1000 files");
     }
-    FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id));
+    FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse));
     std::vector<FileClient::OpenFile> open;
     std::vector<std::string> paths;
     for (const std::string& each : sources) {

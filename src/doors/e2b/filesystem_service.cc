@@ -97,7 +97,7 @@ Result<Json> FilesystemService::call(std::string_view method,
     }
     return Json::object();
   }
-  FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id));
+  FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse));
   if (method == "Stat") {
     return stat(files, message);
   }
@@ -180,10 +180,10 @@ void FilesystemService::watch(const Visit& visit,
                 .recursive = GB_TRY(flag_member(message, "recursive")) == true,
                 .with_entry = GB_TRY(flag_member(message, "includeEntry")) == true};
   }();
-  auto files = service_.files(visit.caller, visit.info.id);
+  auto files = service_.files(visit.caller, visit.info.id, FileAccess::kUse);
   // While one client watches, another one looks.
   auto looking = wish && wish->with_entry
-                     ? service_.files(visit.caller, visit.info.id)
+                     ? service_.files(visit.caller, visit.info.id, FileAccess::kUse)
                      : Result<FileClient>(Error(ErrorCode::kUnavailable, "not asked for"));
   if (!wish || !files || (wish->with_entry && !looking)) {
     const Error& error = !wish ? wish.error() : !files ? files.error() : looking.error();

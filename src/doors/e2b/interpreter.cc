@@ -53,9 +53,10 @@ void refuse_as_text(http::Response& response, const Error& error) {
   answer_text(response, error.code() == ErrorCode::kNotFound ? 404 : 500, error.message());
 }
 
-// 404 is for contexts alone: what else was not found is a failure.
+// 404 is for contexts alone: an unknown language is a wrong request.
 void refuse_making(http::Response& response, const Error& error) {
-  answer_text(response, 500, error.message());
+  const int status = http_status(error.code());
+  answer_text(response, status == 404 ? 400 : status, error.message());
 }
 
 void answer_done(http::Response& response, const Result<void>& done) {

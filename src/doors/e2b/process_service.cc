@@ -234,7 +234,7 @@ Result<ProcessRequest> ProcessService::process_request(const Visit& visit,
   // Without one it runs in the sandbox's home, whatever the template calls that.
   if (!cwd.empty()) {
     wanted.command.cwd = GB_TRY(resolve_path(cwd));
-    FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id));
+    FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse));
     const auto entry = files.stat(wanted.command.cwd);
     const bool directory = entry && (entry->type == FileEntry::Type::kDirectory ||
                                      entry->target_type == FileEntry::Type::kDirectory);

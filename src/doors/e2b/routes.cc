@@ -39,7 +39,7 @@ void Routes::add(std::string_view method, std::string_view pattern, ControlHandl
   routes_.push_back(std::move(route));
 }
 
-void Routes::serve(ControlCall& call) const {
+void Routes::serve(ControlCall& call, SandboxService& service) const {
   bool known = false;
   for (const Route& route : routes_) {
     if (!fits(route.pattern, call.target.segments, call.arguments)) {
@@ -49,7 +49,11 @@ void Routes::serve(ControlCall& call) const {
     if (route.method != call.request.method()) {
       continue;
     }
-    if (const auto done = route.handler(call); !done) {
+    auto done = service.admit(call.caller, route.method == "GET" ? kScopeRead : kScopeRun);
+    if (done) {
+      done = route.handler(call);
+    }
+    if (!done) {
       refuse(call.response, done.error());
     }
     return;

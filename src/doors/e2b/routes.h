@@ -33,8 +33,9 @@ class Routes {
   // `pattern` is as "sandboxes/*/timeout". The first that fits is taken.
   void add(std::string_view method, std::string_view pattern, ControlHandler handler);
 
-  // Answers every call: 404 for what nobody serves, 405 for a wrong method.
-  void serve(ControlCall& call) const;
+  // Answers every call: 404 for what nobody serves, 405 for a wrong method, 403 where the service
+  // does not admit the caller: a GET takes the scope "read", everything else "run".
+  void serve(ControlCall& call, SandboxService& service) const;
 
  private:
   struct Route {

@@ -51,7 +51,7 @@ Json listed_json(const SandboxInfo& info, const SandboxNotes& notes) {
 Json detail_json(const SandboxInfo& info, const SandboxNotes& notes, const E2bOptions& options) {
   Json json = listed_json(info, notes);
   if (notes.secure && !notes.access_token.empty()) {
-    json["envdAccessToken"] = notes.access_token;
+    json["envdAccessToken"] = notes.access_token;  // Readers are shown notes without one.
   }
   json["domain"] = options.domain.empty() ? Json(nullptr) : Json(options.domain);
   json["allowInternetAccess"] = notes.internet ? Json(*notes.internet) : Json(nullptr);

@@ -148,7 +148,7 @@ Result<SandboxNotes> SandboxRoutes::adopt(const Caller& caller, SandboxInfo& inf
 
 Result<void> SandboxRoutes::answer_opened(ControlCall& call, int status, SandboxInfo info) {
   const SandboxNotes notes = GB_TRY(adopt(call.caller, info));
-  gate_.remember(call.caller.tenant, info, notes);
+  gate_.remember(info, notes);
   answer(call.response, status, opened_json(info, notes, options_));
   return {};
 }
@@ -292,7 +292,7 @@ Result<void> SandboxRoutes::fork(ControlCall& call) {
       entries.push_back({{"error", {{"code", status}, {"message", notes.error().message()}}}});
       continue;
     }
-    gate_.remember(call.caller.tenant, each, *notes);
+    gate_.remember(each, *notes);
     entries.push_back({{"sandbox", opened_json(each, *notes, options_)}});
   }
   answer(call.response, 201, entries);

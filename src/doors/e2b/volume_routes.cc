@@ -20,10 +20,12 @@ constexpr std::size_t kLongestPath = 4'096;
 constexpr std::uint32_t kDeepest = 64;
 
 Json volume_json(const Caller& caller, const VolumeInfo& info) {
-  return {{"volumeID", info.id},
-          {"name", info.name},
-          {"token", token_of(caller.tenant, info.secret)},
-          {"domain", nullptr}};
+  Json json{{"volumeID", info.id}, {"name", info.name}, {"domain", nullptr}};
+  // The service tells it to those who may use the volume.
+  if (!info.secret.empty()) {
+    json["token"] = token_of(caller.tenant, info.secret);
+  }
+  return json;
 }
 
 // Of the file server, which knows them by name.
@@ -256,9 +258,6 @@ Result<void> VolumeRoutes::list(ControlCall& call) {
 
 Result<void> VolumeRoutes::show(ControlCall& call) {
   const VolumeInfo info = GB_TRY(service_.volumes().find(call.caller, call.arguments[0]));
-  if (!call.caller.may("run")) {
-    return Error(ErrorCode::kRefused, "this key may not have the token of a volume");
-  }
   answer(call.response, 200, volume_json(call.caller, info));
   return {};
 }
@@ -281,12 +280,13 @@ Result<void> VolumeRoutes::content(const Target& target,
   if (!tenant || target.segments.size() != 3) {
     return tenant ? Error(ErrorCode::kNotFound, "no such route") : wrong;
   }
-  const Caller caller{.tenant = *tenant, .scopes = {"run", "read"}};
-  const auto info = service_.volumes().find(caller, target.segments[1]);
+  const auto bearer = service_.volumes().bearer(*tenant, target.segments[1]);
   // Whoever has no token learns of no volume.
-  if (!info || !equal_secrets(token, token_of(*tenant, info->secret)) || info->secret.empty()) {
-    return !info && info.error().code() != ErrorCode::kNotFound ? info.error() : wrong;
+  if (!bearer || bearer->info.secret.empty() ||
+      !equal_secrets(token, token_of(*tenant, bearer->info.secret))) {
+    return !bearer && bearer.error().code() != ErrorCode::kNotFound ? bearer.error() : wrong;
   }
+  GB_TRY(service_.renew(bearer->caller));
   const std::string& what = target.segments[2];
   const std::string_view method = request.method();
   using Handler = Result<void> (Content::*)();
@@ -305,7 +305,8 @@ Result<void> VolumeRoutes::content(const Target& target,
   for (const Known& known : kKnown) {
     if (known.what == what && known.method == method) {
       std::string path = GB_TRY(path_of(target));
-      Content content{.files = GB_TRY(service_.volumes().files(caller, info->id)),
+      Content content{.files = GB_TRY(service_.volumes().files(bearer->caller, bearer->info.id,
+                                                               FileAccess::kUse)),
                       .path = std::move(path),
                       .target = target,
                       .request = request,

@@ -50,10 +50,10 @@ Result<std::string> Watchers::create(const Visit& visit,
     return Error::from_errno("eventfd");
   }
   const std::string id = GB_TRY(random_hex(16));
-  auto files = std::make_shared<FileClient>(GB_TRY(service_.files(visit.caller, visit.info.id)));
+  auto files = std::make_shared<FileClient>(GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse)));
   std::shared_ptr<FileClient> entries;
   if (with_entry) {
-    entries = std::make_shared<FileClient>(GB_TRY(service_.files(visit.caller, visit.info.id)));
+    entries = std::make_shared<FileClient>(GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse)));
   }
 
   std::vector<std::shared_ptr<Watcher>> ended;  // Joined without the lock.

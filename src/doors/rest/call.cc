@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doors/rest/routes.h"
 #include "spec/json/error_json.h"
 
 namespace glovebox::rest {
@@ -19,6 +20,24 @@ std::string seconds_of(std::string_view hint) {
   const std::size_t begin = std::min(hint.find_first_of("0123456789"), hint.size());
   const std::size_t end = std::min(hint.find_first_not_of("0123456789", begin), hint.size());
   return end > begin && end - begin <= 4 ? std::string(hint.substr(begin, end - begin)) : "1";
+}
+
+std::string usual_hint(const Call& call, ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return "check the names and ids; what has ended, and what another tenant has, is not found";
+    case ErrorCode::kConflict:
+      return "look at its state first";
+    case ErrorCode::kExhausted:
+      return "try again later, or ask for less";
+    case ErrorCode::kRefused:
+      return "use a key that may do this";
+    default:
+      break;
+  }
+  return call.route == nullptr ? "see /openapi.json"
+                               : "see " + std::string(call.request.method()) + " " +
+                                     std::string(call.route->pattern) + " in /openapi.json";
 }
 
 }  // namespace
@@ -41,7 +60,8 @@ void Call::send_nothing() {
 
 void Call::send_error(const Error& error) {
   if (oversized) {
-    send_problem(413, "too_large", error.message());
+    send_problem(413, "too_large", error.message(),
+                 "send less in one request; files have routes of their own");
     return;
   }
   const int code = http_status(error.code());
@@ -49,14 +69,19 @@ void Call::send_error(const Error& error) {
   if (code == 429 || code == 503) {
     more.emplace_back("Retry-After", seconds_of(error.hint()));
   }
-  send(code, "application/json", to_json(error), std::move(more));
+  // Whoever wrote the error may know no fix; where to look for one is known here.
+  const bool helped = !error.hint().empty() || code >= 500;
+  send(code, "application/json",
+       to_json(helped ? error : Error(error).with_hint(usual_hint(*this, error.code()))),
+       std::move(more));
 }
 
 void Call::send_problem(int code,
                         std::string_view name,
                         std::string_view message,
+                        std::string_view hint,
                         http::Headers more) {
-  send_json(code, {{"code", code}, {"error", name}, {"message", to_utf8(message)}, {"hint", ""}},
+  send_json(code, {{"code", code}, {"error", name}, {"message", to_utf8(message)}, {"hint", hint}},
             std::move(more));
 }
 
@@ -69,7 +94,8 @@ Result<void> Call::start(int code, http::Headers headers) {
 Result<Fields> Call::fields(std::size_t most) {
   const auto type = request.header("content-type");
   if (type && !type->starts_with("application/json") && request.content_length() != 0) {
-    return Error(ErrorCode::kInvalid, "the body is to be application/json");
+    return Error(ErrorCode::kInvalid, "the body must be JSON",
+                 "send it with Content-Type: application/json");
   }
   auto body = request.read_all(most);
   if (!body) {
@@ -89,7 +115,12 @@ bool Call::has_parameter(const char* name) const { return target.query.contains(
 Result<void> Call::only_parameters(std::initializer_list<std::string_view> names) const {
   for (const auto& [name, value] : target.query) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return Error(ErrorCode::kInvalid, "unknown parameter '" + printable(name) + "'");
+      std::string taken;
+      for (const std::string_view each : names) {
+        taken += (taken.empty() ? "" : ", ") + std::string(each);
+      }
+      return Error(ErrorCode::kInvalid, "unknown parameter '" + printable(name) + "'",
+                   taken.empty() ? "this route takes none" : "taken are: " + taken);
     }
   }
   return {};
@@ -104,7 +135,8 @@ Result<std::string> Call::idempotency_key() const {
       !key->empty() && key->size() <= 255 &&
       std::all_of(key->begin(), key->end(), [](char c) { return c > ' ' && c < 127; });
   if (!fits) {
-    return Error(ErrorCode::kInvalid, "Idempotency-Key is to be 1 to 255 printable characters");
+    return Error(ErrorCode::kInvalid, "invalid Idempotency-Key",
+                 "use 1 to 255 printable ASCII characters without spaces");
   }
   return std::string(*key);
 }

@@ -2,6 +2,7 @@
 // Call: one request to the REST door, with what the door has found out about it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@ namespace glovebox::rest {
 
 inline constexpr std::size_t kMaxBody = 1UL << 20;
 inline constexpr std::size_t kMaxCodeBody = 8UL << 20;
+// How a WebSocket is closed whose key is no longer valid (RFC 6455, 7.4.1).
+inline constexpr std::uint16_t kPolicyViolation = 1008;
+
+struct Route;
 
 struct Call {
   http::Request& request;
@@ -32,6 +37,7 @@ struct Call {
   std::string request_id;
   Caller caller;
   std::vector<std::string> parameters;  // What the pattern's {…} matched, in order.
+  const Route* route = nullptr;         // None for a port that the host's name tells.
   int status = 0;                       // Of the answer, once there is one.
   bool oversized = false;               // The body is larger than may be: 413.
   bool named_by_host = false;           // The host's name says which port: the path is the guest's.
@@ -44,6 +50,7 @@ struct Call {
   void send_problem(int code,
                     std::string_view name,
                     std::string_view message,
+                    std::string_view hint,
                     http::Headers more = {});
   void send_nothing();  // 204
   // The beginning of an answer in pieces.

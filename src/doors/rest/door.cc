@@ -9,9 +9,10 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "doors/rest/port_pass.h"
+#include "doors/ports/guest_head.h"
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
+#include "doors/transport/status.h"
 
 namespace glovebox::rest {
 namespace {
@@ -55,7 +56,8 @@ std::optional<std::string_view> key_of(const http::Request& request) {
     return key;
   }
   const auto authorization = request.header("authorization");
-  if (authorization && authorization->starts_with(kBearer)) {
+  if (authorization && authorization->size() >= kBearer.size() &&
+      http::equal_names(authorization->substr(0, kBearer.size()), kBearer)) {
     return authorization->substr(kBearer.size());
   }
   return std::nullopt;
@@ -70,13 +72,14 @@ std::string_view method_label(std::string_view method) {
 }
 
 bool takes(const Route& route, std::string_view method) {
-  return route.method == "*" || route.method == method;
+  return route.method == "*" || route.method == method ||
+         (method == "HEAD" && route.method == "GET" && !route.streams);
 }
 
 }  // namespace
 
 RestDoor::RestDoor(SandboxService& service, RestOptions options)
-    : service_(service), options_(std::move(options)) {}
+    : service_(service), options_(std::move(options)), port_tokens_(service.signing_key()) {}
 
 bool RestDoor::serves(std::string_view target) {
   const std::string_view path = target.substr(0, target.find('?'));
@@ -84,10 +87,7 @@ bool RestDoor::serves(std::string_view target) {
          path == "/healthz" || path == "/metrics";
 }
 
-Result<void> RestDoor::admit(Call& call, std::string_view scope) {
-  if (scope.empty()) {
-    return {};
-  }
+Result<void> RestDoor::authenticate(Call& call) {
   const auto key = key_of(call.request);
   if (key) {
     auto caller = key->size() <= kMaxKey
@@ -122,17 +122,20 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
     allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
   }
   if (chosen == nullptr && allowed.empty()) {
-    call.send_problem(404, "not_found", "there is no such route: see /openapi.json");
+    call.send_problem(404, "not_found", "no such route", "see /openapi.json for those that exist");
     return;
   }
   if (chosen == nullptr) {
-    call.send_problem(405, "invalid", "this route does not take this method", {{"Allow", allowed}});
+    call.send_problem(405, "invalid", "this route does not take this method",
+                      "use one of " + allowed, {{"Allow", allowed}});
     return;
   }
   pattern = chosen->pattern;
-  if (auto admitted = admit(call, chosen->scope); !admitted) {
-    if (admitted.error().code() != ErrorCode::kRefused) {
-      call.send_error(admitted.error());
+  call.route = chosen;
+  auto known = chosen->scope.empty() ? Result<void>() : authenticate(call);
+  if (!known) {
+    if (known.error().code() != ErrorCode::kRefused) {
+      call.send_error(known.error());
       return;
     }
     metrics_.count_refused_key();
@@ -144,14 +147,30 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
                    {{"WWW-Authenticate", "Bearer"}});
     return;
   }
-  if (!chosen->scope.empty() && !call.caller.may(chosen->scope)) {
-    call.send_error(Error(ErrorCode::kRefused,
-                          "this key lacks the scope '" + std::string(chosen->scope) + "'"));
-    return;
+  // The service decides, here for what a handler does before it calls it: parsing, a handshake.
+  auto done = chosen->scope.empty() ? Result<void>() : service_.admit(call.caller, chosen->scope);
+  if (done) {
+    done = chosen->handle(call);
   }
-  if (auto done = chosen->handle(call); !done) {
+  if (!done) {
     call.send_error(done.error());
   }
+}
+
+Result<Caller> RestDoor::token_holder(const PortPass& pass, const PortName& name) {
+  for (const std::string& token : pass.tokens) {
+    const auto key =
+        port_tokens_.key_of(token, name.sandbox, name.port, std::chrono::system_clock::now());
+    if (!key) {
+      continue;
+    }
+    if (auto bearer = service_.bearer(name.sandbox)) {
+      bearer->caller.key = *key;
+      GB_TRY(service_.renew(bearer->caller));
+      return std::move(bearer->caller);
+    }
+  }
+  return Error(ErrorCode::kRefused, "no valid token");
 }
 
 void RestDoor::answer_port(Call& call, const PortName& name) {
@@ -160,23 +179,28 @@ void RestDoor::answer_port(Call& call, const PortName& name) {
   call.target.raw_query = target.substr(std::min(call.target.raw_path.size() + 1, target.size()));
   call.named_by_host = true;
   call.parameters = {name.sandbox, std::to_string(name.port)};
-  const PortPass pass = show_port_pass(call.request, call.target.raw_query);
-  const auto tenant =
-      port_tokens_.tenant_of(pass.token, name.sandbox, name.port, std::chrono::system_clock::now());
-  if (tenant) {
-    call.caller = {.tenant = *tenant, .scopes = {"run"}};
-  } else if (auto admitted = admit(call, "run"); !admitted || !call.caller.may("run")) {
-    call.send_problem(401, "unauthorized",
-                      "a port takes a key of its sandbox, or a token: POST .../port-tokens");
+  const PortPass pass = show_port_pass(call.request, call.target.raw_query, options_.tls);
+  auto holder = token_holder(pass, name);
+  auto known = holder ? Result<void>() : authenticate(call);
+  if (holder) {
+    call.caller = *std::move(holder);
+  } else if (holder.error().code() != ErrorCode::kRefused) {
+    call.send_error(holder.error());
+    return;
+  } else if (!known || !service_.admit(call.caller, kScopeRun)) {
+    call.send_problem(401, "unauthorized", "this port takes a key of its sandbox, or a token",
+                      "get a token with POST /v1/sandboxes/ID/port-tokens");
     return;
   }
-  if (tenant && pass.in_query) {
+  if (holder && pass.in_query) {
     // From now on the browser shows it by itself, and no page sees it in an address.
+    const std::string cookie = std::string(options_.tls ? ports::kSecureCookie : ports::kCookie) +
+                               "=" + pass.tokens[0] + "; Path=/; HttpOnly; SameSite=Lax" +
+                               (options_.tls ? "; Secure" : "");
     call.status = 302;
     (void)call.response.send(302,
                              {{"Location", path_here(call.target.raw_path) + pass.rest_of_query},
-                              {"Set-Cookie", std::string(kPortCookie) + "=" + pass.token +
-                                                 "; Path=/; HttpOnly; SameSite=Lax"},
+                              {"Set-Cookie", cookie},
                               {"Cache-Control", "no-store"},
                               {"Referrer-Policy", "no-referrer"}},
                              "");

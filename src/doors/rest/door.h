@@ -8,6 +8,7 @@
 
 #include "doors/rest/call.h"
 #include "doors/rest/metrics.h"
+#include "doors/rest/port_pass.h"
 #include "doors/transport/http.h"
 #include "service/sandbox_service.h"
 
@@ -18,6 +19,8 @@ struct RestOptions {
   std::function<void(std::string_view line)> access_log;
   // What others want to be shown under /metrics, in Prometheus' text format.
   std::function<std::string()> more_metrics;
+  // Clients reach us by TLS.
+  bool tls = false;
 };
 
 // Any number of threads may be in handle() at once.
@@ -34,10 +37,13 @@ class RestDoor {
   void handle(http::Request& request, http::Response& response);
 
  private:
-  Result<void> admit(Call& call, std::string_view scope);
+  // Finds out who calls: kRefused for nobody.
+  Result<void> authenticate(Call& call);
   void answer(Call& call, std::string_view& pattern);
   // A request for PORT-ID.host; its caller shows a key, or a token of that port.
   void answer_port(Call& call, const PortName& name);
+  // The caller in whose name one of the tokens was made; kRefused for none of them.
+  Result<Caller> token_holder(const PortPass& pass, const PortName& name);
   void log(const Call& call, std::string_view pattern, std::chrono::microseconds took) const;
 
   SandboxService& service_;

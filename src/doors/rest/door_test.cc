@@ -15,6 +15,7 @@
 #include "doors/rest/fake_service.h"
 #include "doors/rest/routes.h"
 #include "doors/transport/test_client.h"
+#include "service/guarded/guarded_service.h"
 
 namespace glovebox::rest {
 namespace {
@@ -34,7 +35,7 @@ class DoorTest : public testing::Test {
       logged_.notify_all();
     };
     options.more_metrics = [] { return std::string("glovebox_sandboxes 3\n"); };
-    door_ = std::make_unique<RestDoor>(service_, std::move(options));
+    door_ = std::make_unique<RestDoor>(guarded_, std::move(options));
     http::ServerOptions server;
     server.listen = "127.0.0.1:0";
     server.unix_path = service_.workspace + ".sock";
@@ -55,6 +56,7 @@ class DoorTest : public testing::Test {
   static Json json(const Answer& answer) { return Json::parse(answer.body, nullptr, false); }
 
   FakeService service_;
+  GuardedService guarded_{service_};
   std::unique_ptr<RestDoor> door_;
   std::mutex mutex_;
   std::vector<std::string> log_;

@@ -32,11 +32,19 @@ class Executions {
     worker_.join();
   }
 
-  void take(std::string_view text) {
-    auto taken = understand(text);
+  // Each message is a request: false once the key is no longer valid.
+  bool take(std::string_view text) {
+    auto taken = call_.service.renew(call_.caller);
+    if (!taken && taken.error().code() == ErrorCode::kRefused) {
+      return false;
+    }
+    if (taken) {
+      taken = understand(text);
+    }
     if (!taken) {
       (void)socket_.write(false, to_json(taken.error()));
     }
+    return true;
   }
 
  private:
@@ -50,7 +58,8 @@ class Executions {
     ExecuteRequest request = GB_TRY(read_execute_request(fields));
     const std::scoped_lock lock(mutex_);
     if (waiting_.size() >= kMostWaiting) {
-      return Error(ErrorCode::kExhausted, "too many executions wait on this socket");
+      return Error(ErrorCode::kExhausted, "too many executions wait on this socket",
+                   "wait for the verdict of one of them");
     }
     waiting_.push_back(std::move(request));
     changed_.notify_all();
@@ -109,7 +118,10 @@ Result<void> execute_by_socket(Call& call) {
     if (!message || !*message) {
       return {};
     }
-    executions.take((*message)->payload);
+    if (!executions.take((*message)->payload)) {
+      socket->close(kPolicyViolation, "the key is no longer valid");
+      return {};
+    }
   }
 }
 

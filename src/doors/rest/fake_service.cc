@@ -51,18 +51,34 @@ Result<void> FakeService::known(std::string_view sandbox, std::string_view conte
 
 Result<Caller> FakeService::authenticate(std::string_view key) {
   if (key == "reader") {
-    return Caller{.tenant = "t", .scopes = {"read"}};
+    return Caller{.tenant = "t", .scopes = {"read"}, .key = "reader"};
   }
   if (key == "runner") {
-    return Caller{.tenant = "t", .scopes = {"read", "run"}};
+    return Caller{.tenant = "t", .scopes = {"read", "run"}, .key = "runner"};
   }
   if (key == "admin") {
-    return Caller{.tenant = "t", .scopes = {"read", "run", "admin"}};
+    return Caller{.tenant = "t", .scopes = {"read", "run", "admin"}, .key = "admin"};
   }
   return Error(ErrorCode::kRefused, "no such key");
 }
 
 Caller FakeService::unix_peer() { return {.tenant = "unix", .scopes = {"read", "run", "admin"}}; }
+
+Result<void> FakeService::admit(const Caller& caller, std::string_view) {
+  return !revoked.empty() && caller.key == revoked ? Error(ErrorCode::kRefused, "no such key")
+                                                   : Result<void>();
+}
+
+Result<void> FakeService::renew(const Caller& caller) { return admit(caller, {}); }
+
+Result<Bearer> FakeService::bearer(std::string_view sandbox) {
+  GB_TRY(known(sandbox));
+  return Bearer{.caller = {.tenant = "t",
+                           .scopes = {"read", "run"},
+                           .key = {},
+                           .sandbox = std::string(sandbox)},
+                .info = info_of(sandbox)};
+}
 
 Result<SandboxInfo> FakeService::create(const Caller&, const SandboxRequest& request) {
   ++calls;
@@ -72,12 +88,16 @@ Result<SandboxInfo> FakeService::create(const Caller&, const SandboxRequest& req
 }
 Result<SandboxInfo> FakeService::find(const Caller&, std::string_view id) {
   GB_TRY(known(id));
-  return info_of(id);
+  SandboxInfo info = info_of(id);
+  info.extra = extra;
+  return info;
 }
 Result<SandboxPage> FakeService::list(const Caller&, const SandboxQuery& query) {
   ++calls;
   queried = query;
-  return SandboxPage{.sandboxes = {info_of("sb1")}, .next = "more"};
+  SandboxInfo info = info_of("sb1");
+  info.extra = extra;
+  return SandboxPage{.sandboxes = {std::move(info)}, .next = "more"};
 }
 Result<SandboxInfo> FakeService::change(const Caller&, std::string_view id, const SandboxChange&) {
   GB_TRY(known(id));
@@ -228,7 +248,7 @@ Result<void> FakeService::resize(const Caller&,
   return known(sandbox);
 }
 
-Result<FileClient> FakeService::files(const Caller&, std::string_view sandbox) {
+Result<FileClient> FakeService::files(const Caller&, std::string_view sandbox, FileAccess) {
   GB_TRY(known(sandbox));
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {

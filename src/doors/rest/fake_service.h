@@ -4,13 +4,13 @@
 #pragma once
 
 #include <atomic>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "doors/rest/fake_secrets.h"
 #include "doors/rest/fake_templates.h"
 #include "doors/rest/fake_tenants.h"
 #include "doors/rest/fake_volumes.h"
@@ -25,7 +25,10 @@ class FakeService final : public SandboxService {
   FakeService(const FakeService&) = delete;
   FakeService& operator=(const FakeService&) = delete;
 
-  // Keys: "reader", "runner", "admin", each with the scope and those below it.
+  // Keys: "reader", "runner", "admin", each with the scope and those below it. That of `revoked` is
+  // valid no longer.
+  std::string revoked;
+  std::string extra;  // Of sandboxes that are found.
   // Sandbox "sb1" with context "c1" exists.
   std::atomic<int> calls{0};  // But those of authenticate().
   SandboxRequest created;
@@ -49,6 +52,11 @@ class FakeService final : public SandboxService {
   Result<Caller> authenticate(std::string_view key) override;
   bool ready() override { return true; }
   Caller unix_peer() override;
+  Result<void> admit(const Caller& caller, std::string_view scope) override;
+  Result<void> renew(const Caller& caller) override;
+  Result<Bearer> bearer(std::string_view sandbox) override;
+  std::vector<Bearer> bearers() override { return {}; }
+  [[nodiscard]] std::string_view signing_key() const override { return "secret"; }
   Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
   Result<SandboxInfo> find(const Caller& caller, std::string_view id) override;
   Result<SandboxPage> list(const Caller& caller, const SandboxQuery& query) override;
@@ -130,19 +138,22 @@ class FakeService final : public SandboxService {
                       std::string_view sandbox,
                       std::uint32_t pid,
                       ProcessRequest::Terminal size) override;
-  Result<FileClient> files(const Caller& caller, std::string_view sandbox) override;
+  Result<FileClient> files(const Caller& caller,
+                           std::string_view sandbox,
+                           FileAccess access) override;
   Result<std::string> languages() override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
   FakeVolumes& volumes() override { return volumes_; }
-  SecretService& secrets() override { std::abort(); }  // REST has none.
+  FakeSecrets& secrets() override { return secrets_; }
   FakeTenants& tenants() override { return tenants_; }
   FakeTemplates& template_service() override { return templates_; }
   Result<std::size_t> emergency_stop(const Caller& caller) override;
 
  private:
+  FakeSecrets secrets_;
   FakeTenants tenants_;
   FakeTemplates templates_;
-  FakeVolumes volumes_{[this] { return files({}, "sb1"); }};
+  FakeVolumes volumes_{[this] { return files({}, "sb1", FileAccess::kUse); }};
   Result<void> known(std::string_view sandbox);
   Result<void> known(std::string_view sandbox, std::string_view context);
 };

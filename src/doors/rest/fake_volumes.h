@@ -32,15 +32,23 @@ class FakeVolumes final : public VolumeService {
     if (volume != "vol1" && volume != "data") {
       return Error(ErrorCode::kNotFound, "no such volume");
     }
-    return VolumeInfo{.id = "vol1", .name = "data", .size = 1_GiB, .inodes = 1'000};
+    return VolumeInfo{.id = "vol1",
+                      .name = "data",
+                      .size = 1_GiB,
+                      .inodes = 1'000,
+                      .secret = "volume's secret"};
   }
   Result<void> remove(const Caller& caller, std::string_view volume) override {
     removed = GB_TRY(find(caller, volume)).id;
     return {};
   }
-  Result<FileClient> files(const Caller& caller, std::string_view volume) override {
+  Result<FileClient> files(const Caller& caller, std::string_view volume, FileAccess) override {
     (void)GB_TRY(find(caller, volume));
     return files_();
+  }
+
+  Result<VolumeBearer> bearer(std::string_view, std::string_view volume) override {
+    return VolumeBearer{.caller = {}, .info = GB_TRY(find({}, volume))};
   }
 
  private:

@@ -87,6 +87,7 @@ Result<void> send_file(Call& call, const FileClient::OpenFile& file) {
   }
   if (kind == RangeKind::kUnsatisfiable) {
     call.send_problem(416, "invalid", "the file has no such range",
+                      "ask for bytes below " + std::to_string(size),
                       {{"Content-Range", "bytes */" + std::to_string(size)}});
     return {};
   }

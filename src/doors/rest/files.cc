@@ -32,11 +32,11 @@ Result<std::uint32_t> read_number(
 }
 
 // Of the sandbox or the volume that the path names.
-Result<FileClient> open_files(Call& call) {
+Result<FileClient> open_files(Call& call, FileAccess access) {
   const std::string& id = call.parameters[0];
   const bool of_volume = call.target.segments.size() > 1 && call.target.segments[1] == "volumes";
-  return of_volume ? call.service.volumes().files(call.caller, id)
-                   : call.service.files(call.caller, id);
+  return of_volume ? call.service.volumes().files(call.caller, id, access)
+                   : call.service.files(call.caller, id, access);
 }
 
 // The workspace itself is named by nothing at all.
@@ -79,7 +79,7 @@ Result<void> send_archive(Call& call, FileClient& files, const std::string& path
 Result<void> list_files(Call& call) {
   GB_TRY(call.only_parameters({"list", "depth"}));
   const auto depth = GB_TRY(read_number(call, "depth", 10, 1, 64));
-  FileClient files = GB_TRY(open_files(call));
+  FileClient files = GB_TRY(open_files(call, FileAccess::kRead));
   Json entries = Json::array();
   for (const FileEntry& entry : GB_TRY(files.list(path_of(call.parameter("list")), depth))) {
     entries.push_back(to_json(entry));
@@ -98,7 +98,7 @@ Result<void> change_files(Call& call) {
   const bool moves = action == "move";
   const std::string to = moves ? fields.required_text("to", 4'096) : "";
   GB_TRY(fields.done());
-  FileClient files = GB_TRY(open_files(call));
+  FileClient files = GB_TRY(open_files(call, FileAccess::kUse));
   const FileEntry entry = GB_TRY(moves ? files.move(path, to) : files.make_directory(path));
   call.send_json(moves ? 200 : 201, to_json(entry));
   return {};
@@ -106,7 +106,7 @@ Result<void> change_files(Call& call) {
 
 Result<void> watch_files(Call& call) {
   GB_TRY(call.only_parameters({"path", "recursive"}));
-  FileClient files = GB_TRY(open_files(call));
+  FileClient files = GB_TRY(open_files(call, FileAccess::kRead));
   EventFormat format = wanted_format(call);
   format = format == EventFormat::kVerdict ? EventFormat::kLines : format;
   EventStream stream(call, format);
@@ -115,7 +115,9 @@ Result<void> watch_files(Call& call) {
       [&] { (void)stream.pass(R"({"type":"started"})"); },
       [&](const FileEvent& event) {
         constexpr std::string_view kNames[] = {"create", "write", "remove", "rename", "chmod"};
-        return stream.pass(to_line(Json{{"type", kNames[static_cast<std::size_t>(event.kind)]},
+        // It may go on for days, and ends with the key.
+        return call.service.admit(call.caller, kScopeRead).has_value() &&
+               stream.pass(to_line(Json{{"type", kNames[static_cast<std::size_t>(event.kind)]},
                                         {"path", to_utf8(event.name)}}));
       });
   return stream.end(std::move(watched));
@@ -124,7 +126,7 @@ Result<void> watch_files(Call& call) {
 Result<void> read_file(Call& call) {
   GB_TRY(call.only_parameters({"stat", "archive"}));
   const std::string path = path_of(call.parameters[1]);
-  FileClient files = GB_TRY(open_files(call));
+  FileClient files = GB_TRY(open_files(call, FileAccess::kRead));
   if (is_on(call, "stat")) {
     call.send_json(200, to_json(GB_TRY(files.stat(path))));
     return {};
@@ -139,7 +141,7 @@ Result<void> read_file(Call& call) {
 Result<void> write_file(Call& call) {
   GB_TRY(call.only_parameters({"mode", "append", "flush", "unpack"}));
   const std::string& path = call.parameters[1];
-  FileClient files = GB_TRY(open_files(call));
+  FileClient files = GB_TRY(open_files(call, FileAccess::kUse));
   const FileClient::Source body = [&](std::span<char> into) { return call.request.read(into); };
   if (is_on(call, "unpack")) {
     GB_TRY(files.unpack(path_of(path), body));
@@ -162,7 +164,7 @@ Result<void> remove_file(Call& call) {
   if (call.parameters[1].empty()) {
     return Error(ErrorCode::kInvalid, "the workspace itself cannot be removed");
   }
-  FileClient files = GB_TRY(open_files(call));
+  FileClient files = GB_TRY(open_files(call, FileAccess::kUse));
   GB_TRY(files.remove(call.parameters[1]));
   call.send_nothing();
   return {};

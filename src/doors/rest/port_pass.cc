@@ -3,57 +3,58 @@
 
 #include <algorithm>
 
+#include "doors/ports/guest_head.h"
+
 namespace glovebox::rest {
 namespace {
 
 constexpr std::string_view kParameter = "glovebox_token=";
+// Another host of the site may have set one of the same name.
+constexpr std::size_t kMostCookies = 4;
 
-// Calls `take` with each part between separators.
-template <typename Take>
-void split(std::string_view text, char separator, const Take& take) {
-  while (!text.empty()) {
-    const std::size_t end = text.find(separator);
-    take(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+// Other sandboxes are of the same site, so SameSite does not keep their pages from sending this
+// cookie. Their requests name their origin, or say where they come from (Fetch Metadata); a link
+// that a person follows is let through, and an image, a script or a frame is not.
+bool comes_from_elsewhere(const http::Request& request) {
+  const std::string_view origin = request.header("origin").value_or("");
+  const std::string_view from = origin.substr(std::min(origin.find("://") + 3, origin.size()));
+  if (!origin.empty() && from != request.header("host").value_or("")) {
+    return true;
   }
+  const std::string_view site = request.header("sec-fetch-site").value_or("none");
+  const bool followed = request.header("sec-fetch-mode") == "navigate" &&
+                        request.header("sec-fetch-dest").value_or("document") == "document";
+  return site != "none" && site != "same-origin" && !followed;
 }
 
 }  // namespace
 
-PortPass show_port_pass(const http::Request& request, std::string_view query) {
+PortPass show_port_pass(const http::Request& request, std::string_view query, bool tls) {
   PortPass pass;
   if (const auto header = request.header("x-port-token")) {
-    pass.token = *header;
+    pass.tokens = {std::string(*header)};
     return pass;
   }
   // A token has no character that a query would encode.
-  split(query, '&', [&pass](std::string_view part) {
+  ports::split(query, '&', [&pass](std::string_view part) {
     if (part.starts_with(kParameter)) {
-      pass.token = part.substr(kParameter.size());
+      pass.tokens = {std::string(part.substr(kParameter.size()))};
       pass.in_query = true;
     } else {
       pass.rest_of_query += (pass.rest_of_query.empty() ? "?" : "&") + std::string(part);
     }
   });
-  // Other sandboxes are of the same site, so SameSite does not keep their pages from sending this
-  // cookie; what they send names their origin (Fetch standard, 3.2).
-  const std::string_view origin = request.header("origin").value_or("");
-  const std::string_view from = origin.substr(std::min(origin.find("://") + 3, origin.size()));
-  if (pass.in_query || (!origin.empty() && from != request.header("host").value_or(""))) {
+  if (pass.in_query || comes_from_elsewhere(request)) {
     return pass;
   }
-  split(request.header("cookie").value_or(""), ';', [&pass](std::string_view part) {
-    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
-    if (part.starts_with(kPortCookie) && part.substr(kPortCookie.size()).starts_with('=')) {
-      pass.token = part.substr(kPortCookie.size() + 1);
+  const std::string_view name = tls ? ports::kSecureCookie : ports::kCookie;
+  ports::split(request.header("cookie").value_or(""), ';', [&](std::string_view part) {
+    if (part.starts_with(name) && part.substr(name.size()).starts_with('=') &&
+        pass.tokens.size() < kMostCookies) {
+      pass.tokens.emplace_back(part.substr(name.size() + 1));
     }
   });
   return pass;
-}
-
-bool carries_key(const http::Request& request) {
-  // Keys have this form (service/tenants/api_key.h).
-  return request.header("authorization").value_or("").starts_with("Bearer e2b_");
 }
 
 }  // namespace glovebox::rest

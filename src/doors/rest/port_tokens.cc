@@ -4,8 +4,8 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <sys/random.h>
 
+#include <array>
 #include <charconv>
 
 #include "base/check.h"
@@ -16,21 +16,17 @@ namespace {
 constexpr std::size_t kMost = 256;
 
 std::string signed_text(std::string_view head, std::string_view sandbox, std::uint16_t port) {
-  return std::string(head) + "|" + std::string(sandbox) + "|" + std::to_string(port);
+  return "port token|" + std::string(head) + "|" + std::string(sandbox) + "|" +
+         std::to_string(port);
 }
 
 }  // namespace
-
-PortTokens::PortTokens() {
-  // So few bytes always come whole (getrandom(2)).
-  GB_CHECK(::getrandom(secret_.data(), secret_.size(), 0) == static_cast<ssize_t>(secret_.size()));
-}
 
 std::string PortTokens::mac(std::string_view text) const {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
-  GB_CHECK(::HMAC(::EVP_sha256(), secret_.data(), static_cast<int>(secret_.size()), bytes,
+  GB_CHECK(::HMAC(::EVP_sha256(), signing_key_.data(), static_cast<int>(signing_key_.size()), bytes,
                   text.size(), digest.data(), &size) != nullptr);
   std::string hex;
   for (unsigned int i = 0; i < size; ++i) {
@@ -40,20 +36,20 @@ std::string PortTokens::mac(std::string_view text) const {
   return hex;
 }
 
-std::string PortTokens::make(std::string_view tenant,
+std::string PortTokens::make(std::string_view key,
                              std::string_view sandbox,
                              std::uint16_t port,
                              Time expires) const {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(expires.time_since_epoch()).count();
-  // Names of tenants have no dots.
-  const std::string head = std::to_string(seconds) + "." + std::string(tenant);
+  // Ids of keys have no dots.
+  const std::string head = std::to_string(seconds) + "." + std::string(key);
   return head + "." + mac(signed_text(head, sandbox, port));
 }
 
-std::optional<std::string> PortTokens::tenant_of(std::string_view token,
-                                                 std::string_view sandbox,
-                                                 std::uint16_t port,
-                                                 Time now) const {
+std::optional<std::string> PortTokens::key_of(std::string_view token,
+                                              std::string_view sandbox,
+                                              std::uint16_t port,
+                                              Time now) const {
   const std::size_t first = token.find('.');
   const std::size_t last = token.rfind('.');
   if (token.size() > kMost || first == std::string_view::npos || first == last) {

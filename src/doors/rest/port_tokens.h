@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Port tokens: who shows one may use one port of one sandbox until it is over, and nothing else.
 //
-// They are for what cannot send a key: a page in a browser. A token is "EXPIRY.TENANT.MAC", the MAC
-// being HMAC-SHA256 under a secret of this daemon's that ends with it.
+// They are for what cannot send a key: a page in a browser. A token is "EXPIRY.KEY.MAC" with the id
+// of the key that asked for it, and ends with that key. The MAC is HMAC-SHA256 under the daemon's
+// signing key, so a token outlives a restart.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -16,25 +16,26 @@ namespace glovebox::rest {
 
 class PortTokens {
  public:
-  PortTokens();
+  // `signing_key` must outlive it.
+  explicit PortTokens(std::string_view signing_key) : signing_key_(signing_key) {}
 
   using Time = std::chrono::system_clock::time_point;
-  [[nodiscard]] std::string make(std::string_view tenant,
+  [[nodiscard]] std::string make(std::string_view key,
                                  std::string_view sandbox,
                                  std::uint16_t port,
                                  Time expires) const;
 
-  // The tenant for whom it was made; nothing for what is no token for this port, or is over. Takes
-  // the same time wherever a MAC differs.
-  [[nodiscard]] std::optional<std::string> tenant_of(std::string_view token,
-                                                     std::string_view sandbox,
-                                                     std::uint16_t port,
-                                                     Time now) const;
+  // The id of the key for which it was made, empty for who needs none; nothing for what is not a
+  // token of this port, or is over. Takes the same time wherever a MAC differs.
+  [[nodiscard]] std::optional<std::string> key_of(std::string_view token,
+                                                  std::string_view sandbox,
+                                                  std::uint16_t port,
+                                                  Time now) const;
 
  private:
   [[nodiscard]] std::string mac(std::string_view text) const;
 
-  std::array<unsigned char, 32> secret_{};
+  std::string_view signing_key_;
 };
 
 }  // namespace glovebox::rest

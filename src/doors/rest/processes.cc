@@ -61,7 +61,12 @@ Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
     if (!attached && !gone) {
       (void)socket->write(false, to_json(attached.error()));
     }
-    socket->close(1000, "");
+    // What the process says is told no more once the key is gone.
+    if (call.service.admit(call.caller, kScopeRun)) {
+      socket->close(1000, "");
+    } else {
+      socket->close(kPolicyViolation, "the key is no longer valid");
+    }
   });
   while (true) {
     auto message = socket->read();
@@ -69,8 +74,15 @@ Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
       break;
     }
     const std::string& payload = (*message)->payload;
-    auto done = (*message)->binary ? call.service.write_process(call.caller, sandbox, pid, payload)
-                                   : control(call, pid, payload);
+    auto done = call.service.renew(call.caller);  // Each message is a request.
+    if (!done && done.error().code() == ErrorCode::kRefused) {
+      socket->close(kPolicyViolation, "the key is no longer valid");
+      break;
+    }
+    if (done) {
+      done = (*message)->binary ? call.service.write_process(call.caller, sandbox, pid, payload)
+                                : control(call, pid, payload);
+    }
     if (!done) {
       (void)socket->write(false, to_json(done.error()));
     }
@@ -146,7 +158,7 @@ Result<void> kill_process(Call& call) {
 
 Result<void> write_stdin(Call& call) {
   const std::uint32_t pid = GB_TRY(read_pid(call));
-  // Nothing at first, so that a process that there is not is told even where there is no body.
+  // Nothing at first, so that an unknown pid is a 404 even with an empty body.
   GB_TRY(call.service.write_process(call.caller, call.parameters[0], pid, {}));
   std::string piece(kStdinPiece, '\0');
   while (true) {

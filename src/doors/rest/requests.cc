@@ -62,6 +62,19 @@ std::optional<OnTimeout> read_on_timeout(Fields& fields) {
   return *choice == "pause" ? OnTimeout::kPause : OnTimeout::kKill;
 }
 
+bool leads_out(const std::string& path) {
+  return path.starts_with("/") || ("/" + path + "/").find("/../") != std::string::npos;
+}
+
+// Of a sandbox: one that is over when it begins is nobody's wish.
+std::optional<std::chrono::milliseconds> read_lifetime(Fields& fields) {
+  const auto lifetime = fields.duration("timeout");
+  if (lifetime && *lifetime <= std::chrono::milliseconds(0)) {
+    fields.refuse("timeout", "must be more than 0; end a sandbox with DELETE");
+  }
+  return lifetime;
+}
+
 }  // namespace
 
 Result<LimitWishes> read_limits(Fields& fields) {
@@ -87,7 +100,7 @@ Result<LimitWishes> read_limits(Fields& fields) {
 Result<SandboxRequest> read_sandbox_request(Fields& fields) {
   SandboxRequest request;
   request.template_name = fields.text("template", 256).value_or(request.template_name);
-  request.timeout = fields.duration("timeout").value_or(request.timeout);
+  request.timeout = read_lifetime(fields).value_or(request.timeout);
   request.on_timeout = read_on_timeout(fields).value_or(request.on_timeout);
   request.auto_resume = fields.flag("auto_resume").value_or(false);
   request.env = fields.environment("env").value_or(Environment());
@@ -101,7 +114,7 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields) {
   }
   request.volumes = GB_TRY(read_volumes(fields));
   if (fields.object("policy")) {
-    fields.refuse("policy", "policies per sandbox are not there yet");
+    fields.refuse("policy", "policies for a sandbox are not supported yet");
   }
   GB_TRY(fields.done());
   return request;
@@ -109,7 +122,7 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields) {
 
 Result<SandboxChange> read_sandbox_change(Fields& fields) {
   SandboxChange change;
-  change.timeout = fields.duration("timeout");
+  change.timeout = read_lifetime(fields);
   change.on_timeout = read_on_timeout(fields);
   change.auto_resume = fields.flag("auto_resume");
   change.metadata = fields.text_map("metadata", 64, 16 * 1024);
@@ -127,12 +140,17 @@ Result<RunRequest> read_run_request(Fields& fields) {
   request.standard_input = fields.text("stdin", kMaxCode).value_or("");
   request.files =
       fields.text_map("files", 1'000, kMaxCode).value_or(std::map<std::string, std::string>());
+  for (const auto& [name, content] : request.files) {
+    if (leads_out(name)) {
+      fields.refuse("files", "'" + printable(name) + "' leads out of the workspace");
+    }
+  }
   request.env = fields.environment("env").value_or(Environment());
   request.verify = fields.text("verify", 64 * 1024).value_or("");
   read_tier(fields, request.tier);
   request.limits = GB_TRY(read_limits(fields));
   if (request.language.empty() && request.name.empty()) {
-    fields.refuse("language", "a text is wanted, or a 'name' whose ending tells the language");
+    fields.refuse("language", "must be set, unless the ending of 'name' tells the language");
   }
   GB_TRY(fields.done());
   return request;
@@ -170,7 +188,7 @@ Result<ProcessRequest> read_process_request(Fields& fields) {
   ProcessRequest request;
   request.command.argv = fields.texts("argv", 4'096).value_or(std::vector<std::string>());
   if (request.command.argv.empty() || request.command.argv.front().empty()) {
-    fields.refuse("argv", "a list of texts that begins with the program is wanted");
+    fields.refuse("argv", "must be a list of strings that begins with the program");
   }
   for (const std::string& argument : request.command.argv) {
     if (argument.find('\0') != std::string::npos) {

@@ -4,9 +4,10 @@
 namespace glovebox::rest {
 namespace {
 
-constexpr std::string_view kRead = "read";
-constexpr std::string_view kRun = "run";
-constexpr std::string_view kAdmin = "admin";
+// The service decides whether a caller has it (service/guarded/).
+constexpr std::string_view kRead = kScopeRead;
+constexpr std::string_view kRun = kScopeRun;
+constexpr std::string_view kAdmin = kScopeAdmin;
 constexpr std::string_view kEverybody;
 
 // Where two patterns fit, the first one counts.
@@ -30,7 +31,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/sandboxes/{id}/contexts", kRead, list_contexts},
     {"DELETE", "/v1/sandboxes/{id}/contexts/{cid}", kRun, delete_context},
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/execute", kRun, execute},
-    {"GET", "/v1/sandboxes/{id}/contexts/{cid}/execute", kRun, execute_by_socket},
+    {"GET", "/v1/sandboxes/{id}/contexts/{cid}/execute", kRun, execute_by_socket, true},
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/interrupt", kRun, interrupt_context},
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/restart", kRun, restart_context},
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/checkpoint", kRun, checkpoint_context},
@@ -40,7 +41,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/sandboxes/{id}/contexts/{cid}/notebook.html", kRead, show_notebook_page},
     {"POST", "/v1/sandboxes/{id}/processes", kRun, start_process},
     {"GET", "/v1/sandboxes/{id}/processes", kRead, list_processes},
-    {"GET", "/v1/sandboxes/{id}/processes/{pid}", kRun, attach_process},
+    {"GET", "/v1/sandboxes/{id}/processes/{pid}", kRun, attach_process, true},
     {"DELETE", "/v1/sandboxes/{id}/processes/{pid}", kRun, kill_process},
     {"POST", "/v1/sandboxes/{id}/processes/{pid}/stdin", kRun, write_stdin},
     {"DELETE", "/v1/sandboxes/{id}/processes/{pid}/stdin", kRun, close_stdin},
@@ -48,7 +49,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/sandboxes/{id}/processes/{pid}/resize", kRun, resize_process},
     {"GET", "/v1/sandboxes/{id}/files", kRead, list_files},
     {"POST", "/v1/sandboxes/{id}/files", kRun, change_files},
-    {"GET", "/v1/sandboxes/{id}/files/watch", kRead, watch_files},
+    {"GET", "/v1/sandboxes/{id}/files/watch", kRead, watch_files, true},
     {"GET", "/v1/sandboxes/{id}/files/{path*}", kRead, read_file},
     {"HEAD", "/v1/sandboxes/{id}/files/{path*}", kRead, read_file},
     {"PUT", "/v1/sandboxes/{id}/files/{path*}", kRun, write_file},

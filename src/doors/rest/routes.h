@@ -18,6 +18,8 @@ struct Route {
       pattern;             // "{name}" matches one segment, "{name*}" the rest, which may be empty.
   std::string_view scope;  // Empty: for everybody.
   Handle handle;
+  // Its answer goes on. Any other route for GET takes HEAD too (RFC 9110, 9.1).
+  bool streams = false;
 };
 
 std::span<const Route> routes();

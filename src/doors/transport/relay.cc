@@ -20,27 +20,46 @@ constexpr std::size_t kBuffer = 64 * 1024;
 // How long the peer may go on after the client has ended.
 constexpr std::chrono::milliseconds kLastWords{10'000};
 
-bool is_hop_header(std::string_view line) {
-  const std::string_view name = line.substr(0, line.find(':'));
-  return equal_names(name, "connection") || equal_names(name, "keep-alive");
+// Of the connection with the peer (RFC 9110, 7.6.1), and not for the client.
+bool is_hop_header(std::string_view name, const Headers& headers) {
+  return equal_names(name, "connection") || equal_names(name, "keep-alive") ||
+         equal_names(name, "proxy-connection") || equal_names(name, "upgrade") ||
+         (has_token(headers, "connection", name) && !equal_names(name, "content-length"));
 }
 
-// The peer's head without what it says about the connection.
-std::string closing_head(std::string_view head) {
-  std::string kept;
-  std::size_t at = 0;
-  while (at < head.size()) {
-    const std::size_t end = head.find("\r\n", at);
-    const std::string_view line = head.substr(at, end - at);
-    if (line.empty()) {
-      break;
-    }
-    if (at == 0 || !is_hop_header(line)) {
-      kept.append(line).append("\r\n");
-    }
-    at = end + 2;
+// The peer's answer as it goes to the client: read as strictly as a request of a client, and
+// written anew, so that whoever stands between us and the client reads it as we did. kInvalid for
+// what can be read in two ways.
+struct PeerAnswer {
+  int status = 0;
+  std::string head;
+};
+Result<PeerAnswer> read_answer(std::string head) {
+  constexpr std::string_view kOld = "HTTP/1.0 ";
+  const bool old = head.starts_with(kOld);
+  if (old) {
+    head.replace(0, kOld.size(), "HTTP/1.1 ");
   }
-  return kept + "Connection: close\r\n\r\n";
+  const AnswerHead answer = GB_TRY(parse_answer_head(head));
+  if (answer.status < 100 || answer.status > 599 || (old && answer.head.chunked)) {
+    return Error(ErrorCode::kInvalid, "an answer that HTTP does not know");
+  }
+  PeerAnswer told{.status = answer.status, .head = {}};
+  told.head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
+              std::string(reason_phrase(answer.status)) + "\r\n";
+  for (const auto& [name, value] : answer.head.headers) {
+    if (!is_hop_header(name, answer.head.headers)) {
+      told.head += name + ": " + value + "\r\n";
+    }
+  }
+  told.head += answer.head.chunked ? "Transfer-Encoding: chunked\r\n" : "";
+  if (answer.status == 101) {
+    told.head += "Connection: Upgrade\r\nUpgrade: " +
+                 std::string(find_header(answer.head.headers, "upgrade").value_or("")) + "\r\n\r\n";
+  } else {
+    told.head += "Connection: close\r\n\r\n";
+  }
+  return told;
 }
 
 }  // namespace
@@ -131,24 +150,23 @@ void Relay::head_from_peer() {
     bad_answer_ = answer_.size() > kBuffer;
     return;
   }
-  const std::string head = answer_.substr(0, *end);
+  const auto answer = read_answer(answer_.substr(0, *end));
   answer_.erase(0, *end);
   searched_ = 0;
-  if (head.size() < 12 || !head.starts_with("HTTP/1.") || head[8] != ' ') {
+  if (!answer) {
     bad_answer_ = true;
     return;
   }
-  const std::string_view status = std::string_view(head).substr(9, 3);
-  if (status == "101" && head_.upgrade) {
+  if (answer->status == 101 && head_.upgrade) {
     mode_ = Mode::kTunnel;
-    to_client_ += head + answer_;
+    to_client_ += answer->head + answer_;
     take_from_client();
-  } else if (status.starts_with('1')) {
+  } else if (answer->status < 200) {
     // Ours was sent already, and others mean nothing to a client that asked us.
     return;
   } else {
     mode_ = Mode::kAnswer;
-    to_client_ += closing_head(head) + answer_;
+    to_client_ += answer->head + answer_;
   }
   answer_.clear();
 }

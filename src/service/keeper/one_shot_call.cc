@@ -36,6 +36,11 @@ Result<UniqueFd> open_bytes(std::string_view bytes) {
 Result<nlohmann::json> run_one_shot(const RunRequest& request, CallContext& context) {
   OneShot one_shot;
   one_shot.language = GB_TRY(context.keeper.registry().find(request.language));
+  if (const Readiness ready = readiness(one_shot.language); !ready.ready) {
+    return Error(ErrorCode::kUnsupported,
+                 one_shot.language.title + " is not installed: " + ready.missing + " is missing",
+                 ready.mend);
+  }
   one_shot.code = request.code;
   one_shot.name = request.name;
   one_shot.arguments = request.arguments;

@@ -5,6 +5,7 @@
 
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"
+#include "service/local/start_errors.h"
 
 namespace glovebox {
 namespace {
@@ -23,8 +24,12 @@ std::size_t executions_of(const TenantQuotas& quotas) {
 Result<ContextInfo> LocalService::create_context(const Caller& caller,
                                                  std::string_view sandbox,
                                                  const ContextRequest& request) {
-  return keeper::to_context_info(
-      GB_TRY(call_in(caller, sandbox, "create_context", {{"request", keeper::to_json(request)}})));
+  auto made = call_in(caller, sandbox, "create_context", {{"request", keeper::to_json(request)}});
+  if (!made) {
+    return explain_start(files(caller, sandbox, FileAccess::kRead),
+                         {.argv = {}, .cwd = request.cwd}, std::move(made).error());
+  }
+  return keeper::to_context_info(*made);
 }
 
 Result<std::vector<ContextInfo>> LocalService::contexts(const Caller& caller,

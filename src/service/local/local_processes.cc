@@ -5,6 +5,7 @@
 
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"
+#include "service/local/start_errors.h"
 
 namespace glovebox {
 namespace {
@@ -36,8 +37,13 @@ Result<void> LocalService::start_process(const Caller& caller,
   if (request.command.argv.empty()) {
     return Error(ErrorCode::kInvalid, "a process needs a command");
   }
-  return follow_process("start_process",
-                        {{"sandbox", sandbox}, {"request", keeper::to_json(request)}}, sink);
+  auto followed = follow_process(
+      "start_process", {{"sandbox", sandbox}, {"request", keeper::to_json(request)}}, sink);
+  if (!followed) {
+    return explain_start(files(caller, sandbox, FileAccess::kRead), request.command,
+                         std::move(followed).error());
+  }
+  return {};
 }
 
 Result<void> LocalService::attach_process(const Caller& caller,
@@ -89,7 +95,7 @@ Result<void> LocalService::resize(const Caller& caller,
   return {};
 }
 
-Result<FileClient> LocalService::files(const Caller& caller, std::string_view sandbox) {
+Result<FileClient> LocalService::files(const Caller& caller, std::string_view sandbox, FileAccess) {
   (void)GB_TRY(awake(caller, sandbox));
   std::vector<UniqueFd> passed;
   (void)GB_TRY(keeper_.call("files", {{"sandbox", sandbox}}, {}, &passed));

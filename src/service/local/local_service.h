@@ -51,6 +51,11 @@ class LocalService final : public SandboxService {
 
   Result<Caller> authenticate(std::string_view key) override;
   Caller unix_peer() override;
+  Result<void> admit(const Caller& caller, std::string_view scope) override;
+  Result<void> renew(const Caller& caller) override;
+  Result<Bearer> bearer(std::string_view sandbox) override;
+  std::vector<Bearer> bearers() override;
+  [[nodiscard]] std::string_view signing_key() const override { return signing_key_; }
   bool ready() override;
 
   Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
@@ -137,7 +142,9 @@ class LocalService final : public SandboxService {
                       std::uint32_t pid,
                       ProcessRequest::Terminal size) override;
 
-  Result<FileClient> files(const Caller& caller, std::string_view sandbox) override;
+  Result<FileClient> files(const Caller& caller,
+                           std::string_view sandbox,
+                           FileAccess access) override;
   Result<std::string> languages() override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
   LocalVolumes& volumes() override { return volumes_; }
@@ -170,7 +177,8 @@ class LocalService final : public SandboxService {
                Revive revive,
                std::unique_ptr<Database> database,
                std::unique_ptr<Tenants> tenants,
-               LocalPackages packages);
+               LocalPackages packages,
+               std::string signing_key);
   Result<void> adopt();
   // Has the keeper make sandboxes ahead that are as most of ours will be.
   void warm_up();
@@ -236,6 +244,7 @@ class LocalService final : public SandboxService {
   Result<void> run_once(const Caller& caller, const RunRequest& request, const EventSink& sink);
 
   const std::string directory_;
+  const std::string signing_key_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<Tenants> tenants_;
   SandboxRecords records_;

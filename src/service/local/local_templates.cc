@@ -210,12 +210,6 @@ Result<TemplateBuilt> LocalTemplates::build(const Caller& caller,
                                             const Recipe& recipe,
                                             const BuildSink& sink) {
   GB_TRY(validate(recipe));
-  if (takes_admin(recipe) && !caller.may("admin")) {
-    return Error(ErrorCode::kRefused,
-                 "bases that name paths or debootstrap, and package sources, take the scope "
-                 "'admin'",
-                 "upload an image instead: PUT /v1/templates/NAME/archive");
-  }
   const std::string source = recipe.debootstrap ? "debootstrap"
                              : recipe.image     ? to_string(recipe.image->format)
                                                 : "recipe";

@@ -139,7 +139,7 @@ Result<void> LocalVolumes::remove(const Caller& caller, std::string_view volume)
   return {};
 }
 
-Result<FileClient> LocalVolumes::files(const Caller& caller, std::string_view volume) {
+Result<FileClient> LocalVolumes::files(const Caller& caller, std::string_view volume, FileAccess) {
   const VolumeRecord record = GB_TRY(records_.find(caller.tenant, volume));
   std::vector<UniqueFd> passed;
   (void)GB_TRY(keeper_.call("image_files", {{"image", path(record.id)}}, {}, &passed));
@@ -147,6 +147,16 @@ Result<FileClient> LocalVolumes::files(const Caller& caller, std::string_view vo
     return Error(ErrorCode::kUnavailable, "the keeper did not pass a socket");
   }
   return FileClient(std::move(passed.front()));
+}
+
+Result<VolumeBearer> LocalVolumes::bearer(std::string_view tenant, std::string_view volume) {
+  VolumeInfo info = info_of(GB_TRY(records_.find(std::string(tenant), volume)));
+  Caller caller{.tenant = std::string(tenant),
+                .scopes = {"run", "read"},
+                .key = {},
+                .sandbox = {},
+                .volume = info.id};
+  return VolumeBearer{.caller = std::move(caller), .info = std::move(info)};
 }
 
 Result<std::vector<keeper::ImageOrder>> LocalVolumes::order(const Caller& caller,

@@ -33,7 +33,10 @@ class LocalVolumes final : public VolumeService {
   Result<std::vector<VolumeInfo>> list(const Caller& caller) override;
   Result<VolumeInfo> find(const Caller& caller, std::string_view volume) override;
   Result<void> remove(const Caller& caller, std::string_view volume) override;
-  Result<FileClient> files(const Caller& caller, std::string_view volume) override;
+  Result<FileClient> files(const Caller& caller,
+                           std::string_view volume,
+                           FileAccess access) override;
+  Result<VolumeBearer> bearer(std::string_view tenant, std::string_view volume) override;
 
   // What a sandbox with these is made with; their names become ids in `mounts`.
   Result<std::vector<keeper::ImageOrder>> order(const Caller& caller,

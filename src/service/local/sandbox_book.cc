@@ -90,6 +90,15 @@ void SandboxBook::put(SandboxEntry entry, QuotaLease lease) {
   held_.insert_or_assign(std::move(id), Held{std::move(entry), std::move(lease)});
 }
 
+Result<SandboxEntry> SandboxBook::entry(std::string_view id) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = held_.find(id);
+  if (found == held_.end()) {
+    return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
+  }
+  return found->second.entry;
+}
+
 Result<SandboxInfo> SandboxBook::find(std::string_view tenant, std::string_view id) const {
   const std::scoped_lock lock(mutex_);
   const auto found = held_.find(id);

@@ -36,6 +36,8 @@ class SandboxBook {
  public:
   void put(SandboxEntry entry, QuotaLease lease);
 
+  // Whoever's it is.
+  Result<SandboxEntry> entry(std::string_view id) const;
   // kNotFound too when it is another tenant's.
   Result<SandboxInfo> find(std::string_view tenant, std::string_view id) const;
 

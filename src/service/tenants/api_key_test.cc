@@ -73,7 +73,7 @@ class FirstKeyTest : public ::testing::Test {
 
 TEST_F(FirstKeyTest, TheFileHoldsTheKeyAndIsItsOwnersAlone) {
   const ::mode_t before = ::umask(0);
-  const std::string key = make_first_key_file(path_).value();
+  const std::string key = make_key_file(path_).value();
   (void)::umask(before);
   EXPECT_EQ(content(), key + "\n");
   struct stat status {};
@@ -83,28 +83,28 @@ TEST_F(FirstKeyTest, TheFileHoldsTheKeyAndIsItsOwnersAlone) {
 }
 
 TEST_F(FirstKeyTest, AFileOfAFormerStartIsTakenAsItIs) {
-  const std::string key = make_first_key_file(path_).value();
-  EXPECT_EQ(make_first_key_file(path_).value(), key);
+  const std::string key = make_key_file(path_).value();
+  EXPECT_EQ(make_key_file(path_).value(), key);
   EXPECT_EQ(content(), key + "\n");
 }
 
 TEST_F(FirstKeyTest, WhatAnUnfinishedStartLeftDoesNotHinderTheNext) {
   std::ofstream(path_ + ".new") << "e2b_half";
-  EXPECT_TRUE(make_first_key_file(path_));
+  EXPECT_TRUE(make_key_file(path_));
 }
 
 TEST_F(FirstKeyTest, AFileThatOthersCouldHaveReadOrMadeIsRefusedAndKept) {
-  ASSERT_TRUE(make_first_key_file(path_));
+  ASSERT_TRUE(make_key_file(path_));
   fs::permissions(path_, fs::perms::others_read, fs::perm_options::add);
-  EXPECT_EQ(make_first_key_file(path_).error().code(), ErrorCode::kRefused);
+  EXPECT_EQ(make_key_file(path_).error().code(), ErrorCode::kRefused);
   fs::rename(path_, directory_ + "/elsewhere");
   fs::permissions(directory_ + "/elsewhere", fs::perms::owner_read);
   fs::create_symlink("elsewhere", path_);
-  EXPECT_FALSE(make_first_key_file(path_));
+  EXPECT_FALSE(make_key_file(path_));
   fs::remove(path_);
   std::ofstream(path_) << "my notes";
   fs::permissions(path_, fs::perms::owner_read);
-  EXPECT_EQ(make_first_key_file(path_).error().code(), ErrorCode::kRefused);
+  EXPECT_EQ(make_key_file(path_).error().code(), ErrorCode::kRefused);
   EXPECT_EQ(content(), "my notes");
 }
 

@@ -34,8 +34,8 @@ Result<std::string> read_key(const std::string& path) {
   }
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 077) != 0 ||
       !id_of_api_key(key)) {
-    return Error(ErrorCode::kRefused, path + " is there, and holds no key that is ours alone",
-                 "Move it away; the next start writes a new one.");
+    return Error(ErrorCode::kRefused, path + " is not a key file that only its owner may use",
+                 "move it away; the next start writes a new one");
   }
   return std::string(key);
 }
@@ -52,7 +52,7 @@ Result<void> sync_directory_of(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> make_first_key_file(const std::string& path) {
+Result<std::string> make_key_file(const std::string& path) {
   const std::string key = GB_TRY(make_api_key());
   // Written whole under another name first, so that no start finds half a key.
   const std::string draft = path + ".new";

@@ -20,8 +20,8 @@ Result<void> check_scopes(const std::vector<std::string>& scopes) {
            std::end(Tenants::kScopes);
   });
   if (scopes.empty() || scopes.size() > std::size(Tenants::kScopes) || !known) {
-    return Error(ErrorCode::kInvalid, "these are no scopes of a key",
-                 "Use one or more of run, read and admin.");
+    return Error(ErrorCode::kInvalid, "invalid scopes of a key",
+                 "use one or more of run, read and admin");
   }
   return {};
 }
@@ -29,10 +29,15 @@ Result<void> check_scopes(const std::vector<std::string>& scopes) {
 Result<void> check_name(std::string_view name) {
   if (name.empty() || name.size() > 64 ||
       name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string_view::npos) {
-    return Error(ErrorCode::kInvalid, "this is no name of a tenant",
-                 "Use 1 to 64 of a-z, 0-9, - and _.");
+    return Error(ErrorCode::kInvalid, "invalid tenant name",
+                 "use 1 to 64 of a-z, 0-9, '-' and '_'");
   }
   return {};
+}
+
+Error no_valid_key() {
+  return {ErrorCode::kRefused, "invalid API key",
+          "pass a valid one in the header Authorization (Bearer) or X-API-KEY"};
 }
 
 bool valid_at(const ApiKeyRecord& record, SystemTime now) {
@@ -93,11 +98,20 @@ Result<KeyHolder> Tenants::authenticate(std::string_view key) const {
   static constexpr ApiKeyHash kNobodys{};
   const bool same = same_hash(hash, found == keys_.end() ? kNobodys : found->second.hash);
   if (!same || found == keys_.end() || !valid_at(found->second.record, now)) {
-    return Error(ErrorCode::kRefused, "this is no valid API key",
-                 "Pass one in the header Authorization (Bearer) or X-API-KEY.");
+    return no_valid_key();
   }
   found->second.used->store(now.time_since_epoch().count(), std::memory_order_relaxed);
-  return KeyHolder{found->second.record.tenant, found->second.record.scopes};
+  return KeyHolder{.tenant = found->second.record.tenant,
+                   .scopes = found->second.record.scopes,
+                   .key = id};
+}
+
+Result<void> Tenants::check_key(std::string_view id) const {
+  const SystemTime now = clock_();
+  const std::shared_lock lock(mutex_);
+  const auto found = keys_.find(std::string(id));
+  return found != keys_.end() && valid_at(found->second.record, now) ? Result<void>()
+                                                                     : Result<void>(no_valid_key());
 }
 
 Result<bool> Tenants::make_first_key(const std::string& path) {
@@ -110,7 +124,7 @@ Result<bool> Tenants::make_first_key(const std::string& path) {
   }
   // The file first: a start that dies in between finds the key there again, while a key known to
   // the database alone would be known to nobody.
-  const std::string key = GB_TRY(make_first_key_file(path));
+  const std::string key = GB_TRY(make_key_file(path));
   const ApiKeyRecord record =
       record_of(key, kDefaultTenant, {std::begin(kScopes), std::end(kScopes)}, clock_());
   GB_TRY(key_records_.insert(record));
@@ -129,7 +143,8 @@ Result<NewApiKey> Tenants::draft(std::string_view tenant,
       return pair.second.record.tenant == tenant && valid_at(pair.second.record, now);
     });
     if (static_cast<std::size_t>(count) >= kMostKeysOfTenant) {
-      return Error(ErrorCode::kExhausted, "the tenant has too many API keys");
+      return Error(ErrorCode::kExhausted, "the tenant has too many API keys",
+                   "revoke some that are no longer used");
     }
   }
   NewApiKey made;
@@ -156,7 +171,8 @@ Result<NewApiKey> Tenants::rotate_key(std::string_view tenant,
                                       std::chrono::seconds grace) {
   // Longer would be two keys, not a rotation; it keeps the sum below within its range, too.
   if (grace < std::chrono::seconds(0) || grace > std::chrono::days(30)) {
-    return Error(ErrorCode::kInvalid, "the old key may work for 30 days more at most");
+    return Error(ErrorCode::kInvalid, "the old key works for 30 more days at most",
+                 "choose a shorter 'overlap'");
   }
   const std::scoped_lock changing(changing_);
   const SystemTime now = clock_();
@@ -165,12 +181,13 @@ Result<NewApiKey> Tenants::rotate_key(std::string_view tenant,
     const std::shared_lock lock(mutex_);
     const auto found = keys_.find(std::string(id));
     if (found == keys_.end() || found->second.record.tenant != tenant) {
-      return Error(ErrorCode::kNotFound, "no such API key");
+      return Error(ErrorCode::kNotFound, "no such API key",
+                   "list the keys that there are with GET /v1/keys");
     }
     old = found->second.record;
   }
   if (!valid_at(old, now)) {
-    return Error(ErrorCode::kConflict, "the API key is not valid any more", "Make a new one.");
+    return Error(ErrorCode::kConflict, "the API key is no longer valid", "create a new one");
   }
   NewApiKey made = GB_TRY(draft(tenant, old.scopes, old.expires));
   GB_TRY(key_records_.rotate(id, now + grace, made.record));
@@ -196,7 +213,7 @@ Result<void> Tenants::revoke_key(std::string_view tenant, std::string_view id) {
 Result<std::vector<ApiKeyRecord>> Tenants::keys(std::string_view tenant) const {
   const std::shared_lock lock(mutex_);
   if (!tenants_.contains(tenant)) {
-    return Error(ErrorCode::kNotFound, "no such tenant");
+    return Error(ErrorCode::kNotFound, "no such tenant", "list them with GET /v1/tenants");
   }
   std::vector<ApiKeyRecord> records;
   for (const auto& [id, key] : keys_) {
@@ -215,7 +232,8 @@ Result<std::string> Tenants::tenant_of_key(std::string_view id) const {
   const std::shared_lock lock(mutex_);
   const auto found = keys_.find(std::string(id));
   if (found == keys_.end()) {
-    return Error(ErrorCode::kNotFound, "no such API key");
+    return Error(ErrorCode::kNotFound, "no such API key",
+                 "list the keys that there are with GET /v1/keys");
   }
   return found->second.record.tenant;
 }
@@ -251,7 +269,8 @@ Result<void> Tenants::set_quotas(std::string_view name, const TenantQuotas& quot
 
 Result<void> Tenants::remove_tenant(std::string_view name) {
   if (name == kDefaultTenant) {
-    return Error(ErrorCode::kConflict, "the default tenant is always there");
+    return Error(ErrorCode::kConflict, "the default tenant cannot be removed",
+                 "revoke its keys instead");
   }
   const std::scoped_lock changing(changing_);
   GB_TRY(tenant_records_.remove(name));

@@ -33,6 +33,7 @@ using WallClock = std::function<SystemTime()>;
 struct KeyHolder {
   std::string tenant;
   std::vector<std::string> scopes;
+  std::string key;  // The id of it.
   friend bool operator==(const KeyHolder&, const KeyHolder&) = default;
 };
 
@@ -54,6 +55,8 @@ class Tenants {
   // The holder; the same kRefused for a key that is unknown, expired, revoked or malformed.
   // Takes well under a microsecond, and tells nothing of a secret by its time.
   Result<KeyHolder> authenticate(std::string_view key) const;
+  // The same kRefused where the key of this id is no longer valid.
+  Result<void> check_key(std::string_view id) const;
 
   // At the first start: a key of the default tenant with every scope, in `path`. Answers whether
   // one was made; nothing happens where any key has ever been made.

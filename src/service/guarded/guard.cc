@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/guarded/guard.h"
+
+#include <string>
+#include <utility>
+
+namespace glovebox {
+namespace {
+
+bool has(const Caller& caller, Need need) {
+  switch (need) {
+    case Need::kRead:
+      return caller.may(kScopeRead);
+    case Need::kLook:
+      return caller.may(kScopeRead) || caller.may(kScopeRun);
+    case Need::kRun:
+      return caller.may(kScopeRun);
+    case Need::kAdmin:
+      return caller.may(kScopeAdmin);
+  }
+  return false;
+}
+
+std::string_view name_of(Need need) {
+  return need == Need::kRun ? kScopeRun : need == Need::kAdmin ? kScopeAdmin : kScopeRead;
+}
+
+Error lacks(std::string_view scope) {
+  return {ErrorCode::kRefused, "this key lacks the scope '" + std::string(scope) + "'",
+          "use a key that has it; an administrator makes one with 'glovebox key create'"};
+}
+
+Error confined(std::string_view to) {
+  return {ErrorCode::kRefused, "this token opens one " + std::string(to) + " and nothing else",
+          "use an API key"};
+}
+
+}  // namespace
+
+Result<void> Guard::key(const Caller& caller, Need need) const {
+  return has(caller, need) ? service_.admit(caller, name_of(need)) : lacks(name_of(need));
+}
+
+Result<void> Guard::tenant(const Caller& caller, Need need) const {
+  if (!caller.sandbox.empty() || !caller.volume.empty()) {
+    return confined(caller.volume.empty() ? "sandbox" : "volume");
+  }
+  return key(caller, need);
+}
+
+Result<void> Guard::sandbox(const Caller& caller, Need need, std::string_view id) const {
+  if (!caller.volume.empty() || (!caller.sandbox.empty() && caller.sandbox != id)) {
+    return confined(caller.volume.empty() ? "sandbox" : "volume");
+  }
+  return key(caller, need);
+}
+
+Result<void> Guard::volume(const Caller& caller, Need need, std::string_view id) const {
+  if (!caller.sandbox.empty() || (!caller.volume.empty() && caller.volume != id)) {
+    return confined(caller.volume.empty() ? "sandbox" : "volume");
+  }
+  return key(caller, need);
+}
+
+Result<void> Guard::recipe(const Caller& caller, const Recipe& recipe) const {
+  GB_TRY(tenant(caller, Need::kRun));
+  if (takes_admin(recipe) && !caller.may(kScopeAdmin)) {
+    return Error(ErrorCode::kRefused,
+                 "bases that name paths or debootstrap, and package sources, take the scope "
+                 "'admin'",
+                 "upload an image instead: PUT /v1/templates/NAME/archive");
+  }
+  return {};
+}
+
+Result<void> Guard::scope(const Caller& caller, std::string_view scope) const {
+  return caller.may(scope) ? service_.admit(caller, scope) : lacks(scope);
+}
+
+Result<FileClient> limited(FileAccess access, Result<FileClient> files) {
+  if (files && access == FileAccess::kRead) {
+    files->only_read();
+  }
+  return files;
+}
+
+}  // namespace glovebox

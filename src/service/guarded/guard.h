@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Guard: decides whether a caller may do something. A policy and an audit log belong here too.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "files/file_client.h"
+#include "service/caller.h"
+#include "service/sandbox_service.h"
+#include "service/templates/recipe.h"
+
+namespace glovebox {
+
+// What a call takes of a key.
+enum class Need {
+  kRead,   // The scope "read".
+  kLook,   // "read" or "run": what an action has to know of the thing that it is done to.
+  kRun,    // "run".
+  kAdmin,  // "admin".
+};
+
+// Any thread; the service outlives it. Each function is kRefused unless the caller's key is still
+// valid and has what is needed; whoever showed a token is confined to what it opens.
+class Guard {
+ public:
+  explicit Guard(SandboxService& service) : service_(service) {}
+
+  // Something of the whole tenant's, or of the daemon.
+  [[nodiscard]] Result<void> tenant(const Caller& caller, Need need) const;
+  // Something in one sandbox,
+  [[nodiscard]] Result<void> sandbox(const Caller& caller, Need need, std::string_view id) const;
+  // or one volume, by the id of it where a token opened it.
+  [[nodiscard]] Result<void> volume(const Caller& caller, Need need, std::string_view id) const;
+  // A template: some recipes read the host or run its programs.
+  [[nodiscard]] Result<void> recipe(const Caller& caller, const Recipe& recipe) const;
+  // Whatever takes this scope, wherever it is.
+  [[nodiscard]] Result<void> scope(const Caller& caller, std::string_view scope) const;
+
+ private:
+  [[nodiscard]] Result<void> key(const Caller& caller, Need need) const;
+
+  SandboxService& service_;
+};
+
+[[nodiscard]] constexpr Need of(FileAccess access) {
+  return access == FileAccess::kRead ? Need::kLook : Need::kRun;
+}
+
+// `files` as far as the access goes.
+[[nodiscard]] Result<FileClient> limited(FileAccess access, Result<FileClient> files);
+
+}  // namespace glovebox

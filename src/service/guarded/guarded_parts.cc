@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/guarded/guarded_parts.h"
+
+#include <utility>
+
+namespace glovebox {
+namespace {
+
+using enum Need;
+
+void hide_token(const Caller& caller, VolumeInfo& info) {
+  if (!caller.may(kScopeRun)) {
+    info.secret.clear();
+  }
+}
+
+Result<VolumeInfo> shown(const Caller& caller, Result<VolumeInfo> found) {
+  if (found) {
+    hide_token(caller, *found);
+  }
+  return found;
+}
+
+Result<std::vector<VolumeInfo>> shown(const Caller& caller, Result<std::vector<VolumeInfo>> found) {
+  if (found) {
+    for (VolumeInfo& info : *found) {
+      hide_token(caller, info);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<VolumeInfo> GuardedVolumes::create(const Caller& caller, const VolumeRequest& request) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.create(caller, request);
+}
+
+Result<std::vector<VolumeInfo>> GuardedVolumes::list(const Caller& caller) {
+  GB_TRY(guard_.tenant(caller, kRead));
+  return shown(caller, inner_.list(caller));
+}
+
+Result<VolumeInfo> GuardedVolumes::find(const Caller& caller, std::string_view volume) {
+  GB_TRY(guard_.volume(caller, kLook, volume));
+  return shown(caller, inner_.find(caller, volume));
+}
+
+Result<void> GuardedVolumes::remove(const Caller& caller, std::string_view volume) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.remove(caller, volume);
+}
+
+Result<FileClient> GuardedVolumes::files(const Caller& caller,
+                                         std::string_view volume,
+                                         FileAccess access) {
+  GB_TRY(guard_.volume(caller, of(access), volume));
+  return limited(access, inner_.files(caller, volume, access));
+}
+
+Result<SecretInfo> GuardedSecrets::create(const Caller& caller, const SecretRequest& request) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.create(caller, request);
+}
+
+Result<std::vector<SecretInfo>> GuardedSecrets::list(const Caller& caller,
+                                                     std::string_view after,
+                                                     std::size_t limit) {
+  GB_TRY(guard_.tenant(caller, kRead));
+  return inner_.list(caller, after, limit);
+}
+
+Result<SecretInfo> GuardedSecrets::find(const Caller& caller, std::string_view secret) {
+  GB_TRY(guard_.tenant(caller, kRead));
+  return inner_.find(caller, secret);
+}
+
+Result<SecretInfo> GuardedSecrets::change(const Caller& caller,
+                                          std::string_view secret,
+                                          std::string_view value,
+                                          const std::optional<SecretMetadata>& metadata) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.change(caller, secret, value, metadata);
+}
+
+Result<void> GuardedSecrets::remove(const Caller& caller, std::string_view secret) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.remove(caller, secret);
+}
+
+Result<std::vector<TenantStatus>> GuardedTenants::tenants(const Caller& caller) {
+  GB_TRY(guard_.tenant(caller, kAdmin));
+  return inner_.tenants(caller);
+}
+
+Result<TenantStatus> GuardedTenants::tenant(const Caller& caller, std::string_view name) {
+  GB_TRY(guard_.tenant(caller, kAdmin));
+  return inner_.tenant(caller, name);
+}
+
+Result<TenantStatus> GuardedTenants::create_tenant(const Caller& caller,
+                                                   const std::string& name,
+                                                   const TenantQuotas& quotas) {
+  GB_TRY(guard_.tenant(caller, kAdmin));
+  return inner_.create_tenant(caller, name, quotas);
+}
+
+Result<TenantStatus> GuardedTenants::set_quotas(const Caller& caller,
+                                                const std::string& name,
+                                                const TenantQuotas& quotas) {
+  GB_TRY(guard_.tenant(caller, kAdmin));
+  return inner_.set_quotas(caller, name, quotas);
+}
+
+Result<void> GuardedTenants::remove_tenant(const Caller& caller, std::string_view name) {
+  GB_TRY(guard_.tenant(caller, kAdmin));
+  return inner_.remove_tenant(caller, name);
+}
+
+Result<std::vector<KeyStatus>> GuardedTenants::keys(const Caller& caller, std::string_view tenant) {
+  GB_TRY(guard_.tenant(caller, kAdmin));
+  return inner_.keys(caller, tenant);
+}
+
+Result<KeyGrant> GuardedTenants::create_key(const Caller& caller,
+                                            const std::string& tenant,
+                                            const std::vector<std::string>& scopes,
+                                            std::optional<std::chrono::milliseconds> lifetime) {
+  GB_TRY(guard_.tenant(caller, kAdmin));
+  return inner_.create_key(caller, tenant, scopes, lifetime);
+}
+
+Result<KeyGrant> GuardedTenants::rotate_key(const Caller& caller,
+                                            const std::string& id,
+                                            std::chrono::seconds overlap) {
+  GB_TRY(guard_.tenant(caller, kAdmin));
+  return inner_.rotate_key(caller, id, overlap);
+}
+
+Result<void> GuardedTenants::revoke_key(const Caller& caller, const std::string& id) {
+  GB_TRY(guard_.tenant(caller, kAdmin));
+  return inner_.revoke_key(caller, id);
+}
+
+Result<TemplateBuilt> GuardedTemplates::build(const Caller& caller,
+                                              const Recipe& recipe,
+                                              const BuildSink& sink) {
+  GB_TRY(guard_.recipe(caller, recipe));
+  return inner_.build(caller, recipe, sink);
+}
+
+Result<TemplateBuilt> GuardedTemplates::import(const Caller& caller,
+                                               const std::string& name,
+                                               ImageFormat format,
+                                               const FileClient::Source& source,
+                                               const BuildSink& sink) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.import(caller, name, format, source, sink);
+}
+
+Result<TemplateInfo> GuardedTemplates::find(const Caller& caller, std::string_view name) {
+  GB_TRY(guard_.tenant(caller, kRead));
+  return inner_.find(caller, name);
+}
+
+Result<std::vector<TemplateInfo>> GuardedTemplates::list(const Caller& caller) {
+  GB_TRY(guard_.tenant(caller, kRead));
+  return inner_.list(caller);
+}
+
+Result<void> GuardedTemplates::remove(const Caller& caller, std::string_view name) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.remove(caller, name);
+}
+
+Result<void> GuardedTemplates::keep_build(const Caller& caller, const BuildState& state) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.keep_build(caller, state);
+}
+
+Result<BuildState> GuardedTemplates::find_build(const Caller& caller, std::string_view id) {
+  GB_TRY(guard_.tenant(caller, kLook));
+  return inner_.find_build(caller, id);
+}
+
+}  // namespace glovebox

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// GuardedService: the service as doors see it. Each call is let through by a Guard, or refused.
+//
+// This is the one place where it is decided what a key may do: doors and the service behind it
+// check nothing of the kind. A method is one line that names what it takes, and the call. Quotas
+// and admission to executions are counted behind it, where it is known what a request costs.
+#pragma once
+
+#include "service/guarded/guard.h"
+#include "service/guarded/guarded_parts.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox {
+
+// Any thread. The service outlives it.
+class GuardedService final : public SandboxService {
+ public:
+  explicit GuardedService(SandboxService& service);
+
+  Result<Caller> authenticate(std::string_view key) override { return inner_.authenticate(key); }
+  Caller unix_peer() override { return inner_.unix_peer(); }
+  Result<void> admit(const Caller& caller, std::string_view scope) override;
+  Result<void> renew(const Caller& caller) override { return inner_.renew(caller); }
+  Result<Bearer> bearer(std::string_view sandbox) override { return inner_.bearer(sandbox); }
+  std::vector<Bearer> bearers() override { return inner_.bearers(); }
+  [[nodiscard]] std::string_view signing_key() const override { return inner_.signing_key(); }
+  bool ready() override { return inner_.ready(); }
+  Result<std::string> languages() override { return inner_.languages(); }
+
+  // Sandboxes.
+  Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
+  Result<SandboxInfo> find(const Caller& caller, std::string_view sandbox) override;
+  Result<SandboxPage> list(const Caller& caller, const SandboxQuery& query) override;
+  Result<SandboxInfo> change(const Caller& caller,
+                             std::string_view sandbox,
+                             const SandboxChange& change) override;
+  Result<void> kill(const Caller& caller, std::string_view sandbox) override;
+  Result<void> pause(const Caller& caller, std::string_view sandbox) override;
+  Result<SandboxInfo> resume(const Caller& caller, std::string_view sandbox) override;
+  Result<SandboxUsage> usage(const Caller& caller, std::string_view sandbox) override;
+  Result<std::string> snapshot(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view name) override;
+  Result<std::vector<SandboxInfo>> fork(const Caller& caller,
+                                        std::string_view sandbox,
+                                        std::size_t count,
+                                        std::optional<std::chrono::milliseconds> timeout) override;
+
+  // Contexts.
+  Result<ContextInfo> create_context(const Caller& caller,
+                                     std::string_view sandbox,
+                                     const ContextRequest& request) override;
+  Result<std::vector<ContextInfo>> contexts(const Caller& caller,
+                                            std::string_view sandbox) override;
+  Result<void> delete_context(const Caller& caller,
+                              std::string_view sandbox,
+                              std::string_view context) override;
+  Result<void> restart_context(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context) override;
+  Result<void> interrupt(const Caller& caller,
+                         std::string_view sandbox,
+                         std::string_view context) override;
+  Result<void> execute(const Caller& caller,
+                       std::string_view sandbox,
+                       std::string_view context,
+                       const ExecuteRequest& request,
+                       const EventSink& sink) override;
+  Result<std::uint32_t> checkpoint(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::string_view context) override;
+  Result<void> rollback(const Caller& caller,
+                        std::string_view sandbox,
+                        std::string_view context,
+                        std::uint32_t checkpoint) override;
+  Result<ContextInfo> fork_context(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::string_view context,
+                                   std::uint32_t checkpoint) override;
+  Result<std::string> notebook(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context,
+                               NotebookFormat format) override;
+  Result<void> install_packages(const Caller& caller,
+                                std::string_view sandbox,
+                                const PackagesRequest& request,
+                                const EventSink& sink) override;
+  Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
+
+  // Processes.
+  Result<void> start_process(const Caller& caller,
+                             std::string_view sandbox,
+                             const ProcessRequest& request,
+                             const ProcessSink& sink) override;
+  Result<void> attach_process(const Caller& caller,
+                              std::string_view sandbox,
+                              std::uint32_t pid,
+                              const ProcessSink& sink) override;
+  Result<std::vector<ProcessInfo>> processes(const Caller& caller,
+                                             std::string_view sandbox) override;
+  Result<void> signal_process(const Caller& caller,
+                              std::string_view sandbox,
+                              std::uint32_t pid,
+                              int signal) override;
+  Result<void> write_process(const Caller& caller,
+                             std::string_view sandbox,
+                             std::uint32_t pid,
+                             std::string_view bytes) override;
+  Result<void> close_stdin(const Caller& caller,
+                           std::string_view sandbox,
+                           std::uint32_t pid) override;
+  Result<void> resize(const Caller& caller,
+                      std::string_view sandbox,
+                      std::uint32_t pid,
+                      ProcessRequest::Terminal size) override;
+
+  // Files, names of templates, and the whole daemon.
+  Result<FileClient> files(const Caller& caller,
+                           std::string_view sandbox,
+                           FileAccess access) override;
+  Result<std::vector<std::string>> templates(const Caller& caller) override;
+  Result<std::size_t> emergency_stop(const Caller& caller) override;
+
+  VolumeService& volumes() override { return volumes_; }
+  SecretService& secrets() override { return secrets_; }
+  TenantService& tenants() override { return tenants_; }
+  TemplateService& template_service() override { return templates_; }
+
+ private:
+  SandboxService& inner_;
+  const Guard guard_;
+  GuardedVolumes volumes_;
+  GuardedSecrets secrets_;
+  GuardedTenants tenants_;
+  GuardedTemplates templates_;
+};
+
+}  // namespace glovebox
