@@ -53,30 +53,50 @@ Result<std::size_t> read_some(Channel& channel,
   }
 }
 
-Result<void> write_all(Channel& channel,
-                       std::span<iovec> pieces,
-                       std::chrono::milliseconds patience) {
+Channel::Status write_ready(Channel& channel, std::span<iovec>& pieces, ReaderClock& clock) {
   while (true) {
     while (!pieces.empty() && pieces.front().iov_len == 0) {
       pieces = pieces.subspan(1);
     }
     if (pieces.empty()) {
-      return {};
+      return Channel::Status::kDone;
     }
     const Channel::Outcome outcome = channel.write(pieces);
-    if (outcome.status == Channel::Status::kDone) {
-      std::size_t written = outcome.bytes;
-      for (iovec& piece : pieces) {
-        const std::size_t part = std::min(written, piece.iov_len);
-        piece.iov_base = static_cast<char*>(piece.iov_base) + part;
-        piece.iov_len -= part;
-        written -= part;
-      }
-    } else if (!waits(outcome.status)) {
-      return gone();
-    } else if (!await(channel, outcome.status, patience)) {
-      return too_slow();
+    if (outcome.status != Channel::Status::kDone) {
+      return outcome.status;
     }
+    clock.took(outcome.bytes);
+    std::size_t written = outcome.bytes;
+    for (iovec& piece : pieces) {
+      const std::size_t part = std::min(written, piece.iov_len);
+      piece.iov_base = static_cast<char*>(piece.iov_base) + part;
+      piece.iov_len -= part;
+      written -= part;
+    }
+  }
+}
+
+Result<void> await_reader(const Channel& channel, Channel::Status wanted, ReaderClock& clock) {
+  if (!waits(wanted)) {
+    return gone();
+  }
+  const auto patience = clock.left();
+  const auto since = std::chrono::steady_clock::now();
+  const bool ready = patience.count() > 0 && await(channel, wanted, patience);
+  clock.waited(std::chrono::steady_clock::now() - since);
+  if (!ready) {
+    return too_slow();
+  }
+  return {};
+}
+
+Result<void> write_all(Channel& channel, std::span<iovec> pieces, ReaderClock& clock) {
+  while (true) {
+    const Channel::Status status = write_ready(channel, pieces, clock);
+    if (status == Channel::Status::kDone) {
+      return {};
+    }
+    GB_TRY(await_reader(channel, status, clock));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "doors/transport/channel.h"
+#include "doors/transport/reader_clock.h"
 
 namespace glovebox::http {
 
@@ -21,9 +22,13 @@ Result<std::size_t> read_some(Channel& channel,
                               std::span<char> into,
                               std::chrono::milliseconds patience);
 
-// All of the pieces, which are used up. The patience is for each part that the peer takes.
-Result<void> write_all(Channel& channel,
-                       std::span<iovec> pieces,
-                       std::chrono::milliseconds patience);
+// Writes what the peer takes at once. kDone: all of the pieces; else what is left stays in them.
+Channel::Status write_ready(Channel& channel, std::span<iovec>& pieces, ReaderClock& clock);
+
+// All of the pieces, which are used up. kUnavailable when the peer is gone or too slow.
+Result<void> write_all(Channel& channel, std::span<iovec> pieces, ReaderClock& clock);
+
+// Waits for a peer that does not take more now. kUnavailable when it is gone or too slow.
+Result<void> await_reader(const Channel& channel, Channel::Status wanted, ReaderClock& clock);
 
 }  // namespace glovebox::http

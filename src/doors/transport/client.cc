@@ -37,7 +37,8 @@ Result<void> write_text(Channel& channel,
                         std::string_view text,
                         std::chrono::milliseconds patience) {
   iovec piece{.iov_base = const_cast<char*>(text.data()), .iov_len = text.size()};
-  if (!write_all(channel, std::span(&piece, 1), patience)) {
+  ReaderClock clock({.silence = patience, .grace = std::chrono::hours(24), .least_rate = 1});
+  if (!write_all(channel, std::span(&piece, 1), clock)) {
     return broken();
   }
   return {};

@@ -32,6 +32,8 @@ constexpr std::size_t kKept = 2 * 1024;
 constexpr auto kLinger = 5ms;
 // How long the peer has to read an answer that ends the connection: closing at once would reset it.
 constexpr auto kEndPatience = 2s;
+// What a handler sends of a file before it looks whether others wait.
+constexpr std::uint64_t kFileBurst = 8UL << 20;
 // A request that waited longer for a handler is not worth the work.
 constexpr auto kLongestWait = 20s;
 
@@ -54,13 +56,16 @@ class LoopConnection final : public Connection {
   LoopConnection(Shared& shared,
                  std::uint64_t number,
                  std::unique_ptr<Channel> channel,
+                 std::string peer,
                  bool over_unix_socket)
       : shared_(shared),
         number_(number),
         channel_(std::move(channel)),
         descriptor_(channel_->fd()),
+        peer_(std::move(peer)),
         over_unix_socket_(over_unix_socket),
-        ready_(*shared.io) {}
+        ready_(*shared.io),
+        unsent_(reader_bounds(shared.options)) {}
   LoopConnection(const LoopConnection&) = delete;
   LoopConnection& operator=(const LoopConnection&) = delete;
 
@@ -100,6 +105,20 @@ class LoopConnection final : public Connection {
     }
   }
 
+  std::optional<Clock::time_point> trickles_since() const override {
+    const bool begun = stage_ == Stage::kHandshake || stage_ == Stage::kBody ||
+                       (stage_ == Stage::kHead && !in_.empty());
+    return begun ? std::optional(deadline_ - shared_.options.header_patience) : std::nullopt;
+  }
+
+  void end_trickle() override {
+    if (trickles_since()) {
+      end();
+    }
+  }
+
+  const std::string& peer() const override { return peer_; }
+
   void cut() override {
     const std::scoped_lock lock(cut_mutex_);
     if (descriptor_ != -1) {
@@ -108,7 +127,13 @@ class LoopConnection final : public Connection {
   }
 
  private:
-  enum class Stage { kHandshake, kHead, kBody, kWorking, kLastRead, kEnded };
+  // kWorking: not the loop's, but a handler's, a WebSocket's or a relay's.
+  enum class Stage { kHandshake, kHead, kBody, kWorking, kSending, kLastRead, kEnded };
+  static ReaderBounds reader_bounds(const ServerOptions& options) {
+    return {.silence = options.body_patience,
+            .grace = options.reader_grace,
+            .least_rate = options.least_rate};
+  }
   std::shared_ptr<LoopConnection> self() {
     return std::static_pointer_cast<LoopConnection>(shared_from_this());
   }
@@ -125,15 +150,23 @@ class LoopConnection final : public Connection {
     return parse_head(std::string_view(in_).substr(0, head_size_));
   }
   bool lacks_small_body();
+  std::string owner();
   void refuse(const BadRequest& bad);
+  void start_sending();
+  void send_rest();
+  void sent(const Channel::Outcome& outcome);
+  void next_stage();
   void last_read();
   void end();
+  bool submit(HandlerPool::Task task) { return shared_.pool->submit(owner_, std::move(task)); }
 
   // Handler's thread.
   void work(Clock::duration waited);
-  bool answer();
+  Exchange::Next answer(bool& outside);
   bool linger();
-  void give_back(Stage stage);
+  void send_file();
+  void start_relay();
+  void give_back();
   Result<std::unique_ptr<WebSocket>> upgrade(const Head& head, std::string_view protocol);
 
   Shared& shared_;
@@ -141,6 +174,8 @@ class LoopConnection final : public Connection {
   std::unique_ptr<Channel> channel_;
   std::mutex cut_mutex_;
   int descriptor_;
+  const std::string peer_;
+  std::string owner_;  // Whose the request seems to be; for who waits for a handler.
   const bool over_unix_socket_;
   asio::posix::stream_descriptor ready_;
   Stage stage_ = Stage::kHandshake;
@@ -149,6 +184,10 @@ class LoopConnection final : public Connection {
   std::size_t searched_ = 0;
   std::size_t head_size_ = 0;                             // Once it is whole.
   std::optional<std::variant<Head, BadRequest>> parsed_;  // Where the loop had to read it.
+  Unsent unsent_;
+  bool ends_when_sent_ = false;
+  Clock::time_point waits_since_{};  // For a reader.
+  std::optional<RelayOrder> relay_;
 };
 
 void LoopConnection::wait(Channel::Status wanted) {
@@ -191,6 +230,9 @@ void LoopConnection::advance() {
     case Stage::kBody:
       read_small_body();
       return;
+    case Stage::kSending:
+      send_rest();
+      return;
     case Stage::kLastRead:
       discard();
       return;
@@ -222,6 +264,21 @@ bool LoopConnection::lacks_small_body() {
   const std::uint64_t length = head == nullptr ? 0 : head->content_length.value_or(0);
   return length > 0 && length <= kSmallBody && !head->expects_continue &&
          in_.size() < head_size_ + length;
+}
+
+// Who sends a key sends it with every request, and waits behind their own. That the key is valid is
+// not known yet; who guesses is refused at once, and holds no thread for long.
+std::string LoopConnection::owner() {
+  if (!parsed_) {
+    parsed_ = parse();
+  }
+  const auto* head = std::get_if<Head>(&*parsed_);
+  for (const std::string_view name : {"x-api-key", "authorization"}) {
+    if (const auto key = head == nullptr ? std::nullopt : find_header(head->headers, name)) {
+      return "key " + std::to_string(std::hash<std::string_view>()(*key));
+    }
+  }
+  return peer_;
 }
 
 // False when there is nothing more for now, or for ever.
@@ -276,20 +333,76 @@ void LoopConnection::read_small_body() {
   }
   (void)ready_.release();  // While a handler reads, nobody else is to be woken.
   stage_ = Stage::kWorking;
+  owner_ = owner();
   ++shared_.working;
-  if (!shared_.pool->submit([connection = self()](auto waited) { connection->work(waited); })) {
+  if (!submit([connection = self()](auto waited) { connection->work(waited); })) {
     --shared_.working;
     stage_ = Stage::kHead;
     refuse({.status = 503, .error = "unavailable", .message = "too many requests are waiting"});
   }
 }
 
-// One try is enough: the answer fits any socket's buffer, unless the peer has not read others.
 void LoopConnection::refuse(const BadRequest& bad) {
-  const std::string answer = refusal(bad);
-  const iovec piece{.iov_base = const_cast<char*>(answer.data()), .iov_len = answer.size()};
-  (void)channel_->write({&piece, 1});
-  last_read();
+  unsent_ = Unsent(reader_bounds(shared_.options));
+  unsent_.outbox.add(refusal(bad));
+  ends_when_sent_ = true;
+  stage_ = Stage::kSending;
+  waits_since_ = Clock::now();
+  send_rest();
+}
+
+void LoopConnection::start_sending() {
+  stage_ = Stage::kSending;
+  waits_since_ = Clock::now();
+  deadline_ = waits_since_ + unsent_.clock.left();
+  wait(Channel::Status::kWantWrite);
+}
+
+// What lies in memory goes out here; for a file, which may have to be read first, a handler is
+// asked each time the reader has room.
+void LoopConnection::send_rest() {
+  if (unsent_.outbox.needs_disk()) {
+    (void)ready_.release();
+    unsent_.clock.waited(Clock::now() - waits_since_);
+    stage_ = Stage::kWorking;
+    if (!submit([connection = self()](auto) { connection->send_file(); })) {
+      end();
+    }
+    return;
+  }
+  sent(unsent_.outbox.flush(*channel_, 0));
+}
+
+void LoopConnection::sent(const Channel::Outcome& outcome) {
+  const auto now = Clock::now();
+  unsent_.clock.waited(now - waits_since_);
+  unsent_.clock.took(outcome.bytes);
+  waits_since_ = now;
+  deadline_ = now + unsent_.clock.left();
+  if (outcome.status == Channel::Status::kEnd || outcome.status == Channel::Status::kFailed) {
+    end();
+  } else if (unsent_.outbox.empty()) {
+    next_stage();
+  } else {
+    wait(outcome.status == Channel::Status::kWantRead ? outcome.status
+                                                      : Channel::Status::kWantWrite);
+  }
+}
+
+// The answer is out: what comes next?
+void LoopConnection::next_stage() {
+  unsent_.share.reset();
+  const bool within = !in_.empty();
+  if (ends_when_sent_) {
+    last_read();
+  } else if (shared_.draining && !within) {
+    end();
+  } else {
+    stage_ = Stage::kHead;
+    deadline_ = Clock::now() + (within ? std::chrono::seconds(shared_.options.header_patience)
+                                       : shared_.options.idle_patience);
+    advance();
+  }
 }
 
 void LoopConnection::last_read() {
@@ -332,30 +445,53 @@ void LoopConnection::work(Clock::duration waited) {
   if (waited > kLongestWait) {
     --shared_.working;
     asio::post(*shared_.io, [connection = self()] {
-      connection->stage_ = Stage::kHead;
       connection->refuse(
           {.status = 503, .error = "unavailable", .message = "no handler became free in time"});
     });
     return;
   }
   while (true) {
-    const bool keep = answer();
+    unsent_ = Unsent(reader_bounds(shared_.options));
+    bool outside = false;
+    const Exchange::Next next = answer(outside);
     --shared_.working;
-    if (!channel_) {
+    if (next == Exchange::Next::kWebSocket && !channel_) {
       return;
     }
-    if (!keep) {
-      give_back(Stage::kLastRead);
+    ends_when_sent_ = next != Exchange::Next::kRequest;
+    if (next == Exchange::Next::kRelay) {
+      asio::post(*shared_.io, [connection = self()] { connection->start_relay(); });
+      return;
+    }
+    if (ends_when_sent_ || !unsent_.outbox.empty()) {
+      give_back();
       return;
     }
     head_size_ = 0;
     searched_ = 0;
-    if (shared_.draining || shared_.pool->is_short() || !linger()) {
-      give_back(Stage::kHead);
+    if (shared_.draining || shared_.pool->is_short() ||
+        (outside && !shared_.pool->step_back(owner_)) || !linger()) {
+      give_back();
       return;
     }
     ++shared_.working;
   }
+}
+
+// A handler's thread, once the reader has room.
+void LoopConnection::send_file() {
+  const auto outcome = unsent_.outbox.flush(*channel_, kFileBurst);
+  asio::post(*shared_.io, [connection = self(), outcome] {
+    connection->stage_ = Stage::kSending;
+    connection->waits_since_ = Clock::now();  // Until now it was us.
+    connection->sent(outcome);
+  });
+}
+
+void LoopConnection::start_relay() {
+  http::start_relay(*shared_.io, *channel_, std::exchange(in_, {}), *std::exchange(relay_, {}),
+                    shared_.options.idle_patience,
+                    [connection = self()] { connection->last_read(); });
 }
 
 // The next head, when it is there soon.
@@ -378,23 +514,24 @@ bool LoopConnection::linger() {
   return !shared_.draining && !lacks_small_body();
 }
 
-bool LoopConnection::answer() {
+Exchange::Next LoopConnection::answer(bool& outside) {
   auto parsed = parsed_ ? *std::exchange(parsed_, std::nullopt) : parse();
   in_.erase(0, head_size_);
   if (const auto* bad = std::get_if<BadRequest>(&parsed)) {
-    const std::string answer = refusal(*bad);
-    iovec piece{.iov_base = const_cast<char*>(answer.data()), .iov_len = answer.size()};
-    (void)write_all(*channel_, {&piece, 1}, shared_.options.body_patience);
-    return false;
+    unsent_.outbox.add(refusal(*bad));
+    return Exchange::Next::kEnd;
   }
   Exchange exchange(
       {.channel = channel_,
        .in = in_,
+       .unsent = unsent_,
+       .peer = peer_,
        .over_unix_socket = over_unix_socket_,
        .last = shared_.draining,
        .body_waits = *shared_.body_waits,
+       .capacity = *shared_.capacity,
        .body_patience = shared_.options.body_patience,
-       .idle_patience = shared_.options.idle_patience,
+       .step_out = [this] { shared_.pool->step_out(); },
        .upgrade = [this](const Head& head,
                          std::string_view protocol) { return upgrade(head, protocol); }},
       std::move(std::get<Head>(parsed)));
@@ -403,7 +540,12 @@ bool LoopConnection::answer() {
   } catch (const std::exception&) {
     // Said by what conclude() answers: 500, or an answer that ends in its midst.
   }
-  return exchange.conclude();
+  const Exchange::Next next = exchange.conclude();
+  outside = exchange.stepped_out();
+  if (next == Exchange::Next::kRelay) {
+    relay_ = exchange.take_relay();
+  }
+  return next;
 }
 
 Result<std::unique_ptr<WebSocket>> LoopConnection::upgrade(const Head& head,
@@ -420,23 +562,16 @@ Result<std::unique_ptr<WebSocket>> LoopConnection::upgrade(const Head& head,
                           std::move(held));
 }
 
-void LoopConnection::give_back(Stage stage) {
+void LoopConnection::give_back() {
   searched_ = 0;  // A head that is whole is to be found again.
   if (in_.size() <= kKept && in_.capacity() > kKept) {
     in_ = std::string(in_);
   }
-  asio::post(*shared_.io, [connection = self(), stage] {
-    connection->stage_ = stage;
-    const bool within = stage == Stage::kHead && !connection->in_.empty();
-    connection->deadline_ =
-        Clock::now() + (within ? std::chrono::seconds(connection->shared_.options.header_patience)
-                               : connection->shared_.options.idle_patience);
-    if (stage == Stage::kLastRead) {
-      connection->last_read();
-    } else if (connection->shared_.draining && !within) {
-      connection->end();
+  asio::post(*shared_.io, [connection = self()] {
+    if (connection->unsent_.outbox.empty()) {
+      connection->next_stage();
     } else {
-      connection->advance();
+      connection->start_sending();
     }
   });
 }
@@ -446,8 +581,10 @@ void LoopConnection::give_back(Stage stage) {
 std::shared_ptr<Connection> Connection::make(Shared& shared,
                                              std::uint64_t number,
                                              std::unique_ptr<Channel> channel,
+                                             std::string peer,
                                              bool over_unix_socket) {
-  return std::make_shared<LoopConnection>(shared, number, std::move(channel), over_unix_socket);
+  return std::make_shared<LoopConnection>(shared, number, std::move(channel), std::move(peer),
+                                          over_unix_socket);
 }
 
 }  // namespace glovebox::http

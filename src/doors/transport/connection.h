@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection: from its acceptance to its end.
 //
-// The loop's thread holds it while it waits for something: a handshake, a request, the peer's end.
-// A whole head hands it to a handler's thread, which does everything up to the end of the answer.
-// It then waits a moment itself for the next request, because handing over costs more than
-// answering, and gives the connection back to the loop.
+// The loop's thread holds it while it waits for something: a handshake, a request, a reader, the
+// peer's end. A whole head hands it to a handler's thread, which works out the answer. What the
+// peer does not take of that at once is the loop's to send, and no further request is looked at
+// before. Else the handler waits a moment itself for the next one, because handing over costs more
+// than answering, and gives the connection back.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <string>
 
 #include "doors/transport/body_waits.h"
+#include "doors/transport/capacity.h"
 #include "doors/transport/channel.h"
 #include "doors/transport/handler_pool.h"
 #include "doors/transport/head.h"
@@ -32,6 +34,7 @@ struct Shared {
   Handler handler;
   HandlerPool* pool = nullptr;
   BodyWaits* body_waits = nullptr;
+  Capacity* capacity = nullptr;
   boost::asio::io_context* io = nullptr;
   std::atomic<bool> draining{false};
   std::atomic<std::size_t> working{0};       // Requests under way.
@@ -43,6 +46,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   static std::shared_ptr<Connection> make(Shared& shared,
                                           std::uint64_t number,
                                           std::unique_ptr<Channel> channel,
+                                          std::string peer,
                                           bool over_unix_socket);
   virtual ~Connection() = default;
 
@@ -54,6 +58,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual void end_idle() = 0;
   // When it had its last request, while it waits for the next one.
   [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> idle_since() const = 0;
+
+  // The same of one that has begun a handshake or a request and not ended it.
+  [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> trickles_since()
+      const = 0;
+  virtual void end_trickle() = 0;
+
+  // Whose it is, as far as nobody has shown a key.
+  [[nodiscard]] virtual const std::string& peer() const = 0;
 
   // From any thread: nothing can be read or written any more, so that a handler notices.
   virtual void cut() = 0;

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/transport/exchange.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <vector>
+#include <limits>
 
 #include "doors/transport/blocking.h"
-#include "doors/transport/relay.h"
 #include "doors/transport/status.h"
 
 namespace glovebox::http {
 namespace {
 
 constexpr std::size_t kChunkBuffer = 128 * 1024;
-constexpr std::size_t kFileBuffer = 256 * 1024;
 // A body that nobody wanted is read to its end when it is no larger: cheaper than a new connection.
 constexpr std::uint64_t kUnwantedBody = 64 * 1024;
 constexpr std::chrono::milliseconds kUnwantedPatience{500};
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 iovec piece_of(std::string_view bytes) {
   return {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
@@ -88,6 +86,7 @@ Result<std::size_t> Exchange::read(std::span<char> into) {
   if (body_.done() || into.empty()) {
     return std::size_t{0};
   }
+  body_wanted_ = true;
   GB_TRY(admit_body());
   while (!body_.done()) {
     if (!line_.in.empty()) {
@@ -188,10 +187,78 @@ std::string Exchange::answer_head(int status, const Headers& headers, std::strin
   return head;
 }
 
+Result<void> Exchange::count_for(std::string_view tenant, Pace pace) {
+  tenant_ = "tenant " + std::string(tenant);
+  const bool takes_long = pace == Pace::kLong;
+  place_.reset();
+  place_ = (takes_long ? line_.capacity.long_calls : line_.capacity.short_calls).take(tenant_);
+  if (!place_) {
+    return Error(ErrorCode::kExhausted, "too many requests of this tenant are under way",
+                 "try again in 1 second, or end some of them");
+  }
+  if (takes_long && !stepped_out_) {
+    stepped_out_ = true;
+    line_.step_out();
+  }
+  return {};
+}
+
+Result<void> Exchange::drain() {
+  while (!line_.unsent.outbox.empty()) {
+    const auto outcome = line_.unsent.outbox.flush(*line_.channel, kNoLimit);
+    line_.unsent.clock.took(outcome.bytes);
+    if (outcome.status != Channel::Status::kDone) {
+      if (auto ready = await_reader(*line_.channel, outcome.status, line_.unsent.clock); !ready) {
+        broken_ = true;
+        return ready;
+      }
+    }
+  }
+  return {};
+}
+
 Result<void> Exchange::write_pieces(std::span<iovec> pieces) {
-  auto written = write_all(*line_.channel, pieces, line_.body_patience);
+  GB_TRY(drain());
+  auto written = write_all(*line_.channel, pieces, line_.unsent.clock);
   broken_ = broken_ || !written;
   return written;
+}
+
+bool Exchange::may_leave(std::uint64_t cost) {
+  if (!line_.unsent.share) {
+    line_.unsent.share = line_.capacity.unsent.take(owner(), cost);
+  }
+  return line_.unsent.share.has_value();
+}
+
+Result<void> Exchange::leave_pieces(std::span<iovec> pieces) {
+  Unsent& unsent = line_.unsent;
+  if (unsent.outbox.empty()) {
+    const auto status = write_ready(*line_.channel, pieces, unsent.clock);
+    if (status == Channel::Status::kDone) {
+      return {};
+    }
+    if (status == Channel::Status::kEnd || status == Channel::Status::kFailed) {
+      broken_ = true;
+      return Error(ErrorCode::kUnavailable, "the client is gone");
+    }
+  }
+  std::size_t left = 0;
+  for (const iovec& piece : pieces) {
+    left += piece.iov_len;
+  }
+  if (may_leave(left)) {
+    for (const iovec& piece : pieces) {
+      unsent.outbox.add({static_cast<const char*>(piece.iov_base), piece.iov_len});
+    }
+    return {};
+  }
+  // A thread may wait for whom it is counted for. Nobody else's does.
+  if (place_) {
+    return write_pieces(pieces);
+  }
+  broken_ = true;
+  return Error(ErrorCode::kUnavailable, "the client leaves too many answers unread");
 }
 
 Result<void> Exchange::send(int status, const Headers& headers, std::string_view body) {
@@ -204,7 +271,7 @@ Result<void> Exchange::send(int status, const Headers& headers, std::string_view
   const std::string head = answer_head(status, headers, framing);
   const bool with_body = !bodiless(status) && head_.method != "HEAD";
   std::array<iovec, 2> pieces = {piece_of(head), piece_of(with_body ? body : std::string_view())};
-  return write_pieces(pieces);
+  return leave_pieces(pieces);
 }
 
 Result<void> Exchange::start(int status, const Headers& headers) {
@@ -270,49 +337,27 @@ Result<void> Exchange::write_file(int fd, std::uint64_t offset, std::uint64_t le
     iovec piece = piece_of(size);
     GB_TRY(write_pieces({&piece, 1}));
   }
-  if (auto passed = pass_file(fd, offset, length); !passed) {
+  GB_TRY(drain());
+  // The caller closes its own as soon as this returns.
+  UniqueFd file(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!file) {
     broken_ = true;
-    return passed;
+    return Error::from_errno("send a file");
+  }
+  Unsent& unsent = line_.unsent;
+  unsent.outbox.add_file(std::move(file), offset, length);
+  const auto outcome = unsent.outbox.flush(*line_.channel, kNoLimit);
+  unsent.clock.took(outcome.bytes);
+  if (outcome.status == Channel::Status::kEnd || outcome.status == Channel::Status::kFailed) {
+    broken_ = true;
+    return Error(ErrorCode::kUnavailable, "the client is gone, or the file became shorter");
+  }
+  if (!unsent.outbox.empty() && !may_leave(kFileCost)) {
+    GB_TRY(drain());
   }
   if (chunked) {
     iovec piece = piece_of("\r\n");
-    return write_pieces({&piece, 1});
-  }
-  return {};
-}
-
-Result<void> Exchange::pass_file(int fd, std::uint64_t offset, std::uint64_t length) {
-  std::vector<char> buffer(line_.channel->is_plain() ? 0 : kFileBuffer);
-  while (length > 0) {
-    auto position = static_cast<off_t>(offset);
-    ssize_t count = 0;
-    if (line_.channel->is_plain()) {
-      const std::size_t most = std::min<std::uint64_t>(length, 0x7ffff000);
-      count = ::sendfile(line_.channel->fd(), fd, &position, most);
-      if (count == -1 && errno == EAGAIN) {
-        if (!await(*line_.channel, Channel::Status::kWantWrite, line_.body_patience)) {
-          return Error(ErrorCode::kUnavailable, "the client is too slow");
-        }
-        continue;
-      }
-    } else {
-      count = ::pread(fd, buffer.data(), std::min<std::uint64_t>(length, buffer.size()), position);
-      if (count > 0) {
-        iovec piece = piece_of({buffer.data(), static_cast<std::size_t>(count)});
-        GB_TRY(write_pieces({&piece, 1}));
-      }
-    }
-    if (count == -1 && errno == EINTR) {
-      continue;
-    }
-    if (count == -1) {
-      return Error::from_errno("send the file").within("answer");
-    }
-    if (count == 0) {
-      return Error(ErrorCode::kConflict, "the file became shorter while it was sent");
-    }
-    offset += static_cast<std::uint64_t>(count);
-    length -= static_cast<std::uint64_t>(count);
+    return leave_pieces({&piece, 1});
   }
   return {};
 }
@@ -326,7 +371,7 @@ Result<void> Exchange::finish() {
   }
   if (framing_ == Framing::kChunked) {
     iovec piece = piece_of("0\r\n\r\n");
-    return write_pieces({&piece, 1});
+    return leave_pieces({&piece, 1});
   }
   return {};
 }
@@ -358,24 +403,28 @@ Result<std::unique_ptr<WebSocket>> Exchange::upgrade(std::string_view protocol) 
 
 Result<void> Exchange::relay(UniqueFd peer, std::string_view first) {
   GB_TRY(begin());
-  stage_ = Stage::kAnswered;
-  keep_ = false;
+  if (body_wanted_) {
+    return misuse("a relay of a request whose body was read");
+  }
+  auto link = line_.capacity.links.take(owner());
+  if (!link) {
+    return Error(ErrorCode::kExhausted, "too many connections to ports of sandboxes are open",
+                 "try again in 1 second, or close some of them");
+  }
   if (!body_.done()) {
     head_.expects_continue = head_.expects_continue && line_.in.empty();
-    stage_ = Stage::kUnanswered;  // A 100 is no answer yet.
-    auto admitted = admit_body();
-    stage_ = Stage::kAnswered;
-    GB_TRY(std::move(admitted));
+    GB_TRY(admit_body());
   }
-  Relay relay(*line_.channel, line_.in, body_, head_, std::move(peer));
-  auto relayed = relay.run(first, line_.idle_patience);
-  if (!relayed) {
-    stage_ = Stage::kUnanswered;  // Nothing has gone out: the caller can say what is wrong.
-  }
-  return relayed;
+  stage_ = Stage::kAnswered;
+  keep_ = false;
+  relay_.emplace(RelayOrder{.head = head_,
+                            .peer = std::move(peer),
+                            .first = std::string(first),
+                            .link = *std::move(link)});
+  return {};
 }
 
-bool Exchange::conclude() {
+Exchange::Next Exchange::conclude() {
   if (stage_ == Stage::kUnanswered && !broken_) {
     constexpr std::string_view kBody =
         R"({"code":500,"error":"internal","message":"the request was not answered","hint":""})";
@@ -383,17 +432,26 @@ bool Exchange::conclude() {
   } else if (stage_ == Stage::kStreaming) {
     abort();
   }
-  if (!keep_ || broken_ || upgraded_) {
-    return false;
+  if (upgraded_) {
+    return Next::kWebSocket;
+  }
+  if (relay_ && !broken_) {
+    return Next::kRelay;
+  }
+  if (broken_) {
+    line_.unsent.outbox = {};
+  }
+  if (!keep_ || broken_) {
+    return Next::kEnd;
   }
   line_.body_patience = kUnwantedPatience;
   std::array<char, 16 * 1024> unwanted;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   while (!body_.done()) {
     if (auto count = read(unwanted); !count) {
-      return false;
+      return Next::kEnd;
     }
   }
-  return true;
+  return Next::kRequest;
 }
 
 }  // namespace glovebox::http

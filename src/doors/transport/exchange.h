@@ -9,11 +9,16 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "doors/transport/body_waits.h"
+#include "doors/transport/capacity.h"
 #include "doors/transport/channel.h"
 #include "doors/transport/head.h"
 #include "doors/transport/http.h"
+#include "doors/transport/outbox.h"
+#include "doors/transport/reader_clock.h"
+#include "doors/transport/relay.h"
 
 namespace glovebox::http {
 
@@ -21,12 +26,16 @@ class Exchange final : public Request, public Response {
  public:
   struct Line {
     std::unique_ptr<Channel>& channel;  // Taken away when the connection becomes a WebSocket.
-    std::string& in;  // What was read beyond the head; what is left is the next's.
+    std::string& in;        // What was read beyond the head; what is left is the next's.
+    Unsent& unsent;         // Empty. What is left there at the end is for the loop to send.
+    std::string_view peer;  // Whose the costs are until count_for() names a tenant.
     bool over_unix_socket = false;
     const std::atomic<bool>& last;  // No further request is taken on this connection.
     BodyWaits& body_waits;
+    Capacity& capacity;
     std::chrono::milliseconds body_patience{};
-    std::chrono::milliseconds idle_patience{};
+    // The handler's thread leaves the pool, for the rest of the request.
+    std::function<void()> step_out;
     // Makes a WebSocket of the channel, once the 101 is to be written.
     std::function<Result<std::unique_ptr<WebSocket>>(const Head&, std::string_view protocol)>
         upgrade;
@@ -34,10 +43,13 @@ class Exchange final : public Request, public Response {
 
   Exchange(Line line, Head head);
 
-  // Once the handler has returned or thrown. True: the connection can serve another request.
-  bool conclude();
-  // The connection is not ours any more.
-  [[nodiscard]] bool upgraded() const { return upgraded_; }
+  // What the connection is for once a handler has returned or thrown, and what is unsent is sent.
+  enum class Next { kRequest, kEnd, kWebSocket, kRelay };
+  Next conclude();
+  // With kRelay.
+  [[nodiscard]] RelayOrder take_relay() { return *std::exchange(relay_, std::nullopt); }
+  // The handler's thread is no longer one of the pool's.
+  [[nodiscard]] bool stepped_out() const { return stepped_out_; }
 
   // Request.
   [[nodiscard]] std::string_view method() const override { return head_.method; }
@@ -51,6 +63,7 @@ class Exchange final : public Request, public Response {
   Result<std::size_t> read(std::span<char> into) override;
   // May be called from another thread while the handler works. -1 when there are no descriptors.
   [[nodiscard]] int gone_fd() override;
+  Result<void> count_for(std::string_view tenant, Pace pace) override;
 
   // Response.
   Result<void> send(int status, const Headers& headers, std::string_view body) override;
@@ -69,9 +82,14 @@ class Exchange final : public Request, public Response {
   Result<void> begin();
   // The head of the answer; decides whether the connection goes on.
   std::string answer_head(int status, const Headers& headers, std::string_view framing);
+  // Waits for the peer until it has taken everything.
   Result<void> write_pieces(std::span<iovec> pieces);
+  Result<void> drain();
+  // Waits for nothing: what the peer does not take at once is left to the loop.
+  Result<void> leave_pieces(std::span<iovec> pieces);
+  bool may_leave(std::uint64_t cost);
+  [[nodiscard]] std::string_view owner() const { return tenant_.empty() ? line_.peer : tenant_; }
   Result<void> account(std::uint64_t count);
-  Result<void> pass_file(int fd, std::uint64_t offset, std::uint64_t length);
   Result<void> admit_body();
   // Some bytes of the body as they come over the wire; 0 when the peer sends no more.
   Result<std::size_t> receive(std::span<char> into);
@@ -80,6 +98,11 @@ class Exchange final : public Request, public Response {
   Head head_;
   BodyDecoder body_;
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  std::string tenant_;  // As an owner of shares; empty until count_for().
+  std::optional<FairShares::Share> place_;
+  std::optional<RelayOrder> relay_;
+  bool stepped_out_ = false;
+  bool body_wanted_ = false;
   std::uint64_t received_ = 0;  // Of the body.
   bool continue_sent_ = false;
   bool keep_ = true;

@@ -33,21 +33,48 @@ std::size_t count(const Headers& headers, std::string_view name) {
                     [&](const auto& header) { return equal(header.first, name); }));
 }
 
-// RFC 9112, 3.2.2: a server takes the absolute form, too.
-std::optional<std::string> origin_form(std::string_view target) {
+struct TargetForm {
+  std::string origin;                           // Path and query, or "*".
+  std::optional<std::string_view> authority{};  // Of the absolute form.
+};
+
+// RFC 9112, 3.2: a server takes the absolute form, too.
+std::optional<TargetForm> read_target(std::string_view method, std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (target.size() >= scheme.size() && equal(target.substr(0, scheme.size()), scheme)) {
-      const std::size_t path = target.find_first_of("/?", scheme.size());
-      if (path == std::string_view::npos) {
-        return "/";
-      }
-      return (target[path] == '?' ? "/" : "") + std::string(target.substr(path));
+      target.remove_prefix(scheme.size());
+      const std::size_t path = std::min(target.find_first_of("/?"), target.size());
+      const std::string_view rest = target.substr(path);
+      return TargetForm{.origin = (rest.starts_with('/') ? "" : "/") + std::string(rest),
+                        .authority = target.substr(0, path)};
     }
   }
-  if (target == "*" || target.starts_with('/')) {
-    return std::string(target);
+  if (target.starts_with('/') || (target == "*" && method == "OPTIONS")) {
+    return TargetForm{.origin = std::string(target)};
   }
   return std::nullopt;
+}
+
+// A name or an address, and perhaps a port (RFC 3986, 3.2; RFC 9110, 7.2).
+bool is_host(std::string_view text) {
+  constexpr std::string_view kMarks = "-._~!$&'()*+,;=%:[]";
+  return std::ranges::all_of(text, [&](char c) {
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+           kMarks.find(c) != std::string_view::npos;
+  });
+}
+
+// Of a request line that ends in "HTTP/", a digit, a dot and a digit: whether we speak another one.
+bool has_other_version(std::string_view bytes) {
+  constexpr std::string_view kName = " HTTP/";
+  const std::string_view line = bytes.substr(0, bytes.find("\r\n"));
+  if (line.size() < kName.size() + 3) {
+    return false;
+  }
+  const std::string_view version = line.substr(line.size() - 3);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return line.substr(0, line.size() - 3).ends_with(kName) && is_digit(version[0]) &&
+         version[1] == '.' && is_digit(version[2]) && version != "1.0" && version != "1.1";
 }
 
 // Digits only: no sign, no list, no space.
@@ -63,6 +90,16 @@ std::optional<std::uint64_t> parse_length(std::string_view text) {
     length = length * 10 + static_cast<std::uint64_t>(c - '0');
   }
   return length;
+}
+
+bool has_bare_newline(std::string_view text) {
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos;
+       at = text.find('\n', at + 1)) {
+    if (at == 0 || text[at - 1] != '\r') {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::optional<BadRequest> frame(Head& head) {
@@ -128,6 +165,9 @@ std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
       bytes.find("\r\n\t") != std::string_view::npos) {
     return BadRequest{.message = "malformed request: a folded header"};
   }
+  if (has_other_version(bytes)) {
+    return BadRequest{.status = 505, .error = "unsupported", .message = "speak HTTP/1.1"};
+  }
   beast::http::parser<true, beast::http::empty_body> parser;
   parser.header_limit(std::numeric_limits<std::uint32_t>::max());  // The caller's concern.
   parser.body_limit(std::numeric_limits<std::uint64_t>::max());
@@ -140,9 +180,6 @@ std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
   Head head;
   head.method = from_beast(message.method_string());
   head.http_1_0 = message.version() == 10;
-  if (!head.http_1_0 && message.version() != 11) {
-    return BadRequest{.status = 505, .error = "unsupported", .message = "speak HTTP/1.1"};
-  }
   for (const auto& field : message) {
     if (head.headers.size() == kMaxHeaders) {
       return BadRequest{.status = 431, .error = "too_large", .message = "too many headers"};
@@ -153,13 +190,20 @@ std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
   if (target.size() > kMaxTarget) {
     return BadRequest{.status = 414, .error = "too_large", .message = "the target is too long"};
   }
-  std::optional<std::string> origin = origin_form(target);
-  if (!origin || origin->find('#') != std::string::npos) {
-    return BadRequest{.message = "the target is no path"};
+  std::optional<TargetForm> form = read_target(head.method, target);
+  if (!form || form->origin.find('#') != std::string::npos) {
+    return BadRequest{.message = "invalid request target: send a path"};
   }
-  head.target = std::move(*origin);
+  head.target = std::move(form->origin);
   if (auto bad = frame(head)) {
     return *std::move(bad);
+  }
+  const std::string_view host = find_header(head.headers, "host").value_or("");
+  if (!is_host(host)) {
+    return BadRequest{.message = "invalid Host header"};
+  }
+  if (form->authority && !equal(*form->authority, host)) {
+    return BadRequest{.message = "the request target and the Host header name different hosts"};
   }
   if (const auto expect = find_header(head.headers, "expect")) {
     if (!equal(*expect, "100-continue")) {
@@ -264,6 +308,9 @@ Result<BodyDecoder::Step> BodyDecoder::decode(std::string_view in, std::span<cha
     step.consumed += used;
     if (error == beast::http::error::need_buffer || error == beast::http::error::need_more) {
       error = {};
+      if (used == 0 && has_bare_newline(rest)) {
+        return Error(ErrorCode::kInvalid, "malformed chunked body: a line ends without CR");
+      }
       if (used == 0) {
         break;
       }

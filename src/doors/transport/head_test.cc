@@ -40,9 +40,28 @@ TEST(HeadTest, WhatTwoReadersCouldTakeInTwoWaysIsRefused) {
            "GET path HTTP/1.1\r\nHost: a\r\n\r\n",
            "GET /#x HTTP/1.1\r\nHost: a\r\n\r\n",
            "GET / HTTP/1.1\r\nHost: a\r\nX: a\x01z\r\n\r\n",
+           "GET / HTTP/1.1\r\nHost: a b/../\r\n\r\n",
+           "GET / HTTP/1.1\r\nHost: user@a\r\n\r\n",
+           "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
+           "GET http://a:81/ HTTP/1.1\r\nHost: a:80\r\n\r\n",
+           "GET * HTTP/1.1\r\nHost: a\r\n\r\n",
        }) {
     EXPECT_EQ(status_of(head), 400) << head;
   }
+}
+
+TEST(HeadTest, AnotherVersionIsRefusedAsSuch) {
+  EXPECT_EQ(status_of("GET / HTTP/2.0\r\nHost: a\r\n\r\n"), 505);
+  EXPECT_EQ(status_of("GET / HTTP/1.2\r\nHost: a\r\n\r\n"), 505);
+  EXPECT_EQ(status_of("PRI * HTTP/2.0\r\n\r\n"), 505);
+  EXPECT_EQ(status_of("GET / HTTP/11\r\nHost: a\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET / HTTP/x.1\r\nHost: a\r\n\r\n"), 400);
+}
+
+TEST(HeadTest, TheHostIsOneHoweverItIsSaid) {
+  EXPECT_EQ(good("GET http://A.example:80?x HTTP/1.1\r\nHost: a.example:80\r\n\r\n").target, "/?x");
+  EXPECT_EQ(good("GET / HTTP/1.1\r\nHost: [::1]:8440\r\n\r\n").target, "/");
+  EXPECT_EQ(good("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").target, "*");
 }
 
 TEST(HeadTest, LimitsHaveStatusesOfTheirOwn) {
@@ -61,7 +80,7 @@ TEST(HeadTest, SaysWhatTheConnectionIsFor) {
   EXPECT_FALSE(good("GET / HTTP/1.0\r\n\r\n").keep_alive);
   EXPECT_TRUE(good("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").keep_alive);
   EXPECT_TRUE(good("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n\r\n").upgrade);
-  EXPECT_EQ(good("GET http://host/a?b HTTP/1.1\r\nHost: a\r\n\r\n").target, "/a?b");
+  EXPECT_EQ(good("GET http://host/a?b HTTP/1.1\r\nHost: host\r\n\r\n").target, "/a?b");
   EXPECT_EQ(good("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 7\r\n\r\n").content_length, 7);
   EXPECT_TRUE(good("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n").chunked);
   EXPECT_EQ(good("BREW /x HTTP/1.1\r\nHost: a\r\n\r\n").method, "BREW");

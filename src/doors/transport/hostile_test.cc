@@ -106,8 +106,10 @@ std::vector<TestClient> slow_clients(std::uint16_t port, std::size_t count, std:
   std::vector<TestClient> clients;
   for (std::size_t i = 0; i < count; ++i) {
     clients.push_back(TestClient::tcp(port));
-    EXPECT_TRUE(clients.back().write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: " +
-                                     std::to_string(announced) + "\r\n\r\nhalf"));
+    // With keys of their own: those of one owner wait for each other.
+    EXPECT_TRUE(
+        clients.back().write("PUT / HTTP/1.1\r\nHost: a\r\nX-API-KEY: " + std::to_string(i) +
+                             "\r\nContent-Length: " + std::to_string(announced) + "\r\n\r\nhalf"));
   }
   return clients;
 }
@@ -256,6 +258,17 @@ TEST(HostileTest, MalformedChunksAreInvalidAndEndTheConnection) {
   }
   EXPECT_EQ(endless.read_answer().status, 400);
   EXPECT_TRUE(endless.is_at_end());
+}
+
+TEST(HostileTest, LinesOfChunksThatEndWithoutCrAreInvalid) {
+  const auto server = serve(read_all);
+  for (const std::string_view body : {"5\nhello\n0\n\n", "5\r\nhello\r\n0\n\n", "5\n"}) {
+    TestClient client = TestClient::tcp(server->port());
+    ASSERT_TRUE(client.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" +
+                             std::string(body)));
+    EXPECT_EQ(client.read_answer().status, 400) << body;
+    EXPECT_TRUE(client.is_at_end());
+  }
 }
 
 TEST(HostileTest, AnUpgradeThatIsNoneIsRefused) {

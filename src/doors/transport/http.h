@@ -24,6 +24,12 @@ namespace glovebox::http {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
+// How long a request keeps its handler's thread.
+enum class Pace {
+  kShort,  // As long as we need.
+  kLong,   // As long as a guest or the client likes: executions, streams, WebSockets, files.
+};
+
 class Request {
  public:
   virtual ~Request() = default;
@@ -44,6 +50,15 @@ class Request {
   // Readable once the peer has gone away; for a handler that waits for something else. Not to be
   // closed.
   [[nodiscard]] virtual int gone_fd() = 0;
+
+  // Whom the request's costs are charged to from now on, and which; to be called once the caller is
+  // known, before anything is waited for. The last call counts. kExhausted, with the seconds to
+  // wait in its hint, when the tenant has too many of these under way.
+  virtual Result<void> count_for(std::string_view tenant, Pace pace) {
+    (void)tenant;
+    (void)pace;
+    return {};
+  }
 };
 
 class WebSocket {
@@ -64,14 +79,16 @@ class Response {
  public:
   virtual ~Response() = default;
 
-  // A whole answer. Exactly one of send(), start(), upgrade() and relay() is called, once.
+  // A whole answer. Exactly one of send(), start(), upgrade() and relay() is called, once. Does not
+  // wait for the peer.
   virtual Result<void> send(int status, const Headers& headers, std::string_view body) = 0;
 
   // An answer in pieces: chunked, or of a known length when `headers` has Content-Length. Headers
   // go out at once, each piece too. kUnavailable when the peer is gone.
   virtual Result<void> start(int status, const Headers& headers) = 0;
   virtual Result<void> write(std::string_view piece) = 0;
-  // From a regular file, without a copy where the connection allows.
+  // From a regular file, without a copy where the connection allows. May return before the peer has
+  // taken it: what comes last does not wait for the peer.
   virtual Result<void> write_file(int fd, std::uint64_t offset, std::uint64_t length) = 0;
   virtual Result<void> finish() = 0;
 
@@ -81,8 +98,10 @@ class Response {
   // Answers a WebSocket handshake.
   virtual Result<std::unique_ptr<WebSocket>> upgrade(std::string_view protocol) = 0;
 
-  // Passes the connection's bytes to and from `peer` from now on, after `first` was written to it;
-  // returns when either side has ended. For proxies: the request's body and what follows it.
+  // Passes the connection's bytes to and from `peer` from now on, after `first` was written to it.
+  // For proxies: the request's body and what follows it. Returns at once; what the peer answers
+  // goes to the client without a thread, a 502 where it is no HTTP. kExhausted when too many are
+  // open.
   virtual Result<void> relay(UniqueFd peer, std::string_view first) = 0;
 };
 
@@ -96,10 +115,16 @@ struct ServerOptions {
   std::string certificate_file;           // PEM, both or none: TLS on `listen`.
   std::string key_file;
   std::size_t max_connections = 16'384;
-  std::size_t max_handlers = 512;  // Requests worked on at once; more wait, then 503.
+  std::size_t max_handlers = 512;              // Requests worked on at once; more wait, then 503.
+  std::size_t max_long_calls = 1'024;          // Beside those (Pace::kLong).
+  std::size_t max_links = 2'048;               // Connections to ports of sandboxes.
+  std::size_t max_unsent_bytes = 256UL << 20;  // Of answers that their readers have not taken.
   std::size_t max_header_bytes = 64 * 1024;
   std::chrono::seconds header_patience{15};  // From the first byte of a request to its last header.
-  std::chrono::seconds body_patience{60};    // Without a byte.
+  std::chrono::seconds body_patience{60};    // Without a byte, of a body or of an answer.
+  // A reader must take so much a second of an answer, beyond a grace in which it may take less.
+  std::chrono::milliseconds reader_grace{30'000};
+  std::uint64_t least_rate = 1'024;
   // At most half of the handlers wait for bodies. The slowest body makes room for another, unless
   // it is younger than this.
   std::chrono::milliseconds body_grace{5'000};

@@ -7,18 +7,38 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <memory>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "doors/transport/status.h"
 
 namespace glovebox::http {
 namespace {
 
+namespace asio = boost::asio;
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t kBuffer = 64 * 1024;
+constexpr std::size_t kPiece = 16 * 1024;
 // How long the peer may go on after the client has ended.
 constexpr std::chrono::milliseconds kLastWords{10'000};
+constexpr std::chrono::seconds kLook{1};
+// Pieces moved before others in the loop have their turn.
+constexpr int kAtOnce = 16;
+
+constexpr std::string_view kBadGateway =
+    "HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json\r\nContent-Length: 128\r\n"
+    "Connection: close\r\n\r\n";
+constexpr std::string_view kBadGatewayBody =
+    R"({"code":502,"error":"unavailable","message":"what listens on this port does not speak HTTP","hint":"speak HTTP/1.1 on the port"})";
 
 // Of the connection with the peer (RFC 9110, 7.6.1), and not for the client.
 bool is_hop_header(std::string_view name, const Headers& headers) {
@@ -62,19 +82,111 @@ Result<PeerAnswer> read_answer(std::string head) {
   return told;
 }
 
-}  // namespace
+class Relay : public std::enable_shared_from_this<Relay> {
+ public:
+  Relay(asio::io_context& io,
+        Channel& client,
+        std::string in,
+        RelayOrder order,
+        std::chrono::milliseconds patience,
+        std::function<void()> ended);
+  ~Relay();
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
 
-Relay::Relay(Channel& client, std::string& in, BodyDecoder& body, const Head& head, UniqueFd peer)
+  void turn();
+  void look();
+
+ private:
+  enum class Mode { kHead, kAnswer, kTunnel };
+  // A direction of a socket that the loop waits for, once at a time.
+  struct Side {
+    explicit Side(asio::io_context& io) : socket(io) {}
+    asio::posix::stream_descriptor socket;
+    bool awaits_input = false;
+    bool awaits_room = false;
+  };
+
+  bool move_some();
+  void await(Side& side, bool input, bool room);
+  void end();
+  void refuse();
+  void take_from_client();
+  bool read_client();
+  bool read_peer();
+  bool write_client();
+  bool write_peer();
+  void head_from_peer();
+  // The request is whole, and nothing else is to come of the client.
+  [[nodiscard]] bool has_enough() const { return mode_ != Mode::kTunnel && body_ended_; }
+  [[nodiscard]] bool wants_client() const {
+    return !client_ended_ && !has_enough() && to_peer_.size() < kBuffer;
+  }
+  [[nodiscard]] bool wants_peer() const { return !peer_ended_ && to_client_.size() < kBuffer; }
+  [[nodiscard]] bool is_over() const { return failed_ || (peer_ended_ && to_client_.empty()); }
+
+  Channel& client_;
+  std::string in_;
+  const Head head_;
+  BodyDecoder body_;
+  UniqueFd peer_;
+  const FairShares::Share link_;
+  const std::chrono::milliseconds patience_;
+  std::function<void()> ended_;
+  Side client_side_;
+  Side peer_side_;
+  asio::steady_timer timer_;
+  Clock::time_point last_move_ = Clock::now();
+  Mode mode_ = Mode::kHead;
+  std::string to_peer_;
+  std::string to_client_;
+  std::string answer_;  // The peer's head, until it is whole.
+  std::size_t searched_ = 0;
+  bool client_ended_ = false;
+  bool client_is_ahead_ = false;  // It has sent what is for nobody.
+  bool peer_ended_ = false;
+  bool body_ended_ = false;
+  bool told_peer_ = false;
+  bool failed_ = false;
+  bool bad_answer_ = false;
+};
+
+Relay::Relay(asio::io_context& io,
+             Channel& client,
+             std::string in,
+             RelayOrder order,
+             std::chrono::milliseconds patience,
+             std::function<void()> ended)
     : client_(client),
-      in_(in),
-      body_(body),
-      head_(head),
-      peer_(std::move(peer)),
-      body_ended_(body.done()) {
+      in_(std::move(in)),
+      head_(std::move(order.head)),
+      body_(head_),
+      peer_(std::move(order.peer)),
+      link_(std::move(order.link)),
+      patience_(patience),
+      ended_(std::move(ended)),
+      client_side_(io),
+      peer_side_(io),
+      timer_(io),
+      to_peer_(std::move(order.first)),
+      body_ended_(body_.done()) {
   (void)::fcntl(peer_.get(), F_SETFL, ::fcntl(peer_.get(), F_GETFL) | O_NONBLOCK);
+  boost::system::error_code error;
+  client_side_.socket.assign(client_.fd(), error);
+  failed_ = failed_ || error;
+  peer_side_.socket.assign(peer_.get(), error);
+  failed_ = failed_ || error;
+  take_from_client();
 }
 
 Relay::~Relay() {
+  // With the loop, when the server ends. The descriptors are closed by who has them.
+  if (client_side_.socket.is_open()) {
+    (void)client_side_.socket.release();
+  }
+  if (peer_side_.socket.is_open()) {
+    (void)peer_side_.socket.release();
+  }
   // A guest may have made the socket, and closing it can wait for the guest (SO_LINGER, socket(7)):
   // that is for a thread that nobody waits for.
   const int fd = peer_.release();
@@ -83,6 +195,123 @@ Relay::~Relay() {
   } catch (const std::system_error&) {
     UniqueFd last(fd);
   }
+}
+
+void Relay::end() {
+  if (!ended_) {
+    return;
+  }
+  timer_.cancel();
+  (void)client_side_.socket.release();
+  (void)peer_side_.socket.release();
+  std::exchange(ended_, nullptr)();
+}
+
+void Relay::refuse() {
+  bad_answer_ = false;
+  peer_ended_ = true;
+  mode_ = Mode::kAnswer;
+  to_client_ = std::string(kBadGateway) + std::string(kBadGatewayBody);
+}
+
+void Relay::await(Side& side, bool input, bool room) {
+  using Wait = asio::posix::descriptor_base;
+  const auto arm = [&](Wait::wait_type what, bool Side::*armed) {
+    if (side.*armed) {
+      return;
+    }
+    side.*armed = true;
+    side.socket.async_wait(
+        what, [relay = shared_from_this(), &side, armed](const boost::system::error_code& error) {
+          side.*armed = false;
+          if (!error) {
+            relay->turn();
+          }
+        });
+  };
+  if (input) {
+    arm(Wait::wait_read, &Side::awaits_input);
+  }
+  if (room) {
+    arm(Wait::wait_write, &Side::awaits_room);
+  }
+}
+
+// Does what can be done, and waits for more.
+void Relay::turn() {
+  if (!ended_) {
+    return;
+  }
+  int moves = 0;
+  while (moves < kAtOnce && !is_over() && move_some()) {
+    ++moves;
+    last_move_ = Clock::now();
+  }
+  if (is_over()) {
+    end();
+    return;
+  }
+  if (moves == kAtOnce) {
+    asio::post(timer_.get_executor(), [relay = shared_from_this()] { relay->turn(); });
+    return;
+  }
+  // Where nothing more is wanted of the client, it still shows its end there.
+  const bool awaits_end = has_enough() && !client_ended_ && !client_is_ahead_;
+  await(client_side_, wants_client() || awaits_end, !to_client_.empty());
+  await(peer_side_, wants_peer(), !to_peer_.empty());
+}
+
+// False when nothing can be moved now.
+bool Relay::move_some() {
+  bool moved = false;
+  if (!to_client_.empty()) {
+    moved = write_client() || moved;
+  }
+  if (wants_client()) {
+    moved = read_client() || moved;
+  }
+  if (!to_peer_.empty()) {
+    moved = write_peer() || moved;
+    take_from_client();
+  }
+  if (wants_peer()) {
+    moved = read_peer() || moved;
+  }
+  if (bad_answer_) {
+    refuse();
+    moved = true;
+  }
+  if (client_ended_ && mode_ == Mode::kTunnel && to_peer_.empty() && !told_peer_) {
+    told_peer_ = true;
+    (void)::shutdown(peer_.get(), SHUT_WR);
+  }
+  if (!client_ended_ && has_enough()) {
+    pollfd end{.fd = client_.fd(), .events = POLLIN | POLLRDHUP, .revents = 0};
+    (void)::poll(&end, 1, 0);
+    client_ended_ = (end.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+    failed_ = failed_ || (end.revents & POLLERR) != 0;
+    client_is_ahead_ = end.revents == POLLIN;
+  }
+  return moved;
+}
+
+// Ends what has not moved for too long, and sees what no event has told.
+void Relay::look() {
+  timer_.expires_after(kLook);
+  timer_.async_wait([relay = shared_from_this()](const boost::system::error_code& error) {
+    if (error || !relay->ended_) {
+      return;
+    }
+    const auto patience =
+        relay->client_ended_ ? std::min(relay->patience_, kLastWords) : relay->patience_;
+    if (Clock::now() - relay->last_move_ >= patience) {
+      relay->end();
+      return;
+    }
+    relay->client_is_ahead_ = false;
+    relay->turn();
+    relay->look();
+  });
 }
 
 // What of in_ may go to the peer.
@@ -117,23 +346,28 @@ void Relay::take_from_client() {
   }
 }
 
-void Relay::read_client() {
+bool Relay::read_client() {
   const std::size_t held = in_.size();
-  in_.resize(held + kBuffer);
+  in_.resize(held + kPiece);
   const Channel::Outcome outcome = client_.read(std::span(in_).subspan(held));
-  in_.resize(held + (outcome.status == Channel::Status::kDone ? outcome.bytes : 0));
+  const bool some = outcome.status == Channel::Status::kDone;
+  in_.resize(held + (some ? outcome.bytes : 0));
   client_ended_ = client_ended_ || outcome.status == Channel::Status::kEnd;
   failed_ = failed_ || outcome.status == Channel::Status::kFailed;
   take_from_client();
+  return some || outcome.status == Channel::Status::kEnd;
 }
 
-void Relay::read_peer() {
+bool Relay::read_peer() {
   std::string& into = mode_ == Mode::kHead ? answer_ : to_client_;
   const std::size_t held = into.size();
-  into.resize(held + kBuffer);
-  const ssize_t count = ::recv(peer_.get(), into.data() + held, kBuffer, 0);
+  into.resize(held + kPiece);
+  const ssize_t count = ::recv(peer_.get(), into.data() + held, kPiece, 0);
   into.resize(held + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-  peer_ended_ = count == 0 || (count == -1 && errno != EAGAIN && errno != EINTR);
+  if (count == -1 && (errno == EAGAIN || errno == EINTR)) {
+    return false;
+  }
+  peer_ended_ = count <= 0;
   while (mode_ == Mode::kHead && !bad_answer_ && !answer_.empty()) {
     const std::size_t before = answer_.size();
     head_from_peer();
@@ -142,6 +376,7 @@ void Relay::read_peer() {
     }
   }
   bad_answer_ = bad_answer_ || (peer_ended_ && mode_ == Mode::kHead);
+  return true;
 }
 
 void Relay::head_from_peer() {
@@ -171,14 +406,16 @@ void Relay::head_from_peer() {
   answer_.clear();
 }
 
-void Relay::write_client() {
+bool Relay::write_client() {
   const iovec piece{.iov_base = to_client_.data(), .iov_len = to_client_.size()};
   const Channel::Outcome outcome = client_.write({&piece, 1});
-  to_client_.erase(0, outcome.status == Channel::Status::kDone ? outcome.bytes : 0);
+  const bool some = outcome.status == Channel::Status::kDone;
+  to_client_.erase(0, some ? outcome.bytes : 0);
   failed_ = failed_ || outcome.status == Channel::Status::kFailed;
+  return some;
 }
 
-void Relay::write_peer() {
+bool Relay::write_peer() {
   const ssize_t count = ::send(peer_.get(), to_peer_.data(), to_peer_.size(), MSG_NOSIGNAL);
   if (count > 0) {
     to_peer_.erase(0, static_cast<std::size_t>(count));
@@ -187,73 +424,21 @@ void Relay::write_peer() {
     to_peer_.clear();
     body_ended_ = true;
   }
+  return count > 0;
 }
 
-Result<void> Relay::run(std::string_view first, std::chrono::milliseconds patience) {
-  to_peer_ = first;
-  take_from_client();
-  while (!failed_ && !bad_answer_ && !(peer_ended_ && to_client_.empty())) {
-    const bool tunnel = mode_ == Mode::kTunnel;
-    const bool wants_client =
-        !client_ended_ && (tunnel || !body_ended_) && to_peer_.size() < kBuffer;
-    if (client_ended_ && tunnel && to_peer_.empty() && !told_peer_) {
-      told_peer_ = true;
-      (void)::shutdown(peer_.get(), SHUT_WR);
-    }
-    std::array<pollfd, 2> watched{};
-    const auto events = [](bool in, bool out) {
-      return static_cast<short>((in ? POLLIN : 0) | (out ? POLLOUT : 0));
-    };
-    watched[0] = {.fd = client_.fd(),
-                  .events = events(wants_client, !to_client_.empty()),
-                  .revents = 0};
-    if (!client_ended_) {
-      watched[0].events = static_cast<short>(watched[0].events | POLLRDHUP);
-    } else if (watched[0].events == 0) {
-      watched[0].fd = -1;  // Its end would wake us again and again.
-    }
-    watched[1] = {.fd = peer_.get(),
-                  .events = events(!peer_ended_ && to_client_.size() < kBuffer, !to_peer_.empty()),
-                  .revents = 0};
-    if (watched[1].events == 0) {
-      watched[1].fd = -1;
-    }
-    const bool ready_already = wants_client && client_.has_pending();
-    const auto wait = client_ended_ ? std::min(patience, kLastWords) : patience;
-    const int ready =
-        ::poll(watched.data(), watched.size(), ready_already ? 0 : static_cast<int>(wait.count()));
-    if (ready == 0 && !ready_already) {
-      break;
-    }
-    if (ready == -1) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return Error::from_errno("poll");
-    }
-    if (!to_client_.empty() && (watched[0].revents & (POLLOUT | POLLERR | POLLHUP)) != 0) {
-      write_client();
-    }
-    if (wants_client &&
-        (ready_already || (watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0)) {
-      read_client();
-    } else if ((watched[0].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
-      // It has ended, or will send no more than what still lies there.
-      failed_ = failed_ || (watched[0].revents & POLLERR) != 0;
-      client_ended_ = client_ended_ || !wants_client;
-    }
-    if ((watched[1].revents & POLLOUT) != 0) {
-      write_peer();
-      take_from_client();
-    }
-    if ((watched[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !peer_ended_) {
-      read_peer();
-    }
-  }
-  if (bad_answer_) {
-    return Error(ErrorCode::kUnavailable, "what listens on this port does not answer in HTTP");
-  }
-  return {};
+}  // namespace
+
+void start_relay(asio::io_context& io,
+                 Channel& channel,
+                 std::string in,
+                 RelayOrder order,
+                 std::chrono::milliseconds patience,
+                 std::function<void()> ended) {
+  const auto relay = std::make_shared<Relay>(io, channel, std::move(in), std::move(order), patience,
+                                             std::move(ended));
+  relay->look();
+  relay->turn();
 }
 
 }  // namespace glovebox::http

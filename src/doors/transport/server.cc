@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -14,8 +15,11 @@
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -40,10 +44,30 @@ constexpr int kAcceptedAtOnce = 64;
 // Connections that wait for a request and are ended for those that wait for a connection.
 constexpr std::size_t kEndedAtOnce = 64;
 
+// Whose a connection is as long as no key is known. Who has one address of IPv6 has them all up to
+// the network's prefix.
+std::string peer_name(const sockaddr_storage& from) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (from.ss_family == AF_INET) {
+    const auto& address = reinterpret_cast<const sockaddr_in&>(from).sin_addr;
+    (void)::inet_ntop(AF_INET, &address, text.data(), text.size());
+  } else if (from.ss_family == AF_INET6) {
+    in6_addr address = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&address) == 0) {
+      std::fill(std::begin(address.s6_addr) + 8, std::end(address.s6_addr), std::uint8_t{0});
+    }
+    (void)::inet_ntop(AF_INET6, &address, text.data(), text.size());
+  } else {
+    return "unix";
+  }
+  return std::string("peer ") + text.data();
+}
+
 class LoopServer final : public Server {
  public:
   LoopServer(ServerOptions options, Handler handler)
-      : io_(1),  // One thread runs it.
+      : capacity_(options),
+        io_(1),  // One thread runs it.
         body_waits_(std::max<std::size_t>(options.max_handlers / 2, 1), options.body_grace),
         pool_(std::in_place, options.max_handlers, kMostWaiting),
         sweeper_(io_) {
@@ -51,6 +75,7 @@ class LoopServer final : public Server {
     shared_.handler = std::move(handler);
     shared_.pool = &*pool_;
     shared_.body_waits = &body_waits_;
+    shared_.capacity = &capacity_;
     shared_.io = &io_;
     shared_.ended = [this](std::uint64_t number) {
       const std::scoped_lock lock(mutex_);
@@ -93,12 +118,14 @@ class LoopServer final : public Server {
   Result<void> add(Result<Listener> listener);
   void await_connection(Door& door);
   void accept_some(Door& door);
-  void admit(UniqueFd fd, bool unix_socket);
+  void admit(UniqueFd fd, std::string peer, bool unix_socket);
   void make_room();
   void sweep();
   std::vector<std::shared_ptr<Connection>> all() const;
 
-  Shared shared_;  // Before the loop: what the loop holds at its end still refers to it.
+  // Before the loop: what the loop holds at its end still refers to them.
+  Shared shared_;
+  Capacity capacity_;
   asio::io_context io_;
   std::shared_ptr<TlsIdentity> identity_;
   std::vector<std::unique_ptr<Door>> doors_;
@@ -185,11 +212,13 @@ void LoopServer::await_connection(Door& door) {
 void LoopServer::accept_some(Door& door) {
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
     const bool full = connections() >= shared_.options.max_connections;
-    UniqueFd fd(
-        full ? -1
-             : ::accept4(door.listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    UniqueFd fd(full ? -1
+                     : ::accept4(door.listener.fd.get(), reinterpret_cast<sockaddr*>(&from), &size,
+                                 SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd) {
-      admit(std::move(fd), door.listener.unix_socket);
+      admit(std::move(fd), peer_name(from), door.listener.unix_socket);
       continue;
     }
     if (!full && errno == EAGAIN) {
@@ -210,7 +239,7 @@ void LoopServer::accept_some(Door& door) {
   await_connection(door);
 }
 
-void LoopServer::admit(UniqueFd fd, bool unix_socket) {
+void LoopServer::admit(UniqueFd fd, std::string peer, bool unix_socket) {
   bool ours = false;
   if (unix_socket) {
     ours = is_peer_ours(fd.get());
@@ -224,7 +253,7 @@ void LoopServer::admit(UniqueFd fd, bool unix_socket) {
     return;
   }
   const std::uint64_t number = next_number_++;
-  auto connection = Connection::make(shared_, number, std::move(channel), ours);
+  auto connection = Connection::make(shared_, number, std::move(channel), std::move(peer), ours);
   {
     const std::scoped_lock lock(mutex_);
     connections_.emplace(number, connection);
@@ -233,19 +262,35 @@ void LoopServer::admit(UniqueFd fd, bool unix_socket) {
 }
 
 // Whoever only keeps a connection must not keep others out: those that were used longest ago end.
+// Where there are none, and one peer has most of the connections, so do those of its requests that
+// come in slowly.
 void LoopServer::make_room() {
+  using Old = std::pair<Clock::time_point, std::shared_ptr<Connection>>;
   const auto before = Clock::now() - shared_.options.crowded_patience;
-  std::vector<std::pair<Clock::time_point, std::shared_ptr<Connection>>> idle;
-  for (auto& connection : all()) {
+  const auto connections = all();
+  std::map<std::string_view, std::size_t> of_peer;
+  std::vector<Old> idle;
+  for (const auto& connection : connections) {
+    ++of_peer[connection->peer()];
     if (const auto since = connection->idle_since(); since && *since <= before) {
-      idle.emplace_back(*since, std::move(connection));
+      idle.emplace_back(*since, connection);
     }
   }
-  const std::size_t count = std::min(idle.size(), kEndedAtOnce);
-  std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(count), idle.end(),
-                    [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Old> slow;
+  for (const auto& connection : connections) {
+    const auto since = connection->trickles_since();
+    if (idle.empty() && since && *since <= before &&
+        2 * of_peer.at(connection->peer()) > connections.size()) {
+      slow.emplace_back(*since, connection);
+    }
+  }
+  std::vector<Old>& ended = idle.empty() ? slow : idle;
+  const std::size_t count = std::min(ended.size(), kEndedAtOnce);
+  std::partial_sort(ended.begin(), ended.begin() + static_cast<std::ptrdiff_t>(count), ended.end(),
+                    [](const Old& a, const Old& b) { return a.first < b.first; });
   for (std::size_t i = 0; i < count; ++i) {
-    idle[i].second->end_idle();
+    ended[i].second->end_idle();
+    ended[i].second->end_trickle();
   }
 }
 

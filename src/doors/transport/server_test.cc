@@ -218,12 +218,27 @@ TEST(ServerTest, MoreRequestsThanHandlersWaitForTheirTurn) {
   std::vector<TestClient> clients;
   for (int i = 0; i < 20; ++i) {
     clients.push_back(TestClient::tcp(server->port()));
-    ASSERT_TRUE(clients.back().write("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    ASSERT_TRUE(clients.back().write(
+        "GET / HTTP/1.1\r\nHost: a\r\nX-API-KEY: " + std::to_string(i % 2) + "\r\n\r\n"));
   }
   for (TestClient& client : clients) {
     EXPECT_EQ(client.read_answer().status, 200);
   }
   EXPECT_EQ(most, 2);
+}
+
+TEST(ServerTest, SlowRequestsOfWhoHasMostConnectionsMakeRoomForOthers) {
+  ServerOptions options;
+  options.max_connections = 4;
+  options.crowded_patience = 0s;
+  options.header_patience = 600s;
+  const auto server = serve(echo, options);
+  std::vector<TestClient> slow;
+  for (int i = 0; i < 4; ++i) {
+    slow.push_back(TestClient::tcp(server->port()));
+    ASSERT_TRUE(slow.back().write("GET / HTTP/1.1\r\n"));
+  }
+  EXPECT_EQ(TestClient::tcp(server->port()).request("GET", "/").status, 200);
 }
 
 TEST(ServerTest, IdleConnectionsMakeRoomForThoseThatFindNone) {

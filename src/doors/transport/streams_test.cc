@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "doors/transport/http.h"
@@ -278,14 +280,85 @@ TEST(StreamsTest, ARelayPassesChunkedBodiesOn) {
   peer.theirs->close();
 }
 
-TEST(StreamsTest, APeerThatSpeaksNoHttpIsSaidToTheHandler) {
+TEST(StreamsTest, APeerThatSpeaksNoHttpIsABadGateway) {
   Peer peer("SSH-2.0-OpenSSH_9.2p1 Debian\r\n\r\n");
   const auto server = serve([&](Request&, Response& response) {
-    const auto relayed = response.relay(std::move(peer.ours), "GET / HTTP/1.1\r\n\r\n");
-    ASSERT_FALSE(relayed);
-    (void)response.send(502, {}, relayed.error().message());
+    EXPECT_TRUE(response.relay(std::move(peer.ours), "GET / HTTP/1.1\r\n\r\n"));
   });
-  EXPECT_EQ(TestClient::tcp(server->port()).request("GET", "/").status, 502);
+  TestClient client = TestClient::tcp(server->port());
+  const Answer answer = client.request("GET", "/");
+  EXPECT_EQ(answer.status, 502);
+  EXPECT_TRUE(answer.whole);
+  EXPECT_TRUE(answer.body.starts_with("{\"code\":502") && answer.body.ends_with("}"))
+      << answer.body;
+  EXPECT_TRUE(client.is_at_end());
+}
+
+TEST(StreamsTest, RelaysToSilentPeersHoldNoHandlerAndAreBoundedByOwner) {
+  ServerOptions options;
+  options.max_handlers = 2;
+  options.max_links = 32;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<TestClient>> peers;
+  const auto server = serve(
+      [&](Request& request, Response& response) {
+        if (request.target() == "/short") {
+          (void)response.send(200, {}, "");
+          return;
+        }
+        (void)request.count_for(request.header("x-api-key").value_or(""), Pace::kShort);
+        Peer peer("");
+        const auto relayed = response.relay(std::move(peer.ours), "GET / HTTP/1.1\r\n\r\n");
+        if (!relayed) {
+          EXPECT_EQ(relayed.error().code(), ErrorCode::kExhausted);
+          (void)response.send(429, {}, "");
+        }
+        const std::scoped_lock lock(mutex);
+        peers.push_back(std::move(peer.theirs));
+      },
+      options);
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 9; ++i) {
+    clients.push_back(TestClient::tcp(server->port()));
+    ASSERT_TRUE(clients.back().write("GET / HTTP/1.1\r\nHost: a\r\nX-API-KEY: a\r\n\r\n"));
+  }
+  // A quarter of the links for one tenant; who comes later finds some left.
+  std::vector<pollfd> refused;
+  for (const TestClient& client : clients) {
+    refused.push_back({.fd = client.fd(), .events = POLLIN, .revents = 0});
+  }
+  ASSERT_EQ(::poll(refused.data(), refused.size(), 10'000), 1);
+  for (std::size_t i = 0; i < refused.size(); ++i) {
+    if (refused[i].revents != 0) {
+      EXPECT_EQ(clients[i].read_answer().status, 429);
+    }
+  }
+  EXPECT_EQ(TestClient::tcp(server->port()).request("GET", "/short").status, 200);
+  TestClient other = TestClient::tcp(server->port());
+  ASSERT_TRUE(other.write("GET / HTTP/1.1\r\nHost: a\r\nX-API-KEY: b\r\n\r\n"));
+  pollfd silent{.fd = other.fd(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&silent, 1, 100), 0);
+}
+
+TEST(StreamsTest, ARelayCarriesMuchInBothDirectionsAtOnce) {
+  constexpr std::size_t kMuch = 32UL << 20;
+  Peer peer("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n");
+  const auto server = serve([&](Request&, Response& response) {
+    EXPECT_TRUE(response.relay(std::move(peer.ours), "GET / HTTP/1.1\r\n\r\n"));
+  });
+  TestClient client = TestClient::tcp(server->port());
+  ASSERT_EQ(client.request("GET", "/", {{"Connection", "Upgrade"}, {"Upgrade", "x"}}).status, 101);
+  ASSERT_EQ(peer.theirs->read_exactly(18), "GET / HTTP/1.1\r\n\r\n");
+  const auto send_all = [&](TestClient& from, char letter) {
+    return std::async(std::launch::async,
+                      [&from, letter] { return from.write(std::string(kMuch, letter)); });
+  };
+  auto up = send_all(client, 'u');
+  auto down = send_all(*peer.theirs, 'd');
+  auto arrived = std::async(std::launch::async, [&] { return peer.theirs->read_exactly(kMuch); });
+  EXPECT_EQ(client.read_exactly(kMuch), std::string(kMuch, 'd'));
+  EXPECT_EQ(arrived.get(), std::string(kMuch, 'u'));
+  EXPECT_TRUE(up.get() && down.get());
 }
 
 class TlsTest : public testing::Test {
@@ -342,6 +415,87 @@ TEST_F(TlsTest, RequestsAndBodiesPass) {
   SSL_CTX_free(context);
   // Who speaks plainly gets no further, and hurts nobody.
   EXPECT_EQ(TestClient::tcp(server->port()).request("GET", "/").status, 0);
+}
+
+TEST_F(TlsTest, AnswersThatNobodyReadsHoldNoHandler) {
+  constexpr std::size_t kLarge = 16UL << 20;
+  const UniqueFd file(::memfd_create("large", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(file.get(), kLarge), 0);
+  ServerOptions options;
+  options.certificate_file = certificate_;
+  options.key_file = key_;
+  options.max_handlers = 2;
+  const auto server = serve(
+      [&](Request& request, Response& response) {
+        if (request.target() == "/file") {
+          ASSERT_TRUE(response.start(200, {{"Content-Length", std::to_string(kLarge)}}));
+          ASSERT_TRUE(response.write_file(file.get(), 0, kLarge));
+          ASSERT_TRUE(response.finish());
+        } else {
+          (void)response.send(200, {},
+                              std::string(request.target() == "/large" ? kLarge : 1, '\0'));
+        }
+      },
+      options);
+  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+  std::vector<TestClient> clients;
+  std::vector<SSL*> sessions;
+  const auto ask = [&](const std::string& target) {
+    clients.push_back(TestClient::tcp(server->port()));
+    sessions.push_back(SSL_new(context));
+    SSL_set_fd(sessions.back(), clients.back().fd());
+    ASSERT_EQ(SSL_connect(sessions.back()), 1);
+    const std::string request = "GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n";
+    ASSERT_GT(SSL_write(sessions.back(), request.data(), static_cast<int>(request.size())), 0);
+  };
+  const auto bytes_of = [&](SSL* ssl, std::size_t wanted) {
+    std::array<char, 16'384> piece{};
+    std::size_t total = 0;
+    while (total < wanted) {
+      const int count = SSL_read(ssl, piece.data(), piece.size());
+      if (count <= 0) {
+        break;
+      }
+      total += static_cast<std::size_t>(count);
+    }
+    return total;
+  };
+  for (int i = 0; i < 6; ++i) {
+    ask(i % 2 == 0 ? "/large" : "/file");
+  }
+  ask("/small");
+  EXPECT_GT(bytes_of(sessions.back(), 1), 0U);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_GE(bytes_of(sessions[static_cast<std::size_t>(i)], kLarge), kLarge);
+  }
+  for (SSL* ssl : sessions) {
+    SSL_free(ssl);
+  }
+  SSL_CTX_free(context);
+}
+
+TEST_F(TlsTest, OnlySuitesWithSecrecyAndWithoutPaddingAreTaken) {
+  ServerOptions options;
+  options.certificate_file = certificate_;
+  options.key_file = key_;
+  const auto server =
+      serve([](Request&, Response& response) { (void)response.send(200, {}, ""); }, options);
+  const auto connects = [&](const char* suites) {
+    SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+    (void)SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+    EXPECT_EQ(SSL_CTX_set_cipher_list(context, suites), 1) << suites;
+    const TestClient client = TestClient::tcp(server->port());
+    SSL* ssl = SSL_new(context);
+    SSL_set_fd(ssl, client.fd());
+    const bool connected = SSL_connect(ssl) == 1;
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    return connected;
+  };
+  EXPECT_TRUE(connects("ECDHE-ECDSA-AES128-GCM-SHA256"));
+  EXPECT_TRUE(connects("ECDHE-ECDSA-CHACHA20-POLY1305"));
+  EXPECT_FALSE(connects("ECDHE-ECDSA-AES128-SHA"));
+  EXPECT_FALSE(connects("ECDHE-ECDSA-AES256-SHA384"));
 }
 
 TEST_F(TlsTest, AKeyOfAnotherCertificateIsSaidAtTheStart) {
