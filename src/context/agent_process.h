@@ -2,8 +2,10 @@
 // AgentProcess: the process of an agent in its sandbox, however it came there.
 #pragma once
 
+#include <poll.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <optional>
 
 #include "base/result.h"
@@ -20,8 +22,8 @@ class AgentProcess {
   // To the agent and what it has not set apart from itself.
   virtual Result<void> signal(int signal) = 0;
 
-  // Becomes readable when there may be news of its end.
-  [[nodiscard]] virtual int events_fd() const = 0;
+  // What to pass to poll(2) in order to wait for news of its end.
+  [[nodiscard]] virtual std::array<pollfd, 2> watch() = 0;
 
   // How it ended, as waitpid(2) tells it; nothing while it lives. Does not wait.
   virtual std::optional<int> wait_status() = 0;

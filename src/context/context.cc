@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "base/text.h"
@@ -21,30 +22,31 @@ using namespace std::chrono_literals;
 
 // Slow runtimes on a busy machine.
 constexpr auto kStartPatience = 60s;
+// Of the copy of a workspace, in the sandbox's time; and of its end after it was killed.
+constexpr auto kCopyPatience = 120s;
+constexpr auto kLastBreath = 5s;
+// Of a process that was killed.
+constexpr auto kEndPatience = 10s;
 // As agents call what they can do.
 constexpr std::string_view kCheckpoint = "checkpoint";
 
 // An agent that the warden started.
 class StartedProcess : public AgentProcess {
  public:
-  StartedProcess(Sandbox& sandbox, Sandbox::Detached process)
-      : sandbox_(sandbox), process_(process) {}
+  explicit StartedProcess(std::unique_ptr<GuestProcess> process) : process_(std::move(process)) {}
 
-  Result<void> signal(int signal) override { return sandbox_.signal_detached(process_, signal); }
-  [[nodiscard]] int events_fd() const override { return sandbox_.events_fd(); }
+  Result<void> signal(int signal) override {
+    process_->signal(signal);
+    return {};
+  }
+  [[nodiscard]] std::array<pollfd, 2> watch() override { return process_->watch(); }
   std::optional<int> wait_status() override {
-    if (!status_) {
-      if (const auto report = sandbox_.detached_end(process_); report) {
-        status_ = report->wait_status;
-      }
-    }
-    return status_;
+    const auto& report = process_->ended();
+    return report ? std::optional(report->wait_status) : std::nullopt;
   }
 
  private:
-  Sandbox& sandbox_;
-  Sandbox::Detached process_;
-  std::optional<int> status_;
+  std::unique_ptr<GuestProcess> process_;
 };
 
 struct Ends {
@@ -82,6 +84,52 @@ Result<Connections> connect() {
                      .err = GB_TRY(make_stream())};
 }
 
+// Runs a program of the sandbox beside all else, with limits of its own: when its time is over, it
+// alone is killed. Fails with what it said.
+Result<void> run_beside(Sandbox& sandbox, std::vector<std::string> argv) {
+  Ends err = GB_TRY(make_stream());
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) {
+    return Error::from_errno("open /dev/null");
+  }
+  RunOptions options{.limits = sandbox.limits(), .kill_rest = false};
+  options.limits.cpu_time = {};
+  const std::array<int, 3> streams{null.get(), null.get(), err.theirs.get()};
+  const auto process = GB_TRY(sandbox.start_process({.argv = std::move(argv), .env = {}, .cwd = {}},
+                                                    options, warden::Streams::kProcess, streams));
+  err.theirs.reset();
+  const auto deadline = sandbox.clock().now() + kCopyPatience;
+  bool killed = false;
+  std::string said;
+  while (!process->ended()) {
+    const auto now = sandbox.clock().now();
+    if (now >= deadline + kLastBreath) {
+      return Error(ErrorCode::kUnavailable, "a process of ours does not end");
+    }
+    if (now >= deadline && !killed) {
+      killed = true;
+      process->signal(SIGKILL);
+    }
+    const auto watch = process->watch();
+    std::array<pollfd, 3> polled{{watch[0], watch[1], {err.ours ? err.ours.get() : -1, POLLIN, 0}}};
+    (void)::poll(polled.data(), polled.size(), 100);
+    std::array<char, 1024> bytes;
+    const ssize_t got = err.ours ? ::read(err.ours.get(), bytes.data(), bytes.size()) : 0;
+    if (got > 0 && said.size() < bytes.size()) {
+      said.append(bytes.data(), static_cast<std::size_t>(got));
+    } else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+      err.ours.reset();
+    }
+  }
+  if (killed) {
+    return Error(ErrorCode::kExhausted, "it took too long");
+  }
+  if (process->ended()->wait_status != 0) {
+    return Error(ErrorCode::kExhausted, printable(said), "raise the limits of disk or inodes");
+  }
+  return {};
+}
+
 int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       deadline - std::chrono::steady_clock::now());
@@ -110,14 +158,14 @@ Result<std::unique_ptr<Context>> Context::start(Sandbox& sandbox, const ContextS
   const Command command{.argv = spec.agent, .env = spec.env, .cwd = spec.cwd};
   RunOptions options;
   options.limits = sandbox.limits();
-  const Sandbox::Detached process =
+  std::unique_ptr<GuestProcess> process =
       GB_TRY(sandbox.start_detached(command, options,
                                     {connections.out.theirs.get(), connections.err.theirs.get(),
                                      connections.channel.theirs.get()}));
   std::unique_ptr<Context> context(
       new Context(sandbox, spec.language, std::move(connections.channel.ours),
                   {std::move(connections.out.ours), std::move(connections.err.ours)}));
-  context->process_ = std::make_unique<StartedProcess>(sandbox, process);
+  context->process_ = std::make_unique<StartedProcess>(std::move(process));
   connections = {};
   GB_TRY(context->await_ready());
   return context;
@@ -264,10 +312,13 @@ Result<Checkpoint*> Context::find(std::uint32_t checkpoint) {
 }
 
 void Context::end_process() {
+  const auto deadline = Clock::now() + kEndPatience;
   if (!process_->wait_status()) {
     (void)process_->signal(SIGKILL);
-    pollfd gone{process_->events_fd(), POLLIN, 0};
-    (void)::poll(&gone, 1, 10'000);
+  }
+  while (!process_->wait_status() && Clock::now() < deadline) {
+    auto polled = process_->watch();
+    (void)::poll(polled.data(), polled.size(), milliseconds_until(deadline));
   }
   link_.start_over();
   std::array<char, 4096> dropped;
@@ -290,14 +341,10 @@ Result<void> Context::rollback(std::uint32_t checkpoint) {
 Result<std::unique_ptr<Context>> Context::fork_from(std::uint32_t checkpoint) {
   Checkpoint* const copy = GB_TRY(find(checkpoint));
   const std::string directory = "/tmp/workspace-" + std::to_string(sandbox_.unused_number());
-  RunOptions options;
-  options.kill_rest = false;
-  const RunOutcome copied = GB_TRY(sandbox_.run(
-      {.argv = {"cp", "-a", std::string(kWorkspace), directory}, .env = {}, .cwd = {}}, options));
-  if (copied.status != Status::kOk) {
-    return Error(ErrorCode::kExhausted,
-                 "the workspace could not be copied: " + printable(copied.err.bytes),
-                 "raise the limits of disk or inodes");
+  auto copied = run_beside(sandbox_, {"cp", "-a", std::string(kWorkspace), directory});
+  if (!copied) {
+    (void)run_beside(sandbox_, {"rm", "-rf", directory});
+    return std::move(copied).error().within("copy the workspace");
   }
   Connections connections = GB_TRY(connect());
   std::unique_ptr<AgentProcess> process =

@@ -7,7 +7,8 @@
 // What the guest can do to it: end it, hang it, or make it lie about itself. Limits and usage come
 // from the kernel, never from the agent.
 //
-// A context is used by one thread at a time, the one that uses its sandbox.
+// A context is used by one thread at a time. Contexts of one sandbox do not wait for each other.
+// Limits of time stand still while the sandbox is paused.
 #pragma once
 
 #include <chrono>
@@ -39,6 +40,25 @@ struct ContextSpec {
   std::string cwd;                 // Empty: the workspace.
 };
 
+// Where what an observer was told goes on to, when that may be slower than the guest is. It holds
+// the guest up, but none of its limits.
+class Outlet {
+ public:
+  Outlet() = default;
+  Outlet(const Outlet&) = delete;
+  Outlet& operator=(const Outlet&) = delete;
+  virtual ~Outlet() = default;
+
+  // It has enough to do: nothing more is taken from the guest until it has passed some of it on.
+  [[nodiscard]] virtual bool full() const = 0;
+
+  // To be waited for until it can be written to, when there is something to pass on; else -1.
+  [[nodiscard]] virtual int waits_for() const = 0;
+
+  // Passes on what goes now. Does not wait.
+  virtual void pass_on() = 0;
+};
+
 struct ExecuteOptions {
   std::string_view code;
   Environment env{};  // For this execution.
@@ -51,6 +71,9 @@ struct ExecuteOptions {
   int cancel_fd = -1;  // Becoming readable interrupts; -1 for never.
   // Called within execute(), in order. Output is passed on whole.
   std::function<void(const Event&)> observer{};
+  Outlet* outlet = nullptr;  // Of what the observer was told; may be absent.
+  // Whether a result of that many bytes may be kept, beside the bounds that hold anyway.
+  std::function<bool(std::size_t)> may_keep{};
   // Answers input(); nothing is the end of input. Absent: every question finds the end of input.
   std::function<std::optional<std::string>(const Event& question)> input{};
 };
@@ -107,7 +130,7 @@ class Context {
   Result<void> rollback(std::uint32_t checkpoint);
 
   // Another context with the memory of a checkpoint, in this sandbox; its working directory is a
-  // copy of the workspace as it is now.
+  // copy of the workspace as it is now. kExhausted when the copy has no room or takes minutes.
   Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint);
 
   Result<void> drop(std::uint32_t checkpoint);

@@ -51,7 +51,7 @@ Executing::Executing(Context& context, const ExecuteOptions& options)
     : context_(context),
       options_(options),
       channel_(context.next_channel_++),
-      start_(Clock::now()),
+      start_(now()),
       out_(options.limits.output),
       err_(options.limits.output),
       next_check_(start_ + kCheckEvery) {}
@@ -74,7 +74,7 @@ Result<Execution> Executing::run() {
       }
     }
     wait_for_something();
-    if (!link_lost_) {
+    if (!link_lost_ && !held_up()) {
       if (auto taken = take_messages(); !taken) {
         link_lost_ = true;
         if (taken.error().code() == ErrorCode::kInvalid) {
@@ -82,7 +82,7 @@ Result<Execution> Executing::run() {
           execution_.notes.push_back(taken.error().message());
         }
         // Nothing more can be said with it: what does not end by itself is ended.
-        kill_at_ = std::min(kill_at_, Clock::now() + kGrace);
+        kill_at_ = std::min(kill_at_, now() + kGrace);
       }
     }
     if (!done_) {
@@ -99,20 +99,32 @@ Result<Execution> Executing::run() {
   return judge();
 }
 
+bool Executing::held_up() const {
+  return cause_ == Cause::kItself && options_.outlet != nullptr && options_.outlet->full();
+}
+
 void Executing::wait_for_something() {
-  std::array<pollfd, 5> polled = {{
-      {link_lost_ ? -1 : context_.link_.fd(),
-       static_cast<short>(POLLIN | (context_.link_.has_unsent() ? POLLOUT : 0)), 0},
-      {context_.streams_.out.get(), POLLIN, 0},
-      {context_.streams_.err.get(), POLLIN, 0},
-      {context_.process_->events_fd(), POLLIN, 0},
+  const bool takes = !held_up();
+  const auto taken_from = [takes](const UniqueFd& fd) { return takes ? fd.get() : -1; };
+  const auto link_events =
+      static_cast<short>((takes ? POLLIN : 0) | (context_.link_.has_unsent() ? POLLOUT : 0));
+  const std::array<pollfd, 2> process = context_.process_->watch();
+  std::array<pollfd, 7> polled = {{
+      {link_lost_ || link_events == 0 ? -1 : context_.link_.fd(), link_events, 0},
+      {taken_from(context_.streams_.out), POLLIN, 0},
+      {taken_from(context_.streams_.err), POLLIN, 0},
       {cause_ == Cause::kItself ? options_.cancel_fd : -1, POLLIN, 0},
+      {options_.outlet != nullptr ? options_.outlet->waits_for() : -1, POLLOUT, 0},
+      process[0],
+      process[1],
   }};
   Clock::time_point until = std::min(next_check_, kill_at_);
   if (cause_ == Cause::kItself) {
     until = std::min(until, start_ + options_.limits.wall);
   }
-  const auto left = std::max(microseconds(0), duration_cast<microseconds>(until - Clock::now()));
+  // A clock that stands still reaches nothing, however close it is.
+  const auto least = context_.sandbox_.paused() ? microseconds(kCheckEvery) : 0us;
+  const auto left = std::max(least, duration_cast<microseconds>(until - now()));
   const timespec timeout{.tv_sec = static_cast<time_t>(left.count() / 1'000'000),
                          .tv_nsec = static_cast<long>(left.count() % 1'000'000) * 1000};
   if (::ppoll(polled.data(), polled.size(), &timeout, nullptr) <= 0) {
@@ -121,8 +133,11 @@ void Executing::wait_for_something() {
   if (polled[1].revents != 0 || polled[2].revents != 0) {
     drain_streams();
   }
-  if (polled[4].revents != 0) {
+  if (polled[3].revents != 0) {
     interrupt(Cause::kCanceled);
+  }
+  if (polled[4].revents != 0) {
+    options_.outlet->pass_on();
   }
 }
 
@@ -158,7 +173,7 @@ Result<bool> Executing::take_messages() {
 
 Result<void> Executing::take(const AgentLink::Message& message) {
   if (execution_.first_event.count() == 0) {
-    execution_.first_event = duration_cast<microseconds>(Clock::now() - start_);
+    execution_.first_event = duration_cast<microseconds>(now() - start_);
   }
   switch (message.type) {
     case agent::Reply::kDone:
@@ -206,12 +221,15 @@ void Executing::take_event(Event event) {
   }
   show(event);
   if (event.kind == Event::Kind::kDisplay || event.kind == Event::Kind::kResult) {
-    results_size_ += size_of(event);
-    if (results_size_ <= kMaxResults && execution_.results.size() < kMaxResultCount) {
+    const std::size_t size = size_of(event);
+    if (results_size_ + size <= kMaxResults && execution_.results.size() < kMaxResultCount &&
+        (!options_.may_keep || options_.may_keep(size))) {
+      results_size_ += size;
       execution_.results.push_back(std::move(event));
     } else if (std::ranges::find(execution_.hits, "output") == execution_.hits.end()) {
       execution_.hits.emplace_back("output");
-      execution_.notes.emplace_back("results beyond 64 MiB or 1,000 in number were dropped");
+      execution_.notes.emplace_back(
+          "results beyond 64 MiB, 1,000 in number, or what the sandbox may keep were dropped");
     }
   }
 }
@@ -228,25 +246,25 @@ void Executing::show(const Event& event) {
 }
 
 void Executing::check_limits() {
-  const Clock::time_point now = Clock::now();
-  if (now >= kill_at_) {
+  const Clock::time_point time = now();
+  if (time >= kill_at_) {
     kill();
     return;
   }
-  if (cause_ != Cause::kItself && now >= next_check_) {
+  if (cause_ != Cause::kItself && time >= next_check_) {
     // The first one may have come between two steps of the interpreter that do not look.
     (void)context_.process_->signal(SIGINT);
-    next_check_ = now + kInterruptAgain;
+    next_check_ = time + kInterruptAgain;
     return;
   }
-  if (cause_ == Cause::kItself && now >= start_ + options_.limits.wall) {
+  if (cause_ == Cause::kItself && time >= start_ + options_.limits.wall) {
     interrupt(Cause::kWall);
     return;
   }
-  if (now < next_check_) {
+  if (time < next_check_) {
     return;
   }
-  next_check_ = now + kCheckEvery;
+  next_check_ = time + kCheckEvery;
   (void)context_.sandbox_.end_lock_hoarders();
   if (cause_ == Cause::kItself && options_.limits.cpu_time.count() > 0) {
     const microseconds used = context_.sandbox_.cgroup().cpu_time().value_or(0us) - cpu_before_;
@@ -259,14 +277,14 @@ void Executing::check_limits() {
 void Executing::interrupt(Cause cause) {
   cause_ = cause;
   (void)context_.process_->signal(SIGINT);
-  next_check_ = Clock::now() + kInterruptAgain;
-  kill_at_ = Clock::now() + kGrace;
+  next_check_ = now() + kInterruptAgain;
+  kill_at_ = now() + kGrace;
 }
 
 void Executing::kill() {
   kill_at_ = Clock::time_point::max();
   killed_ = true;
-  killed_at_ = Clock::now();
+  killed_at_ = now();
   (void)context_.process_->signal(SIGKILL);
 }
 
@@ -274,13 +292,13 @@ bool Executing::has_ended() {
   if (!wait_status_) {
     wait_status_ = context_.process_->wait_status();
   }
-  if (!wait_status_ && killed_ && Clock::now() >= killed_at_ + kLastBreath) {
+  if (!wait_status_ && killed_ && now() >= killed_at_ + kLastBreath) {
     wait_status_ = SIGKILL;
   }
   if (wait_status_ && !link_lost_) {
     // Its last words. A process that it left may have its socket, and never be silent.
-    const Clock::time_point until = Clock::now() + kLastBreath;
-    for (bool more = true; more && Clock::now() < until;) {
+    const auto until = std::chrono::steady_clock::now() + kLastBreath;
+    for (bool more = true; more && std::chrono::steady_clock::now() < until;) {
       const auto taken = take_messages();
       more = taken && taken.value();
     }
@@ -363,7 +381,7 @@ void Executing::judge_end(Execution& execution) const {
 }
 
 void Executing::measure(Execution& execution) const {
-  execution.usage.wall = duration_cast<microseconds>(Clock::now() - start_);
+  execution.usage.wall = duration_cast<microseconds>(now() - start_);
   const Cgroup& cgroup = context_.sandbox_.cgroup();
   if (execution.usage.wall >= kWorthMeasuring || wait_status_) {
     execution.usage.cpu = cgroup.cpu_time().value_or(0us) - cpu_before_;

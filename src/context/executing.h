@@ -20,7 +20,7 @@ class Executing {
   Result<Execution> run();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = GuestClock::Base;
 
   // Why we ended it, when we did.
   enum class Cause { kItself, kWall, kCpu, kCanceled };
@@ -32,6 +32,10 @@ class Executing {
   void drain_streams();
   void drain(const UniqueFd& stream, Event::Kind kind);
   void show(const Event& event);
+  // By the clock of the sandbox, as all times here.
+  [[nodiscard]] Clock::time_point now() const { return context_.sandbox_.clock().now(); }
+  // Nothing is taken from the guest because nobody takes what it has said before.
+  [[nodiscard]] bool held_up() const;
   void wait_for_something();
   void check_limits();
   void interrupt(Cause cause);

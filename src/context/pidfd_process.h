@@ -21,7 +21,9 @@ class PidfdProcess : public AgentProcess {
 
   // To its process group where the kernel can (Linux 6.9), else to it alone.
   Result<void> signal(int signal) override;
-  [[nodiscard]] int events_fd() const override { return pidfd_.get(); }
+  [[nodiscard]] std::array<pollfd, 2> watch() override {
+    return {{{pidfd_.get(), POLLIN, 0}, {-1, 0, 0}}};
+  }
 
   // How it ended is what the kernel remembers (Linux 6.15), or else what status_elsewhere() knows.
   std::optional<int> wait_status() override;

@@ -86,7 +86,6 @@ class Zygote {
 
   mutable std::mutex mutex_;
   std::unique_ptr<Sandbox> sandbox_;
-  Sandbox::Detached process_ = 0;
   Realm realm_;
   UniqueFd socket_;
   UniqueFd log_;  // What it writes on its standard output and error.

@@ -14,9 +14,8 @@ namespace glovebox {
 // where GLOVEBOX_FILES says. kUnsupported when it is nowhere.
 Result<Mount> file_server_mount();
 
-// Starts a file server in a sandbox that was made with file_server_mount(). Answers the socket that
-// a FileClient takes; when that is closed, the server ends. Requires what Sandbox's other calls do:
-// the thread that uses the sandbox.
+// Starts a file server in a sandbox that was made with file_server_mount(). Returns the socket that
+// a FileClient takes; when that is closed, the server ends. Any thread may call it.
 Result<UniqueFd> open_file_server(Sandbox& sandbox);
 
 }  // namespace glovebox

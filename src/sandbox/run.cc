@@ -75,13 +75,13 @@ std::uint32_t open_files_here(const Limits& limits) {
   return static_cast<std::uint32_t>(std::min<rlim_t>(limits.open_files, most));
 }
 
-Run::Run(Sandbox& sandbox, std::uint32_t channel, const RunOptions& options)
+Run::Run(Sandbox& sandbox, const RunOptions& options)
     : sandbox_(sandbox),
-      channel_(channel),
+      channel_(sandbox.link_),
       options_(options),
       out_(options.limits.output),
       err_(options.limits.output),
-      before_(std::exchange(sandbox.used_, true) ? count() : Counters{}),
+      before_(sandbox.used_.exchange(true) ? count() : Counters{}),
       start_(Clock::now()),
       next_check_(start_ + kFirstCheck) {}
 
@@ -146,25 +146,21 @@ Result<RunOutcome> Run::execute(const Command& command) {
   }
   program_ = command.argv.front();
   stdin_open_ = options_.stdin_fd >= 0;
-  sandbox_.link_.send(warden::Request::kStart, channel_, request);
+  channel_.send(warden::Request::kStart, request);
   return follow();
 }
 
 Result<RunOutcome> Run::task(warden::Request request, std::string_view payload) {
   stdin_open_ = options_.stdin_fd >= 0;
-  sandbox_.link_.send(request, channel_, payload);
+  channel_.send(request, payload);
   if (!stdin_open_) {
-    sandbox_.link_.send(warden::Request::kStdinEnd, channel_, {});
+    channel_.send(warden::Request::kStdinEnd, {});
   }
   return follow();
 }
 
 Result<RunOutcome> Run::follow() {
   while (!finished_) {
-    if (!sandbox_.link_.flush()) {
-      lose_warden();
-      break;
-    }
     wait_for_something();
     if (auto taken = take_frames(); !taken) {
       if (taken.error().code() == ErrorCode::kInvalid) {
@@ -190,9 +186,10 @@ void Run::lose_warden() {
 
 void Run::wait_for_something() {
   const bool wants_stdin = stdin_open_ && stdin_window_ > 0 && cause_ == Cause::kItself;
-  std::array<pollfd, 3> polled = {{
-      {sandbox_.link_.fd(),
-       static_cast<short>(POLLIN | (sandbox_.link_.has_unsent() ? POLLOUT : 0)), 0},
+  const std::array<pollfd, 2> warden = channel_.watch();
+  std::array<pollfd, 4> polled = {{
+      warden[0],
+      warden[1],
       {wants_stdin ? options_.stdin_fd : -1, POLLIN, 0},
       {cause_ == Cause::kItself ? options_.cancel_fd : -1, POLLIN, 0},
   }};
@@ -206,10 +203,10 @@ void Run::wait_for_something() {
   if (::ppoll(polled.data(), polled.size(), &timeout, nullptr) <= 0) {
     return;
   }
-  if (polled[1].revents != 0) {
+  if (polled[2].revents != 0) {
     feed_stdin();
   }
-  if (polled[2].revents != 0) {
+  if (polled[3].revents != 0) {
     end_it(Cause::kCanceled);
   }
 }
@@ -220,24 +217,19 @@ void Run::feed_stdin() {
       ::read(options_.stdin_fd, bytes.data(), std::min(bytes.size(), stdin_window_));
   if (got > 0) {
     stdin_window_ -= static_cast<std::size_t>(got);
-    sandbox_.link_.send(warden::Request::kStdin, channel_,
-                        {bytes.data(), static_cast<std::size_t>(got)});
+    channel_.send(warden::Request::kStdin, {bytes.data(), static_cast<std::size_t>(got)});
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
     stdin_open_ = false;
-    sandbox_.link_.send(warden::Request::kStdinEnd, channel_, {});
+    channel_.send(warden::Request::kStdinEnd, {});
   }
 }
 
 Result<void> Run::take_frames() {
   // Bounded, so that a flood of output cannot keep the limits from being checked.
   for (int count = 0; count < 64 && !finished_; ++count) {
-    const auto frame = GB_TRY(sandbox_.link_.poll_frame());
+    const auto frame = GB_TRY(channel_.poll());
     if (!frame) {
       return {};
-    }
-    if (frame->channel != channel_) {
-      sandbox_.take_detached(*frame);
-      continue;
     }
     if (first_event_.count() == 0) {
       first_event_ = duration_cast<microseconds>(Clock::now() - start_);
@@ -318,7 +310,7 @@ void Run::check_limits() {
 void Run::end_it(Cause cause) {
   cause_ = cause;
   const warden::SignalRequest request{.signal = SIGKILL, .everything = true};
-  sandbox_.link_.send(warden::Request::kSignal, channel_, request.encode());
+  channel_.send(warden::Request::kSignal, request.encode());
   force_at_ = Clock::now() + kGrace;
   next_check_ = force_at_;
 }

@@ -21,7 +21,7 @@ std::uint32_t open_files_here(const Limits& limits);
 class Run {
  public:
   // Both must outlive the run.
-  Run(Sandbox& sandbox, std::uint32_t channel, const RunOptions& options);
+  Run(Sandbox& sandbox, const RunOptions& options);
 
   Result<RunOutcome> execute(const Command& command);
 
@@ -59,7 +59,7 @@ class Run {
   void judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) const;
 
   Sandbox& sandbox_;
-  const std::uint32_t channel_;
+  WardenLink::Channel channel_;
   const RunOptions& options_;
   OutputCapture out_;
   OutputCapture err_;

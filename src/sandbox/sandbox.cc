@@ -126,9 +126,10 @@ Sandbox::~Sandbox() { (void)end(); }
 Result<void> Sandbox::await_walls() {
   Stopwatch watch;
   const auto deadline = Clock::now() + kPatience;
+  WardenLink::Channel channel(link_, 0);
   warden::SetupReport setup;
   for (;;) {
-    const Frame frame = GB_TRY(link_.receive(deadline));
+    const Frame frame = GB_TRY(channel.receive(deadline));
     if (static_cast<warden::Reply>(frame.type) == warden::Reply::kSetup) {
       setup = GB_TRY(warden::SetupReport::decode(frame.payload));
       if (setup.failed_step != 0) {
@@ -190,134 +191,99 @@ Result<void> Sandbox::await_walls() {
   }
 }
 
-Result<Frame> Sandbox::expect(std::uint32_t channel,
-                              warden::Reply type,
-                              std::chrono::seconds patience) {
+template <typename Take>
+auto Sandbox::ask(warden::Request request,
+                  std::string_view payload,
+                  warden::Reply type,
+                  std::chrono::seconds patience,
+                  const Take& take) -> decltype(take(std::string_view())) {
+  WardenLink::Channel channel(link_);
+  channel.send(request, payload);
   const auto deadline = Clock::now() + patience;
   for (;;) {
-    const Frame frame = GB_TRY(link_.receive(deadline));
-    if (frame.channel == channel && static_cast<warden::Reply>(frame.type) == type) {
-      return frame;
+    const Frame frame = GB_TRY(channel.receive(deadline));
+    if (static_cast<warden::Reply>(frame.type) == type) {
+      return take(frame.payload);
     }
-    take_detached(frame);
   }
 }
 
-Result<void> Sandbox::expect_done(std::uint32_t channel, std::chrono::seconds patience) {
-  const Frame frame = GB_TRY(expect(channel, warden::Reply::kDone, patience));
-  const auto report = GB_TRY(warden::DoneReport::decode(frame.payload));
-  if (!report.error.empty()) {
-    return Error(ErrorCode::kInvalid, report.error);
-  }
-  return {};
+Result<void> Sandbox::ask_done(warden::Request request,
+                               std::string_view payload,
+                               std::chrono::seconds patience) {
+  const auto report =
+      GB_TRY(ask(request, payload, warden::Reply::kDone, patience, &warden::DoneReport::decode));
+  return report.error.empty() ? Result<void>() : Error(ErrorCode::kInvalid, report.error);
 }
 
 Result<RunOutcome> Sandbox::run(const Command& command, const RunOptions& options) {
-  const std::scoped_lock lock(mutex_);
-  Run run(*this, next_channel_++, options);
-  return run.execute(command);
+  return Run(*this, options).execute(command);
 }
 
-Result<Sandbox::Detached> Sandbox::start_detached(const Command& command,
-                                                  const RunOptions& options,
-                                                  const std::array<int, 3>& descriptors) {
+Result<std::unique_ptr<GuestProcess>> Sandbox::start_detached(
+    const Command& command, const RunOptions& options, const std::array<int, 3>& descriptors) {
   warden::StartRequest request = Run::make_request(*this, command, options);
   // An agent's program lies where it does, in any tier: its arguments are our own paths.
   request.argv = command.argv;
   request.streams = warden::Streams::kAgent;
-  return GB_TRY(start_beside(std::move(request), descriptors)).process;
+  return start_beside(std::move(request), descriptors);
 }
 
-Result<Sandbox::StartedProcess> Sandbox::start_process(const Command& command,
-                                                       const RunOptions& options,
-                                                       warden::Streams streams,
-                                                       std::span<const int> descriptors) {
+Result<std::unique_ptr<GuestProcess>> Sandbox::start_process(const Command& command,
+                                                             const RunOptions& options,
+                                                             warden::Streams streams,
+                                                             std::span<const int> descriptors) {
   warden::StartRequest request = Run::make_request(*this, command, options);
   request.streams = streams;
   return start_beside(std::move(request), descriptors);
 }
 
-Result<Sandbox::StartedProcess> Sandbox::start_beside(warden::StartRequest request,
-                                                      std::span<const int> passed) {
-  const std::scoped_lock lock(mutex_);
+Result<std::unique_ptr<GuestProcess>> Sandbox::start_beside(warden::StartRequest request,
+                                                            std::span<const int> passed) {
   request.alone = false;
   request.deadline_ms = 0;
-  const Detached channel = next_channel_++;
-  used_ = true;
-  GB_TRY(link_.send_with(warden::Request::kStart, channel, request.encode(), passed));
-  detached_[channel] = std::nullopt;
-  const auto deadline = Clock::now() + kPatience;
-  for (;;) {
-    const Frame frame = GB_TRY(link_.receive(deadline));
-    if (frame.channel != channel) {
-      take_detached(frame);
-      continue;
-    }
-    if (static_cast<warden::Reply>(frame.type) == warden::Reply::kStarted) {
-      WireReader pid(frame.payload);
-      return StartedProcess{.process = channel, .pid = pid.u32()};
-    }
-    detached_.erase(channel);
-    const auto ended = GB_TRY(warden::EndedReport::decode(frame.payload));
-    return Error::from_errno("start " + request.argv.front(), ended.start_error);
+  const std::string bytes = request.encode();
+  if (bytes.size() > kMaxFramePayload) {
+    return Error(ErrorCode::kInvalid, "arguments and environment are over 1 MiB",
+                 "pass large input as a file or on standard input");
   }
+  used_ = true;
+  auto channel = std::make_unique<WardenLink::Channel>(link_);
+  channel->send(warden::Request::kStart, bytes, passed);
+  const Frame frame = GB_TRY(channel->receive(Clock::now() + kPatience));
+  if (static_cast<warden::Reply>(frame.type) == warden::Reply::kStarted) {
+    WireReader pid(frame.payload);
+    return std::make_unique<GuestProcess>(std::move(channel), pid.u32());
+  }
+  const auto ended = GB_TRY(warden::EndedReport::decode(frame.payload));
+  return Error::from_errno("start " + request.argv.front(), ended.start_error);
 }
 
-Result<void> Sandbox::signal_detached(Detached process, int signal) {
-  const std::scoped_lock lock(mutex_);
-  const warden::SignalRequest request{.signal = static_cast<std::uint32_t>(signal)};
-  link_.send(warden::Request::kSignal, process, request.encode());
-  return link_.flush();
-}
-
-Result<void> Sandbox::signal_everything(int signal) {
-  const std::scoped_lock lock(mutex_);
+void Sandbox::signal_everything(int signal) {
   const warden::SignalRequest request{.signal = static_cast<std::uint32_t>(signal),
                                       .everything = true};
   link_.send(warden::Request::kSignal, 0, request.encode());
-  return link_.flush();
+}
+
+void Sandbox::pause() {
+  clock_.stop();
+  signal_everything(SIGSTOP);
+}
+
+void Sandbox::resume() {
+  signal_everything(SIGCONT);
+  clock_.go_on();
+}
+
+bool Sandbox::hear() {
+  link_.hear();
+  return !link_.lost();
 }
 
 Result<Sandbox::DiskUse> Sandbox::disk_use() {
-  const std::scoped_lock lock(mutex_);
-  const std::uint32_t channel = next_channel_++;
-  link_.send(warden::Request::kDisk, channel, {});
-  const Frame frame = GB_TRY(expect(channel, warden::Reply::kEnded, kPatience));
-  const auto report = GB_TRY(warden::EndedReport::decode(frame.payload));
+  const auto report = GB_TRY(ask(warden::Request::kDisk, {}, warden::Reply::kEnded, kPatience,
+                                 &warden::EndedReport::decode));
   return DiskUse{.bytes = Bytes{report.disk_used}, .inodes = report.inodes_used};
-}
-
-std::optional<warden::EndedReport> Sandbox::detached_end(Detached process) {
-  const std::scoped_lock lock(mutex_);
-  for (;;) {
-    const auto found = detached_.find(process);
-    if (found == detached_.end()) {
-      return std::nullopt;
-    }
-    if (found->second) {
-      const auto report = found->second;
-      detached_.erase(found);
-      return report;
-    }
-    const auto frame = link_.poll_frame();
-    if (!frame) {
-      dead_ = true;
-      detached_.erase(found);
-      return warden::EndedReport{.wait_status = SIGKILL};
-    }
-    if (!frame.value()) {
-      return std::nullopt;
-    }
-    take_detached(*frame.value());
-  }
-}
-
-void Sandbox::take_detached(const Frame& frame) {
-  const auto found = detached_.find(frame.channel);
-  if (found != detached_.end() && static_cast<warden::Reply>(frame.type) == warden::Reply::kEnded) {
-    auto report = warden::EndedReport::decode(frame.payload);
-    found->second = report ? std::move(report).value() : warden::EndedReport{};
-  }
 }
 
 Environment Sandbox::environment() const {
@@ -352,18 +318,15 @@ Result<void> Sandbox::write_file(std::string_view path,
   if (bytes.size() > kMost) {
     return Error(ErrorCode::kInvalid, std::string(path) + " is too large to be written at once");
   }
-  const std::scoped_lock lock(mutex_);
-  const std::uint32_t channel = next_channel_++;
   const warden::WriteRequest request{.path = std::string(path), .mode = mode, .bytes = bytes};
-  link_.send(warden::Request::kWrite, channel, request.encode());
-  auto done = expect_done(channel, kPatience);
+  auto done = ask_done(warden::Request::kWrite, request.encode(), kPatience);
   return done ? Result<void>() : std::move(done).error().within("copy in " + std::string(path));
 }
 
 Result<void> Sandbox::unpack(std::string_view directory, int archive_fd) {
   RunOptions options{.limits = limits_, .stdin_fd = archive_fd, .kill_rest = false};
   options.limits.wall = 1h;
-  Run run(*this, next_channel_++, options);
+  Run run(*this, options);
   const RunOutcome outcome = GB_TRY(run.task(warden::Request::kUnpack, directory));
   if (outcome.status != Status::kOk) {
     std::string message = outcome.err.bytes;
@@ -387,7 +350,7 @@ Result<void> Sandbox::pack_changes(Bytes max,
       kept = sink(bytes);
     }
   };
-  Run run(*this, next_channel_++, options);
+  Run run(*this, options);
   const warden::PackRequest request{.changed_only = true, .max_bytes = max.count, .path = {}};
   const RunOutcome outcome = GB_TRY(run.task(warden::Request::kPack, request.encode()));
   if (kept && outcome.status != Status::kOk) {
@@ -396,39 +359,29 @@ Result<void> Sandbox::pack_changes(Bytes max,
   return kept;
 }
 
-Result<void> Sandbox::mark() {
-  const std::uint32_t channel = next_channel_++;
-  link_.send(warden::Request::kMark, channel, {});
-  return expect_done(channel, kPatience);
-}
+Result<void> Sandbox::mark() { return ask_done(warden::Request::kMark, {}, kPatience); }
 
 Result<Sandbox::Changes> Sandbox::changed_files() {
-  const std::uint32_t channel = next_channel_++;
-  link_.send(warden::Request::kChanges, channel, {});
-  const Frame frame = GB_TRY(expect(channel, warden::Reply::kFiles, kPatience));
-  auto report = GB_TRY(warden::FilesReport::decode(frame.payload));
+  auto report = GB_TRY(ask(warden::Request::kChanges, {}, warden::Reply::kFiles, kPatience,
+                           &warden::FilesReport::decode));
   return Changes{.files = std::move(report.files), .truncated = report.truncated};
 }
 
-Result<void> Sandbox::ask_about_snapshot(warden::Request request, std::uint32_t id) {
-  const std::scoped_lock lock(mutex_);
-  const std::uint32_t channel = next_channel_++;
-  link_.send(request, channel, warden::SnapshotRequest{.id = id}.encode());
-  return expect_done(channel, kCopyPatience);
-}
-
 Result<void> Sandbox::snapshot(std::uint32_t id) {
-  auto done = ask_about_snapshot(warden::Request::kSnapshot, id);
+  auto done = ask_done(warden::Request::kSnapshot, warden::SnapshotRequest{.id = id}.encode(),
+                       kCopyPatience);
   return done ? Result<void>() : std::move(done).error().within("take a snapshot of the files");
 }
 
 Result<void> Sandbox::restore(std::uint32_t id) {
-  auto done = ask_about_snapshot(warden::Request::kRestore, id);
+  auto done = ask_done(warden::Request::kRestore, warden::SnapshotRequest{.id = id}.encode(),
+                       kCopyPatience);
   return done ? Result<void>() : std::move(done).error().within("restore the files");
 }
 
 Result<void> Sandbox::drop_snapshot(std::uint32_t id) {
-  return ask_about_snapshot(warden::Request::kDropSnapshot, id);
+  return ask_done(warden::Request::kDropSnapshot, warden::SnapshotRequest{.id = id}.encode(),
+                  kCopyPatience);
 }
 
 Result<void> Sandbox::set_limits(const Limits& limits) {
@@ -440,7 +393,7 @@ Result<void> Sandbox::set_limits(const Limits& limits) {
 
 bool Sandbox::alive() const {
   pollfd warden{enclosure_.pidfd.get(), POLLIN, 0};
-  return !dead_ && ::poll(&warden, 1, 0) == 0;
+  return !dead_ && !link_.lost() && ::poll(&warden, 1, 0) == 0;
 }
 
 void Sandbox::kill() {

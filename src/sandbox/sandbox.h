@@ -4,10 +4,12 @@
 //   auto sandbox = Sandbox::create({}, {});
 //   auto run = sandbox.value()->run({.argv = {"echo", "hello"}}, {});
 //
-// A sandbox is used by one thread at a time, but for what concerns detached processes, snapshots
-// and write_file(): those may be called by several while no run() or (un)packing is under way.
-// Different sandboxes are independent. What runs in it is confined by the kernel, not by this
-// object: if our process dies, the sandbox dies with it.
+// A sandbox is used by one thread at a time for run(), (un)packing, mark() and changed_files(), and
+// for nothing else meanwhile. All that concerns processes beside runs, snapshots, write_file() and
+// disk_use() may be called by several threads: each waits for its own answer, and holds no lock
+// while it does, so that no question delays another one, pause() or kill(). Different sandboxes are
+// independent. What runs in it is confined by the kernel, not by this object: if our process dies,
+// the sandbox dies with it.
 #pragma once
 
 #include <array>
@@ -15,9 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +25,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sandbox/guest_clock.h"
+#include "sandbox/guest_process.h"
 #include "sandbox/lock_watch.h"
 #include "sandbox/output.h"
 #include "sandbox/tiers/tier.h"
@@ -98,45 +100,41 @@ class Sandbox {
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  // As end(), without its answer.
+  // As end(), whose error is dropped.
   ~Sandbox();
 
   // Runs a command to its end, or to the end of its limits. An Error means that it could not be
   // started for a reason of ours; "no such program" is an outcome (exit code 127, as in a shell).
   Result<RunOutcome> run(const Command& command, const RunOptions& options);
 
-  // A process that outlives runs and is none: an agent. Its standard output and error and its
-  // descriptor 3 are the caller's (that order); they stay the caller's to close.
-  using Detached = std::uint32_t;
-  Result<Detached> start_detached(const Command& command,
-                                  const RunOptions& options,
-                                  const std::array<int, 3>& descriptors);
+  // A process that outlives runs and is none of the guest's commands: an agent. Its standard output
+  // and error and its descriptor 3 are the caller's (that order); they stay the caller's to close.
+  Result<std::unique_ptr<GuestProcess>> start_detached(const Command& command,
+                                                       const RunOptions& options,
+                                                       const std::array<int, 3>& descriptors);
 
   // A process that outlives runs and is a command of the guest's: `streams` says where its standard
-  // streams lead. Its pid is the one inside.
-  struct StartedProcess {
-    Detached process = 0;
-    std::uint32_t pid = 0;
-  };
-  Result<StartedProcess> start_process(const Command& command,
-                                       const RunOptions& options,
-                                       warden::Streams streams,
-                                       std::span<const int> descriptors);
+  // streams lead.
+  Result<std::unique_ptr<GuestProcess>> start_process(const Command& command,
+                                                      const RunOptions& options,
+                                                      warden::Streams streams,
+                                                      std::span<const int> descriptors);
 
-  // To its process group.
-  Result<void> signal_detached(Detached process, int signal);
-
-  // To every process but the warden.
-  Result<void> signal_everything(int signal);
-
-  // How it ended, once: nothing while it lives, and after that was told. Does not wait.
-  std::optional<warden::EndedReport> detached_end(Detached process);
+  // Stops every process but the warden, and the clock by which their time is limited, until
+  // resume(). Returns before they have stopped.
+  void pause();
+  void resume();
+  [[nodiscard]] bool paused() const { return clock_.stopped(); }
+  [[nodiscard]] const GuestClock& clock() const { return clock_; }
 
   // The namespaces of this sandbox, for others to be made in it. Requires: made as a realm.
   [[nodiscard]] Result<Realm> realm() const;
 
-  // Becomes readable when the warden has said something: detached_end() may know more then.
+  // For whoever watches processes without waiting for one of them: when events_fd() is readable,
+  // hear() hands what the warden has said to those whom it concerns. False when nothing more will
+  // ever come.
   [[nodiscard]] int events_fd() const { return link_.fd(); }
+  bool hear();
 
   [[nodiscard]] const Limits& limits() const { return limits_; }
   // What every process of it gets.
@@ -227,16 +225,22 @@ class Sandbox {
   Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& spec);
 
   Result<void> await_walls();
-  Result<void> expect_done(std::uint32_t channel, std::chrono::seconds patience);
-  Result<Frame> expect(std::uint32_t channel, warden::Reply type, std::chrono::seconds patience);
-  Result<void> ask_about_snapshot(warden::Request request, std::uint32_t id);
-  void take_detached(const Frame& frame);
-  Result<StartedProcess> start_beside(warden::StartRequest request, std::span<const int> passed);
+  // Sends a question, and waits for its answer of this type, which `take` is given.
+  template <typename Take>
+  auto ask(warden::Request request,
+           std::string_view payload,
+           warden::Reply type,
+           std::chrono::seconds patience,
+           const Take& take) -> decltype(take(std::string_view()));
+  Result<void> ask_done(warden::Request request,
+                        std::string_view payload,
+                        std::chrono::seconds patience);
+  void signal_everything(int signal);
+  Result<std::unique_ptr<GuestProcess>> start_beside(warden::StartRequest request,
+                                                     std::span<const int> passed);
 
   friend class Run;
 
-  // Recursive: create() and end() use what others may call.
-  std::recursive_mutex mutex_;
   Enclosure enclosure_;
   WardenLink link_;
   std::string id_;
@@ -246,16 +250,14 @@ class Sandbox {
   Walls walls_;
   std::vector<Timing> timings_;
   std::vector<std::string> notes_;
-  std::uint32_t next_channel_ = 1;
+  GuestClock clock_;
   std::atomic<std::uint32_t> last_number_ = 0;
-  // What runs beside runs, with how it ended once it has.
-  std::map<Detached, std::optional<warden::EndedReport>> detached_;
   // Of a borrowed one: what tells the lender that we are done, and the lock of the lender's slot,
   // so that no sweep takes the sandbox for a leftover when the lender dies.
   UniqueFd lease_;
   UniqueFd slot_lock_;
   LockWatch locks_;
-  bool used_ = false;  // Something ran in it; before that all counters are zero.
+  std::atomic<bool> used_ = false;  // Something ran in it; before that all counters are zero.
   std::atomic<bool> dead_ = false;
   bool ended_ = false;
 };

@@ -1,98 +1,228 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/warden_link.h"
 
-#include <poll.h>
-#include <sys/socket.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/sys/descriptors.h"
 
 namespace glovebox {
+namespace {
 
-void WardenLink::send(warden::Request type, std::uint32_t channel, std::string_view payload) {
-  append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
+// Without a descriptor to be woken by, a channel looks this often.
+constexpr std::chrono::milliseconds kLookEvery{20};
+
+Error gone() { return {ErrorCode::kUnavailable, "the warden is gone"}; }
+
+}  // namespace
+
+WardenLink::Channel::Channel(WardenLink& link)
+    : link_(link), number_([&link] {
+        const std::scoped_lock lock(link.mutex_);
+        return ++link.last_channel_;
+      }()) {
+  const std::scoped_lock lock(link_.mutex_);
+  link_.channels_.emplace(number_, this);
 }
 
-Result<void> WardenLink::send_with(warden::Request type,
-                                   std::uint32_t channel,
-                                   std::string_view payload,
-                                   std::span<const int> passed) {
-  for (;;) {
-    GB_TRY(flush());
-    if (!has_unsent()) {
-      break;
-    }
-    pollfd polled{socket_.get(), POLLOUT, 0};
-    (void)::poll(&polled, 1, -1);
-  }
-  send(type, channel, payload);
-  // The descriptors belong to the first byte of the frame.
-  if (sys::send_with(socket_.get(), std::string_view(outgoing_).substr(0, 1), passed, 0) != 1) {
-    outgoing_.clear();
-    return Error(ErrorCode::kUnavailable, "the warden is gone");
-  }
-  outgoing_.erase(0, 1);
-  return flush();
+WardenLink::Channel::Channel(WardenLink& link, std::uint32_t number)
+    : link_(link), number_(number) {
+  const std::scoped_lock lock(link_.mutex_);
+  link_.channels_.emplace(number_, this);
 }
 
-Result<void> WardenLink::flush() {
-  std::size_t sent = 0;
-  while (sent < outgoing_.size()) {
-    const ssize_t put = ::send(socket_.get(), outgoing_.data() + sent, outgoing_.size() - sent,
-                               MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (put < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      if (errno == EAGAIN) {
-        break;
-      }
-      outgoing_.clear();
-      return Error(ErrorCode::kUnavailable, "the warden is gone");
-    }
-    sent += static_cast<std::size_t>(put);
-  }
-  outgoing_.erase(0, sent);
-  return {};
+WardenLink::Channel::~Channel() {
+  const std::scoped_lock lock(link_.mutex_);
+  link_.channels_.erase(number_);
 }
 
-Result<std::optional<Frame>> WardenLink::poll_frame() {
-  Frame frame;
-  if (GB_TRY(parser_.next(frame))) {
-    return std::optional(frame);
+Result<std::optional<Frame>> WardenLink::Channel::poll() {
+  const std::scoped_lock lock(link_.mutex_);
+  link_.flush();
+  if (std::exchange(woken_, false) && wake_) {
+    eventfd_t count = 0;
+    (void)::eventfd_read(wake_.get(), &count);
   }
-  const ssize_t got = ::recv(socket_.get(), received_.get(), kReceiveSize, MSG_DONTWAIT);
-  if (got == 0 || (got < 0 && errno == ECONNRESET)) {
-    return Error(ErrorCode::kUnavailable, "the warden is gone");
+  if (waiting_.empty()) {
+    link_.hear_for(this);
   }
-  if (got < 0) {
-    if (errno == EAGAIN || errno == EINTR) {
-      return std::optional<Frame>();
-    }
-    return Error::from_errno("hear the warden");
+  if (!waiting_.empty()) {
+    const std::uint8_t type = waiting_.front().type;
+    current_ = std::move(waiting_.front().payload);
+    waiting_.pop_front();
+    waiting_bytes_ -= current_.size();
+    return std::optional(Frame{.type = type, .channel = number_, .payload = current_});
   }
-  parser_.feed({received_.get(), static_cast<std::size_t>(got)});
-  if (GB_TRY(parser_.next(frame))) {
-    return std::optional(frame);
+  if (overflowed_) {
+    return Error(ErrorCode::kInvalid, "the warden said more than was read");
+  }
+  if (link_.lost_) {
+    return *link_.lost_;
   }
   return std::optional<Frame>();
 }
 
-Result<Frame> WardenLink::receive(Clock::time_point deadline) {
+std::array<pollfd, 2> WardenLink::Channel::watch() {
+  const std::scoped_lock lock(link_.mutex_);
+  if (!wake_) {
+    wake_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    wake_fd_ = wake_.get();
+  }
+  if (!waiting_.empty() || overflowed_ || link_.lost_) {
+    wake(*this);
+  }
+  const auto events = static_cast<short>(POLLIN | (link_.outgoing_.empty() ? 0 : POLLOUT));
+  return {{{link_.socket_.get(), events, 0}, {wake_.get(), POLLIN, 0}}};
+}
+
+void WardenLink::Channel::wake_by(int eventfd) {
+  const std::scoped_lock lock(link_.mutex_);
+  wake_fd_ = eventfd;
+  if (!waiting_.empty() || link_.lost_) {
+    wake(*this);
+  }
+}
+
+Result<Frame> WardenLink::Channel::receive(Clock::time_point deadline) {
   for (;;) {
-    GB_TRY(flush());
-    if (auto frame = GB_TRY(poll_frame()); frame) {
+    if (auto frame = GB_TRY(poll()); frame) {
       return *frame;
     }
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) {
       return Error(ErrorCode::kUnavailable, "the warden does not answer");
     }
-    pollfd polled{socket_.get(), static_cast<short>(POLLIN | (has_unsent() ? POLLOUT : 0)), 0};
-    (void)::poll(&polled, 1, static_cast<int>(left));
+    auto polled = watch();
+    if (polled[1].fd < 0) {
+      left = std::min(left, kLookEvery);
+    }
+    (void)::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
   }
+}
+
+void WardenLink::send(warden::Request type,
+                      std::uint32_t channel,
+                      std::string_view payload,
+                      std::span<const int> passed) {
+  const std::scoped_lock lock(mutex_);
+  flush();
+  Outgoing frame;
+  append_frame(frame.bytes, static_cast<std::uint8_t>(type), channel, payload);
+  if (outgoing_.empty() && send_some(frame, passed)) {
+    return;
+  }
+  // What did not leave with the first byte must still be open when that does.
+  if (frame.sent == 0) {
+    for (const int fd : passed) {
+      frame.passed.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    }
+  }
+  outgoing_.push_back(std::move(frame));
+}
+
+void WardenLink::flush() {
+  while (!outgoing_.empty()) {
+    std::vector<int> passed;
+    for (const UniqueFd& fd : outgoing_.front().passed) {
+      passed.push_back(fd.get());
+    }
+    if (!send_some(outgoing_.front(), passed)) {
+      return;
+    }
+    outgoing_.pop_front();
+  }
+}
+
+// Returns true when nothing of it is left to be sent.
+bool WardenLink::send_some(Outgoing& next, std::span<const int> passed) {
+  while (next.sent < next.bytes.size()) {
+    const std::string_view left = std::string_view(next.bytes).substr(next.sent);
+    const ssize_t put =
+        next.sent == 0 && !passed.empty()
+            ? sys::send_with(socket_.get(), left, passed, MSG_DONTWAIT)
+            : ::send(socket_.get(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (put > 0) {
+      next.sent += static_cast<std::size_t>(put);
+    } else if (put < 0 && errno == EAGAIN) {
+      return false;
+    } else if (put == 0 || errno != EINTR) {
+      return true;  // The warden is gone; whoever listens learns so.
+    }
+  }
+  return true;
+}
+
+void WardenLink::hear() {
+  const std::scoped_lock lock(mutex_);
+  flush();
+  hear_for(nullptr);
+}
+
+void WardenLink::hear_for(const Channel* reader) {
+  if (lost_) {
+    return;
+  }
+  const ssize_t got = ::recv(socket_.get(), received_.get(), kReceiveSize, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return;
+  }
+  if (got <= 0) {
+    lose(got == 0 || errno == ECONNRESET ? gone() : Error::from_errno("hear the warden"));
+    return;
+  }
+  parser_.feed({received_.get(), static_cast<std::size_t>(got)});
+  // To the last one: nobody would look for what stayed in the parser.
+  for (;;) {
+    Frame frame;
+    auto more = parser_.next(frame);
+    if (!more) {
+      lose(std::move(more).error());
+      return;
+    }
+    if (!more.value()) {
+      return;
+    }
+    deliver(frame, reader);
+  }
+}
+
+void WardenLink::deliver(const Frame& frame, const Channel* reader) {
+  const auto found = channels_.find(frame.channel);
+  if (found == channels_.end()) {
+    return;  // Of something that nobody asks about any more.
+  }
+  Channel& channel = *found->second;
+  if (channel.waiting_bytes_ + frame.payload.size() > Channel::kMostWaiting) {
+    channel.overflowed_ = true;
+  } else {
+    channel.waiting_.push_back({.type = frame.type, .payload = std::string(frame.payload)});
+    channel.waiting_bytes_ += frame.payload.size();
+  }
+  if (&channel != reader) {
+    wake(channel);
+  }
+}
+
+void WardenLink::lose(Error why) {
+  lost_ = std::move(why);
+  for (const auto& [number, channel] : channels_) {
+    wake(*channel);
+  }
+}
+
+void WardenLink::wake(Channel& channel) {
+  if (channel.wake_fd_ >= 0 && !std::exchange(channel.woken_, true)) {
+    (void)::eventfd_write(channel.wake_fd_, 1);
+  }
+}
+
+bool WardenLink::lost() const {
+  const std::scoped_lock lock(mutex_);
+  return lost_.has_value();
 }
 
 }  // namespace glovebox

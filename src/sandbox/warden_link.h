@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our end of the control socket: frames to a warden and from it, with deadlines.
+// Our end of the control socket: frames to a warden, and from it to whoever waits for them.
+//
+// Whoever wants to know something reads the socket, and hands what is for others to their channels.
+// So several threads may each wait for an answer of their own; none holds a lock meanwhile.
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/frame.h"
 #include "base/result.h"
@@ -20,38 +29,87 @@
 
 namespace glovebox {
 
-// Not for use by several threads at once.
+// Safe to use from several threads, but for close().
 class WardenLink {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit WardenLink(UniqueFd socket) : socket_(std::move(socket)) {}
 
-  // Queues a frame; it leaves with flush() and with every receive().
-  void send(warden::Request type, std::uint32_t channel, std::string_view payload);
+  // One conversation with the warden: about a process, or a question and its answer. Frames for it
+  // wait in it until they are taken, up to kMostWaiting. send() may be called by any thread, the
+  // rest by one at a time. Its link must outlive it.
+  class Channel {
+   public:
+    // With a number that no other channel has had.
+    explicit Channel(WardenLink& link);
+    // With this number: 0 is for what the warden says of itself.
+    Channel(WardenLink& link, std::uint32_t number);
+    Channel(const Channel&) = delete;
+    Channel& operator=(const Channel&) = delete;
+    ~Channel();
 
-  // Sends a frame at once, with what was queued before; `passed` travels with it. Waits while the
-  // socket is full.
-  Result<void> send_with(warden::Request type,
-                         std::uint32_t channel,
-                         std::string_view payload,
-                         std::span<const int> passed);
+    [[nodiscard]] std::uint32_t number() const { return number_; }
 
-  // Writes what the socket takes now. Fails when the warden is gone.
-  Result<void> flush();
-  [[nodiscard]] bool has_unsent() const { return !outgoing_.empty(); }
+    void send(warden::Request type, std::string_view payload, std::span<const int> passed = {}) {
+      link_.send(type, number_, payload, passed);
+    }
 
-  // The next frame that is here already, without waiting; nothing when there is none. Fails with
-  // kUnavailable when the warden is gone and with kInvalid when it speaks nonsense. The frame's
-  // payload is valid until the next call.
-  Result<std::optional<Frame>> poll_frame();
+    // The next frame that is here already, without waiting; nothing when there is none. Fails with
+    // kUnavailable when the warden is gone, and with kInvalid when it speaks nonsense. The frame's
+    // payload is valid until the next call.
+    Result<std::optional<Frame>> poll();
 
-  // Waits for a frame until `deadline`; fails with kUnavailable after it.
-  Result<Frame> receive(Clock::time_point deadline);
+    // Waits for a frame until `deadline`; fails with kUnavailable after it.
+    Result<Frame> receive(Clock::time_point deadline);
+
+    // What to pass to poll(2) in order to wait until poll() may have more.
+    [[nodiscard]] std::array<pollfd, 2> watch();
+
+    // Instead of watch(): from now on this eventfd(2), which must stay open, is written to when
+    // somebody else has put a frame here.
+    void wake_by(int eventfd);
+
+   private:
+    friend class WardenLink;
+
+    // More than the warden may say before it is read, of any one process.
+    static constexpr std::size_t kMostWaiting = 4UL << 20;
+
+    struct Waiting {
+      std::uint8_t type = 0;
+      std::string payload;
+    };
+
+    WardenLink& link_;
+    const std::uint32_t number_;
+    std::string current_;  // The payload of the last frame that was taken.
+    // Guarded by the link's mutex.
+    std::deque<Waiting> waiting_;
+    std::size_t waiting_bytes_ = 0;
+    bool overflowed_ = false;
+    // Becomes readable when somebody else has put a frame here; made for the first that waits.
+    UniqueFd wake_;
+    int wake_fd_ = -1;
+    bool woken_ = false;
+  };
+
+  // Sends a frame as far as the socket takes it now; the rest leaves with the next call of any
+  // kind. `passed` travels with it. A warden that is gone is noticed by whoever listens.
+  void send(warden::Request type,
+            std::uint32_t channel,
+            std::string_view payload,
+            std::span<const int> passed = {});
+
+  // Reads what is there, and hands it to its channels. Does not wait.
+  void hear();
+
+  // The warden is gone, or has spoken nonsense: no channel gets anything more.
+  [[nodiscard]] bool lost() const;
 
   [[nodiscard]] int fd() const { return socket_.get(); }
 
-  // Closing is how a warden is told to end everything.
+  // Closing is how a warden is told to end everything. Nobody else may be using the link.
   void close() { socket_.reset(); }
 
   // The same for whoever may not take the socket away from another thread.
@@ -60,12 +118,31 @@ class WardenLink {
  private:
   static constexpr std::size_t kReceiveSize = 128UL * 1024;
 
+  // Descriptors travel with the first byte of what they belong to.
+  struct Outgoing {
+    std::string bytes;
+    std::size_t sent = 0;
+    std::vector<UniqueFd> passed;
+  };
+
+  // All require the mutex.
+  void flush();
+  bool send_some(Outgoing& next, std::span<const int> passed);
+  void hear_for(const Channel* reader);
+  void deliver(const Frame& frame, const Channel* reader);
+  void lose(Error why);
+  static void wake(Channel& channel);
+
   UniqueFd socket_;
+  mutable std::mutex mutex_;  // Of what follows; never held while anybody waits.
   FrameParser parser_;
   // On the heap, uninitialized: most sandboxes say little, and pages that nobody touches cost
   // nothing.
   std::unique_ptr<char[]> received_{new char[kReceiveSize]};
-  std::string outgoing_;
+  std::deque<Outgoing> outgoing_;
+  std::map<std::uint32_t, Channel*> channels_;
+  std::uint32_t last_channel_ = 0;
+  std::optional<Error> lost_;
 };
 
 }  // namespace glovebox

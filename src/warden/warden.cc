@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -74,16 +75,19 @@ Result<Warden::Streams> Warden::make_streams(const StartRequest& request) {
   if (passed_.size() < count) {
     return Error(ErrorCode::kInvalid, "descriptors are missing");
   }
+  // Those of the next frame may have come with the end of this one.
+  const auto own_end = passed_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<UniqueFd> passed(std::make_move_iterator(passed_.begin()),
+                               std::make_move_iterator(own_end));
+  passed_.erase(passed_.begin(), own_end);
   switch (request.streams) {
     case warden::Streams::kProcess:
-      streams.guest.in = std::move(passed_[0]);
-      streams.guest.out = std::move(passed_[1]);
-      streams.guest.err = std::move(passed_[2]);
-      passed_.clear();
+      streams.guest.in = std::move(passed[0]);
+      streams.guest.out = std::move(passed[1]);
+      streams.guest.err = std::move(passed[2]);
       return streams;
     case warden::Streams::kTerminal:
-      streams.guest.terminal = std::move(passed_[0]);
-      passed_.clear();
+      streams.guest.terminal = std::move(passed[0]);
       return streams;
     case warden::Streams::kAgent:
     case warden::Streams::kRelayed:
@@ -98,10 +102,9 @@ Result<Warden::Streams> Warden::make_streams(const StartRequest& request) {
     streams.guest.in = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
   if (request.streams == warden::Streams::kAgent) {
-    streams.guest.out = std::move(passed_[0]);
-    streams.guest.err = std::move(passed_[1]);
-    streams.guest.channel = std::move(passed_[2]);
-    passed_.clear();
+    streams.guest.out = std::move(passed[0]);
+    streams.guest.err = std::move(passed[1]);
+    streams.guest.channel = std::move(passed[2]);
     return streams;
   }
   Pipe out = GB_TRY(make_pipe());

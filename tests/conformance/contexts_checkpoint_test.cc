@@ -236,6 +236,35 @@ TEST_P(CheckpointsOfAContext, GiveContextsThatObeyTheirLimits) {
   expect_well(context());
 }
 
+TEST_P(CheckpointsOfAContext, AreForkedWhileOthersOfTheSandboxRunOutOfMemory) {
+  make_with({.memory = 256_MiB, .disk = 128_MiB});
+  if (!context().sandbox().features().limits_memory) {
+    GTEST_SKIP() << "no cgroup limits memory here";
+  }
+  set("before");
+  // Enough files that copying them takes a while.
+  output_of("import os\nfor i in range(15000):\n  open(f'f{i}', 'w').close()");
+  output_of("import subprocess; bystander = subprocess.Popen(['sleep', '600'])");
+  const std::uint32_t point = checkpoint();
+  const std::unique_ptr<Context> noisy = start(GetParam(), context().sandbox());
+  ASSERT_TRUE(noisy);
+  std::atomic<bool> forked = false;
+  std::thread noise([&] {
+    while (!forked && noisy->alive()) {
+      (void)run(*noisy,
+                "import subprocess, sys\n"
+                "subprocess.run([sys.executable, '-c', 'b = bytearray(1 << 30)'])");
+    }
+  });
+  const std::unique_ptr<Context> other = fork_from(point);
+  forked = true;
+  noise.join();
+  ASSERT_TRUE(other);
+  EXPECT_EQ(output_of(*other, "print(x, open('x').read())"), "before before");
+  EXPECT_EQ(output_of("print(bystander.poll())"), "None");
+  EXPECT_TRUE(noisy->alive());
+}
+
 TEST_P(CheckpointsOfAContext, AreUnknownOnceDropped) {
   set("before");
   const std::uint32_t kept = checkpoint();

@@ -241,6 +241,26 @@ TEST_P(StoppingAContext, ByTimeLeavesItAliveWhenItAnswers) {
   EXPECT_EQ(output_of("print(x > 0)"), "True");
 }
 
+TEST_P(StoppingAContext, ByTimeDoesNotCountTheTimeOfAPause) {
+  context();
+  std::thread pauser;
+  const Execution execution =
+      run("import time\nprint('begun', flush=True)\nfor i in range(10): time.sleep(0.05)",
+          {.code = {}, .limits = {.wall = 2s}, .observer = [&](const Event& event) {
+             if (event.kind == Event::Kind::kStdout && !pauser.joinable()) {
+               context().sandbox().pause();
+               pauser = std::thread([&] {
+                 std::this_thread::sleep_for(3s);  // Longer than it may take.
+                 context().sandbox().resume();
+               });
+             }
+           }});
+  pauser.join();
+  EXPECT_EQ(execution.status, Status::kOk);
+  EXPECT_LT(execution.usage.wall, 2s);
+  expect_well(context());
+}
+
 TEST_P(StoppingAContext, ByTimeEndsItSoonWhenItIsDeaf) {
   expect_well(context());
   const Execution execution = run(kDeaf, {.code = {}, .limits = {.wall = 300ms}});

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of a sandbox: many at once, cut short from inside and outside, and its end.
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +12,9 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
+#include <vector>
 
 #include "fixture.h"
 #include "sandbox/slot.h"
@@ -64,6 +68,58 @@ bool is_dead(pid_t pid) {
   std::getline(file, stat);
   const std::size_t name_end = stat.rfind(')');
   return name_end == std::string::npos || stat.substr(name_end + 2, 1) == "Z";
+}
+
+TEST_P(Lifecycle, GoesOnWhileAQuestionIsNotAnswered) {
+  EXPECT_EQ(output_of("echo up"), "up\n");
+  ASSERT_EQ(::syscall(SYS_pidfd_send_signal, sandbox().pidfd(), SIGSTOP, nullptr, 0), 0);
+  auto asked = std::async(std::launch::async, [this] { return sandbox().snapshot(1); });
+  auto started = std::async(std::launch::async, [this] {
+    const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    const std::array<int, 3> streams{null.get(), null.get(), null.get()};
+    return sandbox().start_process({.argv = {"true"}, .env = {}, .cwd = {}}, {},
+                                   warden::Streams::kProcess, streams);
+  });
+  auto paused = std::async(std::launch::async, [this] {
+    sandbox().pause();
+    sandbox().resume();
+    sandbox().kill();
+  });
+  ASSERT_EQ(paused.wait_for(20s), std::future_status::ready);
+  EXPECT_FALSE(asked.get());
+  EXPECT_FALSE(started.get());
+  EXPECT_FALSE(sandbox().alive());
+}
+
+TEST_P(Lifecycle, AnswersEachOfManyThreadsThatAskAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> well = 0;
+  for (int number = 0; number < 8; ++number) {
+    threads.emplace_back([this, number, &well] {
+      const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+      const std::array<int, 3> streams{null.get(), null.get(), null.get()};
+      for (int round = 0; round < 25; ++round) {
+        const int code = number * 25 + round;
+        auto process = sandbox().start_process(
+            {.argv = {"/bin/sh", "-c", "exit " + std::to_string(code)}, .env = {}, .cwd = {}}, {},
+            warden::Streams::kProcess, streams);
+        if (!process) {
+          ADD_FAILURE() << process.error().message();
+          return;
+        }
+        while (!process.value()->ended()) {
+          auto polled = process.value()->watch();
+          (void)::poll(polled.data(), polled.size(), 10'000);
+        }
+        well += WEXITSTATUS(process.value()->ended()->wait_status) == code ? 1 : 0;
+        EXPECT_TRUE(sandbox().disk_use());
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(well, 200);
 }
 
 TEST_P(Lifecycle, EndsOnceHoweverOftenItIsEnded) {

@@ -8,6 +8,7 @@
 
 #include "files/open.h"
 #include "service/keeper/codec.h"
+#include "service/keeper/delivery.h"
 #include "service/keeper/one_shot_call.h"
 #include "service/limit_wishes.h"
 #include "spec/json/verdict_json.h"
@@ -185,29 +186,7 @@ Result<json> interrupt(const json& arguments, CallContext& context) {
 // Of one execution by its key, whether it runs or waits.
 Result<json> cancel(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
-  const auto [log, mine] = held->claim(text(arguments, "key"));
-  log->cancel();
-  if (mine) {
-    log->finish();
-  }
-  return json();
-}
-
-// Passes on what is in the log, and what comes, until its end or until nobody listens.
-Result<json> follow(ExecutionLog& log, CallContext& context) {
-  std::uint64_t seen = 0;
-  while (!log.ended(seen) && context.listens()) {
-    const auto next = log.next(seen, Clock::now() + kLook);
-    if (next && next->missed > 0) {
-      context.tell(json{{"type", "missed"}, {"events", next->missed}}.dump());
-    }
-    if (next) {
-      context.tell(next->event);
-    }
-  }
-  if (auto lost = log.lost()) {
-    return *std::move(lost);
-  }
+  held->cancel(text(arguments, "key"));
   return json();
 }
 
@@ -217,17 +196,15 @@ Result<json> execute(const json& arguments, CallContext& context) {
   const ExecuteRequest request = to_execute_request(object(arguments, "request"));
   const Limits limits = apply(request.limits, held->sandbox().limits());
   GB_TRY(validate(limits));
-  const auto [log, mine] = in->claim(request.idempotency_key);
-  if (!mine) {
-    return follow(*log, context);
+  const auto [log, mine] = GB_TRY(in->claim(request));
+  Delivery delivery(log, context.wire);
+  if (mine) {
+    in->execute(request, limits, log, delivery);
+    if (request.idempotency_key.starts_with(kOwnKey)) {
+      in->forget(request.idempotency_key);
+    }
   }
-  in->execute(request, limits, log, context.tell);
-  if (request.idempotency_key.starts_with(kOwnKey)) {
-    in->forget(request.idempotency_key);
-  }
-  if (auto lost = log->lost()) {
-    return *std::move(lost);
-  }
+  GB_TRY(delivery.finish(context.listens));
   return json();
 }
 
@@ -249,9 +226,9 @@ Result<json> fork_context(const json& arguments, CallContext& context) {
 }
 
 Result<json> notebook(const json& arguments, CallContext& context) {
-  return json(
-      GB_TRY(held_context(arguments, context))
-          ->notebook(static_cast<SandboxService::NotebookFormat>(number(arguments, "format"))));
+  const auto held = GB_TRY(held_context(arguments, context));
+  return json(GB_TRY(
+      held->notebook(static_cast<SandboxService::NotebookFormat>(number(arguments, "format")))));
 }
 
 Result<json> run(const json& arguments, CallContext& context) {

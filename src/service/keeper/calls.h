@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "service/keeper/keeper.h"
+#include "service/keeper/wire.h"
 
 namespace glovebox::keeper {
 
@@ -19,6 +20,8 @@ struct CallContext {
   // Tells the caller something before the answer. A caller that is gone is not told, and nothing
   // else happens: what runs goes on.
   std::function<void(std::string_view)> tell;
+  // For what passes more on than tell(), or without waiting.
+  KeeperWire& wire;
   // False when the caller is gone; its socket becomes readable then, and never else.
   std::function<bool()> listens;
   int socket = -1;

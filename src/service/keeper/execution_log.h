@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,47 +15,88 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "service/keeper/kept_memory.h"
 
 namespace glovebox::keeper {
 
 // Safe to use from several threads.
-class ExecutionLog {
+class ExecutionLog final : public KeptMemory::Holder {
  public:
-  ExecutionLog();
+  explicit ExecutionLog(std::shared_ptr<KeptMemory> memory);
+  ExecutionLog(const ExecutionLog&) = delete;
+  ExecutionLog& operator=(const ExecutionLog&) = delete;
+  ~ExecutionLog() = default;
 
   // One event as JSON. Beyond kMostBytes the oldest are forgotten; the verdict, which comes last,
-  // holds head and tail of all output anyway.
+  // holds head and tail of all output anyway. Once it is finished and nobody reads it, all of it
+  // may go when the sandbox's memory is wanted for something else.
   static constexpr std::size_t kMostBytes = 4UL << 20;
   void append(std::string_view event);
 
   // After it, nothing more comes. `lost` says why there is no verdict.
   void finish(std::optional<Error> lost = {});
+  [[nodiscard]] bool finished() const;
+  // It is finished, and there never was an event.
+  [[nodiscard]] bool said_nothing() const;
+  // Why there is no verdict, or not any more.
+  [[nodiscard]] std::optional<Error> lost() const;
 
   struct Next {
     std::string event;
     std::uint64_t missed = 0;  // Events before it that are forgotten.
   };
-  // The event after the first `seen`, waiting for it until `deadline`; nothing when none came.
-  // Raises `seen`. Use ended() to tell the end from silence.
-  std::optional<Next> next(std::uint64_t& seen, std::chrono::steady_clock::time_point deadline);
-  [[nodiscard]] bool ended(std::uint64_t seen) const;
-  [[nodiscard]] std::optional<Error> lost() const;
+  // Where somebody is in it, from its beginning. One thread.
+  class Reader {
+   public:
+    explicit Reader(std::shared_ptr<ExecutionLog> log);
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    ~Reader();
 
-  // Asks whoever executes to stop; cancel_fd() becomes readable.
+    // The next event, waiting for it until `deadline`; nothing when none came. Use ended() to tell
+    // the end from silence.
+    std::optional<Next> next(std::chrono::steady_clock::time_point deadline);
+    [[nodiscard]] bool ended() const;
+    // Bytes of what is there and was not read yet.
+    [[nodiscard]] std::size_t behind() const;
+    [[nodiscard]] const ExecutionLog& log() const { return *log_; }
+
+   private:
+    const std::shared_ptr<ExecutionLog> log_;
+    std::uint64_t seen_ = 0;    // Events.
+    std::uint64_t passed_ = 0;  // Bytes.
+  };
+
+  // Asks whoever executes to stop; cancel_fd() becomes readable. That is open until the end.
   void cancel();
   [[nodiscard]] bool canceled() const;
   [[nodiscard]] int cancel_fd() const { return cancel_.get(); }
 
+  [[nodiscard]] std::optional<std::uint64_t> oldest() const override;
+  void drop_oldest() override;
+
  private:
+  struct Event {
+    std::string text;
+    std::uint64_t end = 0;  // In bytes from the beginning of all events.
+  };
+  // Both require the lock.
+  [[nodiscard]] std::uint64_t count() const { return first_ + events_.size(); }
+  void forget_first();
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::string> events_;
+  std::deque<Event> events_;
   std::uint64_t first_ = 0;  // The number of events_.front().
-  std::size_t bytes_ = 0;
+  std::uint64_t total_ = 0;  // Bytes of all events that ever were.
+  std::size_t bytes_ = 0;    // Of those that are kept.
+  std::uint64_t stamp_ = 0;
+  std::size_t readers_ = 0;
   bool finished_ = false;
   bool canceled_ = false;
   std::optional<Error> lost_;
   UniqueFd cancel_;
+  KeptMemory::Share share_;
 };
 
 }  // namespace glovebox::keeper

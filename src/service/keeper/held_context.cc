@@ -2,33 +2,32 @@
 #include "service/keeper/held_context.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "context/notebook/collect.h"
-#include "context/notebook/html.h"
 #include "context/notebook/values.h"
-#include "context/notebook/write.h"
+#include "service/keeper/codec.h"
 #include "service/keeper/event_json.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::keeper {
 namespace {
 
-// Executions whose key is remembered, and cells of the history, per context.
+// Executions whose key is remembered.
 constexpr std::size_t kMostKeys = 32;
-constexpr std::size_t kMostCells = 1'000;
-// Of the history of one cell: a session of a thousand of them stays within bounds.
+// Of the history, for one cell.
 constexpr glovebox::notebook::OutputLimits kCellLimits{.size = 1_MiB, .outputs = 200};
 
 Error died() {
   return {ErrorCode::kConflict, "the interpreter of this context has ended", "restart the context"};
 }
 
-std::string metadata_of(const std::string& language) {
-  return nlohmann::json{{"kernelspec", {{"name", language}, {"display_name", language}}},
-                        {"language_info", {{"name", language}}}}
-      .dump();
+// All of the request but its key. Keys are the caller's own, so nobody gains by a collision.
+std::size_t hash_of(ExecuteRequest request) {
+  request.idempotency_key.clear();
+  return std::hash<std::string>()(pack(to_json(request)));
 }
 
 Verdict canceled(std::string language) {
@@ -63,90 +62,116 @@ Result<void> HeldContext::start() {
   return {};
 }
 
-std::pair<std::shared_ptr<ExecutionLog>, bool> HeldContext::claim(const std::string& key) {
+Result<HeldContext::Claimed> HeldContext::claim(const ExecuteRequest& request) {
+  const std::string& key = request.idempotency_key;
+  // A key of the daemon's own is never used for anything else.
+  const bool compared = !key.empty() && !key.starts_with(kOwnKey);
+  const std::optional<std::size_t> hash = compared ? std::optional(hash_of(request)) : std::nullopt;
   const std::scoped_lock lock(mutex_);
+  Claimed claimed = claim_key(key);
+  const auto known = std::ranges::find(keyed_, key, &Keyed::key);
+  if (hash && known != keyed_.end()) {
+    if (known->request.value_or(*hash) != *hash) {
+      return Error(ErrorCode::kConflict, "this Idempotency-Key was used for another execution",
+                   "use a new key for each execution, and the same one only to repeat it");
+    }
+    known->request = hash;
+  }
+  return claimed;
+}
+
+HeldContext::Claimed HeldContext::claim_key(const std::string& key) {
   if (!key.empty()) {
-    const auto known = std::ranges::find(
-        keyed_, key, [](const auto& entry) -> const std::string& { return entry.first; });
+    const auto known = std::ranges::find(keyed_, key, &Keyed::key);
     // What a client canceled, or lost, before it had said anything was not executed: it may try
     // again. The daemon does not: of its own, what comes late was canceled.
-    if (known != keyed_.end() && known->second->ended(0) && !key.starts_with(kOwnKey)) {
+    if (known != keyed_.end() && known->log->said_nothing() && !key.starts_with(kOwnKey)) {
       keyed_.erase(known);
     } else if (known != keyed_.end()) {
-      return {known->second, false};
+      return {.log = known->log, .mine = false};
     }
   }
-  auto log = std::make_shared<ExecutionLog>();
+  auto log = std::make_shared<ExecutionLog>(memory_);
   if (!key.empty()) {
-    keyed_.emplace_back(key, log);
-    const auto finished = std::ranges::find_if(
-        keyed_, [](const auto& entry) { return entry.second->ended(UINT64_MAX); });
+    keyed_.push_back({.key = key, .log = log});
+    const auto finished =
+        std::ranges::find_if(keyed_, [](const Keyed& entry) { return entry.log->finished(); });
     if (keyed_.size() > kMostKeys && finished != keyed_.end()) {
       keyed_.erase(finished);
     }
   }
-  return {std::move(log), true};
+  return {.log = std::move(log), .mine = true};
+}
+
+void HeldContext::cancel(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  const auto [log, mine] = claim_key(key);
+  log->cancel();
+  if (mine) {
+    log->finish();
+  }
 }
 
 void HeldContext::forget(const std::string& key) {
   const std::scoped_lock lock(mutex_);
-  std::erase_if(keyed_, [&](const auto& entry) { return entry.first == key; });
+  std::erase_if(keyed_, [&](const Keyed& entry) { return entry.key == key; });
 }
 
 void HeldContext::execute(const ExecuteRequest& request,
                           const Limits& limits,
                           const std::shared_ptr<ExecutionLog>& log,
-                          const std::function<void(std::string_view)>& deliver) {
-  const auto tell = [&](std::string_view event) {
-    if (!event.empty()) {
-      log->append(event);
-      deliver(event);
-    }
-  };
+                          Outlet& outlet) {
   const std::scoped_lock turn(turns_);
   set_current(log);
-  auto verdict = execute_in_turn(request, limits, *log, tell);
+  auto verdict = execute_in_turn(request, limits, *log, outlet);
   set_current(nullptr);
   if (verdict) {
-    tell(*verdict);
+    log->append(*verdict);
     log->finish();
   } else {
     log->finish(std::move(verdict).error());
   }
 }
 
-Result<std::string> HeldContext::execute_in_turn(
-    const ExecuteRequest& request,
-    const Limits& limits,
-    ExecutionLog& log,
-    const std::function<void(std::string_view)>& tell) {
+Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
+                                                 const Limits& limits,
+                                                 ExecutionLog& log,
+                                                 Outlet& outlet) {
   if (log.canceled()) {
     return verdict_event(canceled(request_.language));
   }
   Context* const context = GB_TRY(living());
-  std::optional<glovebox::notebook::OutputCollector> collector;
-  if (request.store_history) {
-    const std::size_t cell = begin_cell(request);
-    collector.emplace(history_, kCellLimits);
-    collector->begin(cell);
-  }
+  glovebox::notebook::Notebook page;
+  page.cells.emplace_back().source = History::source_to_keep(request.code);
+  glovebox::notebook::OutputCollector collector(page, kCellLimits);
+  collector.begin(0);
+  KeptMemory::Claim results(memory_);
   ExecuteOptions options{.code = request.code,
                          .env = request_.env,
                          .limits = limits,
                          .silent = false,
                          .store_history = request.store_history,
                          .recover = request.recover,
-                         .cancel_fd = log.cancel_fd()};
+                         .cancel_fd = log.cancel_fd(),
+                         .outlet = &outlet};
   options.env.insert(options.env.end(), request.env.begin(), request.env.end());
   options.observer = [&](const Event& event) {
-    tell(event_json(event, context->sandbox().id()));
-    if (collector) {
-      collector->add(glovebox::notebook::keep_inline(event));
+    if (const std::string text = event_json(event, context->sandbox().id()); !text.empty()) {
+      log.append(text);
+      outlet.pass_on();
+    }
+    if (request.store_history) {
+      collector.add(glovebox::notebook::keep_inline(event));
     }
   };
+  options.may_keep = [&results](std::size_t bytes) { return results.more(bytes); };
   auto executed = context->execute(options);
-  if (collector) {
-    collector->finish();
+  collector.finish();
+  if (request.store_history) {
+    if (executed && executed->execution_count > 0) {
+      page.cells.front().execution_count = executed->execution_count;
+    }
+    history_.add(std::move(page.cells.front()));
   }
   {
     const std::scoped_lock lock(mutex_);
@@ -155,22 +180,11 @@ Result<std::string> HeldContext::execute_in_turn(
   if (!executed) {
     return std::move(executed).error();
   }
-  if (collector && executed->execution_count > 0) {
-    history_.cells.back().execution_count = executed->execution_count;
-  }
   // Whoever killed the sandbox took the guest's own end from it.
   if (!context->sandbox().alive() && executed->status == Status::kSignaled) {
     return Error(ErrorCode::kUnavailable, "the sandbox ended during the execution");
   }
   return verdict_event(make_verdict(*context, std::move(executed).value(), limits));
-}
-
-std::size_t HeldContext::begin_cell(const ExecuteRequest& request) {
-  if (history_.cells.size() >= kMostCells) {
-    history_.cells.pop_front();
-  }
-  history_.cells.emplace_back().source = request.code;
-  return history_.cells.size() - 1;
 }
 
 void HeldContext::set_current(std::shared_ptr<ExecutionLog> log) {
@@ -224,12 +238,8 @@ Result<std::unique_ptr<Context>> HeldContext::fork_from(std::uint32_t checkpoint
   return GB_TRY(living())->fork_from(checkpoint);
 }
 
-std::string HeldContext::notebook(SandboxService::NotebookFormat format) {
-  const std::scoped_lock turn(turns_);
-  history_.metadata = metadata_of(request_.language);
-  return format == SandboxService::NotebookFormat::kHtml
-             ? glovebox::notebook::notebook_to_html(history_)
-             : glovebox::notebook::write_notebook(history_);
+Result<std::string> HeldContext::notebook(SandboxService::NotebookFormat format) const {
+  return history_.write(format, request_.language);
 }
 
 ContextInfo HeldContext::info() const {

@@ -7,14 +7,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/result.h"
 #include "context/context.h"
-#include "context/notebook/notebook.h"
 #include "service/keeper/execution_log.h"
+#include "service/keeper/history.h"
 #include "service/keeper/turns.h"
 #include "service/sandbox_service.h"
 
@@ -29,32 +30,44 @@ class HeldContext {
   // Makes the interpreter: at its first use, and again at each restart.
   using Starter = std::function<Result<std::unique_ptr<Context>>()>;
 
+  // What it keeps counts as `memory`, which is that of its sandbox.
   HeldContext(std::string id,
               ContextRequest request,
               Starter starter,
-              std::unique_ptr<Context> ready)
+              std::unique_ptr<Context> ready,
+              std::shared_ptr<KeptMemory> memory)
       : id_(std::move(id)),
         request_(std::move(request)),
         starter_(std::move(starter)),
+        memory_(std::move(memory)),
         context_(std::move(ready)),
+        history_(memory_),
         started_(context_ != nullptr) {}
 
   // Makes the interpreter now, unless it is there.
   Result<void> start();
 
-  // The log of the execution that has this key, and whether it is this caller's to execute. An
-  // empty key is always a new execution.
-  std::pair<std::shared_ptr<ExecutionLog>, bool> claim(const std::string& key);
+  // The log of the execution that has the request's key, and whether it is this caller's to
+  // execute. An empty key is always a new execution. kConflict when the key came with another
+  // request before.
+  struct Claimed {
+    std::shared_ptr<ExecutionLog> log;
+    bool mine = false;
+  };
+  Result<Claimed> claim(const ExecuteRequest& request);
+
+  // Cancels the execution that has this key, whether it runs, waits, or has yet to come.
+  void cancel(const std::string& key);
 
   // Forgets a finished execution of a key that no client will name again.
   void forget(const std::string& key);
 
-  // Waits for its turn and executes into `log`, which it finishes in every case. `deliver` gets
-  // each event as well, from this thread.
+  // Waits for its turn and executes into `log`, which it finishes in every case. `outlet` passes on
+  // what comes into the log; the guest is held up while that is full.
   void execute(const ExecuteRequest& request,
                const Limits& limits,
                const std::shared_ptr<ExecutionLog>& log,
-               const std::function<void(std::string_view)>& deliver);
+               Outlet& outlet);
 
   // Cancels what runs now, but nothing that waits.
   void interrupt();
@@ -64,7 +77,8 @@ class HeldContext {
   Result<void> rollback(std::uint32_t checkpoint);
   Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint);
 
-  [[nodiscard]] std::string notebook(SandboxService::NotebookFormat format);
+  // Of the cells that are finished: does not wait for what runs.
+  [[nodiscard]] Result<std::string> notebook(SandboxService::NotebookFormat format) const;
   [[nodiscard]] ContextInfo info() const;
   [[nodiscard]] const ContextRequest& request() const { return request_; }
   [[nodiscard]] const Starter& starter() const { return starter_; }
@@ -73,24 +87,31 @@ class HeldContext {
   Result<std::string> execute_in_turn(const ExecuteRequest& request,
                                       const Limits& limits,
                                       ExecutionLog& log,
-                                      const std::function<void(std::string_view)>& tell);
+                                      Outlet& outlet);
   Result<Context*> living();
   void set_current(std::shared_ptr<ExecutionLog> log);
-  std::size_t begin_cell(const ExecuteRequest& request);
+  // Requires the mutex.
+  Claimed claim_key(const std::string& key);
 
   const std::string id_;
   const ContextRequest request_;
   const Starter starter_;
+  const std::shared_ptr<KeptMemory> memory_;
 
-  Turns turns_;  // Held while `context_` and `history_` are used.
+  Turns turns_;  // Held while `context_` is used.
   std::unique_ptr<Context> context_;
-  glovebox::notebook::Notebook history_;
+  History history_;
 
   mutable std::mutex mutex_;  // Of what follows.
   bool started_ = false;
   bool ended_ = false;
   std::shared_ptr<ExecutionLog> current_;
-  std::deque<std::pair<std::string, std::shared_ptr<ExecutionLog>>> keyed_;
+  struct Keyed {
+    std::string key;
+    std::optional<std::size_t> request{};  // A hash of it, once it came.
+    std::shared_ptr<ExecutionLog> log;
+  };
+  std::deque<Keyed> keyed_;
 };
 
 }  // namespace glovebox::keeper

@@ -21,12 +21,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// The end of a process may be told to whoever asks the warden next, so each looks for its own.
-constexpr int kLookMs = 20;
 constexpr auto kInputPatience = 10s;
 // After its end, what is still in its pipes is read; what its children write later is theirs.
-constexpr auto kLastWords = 200ms;
+constexpr auto kLastWords = 2200ms;
 constexpr std::size_t kPiece = 64UL * 1024;
+// Before others have their turn.
+constexpr int kMostPieces = 16;
+// Of our memory for each event, beside what was said.
+constexpr std::size_t kEventSize = 128;
 
 struct Pipe {
   UniqueFd read;
@@ -71,138 +73,189 @@ Result<TerminalPair> open_terminal(ProcessRequest::Terminal size) {
 
 }  // namespace
 
+HeldProcess::HeldProcess(Sandbox& sandbox,
+                         ProcessPump& pump,
+                         std::shared_ptr<KeptMemory> memory,
+                         ProcessRequest request)
+    : sandbox_(sandbox),
+      pump_(pump),
+      request_(std::move(request)),
+      share_(std::move(memory), *this) {}
+
 Result<std::shared_ptr<HeldProcess>> HeldProcess::start(Sandbox& sandbox,
+                                                        ProcessPump& pump,
+                                                        std::shared_ptr<KeptMemory> memory,
                                                         const ProcessRequest& request,
                                                         const Limits& limits) {
-  std::shared_ptr<HeldProcess> held(new HeldProcess(sandbox, request));
-  RunOptions options{.limits = limits, .kill_rest = false};
-  Sandbox::StartedProcess started;
-  if (request.terminal) {
-    TerminalPair pair = GB_TRY(open_terminal(*request.terminal));
-    const std::array<int, 1> theirs{pair.theirs.get()};
-    started =
-        GB_TRY(sandbox.start_process(request.command, options, warden::Streams::kTerminal, theirs));
-    // Read by one thread, which closes its copy at the end, and written by others.
-    held->out_ = UniqueFd(::fcntl(pair.ours.get(), F_DUPFD_CLOEXEC, 0));
-    held->terminal_ = std::move(pair.ours);
-    make_nonblocking(held->terminal_);
-  } else {
-    Pipe out = GB_TRY(make_pipe());
-    Pipe err = GB_TRY(make_pipe());
-    Pipe in;
-    if (request.keep_stdin) {
-      in = GB_TRY(make_pipe());
-      make_nonblocking(in.write);
-    } else {
-      in.read = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    }
-    const std::array<int, 3> theirs{in.read.get(), out.write.get(), err.write.get()};
-    started =
-        GB_TRY(sandbox.start_process(request.command, options, warden::Streams::kProcess, theirs));
-    held->in_ = std::move(in.write);
-    held->out_ = std::move(out.read);
-    held->err_ = std::move(err.read);
-    make_nonblocking(held->out_);
-    make_nonblocking(held->err_);
+  GB_TRY(pump.start());
+  std::shared_ptr<HeldProcess> held(new HeldProcess(sandbox, pump, std::move(memory), request));
+  GB_TRY(held->open_streams(limits));
+  if (request.timeout.count() > 0) {
+    held->deadline_ = sandbox.clock().now() + request.timeout;
   }
-  held->process_ = started.process;
-  held->pid_ = started.pid;
-  held->say({.kind = ProcessEvent::Kind::kStarted, .pid = started.pid});
-  held->pump_ = std::thread(&HeldProcess::pump, held.get());
+  held->process_->wake_by(pump.wake_fd());
+  held->say({.kind = ProcessEvent::Kind::kStarted, .pid = held->pid()});
+  pump.add(held);
   return held;
 }
 
-HeldProcess::~HeldProcess() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stopping_ = true;
+Result<void> HeldProcess::open_streams(const Limits& limits) {
+  const RunOptions options{.limits = limits, .kill_rest = false};
+  if (request_.terminal) {
+    TerminalPair pair = GB_TRY(open_terminal(*request_.terminal));
+    const std::array<int, 1> theirs{pair.theirs.get()};
+    process_ = GB_TRY(
+        sandbox_.start_process(request_.command, options, warden::Streams::kTerminal, theirs));
+    // Read by one thread, which closes its copy at the end, and written by others.
+    out_.fd = UniqueFd(::fcntl(pair.ours.get(), F_DUPFD_CLOEXEC, 0));
+    terminal_ = std::move(pair.ours);
+    make_nonblocking(terminal_);
+    return {};
   }
-  changed_.notify_all();
-  if (pump_.joinable()) {
-    pump_.join();
+  Pipe out = GB_TRY(make_pipe());
+  Pipe err = GB_TRY(make_pipe());
+  Pipe in;
+  if (request_.keep_stdin) {
+    in = GB_TRY(make_pipe());
+    make_nonblocking(in.write);
+  } else {
+    in.read = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
+  const std::array<int, 3> theirs{in.read.get(), out.write.get(), err.write.get()};
+  process_ =
+      GB_TRY(sandbox_.start_process(request_.command, options, warden::Streams::kProcess, theirs));
+  in_ = std::move(in.write);
+  out_.fd = std::move(out.read);
+  err_.fd = std::move(err.read);
+  make_nonblocking(out_.fd);
+  make_nonblocking(err_.fd);
+  return {};
 }
 
-bool HeldProcess::has_room() const { return listeners_ == 0 || bytes_ < kMostKept; }
+bool HeldProcess::has_room() const {
+  return listeners_ == 0 || bytes_ < (share_.memory().is_full() ? kMostKeptInNeed : kMostKept);
+}
 
 void HeldProcess::say(ProcessEvent event) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const std::size_t size = kEventSize + event.bytes.size();
+    bytes_ += size;
+    share_.add(size);
+    said_.push_back({.event = std::move(event), .stamp = share_.memory().stamp()});
+    while (bytes_ > kMostKept && listeners_ == 0 && said_.size() > 1) {
+      forget_first();
+    }
+    changed_.notify_all();
+  }
+  share_.fit();
+}
+
+void HeldProcess::forget_first() {
+  const std::size_t size = kEventSize + said_.front().event.bytes.size();
+  bytes_ -= size;
+  share_.remove(size);
+  said_.pop_front();
+  ++first_;
+}
+
+std::optional<std::uint64_t> HeldProcess::oldest() const {
   const std::scoped_lock lock(mutex_);
-  bytes_ += event.bytes.size();
-  said_.push_back(std::move(event));
-  while (bytes_ > kMostKept && listeners_ == 0 && said_.size() > 1) {
-    bytes_ -= said_.front().bytes.size();
-    said_.pop_front();
-    ++first_;
-  }
-  changed_.notify_all();
+  return listeners_ == 0 && said_.size() > 1 ? std::optional(said_.front().stamp) : std::nullopt;
 }
 
-void HeldProcess::read_into(UniqueFd& from, ProcessEvent::Kind kind) {
-  ProcessEvent event{.kind = kind, .pid = pid_, .bytes = std::string(kPiece, '\0')};
-  const ssize_t got = ::read(from.get(), event.bytes.data(), event.bytes.size());
-  if (got > 0) {
-    event.bytes.resize(static_cast<std::size_t>(got));
-    say(std::move(event));
-  } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-    from.reset();  // EIO of a terminal: nobody has its other end any more.
+void HeldProcess::drop_oldest() {
+  const std::scoped_lock lock(mutex_);
+  const std::size_t before = bytes_;
+  while (listeners_ == 0 && said_.size() > 1 && before - bytes_ < KeptMemory::kPiece) {
+    forget_first();
   }
 }
 
-void HeldProcess::pump() {
-  const auto deadline =
-      request_.timeout.count() > 0 ? Clock::now() + request_.timeout : Clock::time_point::max();
-  bool killed = false;
-  std::optional<warden::EndedReport> report;
-  Clock::time_point last_words{};
-  for (;;) {
-    bool room = true;
+// Returns true when there is nothing to be read any more.
+bool HeldProcess::read_from(const ProcessPump& pump, Source& source, ProcessEvent::Kind kind) {
+  std::array<char, kPiece> bytes;
+  bool drained = !source.fd;
+  bool room = true;
+  for (int piece = 0; !drained && piece < kMostPieces; ++piece) {
     {
-      std::unique_lock lock(mutex_);
-      if (!has_room()) {
-        changed_.wait_for(lock, std::chrono::milliseconds(kLookMs),
-                          [&] { return stopping_ || has_room(); });
-      }
-      if (stopping_) {
-        return;
-      }
+      const std::scoped_lock lock(mutex_);
       room = has_room();
+      stalled_ = stalled_ || !room;
     }
-    const auto stream = [&](const UniqueFd& fd) { return room && fd ? fd.get() : -1; };
-    std::array<pollfd, 3> polled{{{stream(out_), POLLIN, 0},
-                                  {stream(err_), POLLIN, 0},
-                                  {report ? -1 : sandbox_.events_fd(), POLLIN, 0}}};
-    const int ready = ::poll(polled.data(), polled.size(), report ? 0 : kLookMs);
-    if (polled[0].revents != 0) {
-      read_into(out_, terminal_ ? ProcessEvent::Kind::kTerminal : ProcessEvent::Kind::kStdout);
-    }
-    if (polled[1].revents != 0) {
-      read_into(err_, ProcessEvent::Kind::kStderr);
-    }
-    const auto now = Clock::now();
-    if (!report) {
-      if (!killed && now >= deadline) {
-        killed = true;
-        (void)sandbox_.signal_detached(process_, SIGKILL);
-      }
-      report = sandbox_.detached_end(process_);
-      if (!sandbox_.alive()) {
-        lose();
-        return;
-      }
-      last_words = now + kLastWords;
-      continue;
-    }
-    // Its end is told after all that it had written.
-    if ((room && ready <= 0) || now >= last_words + 2s) {
+    if (!room) {
       break;
     }
+    const ssize_t got = ::read(source.fd.get(), bytes.data(), bytes.size());
+    if (got > 0) {
+      say({.kind = kind,
+           .pid = pid(),
+           .bytes = std::string(bytes.data(), static_cast<std::size_t>(got))});
+    } else if (got < 0 && errno == EAGAIN) {
+      drained = true;
+    } else if (got == 0 || errno != EINTR) {
+      close(pump, source);  // EIO of a terminal: nobody has its other end any more.
+      return true;
+    }
   }
-  ProcessEvent end{.kind = ProcessEvent::Kind::kEnded, .pid = pid_};
-  if (WIFSIGNALED(report->wait_status)) {
-    end.signal = WTERMSIG(report->wait_status);
+  // What is not read must not be watched: it would be ready all the time.
+  if (source.fd && source.watched != room) {
+    pump.watch(source.fd.get(), *this, room);
+    source.watched = room;
+  }
+  return drained;
+}
+
+void HeldProcess::close(const ProcessPump& pump, Source& source) {
+  if (source.watched) {
+    // A terminal has another descriptor of ours, and would be watched on.
+    pump.watch(source.fd.get(), *this, false);
+    source.watched = false;
+  }
+  source.fd.reset();
+}
+
+bool HeldProcess::look(const ProcessPump& pump) {
+  // Before the streams are read: what it had written before its end is there then.
+  const auto& report = process_->ended();
+  if (report && !sandbox_.alive()) {
+    lose();
+    return false;
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    stalled_ = false;
+  }
+  const bool out_drained = read_from(
+      pump, out_, terminal_ ? ProcessEvent::Kind::kTerminal : ProcessEvent::Kind::kStdout);
+  const bool err_drained = read_from(pump, err_, ProcessEvent::Kind::kStderr);
+  const auto now = sandbox_.clock().now();
+  if (!report) {
+    if (now >= deadline_) {
+      process_->signal(SIGKILL);
+      deadline_ = GuestClock::Base::time_point::max();
+    }
+    due_ = deadline_;
+    return true;
+  }
+  last_words_ = std::min(last_words_, now + kLastWords);
+  due_ = last_words_;
+  if ((!out_drained || !err_drained) && now < last_words_) {
+    return true;
+  }
+  close(pump, out_);
+  close(pump, err_);
+  say_end(report->wait_status);
+  return false;
+}
+
+void HeldProcess::say_end(int wait_status) {
+  ProcessEvent end{.kind = ProcessEvent::Kind::kEnded, .pid = pid()};
+  if (WIFSIGNALED(wait_status)) {
+    end.signal = WTERMSIG(wait_status);
     end.exit_code = 128 + *end.signal;
   } else {
-    end.exit_code = WEXITSTATUS(report->wait_status);
+    end.exit_code = WEXITSTATUS(wait_status);
   }
   {
     const std::scoped_lock lock(mutex_);
@@ -231,9 +284,16 @@ HeldProcess::Listener::Listener(std::shared_ptr<HeldProcess> process, bool from_
 }
 
 HeldProcess::Listener::~Listener() {
-  const std::scoped_lock lock(process_->mutex_);
-  --process_->listeners_;
-  process_->changed_.notify_all();
+  HeldProcess& process = *process_;
+  bool stalled = false;
+  {
+    const std::scoped_lock lock(process.mutex_);
+    --process.listeners_;
+    stalled = process.stalled_;
+  }
+  if (stalled) {
+    process.pump_.poke();
+  }
 }
 
 std::optional<ProcessEvent> HeldProcess::Listener::next(Clock::time_point deadline) {
@@ -246,23 +306,27 @@ std::optional<ProcessEvent> HeldProcess::Listener::next(Clock::time_point deadli
   if (process.first_ + process.said_.size() <= at_) {
     return std::nullopt;
   }
-  ProcessEvent event = process.said_[at_ - process.first_];
+  ProcessEvent event = process.said_[at_ - process.first_].event;
   ++at_;
   // What the only listener has had is not kept.
   while (process.listeners_ == 1 && process.first_ < at_ && process.said_.size() > 1) {
-    process.bytes_ -= process.said_.front().bytes.size();
-    process.said_.pop_front();
-    ++process.first_;
+    process.forget_first();
   }
-  process.changed_.notify_all();
+  const bool may_go_on = process.stalled_ && process.has_room();
+  lock.unlock();
+  if (may_go_on) {
+    process.pump_.poke();
+  }
   return event;
 }
 
 Result<void> HeldProcess::signal(int signal) {
   if (ended()) {
-    return Error(ErrorCode::kNotFound, "process " + std::to_string(pid_) + " has ended");
+    return Error(ErrorCode::kNotFound, "process " + std::to_string(pid()) + " has ended",
+                 "list the processes that are alive");
   }
-  return sandbox_.signal_detached(process_, signal);
+  process_->signal(signal);
+  return {};
 }
 
 Result<void> HeldProcess::write(std::string_view bytes) {
@@ -270,7 +334,7 @@ Result<void> HeldProcess::write(std::string_view bytes) {
   const UniqueFd& to = terminal_ ? terminal_ : in_;
   if (!to) {
     return Error(ErrorCode::kConflict,
-                 "the standard input of process " + std::to_string(pid_) + " is closed");
+                 "the standard input of process " + std::to_string(pid()) + " is closed");
   }
   const auto deadline = Clock::now() + kInputPatience;
   while (!bytes.empty()) {
@@ -305,7 +369,7 @@ Result<void> HeldProcess::close_stdin() {
 Result<void> HeldProcess::resize(ProcessRequest::Terminal size) {
   const winsize dimensions = size_of(size);
   if (!terminal_) {
-    return Error(ErrorCode::kConflict, "process " + std::to_string(pid_) + " has no terminal");
+    return Error(ErrorCode::kConflict, "process " + std::to_string(pid()) + " has no terminal");
   }
   return ::ioctl(terminal_.get(), TIOCSWINSZ, &dimensions) == 0
              ? Result<void>()
@@ -313,7 +377,7 @@ Result<void> HeldProcess::resize(ProcessRequest::Terminal size) {
 }
 
 ProcessInfo HeldProcess::info() const {
-  return {.pid = pid_,
+  return {.pid = pid(),
           .command = request_.command,
           .tag = request_.tag,
           .terminal = request_.terminal.has_value(),

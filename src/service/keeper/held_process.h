@@ -11,28 +11,34 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/sandbox.h"
+#include "service/keeper/kept_memory.h"
+#include "service/keeper/process_pump.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox::keeper {
 
-// Safe to use from several threads. Its sandbox must outlive it.
-class HeldProcess {
+// Safe to use from several threads. Its sandbox and the pump must outlive it. The time that it may
+// take stands still while the sandbox is paused.
+class HeldProcess final : public KeptMemory::Holder {
  public:
+  // What it says and nobody has heard yet counts as `memory`, which is that of its sandbox.
   static Result<std::shared_ptr<HeldProcess>> start(Sandbox& sandbox,
+                                                    ProcessPump& pump,
+                                                    std::shared_ptr<KeptMemory> memory,
                                                     const ProcessRequest& request,
                                                     const Limits& limits);
 
   HeldProcess(const HeldProcess&) = delete;
   HeldProcess& operator=(const HeldProcess&) = delete;
-  ~HeldProcess();  // The sandbox is dead by then, or the process has ended.
+  ~HeldProcess() = default;
 
-  // Where a listener is in what the process says. Output that nobody listens to is dropped beyond
-  // kMostKept; a listener that is slow holds the process up instead.
+  // Where a listener is in what the process says. Of output that nobody listens to, the oldest is
+  // dropped beyond kMostKept, or when the sandbox's memory is wanted for something newer; a
+  // listener that is slow holds the process up instead.
   class Listener {
    public:
     // From the beginning of what is kept, or from now on. The first of all gets the beginning
@@ -57,41 +63,75 @@ class HeldProcess {
   Result<void> resize(ProcessRequest::Terminal size);
 
   [[nodiscard]] ProcessInfo info() const;
-  [[nodiscard]] std::uint32_t pid() const { return pid_; }
+  [[nodiscard]] std::uint32_t pid() const { return process_->pid(); }
   // When it ended, once it has.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> ended() const;
 
+  // For the pump's thread. Reads what there is, and does what it is time for; false when the
+  // process needs that no more.
+  bool look(const ProcessPump& pump);
+  // When it wants to be looked at again in any case, by the sandbox's clock.
+  [[nodiscard]] GuestClock::Base::time_point due() const { return due_; }
+  // The sandbox has ended, and nobody will look at it any more.
+  void lose();
+
+  [[nodiscard]] std::optional<std::uint64_t> oldest() const override;
+  void drop_oldest() override;
+
  private:
   static constexpr std::size_t kMostKept = 1UL << 20;
+  // The same, while the memory of its sandbox is full.
+  static constexpr std::size_t kMostKeptInNeed = 64UL << 10;
 
-  HeldProcess(Sandbox& sandbox, ProcessRequest request)
-      : sandbox_(sandbox), request_(std::move(request)) {}
-  void pump();
-  void read_into(UniqueFd& from, ProcessEvent::Kind kind);
+  struct Said {
+    ProcessEvent event;
+    std::uint64_t stamp = 0;
+  };
+  // A stream of it that is read here.
+  struct Source {
+    UniqueFd fd;
+    bool watched = false;
+  };
+
+  HeldProcess(Sandbox& sandbox,
+              ProcessPump& pump,
+              std::shared_ptr<KeptMemory> memory,
+              ProcessRequest request);
+  Result<void> open_streams(const Limits& limits);
+  bool read_from(const ProcessPump& pump, Source& source, ProcessEvent::Kind kind);
+  void close(const ProcessPump& pump, Source& source);
   void say(ProcessEvent event);
-  void lose();
-  bool has_room() const;
+  void say_end(int wait_status);
+  // Both require the lock.
+  [[nodiscard]] bool has_room() const;
+  void forget_first();
 
   Sandbox& sandbox_;
+  ProcessPump& pump_;
   const ProcessRequest request_;
-  Sandbox::Detached process_ = 0;
-  std::uint32_t pid_ = 0;
-  UniqueFd out_;
-  UniqueFd err_;
+  std::unique_ptr<GuestProcess> process_;
+  // The pump's thread's own, once it runs.
+  Source out_;
+  Source err_;
+  GuestClock::Base::time_point deadline_ = GuestClock::Base::time_point::max();
+  GuestClock::Base::time_point due_ = GuestClock::Base::time_point::max();
+  GuestClock::Base::time_point last_words_ = GuestClock::Base::time_point::max();
+
   UniqueFd terminal_;
   std::mutex input_mutex_;
   UniqueFd in_;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  std::deque<ProcessEvent> said_;
+  std::deque<Said> said_;
   std::uint64_t first_ = 0;  // The number of said_.front().
   std::size_t bytes_ = 0;
   std::size_t listeners_ = 0;
-  bool heard_ = false;  // Somebody has listened.
+  bool heard_ = false;    // Somebody has listened.
+  bool stalled_ = false;  // It is not read from, because it has no room.
   bool stopping_ = false;
   std::optional<std::chrono::steady_clock::time_point> ended_;
-  std::thread pump_;
+  KeptMemory::Share share_;
 };
 
 }  // namespace glovebox::keeper

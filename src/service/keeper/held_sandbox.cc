@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/held_sandbox.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include "context/agent_files.h"
@@ -24,6 +24,8 @@ constexpr const char* kInlineBytes = "16777216";
 constexpr std::string_view kDefault = "default";
 // Of zygotes and of the contexts that wait.
 constexpr const char* kWarmLanguage = "python";
+// Of one that has kept more than that, the memory is given back to the system at its end.
+constexpr std::size_t kWorthTrimming = 4UL << 20;
 // What is left at least of the time of one that was resumed.
 constexpr auto kGrace = std::chrono::minutes(5);
 
@@ -36,14 +38,19 @@ HeldSandbox::HeldSandbox(std::shared_ptr<Zygote> zygote,
     : zygote_(std::move(zygote)),
       sandbox_(std::move(sandbox)),
       env_(std::move(env)),
+      pump_(std::make_unique<ProcessPump>(*sandbox_)),
       ready_(std::move(ready)) {}
 
 HeldSandbox::~HeldSandbox() {
   sandbox_->kill();
   processes_.clear();
+  pump_.reset();
   contexts_.clear();
   ready_.reset();
   (void)sandbox_->end();
+  if (memory_->peak() > kWorthTrimming) {
+    (void)::malloc_trim(0);
+  }
 }
 
 void HeldSandbox::hold(std::vector<std::shared_ptr<MountedImage>> images, std::string workspace) {
@@ -83,17 +90,22 @@ Lifetime HeldSandbox::lifetime() const {
 
 bool HeldSandbox::overdue() const {
   const std::scoped_lock lock(mutex_);
-  return !paused_ && deadline_ <= Clock::now();
+  return !paused() && deadline_ <= Clock::now();
 }
 
 Result<void> HeldSandbox::pause() {
-  GB_TRY(sandbox_->signal_everything(SIGSTOP));
-  paused_ = true;
+  if (!alive()) {
+    return Error(ErrorCode::kUnavailable, "the sandbox has ended");
+  }
+  sandbox_->pause();
   sandbox_->cgroup().reclaim();
   return {};
 }
 
 Result<void> HeldSandbox::resume() {
+  if (!alive()) {
+    return Error(ErrorCode::kUnavailable, "the sandbox has ended");
+  }
   {
     const std::scoped_lock lock(mutex_);
     if (deadline_ <= Clock::now()) {
@@ -103,8 +115,8 @@ Result<void> HeldSandbox::resume() {
                           kGrace;
     }
   }
-  GB_TRY(sandbox_->signal_everything(SIGCONT));
-  paused_ = false;
+  sandbox_->resume();
+  pump_->poke();
   return {};
 }
 
@@ -162,21 +174,27 @@ HeldContext::Starter HeldSandbox::starter(const Registry& registry, const Contex
   };
 }
 
-Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
-                                                      const Registry& registry,
-                                                      const ContextRequest& request,
-                                                      std::unique_ptr<Context> ready) {
+Result<void> HeldSandbox::has_room_for_context() const {
   if (contexts_.size() >= kMostContexts) {
     return Error(ErrorCode::kExhausted,
                  "a sandbox has at most " + std::to_string(kMostContexts) + " contexts",
                  "delete one");
   }
+  return {};
+}
+
+Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
+                                                      const Registry& registry,
+                                                      const ContextRequest& request,
+                                                      std::unique_ptr<Context> ready) {
+  GB_TRY(has_room_for_context());
   ContextRequest known = request;
   // Looking a language up takes longer than many a cell, and what waits is of the warm one.
   known.language = ready ? kWarmLanguage : GB_TRY(language(registry, request.language)).id;
   known.env = env_;
   known.env.insert(known.env.end(), request.env.begin(), request.env.end());
-  auto made = std::make_shared<HeldContext>(id, known, starter(registry, known), std::move(ready));
+  auto made =
+      std::make_shared<HeldContext>(id, known, starter(registry, known), std::move(ready), memory_);
   contexts_.push_back({std::move(id), made});
   return made;
 }
@@ -243,6 +261,7 @@ Result<ContextInfo> HeldSandbox::fork_context(std::string_view id, std::uint32_t
   std::shared_ptr<HeldContext> from;
   {
     const std::scoped_lock lock(mutex_);
+    GB_TRY(has_room_for_context());
     from = find(id);
   }
   if (!from) {
@@ -250,37 +269,56 @@ Result<ContextInfo> HeldSandbox::fork_context(std::string_view id, std::uint32_t
   }
   std::unique_ptr<Context> copy = GB_TRY(from->fork_from(checkpoint));
   const std::scoped_lock lock(mutex_);
+  // Others may have come meanwhile.
+  GB_TRY(has_room_for_context());
   const std::string made = "c" + std::to_string(next_context_++);
   contexts_.push_back({made, std::make_shared<HeldContext>(made, from->request(), from->starter(),
-                                                           std::move(copy))});
+                                                           std::move(copy), memory_)});
   return contexts_.back().context->info();
 }
 
-void HeldSandbox::forget_ended_processes() {
+Result<void> HeldSandbox::make_room_for_process() {
   const auto before = Clock::now() - kRemembered;
   std::erase_if(processes_, [&](const auto& entry) {
     const auto ended = entry.second->ended();
     return ended && *ended < before;
   });
+  if (processes_.size() + starting_ < kMostProcesses) {
+    return {};
+  }
+  auto oldest = processes_.end();
+  auto oldest_end = Clock::time_point::max();
+  for (auto process = processes_.begin(); process != processes_.end(); ++process) {
+    if (const auto ended = process->second->ended(); ended && *ended < oldest_end) {
+      oldest = process;
+      oldest_end = *ended;
+    }
+  }
+  if (oldest == processes_.end()) {
+    return Error(ErrorCode::kExhausted,
+                 "a sandbox has at most " + std::to_string(kMostProcesses) + " processes",
+                 "end some");
+  }
+  processes_.erase(oldest);
+  return {};
 }
 
 Result<std::shared_ptr<HeldProcess>> HeldSandbox::start_process(const ProcessRequest& request) {
   {
     const std::scoped_lock lock(mutex_);
-    forget_ended_processes();
-    if (processes_.size() >= kMostProcesses) {
-      return Error(ErrorCode::kExhausted,
-                   "a sandbox has at most " + std::to_string(kMostProcesses) + " processes",
-                   "end some");
-    }
+    GB_TRY(make_room_for_process());
+    ++starting_;
   }
   ProcessRequest whole = request;
   whole.command.env = env_;
   whole.command.env.insert(whole.command.env.end(), request.command.env.begin(),
                            request.command.env.end());
-  auto started = GB_TRY(HeldProcess::start(*sandbox_, whole, sandbox_->limits()));
+  auto started = HeldProcess::start(*sandbox_, *pump_, memory_, whole, sandbox_->limits());
   const std::scoped_lock lock(mutex_);
-  processes_[started->pid()] = started;
+  --starting_;
+  if (started) {
+    processes_.insert_or_assign(started.value()->pid(), started.value());
+  }
   return started;
 }
 

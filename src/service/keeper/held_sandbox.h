@@ -2,7 +2,6 @@
 // HeldSandbox: a living sandbox with its contexts and processes.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -19,6 +18,8 @@
 #include "sandbox/sandbox.h"
 #include "service/keeper/held_context.h"
 #include "service/keeper/held_process.h"
+#include "service/keeper/kept_memory.h"
+#include "service/keeper/process_pump.h"
 #include "service/sandbox_service.h"
 #include "volume/mounted_image.h"
 
@@ -68,11 +69,12 @@ class HeldSandbox {
   // A paused one waits for whoever resumes it, without end.
   [[nodiscard]] bool overdue() const;
 
-  // Stopped: nothing of the guest's runs until resume(). That gives one whose time ran out while it
+  // Stopped: nothing of the guest's runs until resume(), and the time that its executions and
+  // processes may take stands still. resume() gives one whose time ran out while it
   // slept a little more, or it would be paused again at once.
   Result<void> pause();
   Result<void> resume();
-  [[nodiscard]] bool paused() const { return paused_; }
+  [[nodiscard]] bool paused() const { return sandbox_->paused(); }
 
   // Everything in it is killed; those who wait for something of it learn so.
   void kill() { sandbox_->kill(); }
@@ -106,14 +108,17 @@ class HeldSandbox {
   // The registry must outlive it.
   HeldContext::Starter starter(const Registry& registry, const ContextRequest& request);
   [[nodiscard]] std::shared_ptr<HeldContext> find(std::string_view id) const;
-  void forget_ended_processes();
+  // Require the mutex. Of processes the living count; those that have ended go for them.
+  [[nodiscard]] Result<void> has_room_for_context() const;
+  Result<void> make_room_for_process();
 
   std::vector<std::shared_ptr<MountedImage>> images_;
   std::string workspace_image_;
   std::shared_ptr<Zygote> zygote_;
   std::unique_ptr<Sandbox> sandbox_;
   const Environment env_;
-  std::atomic<bool> paused_ = false;
+  const std::shared_ptr<KeptMemory> memory_ = std::make_shared<KeptMemory>();
+  std::unique_ptr<ProcessPump> pump_;
   bool other_root_ = false;
   std::vector<UniqueFd> contents_;
 
@@ -125,6 +130,7 @@ class HeldSandbox {
   std::vector<Named> contexts_;
   std::uint32_t next_context_ = 1;
   std::map<std::uint32_t, std::shared_ptr<HeldProcess>> processes_;
+  std::size_t starting_ = 0;  // Processes that are not among those yet.
 };
 
 }  // namespace glovebox::keeper

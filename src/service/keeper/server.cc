@@ -124,6 +124,7 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, Connections& connections
         .keeper = keeper,
         .tell =
             [&](std::string_view event) { gone = gone || !wire.send(MessageType::kEvent, event); },
+        .wire = wire,
         .listens = [&] { return !gone && !is_gone(wire.fd()); },
         .socket = wire.fd()};
     const auto name = request.value("call", std::string());

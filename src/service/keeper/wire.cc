@@ -23,25 +23,41 @@ Error gone() { return {ErrorCode::kUnavailable, "the keeper of the sandboxes is 
 Result<void> KeeperWire::send(MessageType type,
                               std::string_view text,
                               std::span<const int> passed) {
-  std::string frames;
+  queue(type, text);
+  return send_queued(passed, 0);
+}
+
+void KeeperWire::queue(MessageType type, std::string_view text) {
   while (text.size() > kMaxFramePayload) {
-    append_frame(frames, static_cast<std::uint8_t>(MessageType::kPart), 0,
+    append_frame(outgoing_, static_cast<std::uint8_t>(MessageType::kPart), 0,
                  text.substr(0, kMaxFramePayload));
     text.remove_prefix(kMaxFramePayload);
   }
-  append_frame(frames, static_cast<std::uint8_t>(type), 0, text);
-  std::string_view left = frames;
-  while (!left.empty()) {
-    const ssize_t sent = sys::send_with(socket_.get(), left, passed, 0);
-    if (sent < 0 && errno == EINTR) {
-      continue;
-    }
-    if (sent < 0) {
+  append_frame(outgoing_, static_cast<std::uint8_t>(type), 0, text);
+}
+
+Result<void> KeeperWire::flush() { return send_queued({}, MSG_DONTWAIT); }
+
+Result<void> KeeperWire::flush_all() { return send_queued({}, 0); }
+
+Result<void> KeeperWire::send_queued(std::span<const int> passed, int flags) {
+  while (sent_ < outgoing_.size()) {
+    const std::string_view left = std::string_view(outgoing_).substr(sent_);
+    const ssize_t sent = sys::send_with(socket_.get(), left, passed, flags);
+    if (sent >= 0) {
+      passed = {};
+      sent_ += static_cast<std::size_t>(sent);
+    } else if (errno == EAGAIN) {
+      return {};
+    } else if (errno != EINTR) {
       return gone();
     }
-    passed = {};
-    left.remove_prefix(static_cast<std::size_t>(sent));
   }
+  if (outgoing_.capacity() > kReceiveSize) {
+    outgoing_ = {};
+  }
+  outgoing_.clear();
+  sent_ = 0;
   return {};
 }
 

@@ -44,6 +44,14 @@ class KeeperWire {
   // Waits while the socket is full. Fails with kUnavailable when the other end is gone.
   Result<void> send(MessageType type, std::string_view text, std::span<const int> passed = {});
 
+  // Has a message sent after all that waits, by flush() or by any call that sends.
+  void queue(MessageType type, std::string_view text);
+  // Sends what goes of it without waiting, or all of it. Fails as send() does.
+  Result<void> flush();
+  Result<void> flush_all();
+  // Bytes that wait to be sent.
+  [[nodiscard]] std::size_t unsent() const { return outgoing_.size() - sent_; }
+
   // The next message; nothing when none came until then. Fails with kUnavailable when the other end
   // is gone.
   Result<std::optional<Message>> receive(std::optional<std::chrono::milliseconds> patience = {});
@@ -55,7 +63,11 @@ class KeeperWire {
 
  private:
   UniqueFd socket_;
+  Result<void> send_queued(std::span<const int> passed, int flags);
+
   FrameParser parser_;
+  std::string outgoing_;
+  std::size_t sent_ = 0;  // Of outgoing_.
   std::string parts_;
   std::vector<UniqueFd> passed_;
 };

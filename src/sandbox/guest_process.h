@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// GuestProcess: what was started in a sandbox beside runs, and outlives them.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "sandbox/warden_link.h"
+#include "spec/warden_protocol.h"
+
+namespace glovebox {
+
+// Its sandbox must outlive it; its own end forgets the process and ends nothing. signal() may be
+// called by any thread, the rest by one at a time.
+class GuestProcess {
+ public:
+  // `pid` is the one inside.
+  GuestProcess(std::unique_ptr<WardenLink::Channel> channel, std::uint32_t pid)
+      : channel_(std::move(channel)), pid_(pid) {}
+
+  [[nodiscard]] std::uint32_t pid() const { return pid_; }
+
+  // To its process group.
+  void signal(int signal);
+
+  // How it ended; nothing while it lives. What ended with its sandbox was killed. Does not wait.
+  const std::optional<warden::EndedReport>& ended();
+
+  // What to pass to poll(2) in order to wait until ended() may know more.
+  [[nodiscard]] std::array<pollfd, 2> watch() { return channel_->watch(); }
+  // Instead of watch(): this eventfd(2), which must stay open, is written to when there is news
+  // that somebody else has heard (Sandbox::hear()).
+  void wake_by(int eventfd) { channel_->wake_by(eventfd); }
+
+ private:
+  std::unique_ptr<WardenLink::Channel> channel_;
+  std::uint32_t pid_;
+  std::optional<warden::EndedReport> ended_;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// History: the cells that a context has finished, with their outputs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "context/notebook/notebook.h"
+#include "service/keeper/kept_memory.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox::keeper {
+
+// Safe to use from several threads.
+class History final : public KeptMemory::Holder {
+ public:
+  explicit History(std::shared_ptr<KeptMemory> memory) : share_(std::move(memory), *this) {}
+  History(const History&) = delete;
+  History& operator=(const History&) = delete;
+  ~History() = default;
+
+  // What is kept of the source of a cell: of a very long one the beginning, and a line that says
+  // so.
+  static std::string source_to_keep(const std::string& source);
+
+  // One that is finished. Beyond 1,000 of them, or when the sandbox's memory is wanted for
+  // something newer, the oldest go.
+  void add(glovebox::notebook::Cell cell);
+
+  // As a document that begins by saying how many cells are missing, if any are. Of a sandbox one is
+  // written at a time: kExhausted for who has waited too long.
+  [[nodiscard]] Result<std::string> write(SandboxService::NotebookFormat format,
+                                          const std::string& language) const;
+
+  [[nodiscard]] std::optional<std::uint64_t> oldest() const override;
+  void drop_oldest() override;
+
+ private:
+  struct Kept {
+    std::shared_ptr<const glovebox::notebook::Cell> cell;
+    std::size_t size = 0;
+    std::uint64_t stamp = 0;
+  };
+  void forget_first();
+
+  mutable std::mutex mutex_;
+  std::deque<Kept> cells_;
+  std::uint64_t dropped_ = 0;
+  KeptMemory::Share share_;
+};
+
+}  // namespace glovebox::keeper
