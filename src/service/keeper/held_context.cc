@@ -57,8 +57,8 @@ Result<Context*> HeldContext::living() {
   return context_.get();
 }
 
-Result<void> HeldContext::start() {
-  const std::scoped_lock turn(turns_);
+Result<void> HeldContext::start(const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
   (void)GB_TRY(living());
   return {};
 }
@@ -96,14 +96,24 @@ void HeldContext::forget(const std::string& key) {
 void HeldContext::execute(const ExecuteRequest& request,
                           const Limits& limits,
                           const std::shared_ptr<ExecutionLog>& log,
-                          const std::function<void(std::string_view)>& deliver) {
+                          const std::function<void(std::string_view)>& deliver,
+                          const Patience& patience) {
   const auto tell = [&](std::string_view event) {
     if (!event.empty()) {
       log->append(event);
       deliver(event);
     }
   };
-  const std::scoped_lock turn(turns_);
+  const auto turn = turns_.take(patience);
+  if (!turn && !log->canceled()) {
+    log->finish(turn.error());
+    return;
+  }
+  if (!turn) {
+    tell(verdict_event(canceled(request_.language)));
+    log->finish();
+    return;
+  }
   set_current(log);
   auto verdict = execute_in_turn(request, limits, *log, tell);
   set_current(nullptr);
@@ -120,9 +130,6 @@ Result<std::string> HeldContext::execute_in_turn(
     const Limits& limits,
     ExecutionLog& log,
     const std::function<void(std::string_view)>& tell) {
-  if (log.canceled()) {
-    return verdict_event(canceled(request_.language));
-  }
   Context* const context = GB_TRY(living());
   std::optional<glovebox::notebook::OutputCollector> collector;
   if (request.store_history) {
@@ -189,9 +196,9 @@ void HeldContext::interrupt() {
   }
 }
 
-Result<void> HeldContext::restart() {
+Result<void> HeldContext::restart(const Patience& patience) {
   interrupt();
-  const std::scoped_lock turn(turns_);
+  const auto turn = GB_TRY(turns_.take(patience));
   context_.reset();
   {
     const std::scoped_lock lock(mutex_);
@@ -202,13 +209,13 @@ Result<void> HeldContext::restart() {
   return {};
 }
 
-Result<std::uint32_t> HeldContext::checkpoint() {
-  const std::scoped_lock turn(turns_);
+Result<std::uint32_t> HeldContext::checkpoint(const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
   return GB_TRY(living())->checkpoint();
 }
 
-Result<void> HeldContext::rollback(std::uint32_t checkpoint) {
-  const std::scoped_lock turn(turns_);
+Result<void> HeldContext::rollback(std::uint32_t checkpoint, const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
   if (!context_) {
     return Error(ErrorCode::kNotFound, "no checkpoint " + std::to_string(checkpoint));
   }
@@ -219,13 +226,15 @@ Result<void> HeldContext::rollback(std::uint32_t checkpoint) {
   return {};
 }
 
-Result<std::unique_ptr<Context>> HeldContext::fork_from(std::uint32_t checkpoint) {
-  const std::scoped_lock turn(turns_);
+Result<std::unique_ptr<Context>> HeldContext::fork_from(std::uint32_t checkpoint,
+                                                        const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
   return GB_TRY(living())->fork_from(checkpoint);
 }
 
-std::string HeldContext::notebook(SandboxService::NotebookFormat format) {
-  const std::scoped_lock turn(turns_);
+Result<std::string> HeldContext::notebook(SandboxService::NotebookFormat format,
+                                          const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
   history_.metadata = metadata_of(request_.language);
   return format == SandboxService::NotebookFormat::kHtml
              ? glovebox::notebook::notebook_to_html(history_)

@@ -39,8 +39,10 @@ class HeldContext {
         context_(std::move(ready)),
         started_(context_ != nullptr) {}
 
+  // What takes a Patience waits for its turn (turns.h).
+
   // Makes the interpreter now, unless it is there.
-  Result<void> start();
+  Result<void> start(const Patience& patience);
 
   // The log of the execution that has this key, and whether it is this caller's to execute. An
   // empty key is always a new execution.
@@ -54,17 +56,18 @@ class HeldContext {
   void execute(const ExecuteRequest& request,
                const Limits& limits,
                const std::shared_ptr<ExecutionLog>& log,
-               const std::function<void(std::string_view)>& deliver);
+               const std::function<void(std::string_view)>& deliver,
+               const Patience& patience);
 
   // Cancels what runs now, but nothing that waits.
   void interrupt();
 
-  Result<void> restart();
-  Result<std::uint32_t> checkpoint();
-  Result<void> rollback(std::uint32_t checkpoint);
-  Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint);
+  Result<void> restart(const Patience& patience);
+  Result<std::uint32_t> checkpoint(const Patience& patience);
+  Result<void> rollback(std::uint32_t checkpoint, const Patience& patience);
+  Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint, const Patience& patience);
 
-  [[nodiscard]] std::string notebook(SandboxService::NotebookFormat format);
+  Result<std::string> notebook(SandboxService::NotebookFormat format, const Patience& patience);
   [[nodiscard]] ContextInfo info() const;
   [[nodiscard]] const ContextRequest& request() const { return request_; }
   [[nodiscard]] const Starter& starter() const { return starter_; }

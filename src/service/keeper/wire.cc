@@ -15,14 +15,27 @@ namespace glovebox::keeper {
 namespace {
 
 constexpr std::size_t kReceiveSize = 64UL * 1024;
+constexpr std::chrono::milliseconds kForever{-1};
 
-Error gone() { return {ErrorCode::kUnavailable, "the keeper of the sandboxes is gone"}; }
+Error gone() {
+  return {ErrorCode::kUnavailable, "the keeper of the sandboxes is gone", "try again in a moment"};
+}
+
+bool is_ready(int socket, short events, std::chrono::milliseconds patience) {
+  pollfd polled{socket, events, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&polled, 1, static_cast<int>(patience.count()));
+  } while (ready < 0 && errno == EINTR);
+  return ready != 0;
+}
 
 }  // namespace
 
 Result<void> KeeperWire::send(MessageType type,
                               std::string_view text,
-                              std::span<const int> passed) {
+                              std::span<const int> passed,
+                              std::chrono::milliseconds patience) {
   std::string frames;
   while (text.size() > kMaxFramePayload) {
     append_frame(frames, static_cast<std::uint8_t>(MessageType::kPart), 0,
@@ -32,8 +45,9 @@ Result<void> KeeperWire::send(MessageType type,
   append_frame(frames, static_cast<std::uint8_t>(type), 0, text);
   std::string_view left = frames;
   while (!left.empty()) {
-    const ssize_t sent = sys::send_with(socket_.get(), left, passed, 0);
-    if (sent < 0 && errno == EINTR) {
+    const ssize_t sent = sys::send_with(socket_.get(), left, passed, MSG_DONTWAIT);
+    if (sent < 0 &&
+        (errno == EINTR || (errno == EAGAIN && is_ready(socket_.get(), POLLOUT, patience)))) {
       continue;
     }
     if (sent < 0) {
@@ -61,14 +75,12 @@ Result<std::optional<Message>> KeeperWire::receive(
             Message{static_cast<MessageType>(frame.type), std::exchange(parts_, {})});
       }
     }
-    if (patience) {
-      pollfd polled{socket_.get(), POLLIN, 0};
-      if (::poll(&polled, 1, static_cast<int>(patience->count())) == 0) {
-        return std::optional<Message>();
-      }
+    if (patience && !is_ready(socket_.get(), POLLIN, *patience)) {
+      return std::optional<Message>();
     }
     const ssize_t got = sys::receive_with(socket_.get(), {buffer.get(), kReceiveSize}, passed_, 0);
-    if (got < 0 && errno == EINTR) {
+    if (got < 0 &&
+        (errno == EINTR || (errno == EAGAIN && is_ready(socket_.get(), POLLIN, kForever)))) {
       continue;
     }
     if (got <= 0) {
@@ -88,7 +100,7 @@ std::string encode(const Error& error) {
 Error decode_error(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) {
-    return {ErrorCode::kInternal, "the keeper of the sandboxes answered nonsense"};
+    return {ErrorCode::kInternal, "the keeper of the sandboxes sent a malformed error"};
   }
   return {static_cast<ErrorCode>(json.value("code", static_cast<int>(ErrorCode::kInternal))),
           json.value("message", std::string()), json.value("hint", std::string())};
