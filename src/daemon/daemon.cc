@@ -12,6 +12,7 @@
 
 #include "daemon/cors.h"
 #include "daemon/descriptor_limit.h"
+#include "daemon/directory_lock.h"
 #include "daemon/keeper_process.h"
 #include "daemon/service_manager.h"
 #include "doors/e2b/e2b_door.h"
@@ -28,6 +29,29 @@ namespace {
 constexpr std::size_t kOwnDescriptors = 2'048;
 constexpr std::size_t kLeastConnections = 256;
 
+// For the lock of a daemon that was killed.
+constexpr std::chrono::seconds kHandover{2};
+
+// A daemon that cannot start leaves no keeper that it has started.
+class NewKeeper {
+ public:
+  explicit NewKeeper(std::string directory) : directory_(std::move(directory)) {}
+  NewKeeper(const NewKeeper&) = delete;
+  NewKeeper& operator=(const NewKeeper&) = delete;
+  ~NewKeeper() {
+    if (started_ && !kept_) {
+      (void)stop_keeper(directory_);
+    }
+  }
+  void started() { started_ = true; }
+  void keep() { kept_ = true; }
+
+ private:
+  const std::string directory_;
+  bool started_ = false;
+  bool kept_ = false;
+};
+
 // The keys of everybody lie in it.
 Result<void> make_directory(const std::string& path) {
   struct stat status {};
@@ -36,7 +60,7 @@ Result<void> make_directory(const std::string& path) {
         .with_hint("its parent directory must exist; or choose another one with --data");
   }
   if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    return Error(ErrorCode::kInvalid, path + " is no directory");
+    return Error(ErrorCode::kInvalid, path + " is not a directory");
   }
   if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
     return Error(ErrorCode::kRefused, "others may use the data directory " + path,
@@ -85,17 +109,22 @@ Result<void> run_daemon(DaemonOptions options,
   // While we are alone in a cgroup of ours: the keeper will be beside us, and could make no room.
   (void)cgroup_host();
   GB_TRY(make_directory(options.directory));
+  // One that was killed may be a moment away from letting go of it.
+  const UniqueFd lock = GB_TRY(lock_directory(options.directory, "daemon", kHandover));
   std::mutex keeper_mutex;
   bool keeper_ends = false;
+  NewKeeper new_keeper(options.directory);
   const auto revive = [&, program = options.program,
                        directory = options.directory]() -> Result<void> {
     const std::scoped_lock lock(keeper_mutex);
     if (keeper_ends) {
       return Error(ErrorCode::kUnavailable, "the daemon ends");
     }
-    return ensure_keeper(program, directory);
+    if (GB_TRY(ensure_keeper(program, directory))) {
+      new_keeper.started();
+    }
+    return {};
   };
-  GB_TRY(revive());
   const auto service = GB_TRY(LocalService::open(
       options.directory, keeper_socket(options.directory), revive, options.package_sources));
   GuardedService guarded(*service);
@@ -129,6 +158,7 @@ Result<void> run_daemon(DaemonOptions options,
           serve(request, answer);
         }
       }));
+  new_keeper.keep();
   ready(server->port());
   tell_service_manager("READY=1");
   pollfd polled{stop_fd, POLLIN, 0};

@@ -5,10 +5,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -18,8 +18,10 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "daemon/descriptor_limit.h"
+#include "daemon/directory_lock.h"
 #include "sandbox/slot.h"
 #include "service/keeper/client.h"
 #include "service/keeper/server.h"
@@ -33,10 +35,16 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPatience = 20s;
+constexpr std::string_view kRole = "keeper";
 
-bool answers(const std::string& directory) {
+enum class Found { kNone, kServing, kSilent };
+
+Found look_for_keeper(const std::string& directory) {
   keeper::KeeperClient client(keeper_socket(directory));
-  return client.call("states", nlohmann::json::object()).has_value();
+  if (client.probe()) {
+    return Found::kServing;
+  }
+  return client.responsive() ? Found::kNone : Found::kSilent;
 }
 
 Result<UniqueFd> listen_at(const std::string& path) {
@@ -59,31 +67,6 @@ Result<UniqueFd> listen_at(const std::string& path) {
     return Error::from_errno("listen at " + path);
   }
   return socket;
-}
-
-// Held as long as the process lives (flock(2)).
-Result<UniqueFd> lock_directory(const std::string& directory) {
-  const std::string path = directory + "/keeper.lock";
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) {
-    return Error::from_errno("open " + path);
-  }
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Error(ErrorCode::kConflict, "another keeper serves " + directory);
-  }
-  return file;
-}
-
-// One that was killed holds it until the last child that it was about to make is gone too.
-Result<UniqueFd> await_lock(const std::string& directory, std::chrono::seconds patience) {
-  const auto deadline = Clock::now() + patience;
-  for (;;) {
-    auto lock = lock_directory(directory);
-    if (lock || lock.error().code() != ErrorCode::kConflict || Clock::now() >= deadline) {
-      return lock;
-    }
-    (void)::poll(nullptr, 0, 10);
-  }
 }
 
 // With nothing of the daemon's: its sockets must not stay open after it.
@@ -123,15 +106,24 @@ Result<void> spawn(const std::string& program, const std::string& directory) {
 
 std::string keeper_socket(const std::string& directory) { return directory + "/keeper.sock"; }
 
-Result<void> ensure_keeper(const std::string& program, const std::string& directory) {
-  if (answers(directory)) {
-    return {};
+Result<bool> ensure_keeper(const std::string& program, const std::string& directory) {
+  switch (look_for_keeper(directory)) {
+    case Found::kServing:
+      return false;
+    case Found::kSilent:
+      return Error(ErrorCode::kUnavailable, "the keeper of " + directory + " does not respond",
+                   "see " + directory +
+                       "/keeper.log; to end it, and its sandboxes, kill the "
+                       "process 'glovebox keeper --data " +
+                       directory + "'");
+    case Found::kNone:
+      break;
   }
   GB_TRY(spawn(program, directory));
   const auto deadline = Clock::now() + kPatience;
   while (Clock::now() < deadline) {
-    if (answers(directory)) {
-      return {};
+    if (look_for_keeper(directory) == Found::kServing) {
+      return true;
     }
     (void)::poll(nullptr, 0, 10);
   }
@@ -141,18 +133,25 @@ Result<void> ensure_keeper(const std::string& program, const std::string& direct
 
 Result<void> stop_keeper(const std::string& directory) {
   keeper::KeeperClient client(keeper_socket(directory));
-  (void)client.call("stop", nlohmann::json::object());
+  const UniqueFd process = client.process();
   // Its lock is free once the last of its sandboxes is gone.
-  if (await_lock(directory, kPatience)) {
-    // Of what one had to leave that could wait no longer for a call.
-    (void)sweep_leftovers();
-    return {};
+  const bool told = client.probe() && client.call("stop", nlohmann::json::object());
+  auto gone = lock_directory(directory, kRole, told || !process ? kPatience : 0s);
+  if (!gone && process) {
+    // Its sandboxes end with it: their wardens lose their connection.
+    (void)::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+    gone = lock_directory(directory, kRole, kPatience);
   }
-  return Error(ErrorCode::kUnavailable, "the keeper of " + directory + " does not end");
+  if (!gone) {
+    return Error(ErrorCode::kUnavailable, "the keeper of " + directory + " does not end");
+  }
+  // Of what one had to leave that could wait no longer for a call.
+  (void)sweep_leftovers();
+  return {};
 }
 
 Result<void> run_keeper(const std::string& directory, const keeper::KeeperOptions& options) {
-  const UniqueFd lock = GB_TRY(await_lock(directory, kPatience / 2));
+  const UniqueFd lock = GB_TRY(lock_directory(directory, kRole, kPatience / 2));
   (void)raise_descriptor_limit();
   sigset_t signals;
   (void)::sigemptyset(&signals);

@@ -13,10 +13,12 @@ namespace glovebox {
 std::string keeper_socket(const std::string& directory);
 
 // Starts `program keeper --data DIRECTORY` in a session of its own, unless one serves that
-// directory already, and waits until it answers.
-Result<void> ensure_keeper(const std::string& program, const std::string& directory);
+// directory already, and waits until it answers. True when it started one; kUnavailable when the
+// one that is there does not respond.
+Result<bool> ensure_keeper(const std::string& program, const std::string& directory);
 
-// Ends the keeper of a directory, and all its sandboxes. Nothing when there is none.
+// Ends the keeper of a directory, and all its sandboxes; one that does not respond, or does not end
+// within some seconds, is killed. Nothing when there is none.
 Result<void> stop_keeper(const std::string& directory);
 
 // Is the keeper: returns when it was told to stop, by stop_keeper() or by SIGTERM. kConflict when

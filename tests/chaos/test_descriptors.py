@@ -11,8 +11,8 @@ import harness  # noqa: F401, which finds the next
 from daemon import Daemon, wait_until
 from footprint import descriptors
 
-# What a client may be told while there are none; 501 of a wall that could not be built without.
-TOLD = (429, 501, 503, 507)
+# What a client may be told while there are none.
+TOLD = (429, 503, 507)
 CROWD = 150
 
 

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from daemon import Context, Daemon, Sandbox, wait_until
-from traces import Traces, name_of, named, parents, start_time
+from traces import Traces, name_of, named, outermost, parents, start_time
 
 KILLS = 20
 SEED = int(os.environ.get("GLOVEBOX_TEST_SEED", "4"))
@@ -293,14 +293,6 @@ class RegularEnd(Survivors):
 
     def kill_keeper(self):
         os.kill(self.daemon.keeper(), signal.SIGKILL)
-
-
-def outermost(pid, keeper):
-    """The child of the keeper that `pid` descends from."""
-    above = parents()
-    while above[pid] != keeper:
-        pid = above[pid]
-    return pid
 
 
 class Load:

@@ -258,6 +258,24 @@ class OfWorkspaces(OnDisk):
         sandbox.kill()
         self.assertFalse(image.exists())
 
+    def test_nobody_is_told_that_it_is_gone_while_the_keeper_is_replaced(self):
+        sandbox = self.on_disk(timeout="10m")
+        self.run_in(sandbox, "1")
+        self.lose_keeper()
+        told = set()
+
+        def is_known():
+            told.update(
+                self.daemon.ask("GET", sandbox.path + path).status
+                for path in ("/contexts", "/processes", "/usage")
+            )
+            return sandbox.info()["restarted"]
+
+        wait_until(is_known, "news of the loss")
+        self.assertNotIn(404, told)
+        sandbox.must(200, "POST", "/resume")
+        self.assertEqual(self.run_in(sandbox, "print(1 + 1)"), "2")
+
     def test_it_survives_the_keeper_and_goes_on_when_it_is_resumed(self):
         sandbox = self.on_disk(metadata={"m": "1"}, env={"OWN": "value"}, timeout="10m")
         in_memory = self.create()

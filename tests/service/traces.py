@@ -38,6 +38,14 @@ def family(pid):
         found |= more
 
 
+def outermost(pid, keeper):
+    """The child of the keeper that `pid` descends from."""
+    above = parents()
+    while above[pid] != keeper:
+        pid = above[pid]
+    return pid
+
+
 def name_of(pid):
     with contextlib.suppress(OSError):
         return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()

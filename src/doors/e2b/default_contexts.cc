@@ -9,6 +9,9 @@
 namespace glovebox::e2b {
 namespace {
 
+// An interpreter starts in less.
+constexpr std::chrono::seconds kPatience{90};
+
 bool holds(const std::vector<ContextInfo>& contexts, std::string_view id) {
   return std::ranges::find(contexts, id, &ContextInfo::id) != contexts.end();
 }
@@ -34,8 +37,13 @@ std::string normal_language(std::string_view name) {
   return language == "js" ? "javascript" : language == "ts" ? "typescript" : language;
 }
 
-std::mutex& DefaultContexts::lock_of(std::string_view sandbox) {
-  return locks_.at(std::hash<std::string_view>{}(sandbox) % locks_.size());
+Result<NamedLocks::Held> DefaultContexts::lock(std::string_view sandbox) {
+  auto held = locks_.take(sandbox, kPatience);
+  if (!held) {
+    return Error(ErrorCode::kUnavailable, "another request still starts a context in this sandbox",
+                 "try again in a moment");
+  }
+  return *std::move(held);
 }
 
 Result<SandboxInfo> DefaultContexts::fresh(const Visit& visit) {
@@ -84,7 +92,7 @@ Result<std::string> DefaultContexts::of_language(const Visit& visit, const std::
       return known->second.made;
     }
   }
-  const std::lock_guard lock(lock_of(visit.info.id));
+  const auto held = GB_TRY(lock(visit.info.id));
   // Another request may have made it meanwhile.
   const SandboxInfo info = GB_TRY(fresh(visit));
   SandboxNotes notes = read_notes(info.extra).value_or(visit.notes);
@@ -147,7 +155,7 @@ Result<std::vector<ShownContext>> DefaultContexts::list(const Visit& visit) {
 }
 
 Result<void> DefaultContexts::remove(const Visit& visit, const std::string& id) {
-  const std::lock_guard lock(lock_of(visit.info.id));
+  const auto held = GB_TRY(lock(visit.info.id));
   const SandboxInfo info = GB_TRY(fresh(visit));
   SandboxNotes notes = read_notes(info.extra).value_or(visit.notes);
   const auto found = std::ranges::find_if(notes.contexts,

@@ -3,12 +3,11 @@
 // are first used; each other language gets one at its first use as well.
 #pragma once
 
-#include <array>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/named_locks.h"
 #include "doors/e2b/gate.h"
 
 namespace glovebox::e2b {
@@ -46,10 +45,10 @@ class DefaultContexts {
   void prepare(const Visit& visit, const std::string& language, const std::string& context);
   Result<SandboxInfo> fresh(const Visit& visit);
   Result<void> keep(const Visit& visit, const SandboxInfo& info, const SandboxNotes& notes);
-  std::mutex& lock_of(std::string_view sandbox);
+  Result<NamedLocks::Held> lock(std::string_view sandbox);
 
   SandboxService& service_;
-  std::array<std::mutex, 32> locks_;  // Shared by sandboxes: one context is made at a time in each.
+  NamedLocks locks_;  // By sandbox: one context is made at a time in each.
 };
 
 }  // namespace glovebox::e2b

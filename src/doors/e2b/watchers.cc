@@ -4,8 +4,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <exception>
 #include <future>
+#include <system_error>
 #include <vector>
 
 #include "doors/e2b/filesystem_service.h"
@@ -14,18 +18,21 @@
 namespace glovebox::e2b {
 namespace {
 
-constexpr std::size_t kMaxWatchers = 64;
-constexpr std::size_t kMaxPerSandbox = 16;
+constexpr std::size_t kMostOfTenant = 64;
+constexpr std::size_t kMostOfSandbox = 16;
 constexpr std::size_t kMaxEvents = 10'000;
+// For a watch to stand.
+constexpr std::chrono::seconds kPatience{30};
 
 }  // namespace
 
 struct Watchers::Watcher {
+  std::string tenant;
   std::string sandbox;
   UniqueFd stop;
   std::mutex mutex;
   std::deque<Json> events;
-  bool ended = false;
+  std::atomic<bool> ended = false;
   std::thread thread;
 
   ~Watcher() {
@@ -39,83 +46,113 @@ struct Watchers::Watcher {
 
 Watchers::~Watchers() = default;
 
+Result<void> Watchers::add(const std::string& id, const std::shared_ptr<Watcher>& watcher) {
+  std::vector<std::shared_ptr<Watcher>> ended;  // Joined without the lock.
+  const std::lock_guard lock(mutex_);
+  std::size_t of_tenant = 0;
+  std::size_t of_sandbox = 0;
+  for (auto next = watchers_.begin(); next != watchers_.end();) {
+    const auto each = next++;
+    const Watcher& other = *each->second;
+    if (other.ended) {
+      ended.push_back(std::move(each->second));
+      watchers_.erase(each);
+      continue;
+    }
+    of_tenant += other.tenant == watcher->tenant ? 1 : 0;
+    of_sandbox += other.sandbox == watcher->sandbox ? 1 : 0;
+  }
+  if (of_sandbox >= kMostOfSandbox || of_tenant >= kMostOfTenant) {
+    return Error(ErrorCode::kExhausted,
+                 of_sandbox >= kMostOfSandbox
+                     ? "a sandbox has at most " + std::to_string(kMostOfSandbox) + " watchers"
+                     : "a tenant has at most " + std::to_string(kMostOfTenant) + " watchers",
+                 "remove one of them");
+  }
+  watchers_.emplace(id, watcher);
+  return {};
+}
+
+void Watchers::drop(const std::string& id) {
+  std::shared_ptr<Watcher> gone;  // Joined without the lock.
+  const std::lock_guard lock(mutex_);
+  if (const auto found = watchers_.find(id); found != watchers_.end()) {
+    gone = std::move(found->second);
+    watchers_.erase(found);
+  }
+}
+
 Result<std::string> Watchers::create(const Visit& visit,
                                      const std::string& directory,
                                      bool recursive,
                                      bool with_entry) {
   auto watcher = std::make_shared<Watcher>();
+  watcher->tenant = visit.caller.tenant;
   watcher->sandbox = visit.info.id;
   watcher->stop = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!watcher->stop) {
     return Error::from_errno("eventfd");
   }
   const std::string id = GB_TRY(random_hex(16));
+  GB_TRY(add(id, watcher));
+  auto begun = begin(visit, watcher, directory, recursive, with_entry);
+  if (!begun) {
+    drop(id);
+    return std::move(begun).error();
+  }
+  return id;
+}
+
+Result<void> Watchers::begin(const Visit& visit,
+                             const std::shared_ptr<Watcher>& watcher,
+                             const std::string& directory,
+                             bool recursive,
+                             bool with_entry) {
   auto files = std::make_shared<FileClient>(GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse)));
   std::shared_ptr<FileClient> entries;
   if (with_entry) {
     entries = std::make_shared<FileClient>(GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse)));
   }
-
-  std::vector<std::shared_ptr<Watcher>> ended;  // Joined without the lock.
-  {
-    const std::lock_guard lock(mutex_);
-    std::size_t same = 0;
-    for (auto each = watchers_.begin(); each != watchers_.end();) {
-      const std::lock_guard inner(each->second->mutex);
-      if (each->second->ended) {
-        ended.push_back(each->second);
-      } else if (each->second->sandbox == visit.info.id) {
-        ++same;
-      }
-      ++each;
-    }
-    std::erase_if(watchers_, [&ended](const auto& each) {
-      for (const auto& gone : ended) {
-        if (gone == each.second) {
-          return true;
-        }
-      }
-      return false;
-    });
-    if (watchers_.size() >= kMaxWatchers || same >= kMaxPerSandbox) {
-      return Error(ErrorCode::kExhausted, "too many watchers");
-    }
-    watchers_.emplace(id, watcher);
-  }
-
   auto standing = std::make_shared<std::promise<Result<void>>>();
   auto stands = standing->get_future();
-  watcher->thread =
-      std::thread([raw = watcher.get(), files, entries, directory, recursive, standing] {
-        bool told = false;
-        auto done = files->watch(
-            directory, recursive, raw->stop.get(),
-            [&] {
-              told = true;
-              standing->set_value({});
-            },
-            [&](const FileEvent& event) {
-              Json json = file_event_json(event, directory, entries.get());
-              const std::lock_guard lock(raw->mutex);
-              if (raw->events.size() >= kMaxEvents) {
-                raw->events.pop_front();
-              }
-              raw->events.push_back(std::move(json));
-              return true;
-            });
-        if (!told) {
-          standing->set_value(done ? Result<void>(Error(ErrorCode::kUnavailable, "the watch ended"))
-                                   : done);
-        }
-        const std::lock_guard lock(raw->mutex);
-        raw->ended = true;
-      });
-  if (auto result = stands.get(); !result) {
-    const std::lock_guard lock(mutex_);
-    watchers_.erase(id);
-    return result.error();
+  const auto watch = [raw = watcher.get(), files, entries, directory, recursive, standing] {
+    bool told = false;
+    const auto stands_now = [&] {
+      told = true;
+      standing->set_value({});
+    };
+    const auto happens = [&](const FileEvent& event) {
+      Json json = file_event_json(event, directory, entries.get());
+      const std::lock_guard lock(raw->mutex);
+      if (raw->events.size() >= kMaxEvents) {
+        raw->events.pop_front();
+      }
+      raw->events.push_back(std::move(json));
+      return true;
+    };
+    Result<void> done = Error(ErrorCode::kUnavailable, "the watch ended");
+    try {
+      if (auto watched = files->watch(directory, recursive, raw->stop.get(), stands_now, happens);
+          !watched) {
+        done = std::move(watched);
+      }
+    } catch (const std::exception&) {  // No memory for what happens: the watch is over.
+    }
+    if (!told) {
+      standing->set_value(std::move(done));
+    }
+    raw->ended = true;
+  };
+  try {
+    watcher->thread = std::thread(watch);
+  } catch (const std::system_error&) {
+    return Error(ErrorCode::kExhausted, "no more threads can be started", "try again in a moment");
   }
-  return id;
+  if (stands.wait_for(kPatience) != std::future_status::ready) {
+    return Error(ErrorCode::kUnavailable, "the sandbox does not start the watch",
+                 "try again in a moment");
+  }
+  return stands.get();
 }
 
 std::shared_ptr<Watchers::Watcher> Watchers::find(const Visit& visit, const std::string& id) {
@@ -140,12 +177,10 @@ Result<Json> Watchers::take(const Visit& visit, const std::string& id) {
 }
 
 Result<void> Watchers::remove(const Visit& visit, const std::string& id) {
-  const auto watcher = find(visit, id);
-  if (!watcher) {
+  if (!find(visit, id)) {
     return Error(ErrorCode::kNotFound, "watcher with id " + id + " not found");
   }
-  const std::lock_guard lock(mutex_);
-  watchers_.erase(id);
+  drop(id);
   return {};
 }
 

@@ -15,7 +15,8 @@
 
 namespace glovebox::e2b {
 
-// Any thread. Few at once, and each keeps few events: the oldest ones go.
+// Any thread. Each sandbox and each tenant has few at once, and each watcher keeps few events: the
+// oldest ones go.
 class Watchers {
  public:
   explicit Watchers(SandboxService& service) : service_(service) {}
@@ -23,7 +24,7 @@ class Watchers {
   Watchers(const Watchers&) = delete;
   Watchers& operator=(const Watchers&) = delete;
 
-  // Returns when the watch stands. kExhausted when there are too many.
+  // Returns when the watch stands. kExhausted when the sandbox or its tenant has too many.
   Result<std::string> create(const Visit& visit,
                              const std::string& directory,
                              bool recursive,
@@ -34,6 +35,14 @@ class Watchers {
 
  private:
   struct Watcher;
+  // Adds it to the others, unless there are too many.
+  Result<void> add(const std::string& id, const std::shared_ptr<Watcher>& watcher);
+  void drop(const std::string& id);
+  Result<void> begin(const Visit& visit,
+                     const std::shared_ptr<Watcher>& watcher,
+                     const std::string& directory,
+                     bool recursive,
+                     bool with_entry);
   std::shared_ptr<Watcher> find(const Visit& visit, const std::string& id);
 
   SandboxService& service_;

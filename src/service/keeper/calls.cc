@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/calls.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -61,6 +62,16 @@ Result<Inside<HeldProcess>> process(const json& arguments, CallContext& context)
   auto held = GB_TRY(sandbox(arguments, context));
   auto inner = GB_TRY(held->process(static_cast<std::uint32_t>(number(arguments, "pid"))));
   return Inside<HeldProcess>{std::move(held), std::move(inner)};
+}
+
+// How long a call waits for its turn in a context. Shorter than its caller's patience: what comes
+// after the waiting takes time, too.
+Patience turn_patience(const CallContext& context) {
+  Patience patience{.wanted = context.listens};
+  if (context.terms.patience) {
+    patience.deadline = Clock::now() + *context.terms.patience / 3;
+  }
+  return patience;
 }
 
 json describe(HeldSandbox& held) {
@@ -153,7 +164,8 @@ Result<json> usage(const json& arguments, CallContext& context) {
 Result<json> create_context(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
   return to_json(GB_TRY(held->create_context(context.keeper.registry(),
-                                             to_context_request(object(arguments, "request")))));
+                                             to_context_request(object(arguments, "request")),
+                                             turn_patience(context))));
 }
 
 Result<json> contexts(const json& arguments, CallContext& context) {
@@ -173,7 +185,7 @@ Result<json> delete_context(const json& arguments, CallContext& context) {
 
 Result<json> restart_context(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
-  GB_TRY(held->restart());
+  GB_TRY(held->restart(turn_patience(context)));
   return json();
 }
 
@@ -190,6 +202,22 @@ Result<json> cancel(const json& arguments, CallContext& context) {
   return json();
 }
 
+// Whatever happens to an execution, those who follow it learn of its end.
+class Finish {
+ public:
+  explicit Finish(ExecutionLog& log) : log_(log) {}
+  Finish(const Finish&) = delete;
+  Finish& operator=(const Finish&) = delete;
+  ~Finish() {
+    if (!log_.finished()) {
+      log_.finish(Error(ErrorCode::kInternal, "the execution failed in the keeper"));
+    }
+  }
+
+ private:
+  ExecutionLog& log_;
+};
+
 Result<json> execute(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
   const auto in = GB_TRY(held->context(context.keeper.registry(), text(arguments, "context")));
@@ -199,8 +227,14 @@ Result<json> execute(const json& arguments, CallContext& context) {
   const auto [log, mine] = GB_TRY(in->claim(request));
   Delivery delivery(log, context.wire);
   if (mine) {
-    in->execute(request, limits, log, delivery);
-    if (request.idempotency_key.starts_with(kOwnKey)) {
+    // An execution with a key of the client's waits on without its caller: they may come back for
+    // it, or cancel it by its key.
+    const bool lasts = !request.idempotency_key.starts_with(kOwnKey);
+    const Patience patience{
+        .wanted = [&] { return !log->canceled() && (lasts || context.listens()); }};
+    const Finish finish(*log);
+    in->execute(request, limits, log, delivery, patience);
+    if (!lasts) {
       in->forget(request.idempotency_key);
     }
   }
@@ -210,19 +244,21 @@ Result<json> execute(const json& arguments, CallContext& context) {
 
 Result<json> checkpoint(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
-  return json(GB_TRY(held->checkpoint()));
+  return json(GB_TRY(held->checkpoint(turn_patience(context))));
 }
 
 Result<json> rollback(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
-  GB_TRY(held->rollback(static_cast<std::uint32_t>(number(arguments, "checkpoint"))));
+  GB_TRY(held->rollback(static_cast<std::uint32_t>(number(arguments, "checkpoint")),
+                        turn_patience(context)));
   return json();
 }
 
 Result<json> fork_context(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
   return to_json(GB_TRY(held->fork_context(
-      text(arguments, "context"), static_cast<std::uint32_t>(number(arguments, "checkpoint")))));
+      text(arguments, "context"), static_cast<std::uint32_t>(number(arguments, "checkpoint")),
+      turn_patience(context))));
 }
 
 Result<json> notebook(const json& arguments, CallContext& context) {
@@ -339,54 +375,75 @@ Result<json> image_files(const json& arguments, CallContext& context) {
 struct Call {
   std::string_view name;
   Result<json> (*function)(const json&, CallContext&);
+  CallKind kind = CallKind::kShort;
 };
 
+using enum CallKind;
+
 constexpr std::array kCalls = {
-    Call{"create", create},
-    Call{"list", list},
-    Call{"states", states},
-    Call{"warm", warm},
-    Call{"warm_up", warm_up},
-    Call{"change", change},
-    Call{"kill", kill},
-    Call{"kill_all", kill_all},
-    Call{"forget_content", forget_content},
-    Call{"stop", stop},
-    Call{"pause", pause},
-    Call{"resume", resume},
-    Call{"usage", usage},
-    Call{"create_context", create_context},
-    Call{"contexts", contexts},
-    Call{"delete_context", delete_context},
-    Call{"restart_context", restart_context},
-    Call{"interrupt", interrupt},
-    Call{"cancel", cancel},
-    Call{"execute", execute},
-    Call{"checkpoint", checkpoint},
-    Call{"rollback", rollback},
-    Call{"fork_context", fork_context},
-    Call{"notebook", notebook},
-    Call{"run", run},
-    Call{"start_process", start_process},
-    Call{"attach_process", attach_process},
-    Call{"processes", processes},
-    Call{"signal_process", signal_process},
-    Call{"write_process", write_process},
-    Call{"close_stdin", close_stdin},
-    Call{"resize", resize},
-    Call{"files", files},
-    Call{"copy_image", copy_image},
-    Call{"remove_image", remove_image},
-    Call{"image_files", image_files},
+    Call{"create", create, kLong},
+    Call{"list", list, kEnds},
+    Call{"states", states, kEnds},
+    Call{"warm", warm, kEnds},
+    Call{"warm_up", warm_up, kShort},
+    Call{"change", change, kShort},
+    Call{"kill", kill, kEnds},
+    Call{"kill_all", kill_all, kEnds},
+    Call{"forget_content", forget_content, kEnds},
+    Call{"stop", stop, kEnds},
+    Call{"pause", pause, kLong},
+    Call{"resume", resume, kLong},
+    Call{"usage", usage, kShort},
+    Call{"create_context", create_context, kLong},
+    Call{"contexts", contexts, kShort},
+    Call{"delete_context", delete_context, kEnds},
+    Call{"restart_context", restart_context, kLong},
+    Call{"interrupt", interrupt, kEnds},
+    Call{"cancel", cancel, kEnds},
+    Call{"execute", execute, kStream},
+    Call{"checkpoint", checkpoint, kLong},
+    Call{"rollback", rollback, kLong},
+    Call{"fork_context", fork_context, kLong},
+    Call{"notebook", notebook, kLong},
+    Call{"run", run, kStream},
+    Call{"start_process", start_process, kStream},
+    Call{"attach_process", attach_process, kStream},
+    Call{"processes", processes, kShort},
+    Call{"signal_process", signal_process, kEnds},
+    Call{"write_process", write_process, kShort},
+    Call{"close_stdin", close_stdin, kShort},
+    Call{"resize", resize, kShort},
+    Call{"files", files, kLong},
+    Call{"copy_image", copy_image, kLong},
+    Call{"remove_image", remove_image, kLong},
+    Call{"image_files", image_files, kLong},
 };
+
+const Call* find(std::string_view name) {
+  const auto* const found = std::ranges::find(kCalls, name, &Call::name);
+  return found == kCalls.end() ? nullptr : found;
+}
 
 }  // namespace
 
+CallTerms terms_of(std::string_view name) {
+  const Call* const found = find(name);
+  const CallKind kind = found == nullptr ? kShort : found->kind;
+  switch (kind) {
+    case kStream:
+      return {.kind = kind, .patience = std::nullopt};
+    case kLong:
+      return {.kind = kind, .patience = 180s};
+    case kEnds:  // The end of a sandbox is waited for.
+    case kShort:
+      break;
+  }
+  return {.kind = kind, .patience = 30s};
+}
+
 Result<json> call(std::string_view name, const json& arguments, CallContext& context) {
-  for (const Call& known : kCalls) {
-    if (known.name == name) {
-      return known.function(arguments, context);
-    }
+  if (const Call* const found = find(name)) {
+    return found->function(arguments, context);
   }
   return Error(ErrorCode::kInvalid, "the keeper knows no call '" + std::string(name) + "'",
                "end the keeper of an older version and start again");

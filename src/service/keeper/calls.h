@@ -2,8 +2,10 @@
 // The calls that a daemon makes of its keeper, by name: each from a request to an answer.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +15,23 @@
 #include "service/keeper/wire.h"
 
 namespace glovebox::keeper {
+
+// What a call takes of the keeper, and how long its caller waits for it.
+enum class CallKind {
+  kEnds,    // Ends something, or asks what lives: has room of its own in the budget of calls.
+  kShort,   // Waits for nothing, or for a warden.
+  kLong,    // Starts, copies, or waits for a guest.
+  kStream,  // Goes on until its end is told, or until the caller goes.
+};
+
+struct CallTerms {
+  CallKind kind = CallKind::kShort;
+  // Until the caller gives up, which cancels what still waits; nothing for a stream.
+  std::optional<std::chrono::milliseconds> patience{};
+};
+
+// Those of an unknown call are as of a short one.
+CallTerms terms_of(std::string_view name);
 
 // What a call is given beside its arguments.
 struct CallContext {
@@ -25,11 +44,12 @@ struct CallContext {
   // False when the caller is gone; its socket becomes readable then, and never else.
   std::function<bool()> listens;
   int socket = -1;
+  CallTerms terms{};
   // Goes with the answer.
   std::vector<UniqueFd> passed{};
 };
 
-// The answer. Fails with kInvalid for a call that there is not.
+// The answer. Fails with kInvalid for an unknown call. May throw what the standard library throws.
 Result<nlohmann::json> call(std::string_view name,
                             const nlohmann::json& arguments,
                             CallContext& context);

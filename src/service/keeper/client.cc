@@ -2,14 +2,19 @@
 #include "service/keeper/client.h"
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
+#include "service/keeper/calls.h"
 #include "service/keeper/codec.h"
 
 namespace glovebox::keeper {
@@ -17,18 +22,47 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMostIdle = 64;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostIdle = 32;
+// How often a call that waits looks whether it should go on.
 constexpr auto kTick = 1s;
+// A keeper that lives answers a probe in a millisecond; one on a starved machine in a second or
+// two.
+constexpr auto kProbePatience = 5s;
+// For a request to be taken: the keeper's thread for it does nothing else.
+constexpr auto kSendPatience = 15s;
+
+Error unresponsive() {
+  return {ErrorCode::kUnavailable, "the keeper of the sandboxes does not respond",
+          "try again in a moment; the operator finds the cause in keeper.log"};
+}
+
+// Nothing has come on it, and its other end is open.
+bool is_fresh(int socket) {
+  char byte = 0;
+  return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
 
 }  // namespace
+
+// What its caller wants of a call, beside its answer.
+struct KeeperClient::Wish {
+  const OnEvent* on_event = nullptr;
+  std::vector<UniqueFd>* passed = nullptr;
+  std::optional<std::chrono::milliseconds> patience{};
+  bool* late = nullptr;  // Of a probe: that no answer came in time.
+};
 
 Result<std::unique_ptr<KeeperWire>> KeeperClient::borrow() {
   {
     const std::scoped_lock lock(mutex_);
-    if (!idle_.empty()) {
+    while (!idle_.empty()) {
       auto wire = std::move(idle_.back());
       idle_.pop_back();
-      return wire;
+      if (is_fresh(wire->fd())) {  // Else of a keeper that was replaced meanwhile.
+        return wire;
+      }
     }
   }
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
@@ -36,12 +70,14 @@ Result<std::unique_ptr<KeeperWire>> KeeperClient::borrow() {
     return Error(ErrorCode::kInvalid, "the data directory's path is too long for a socket");
   }
   std::memcpy(address.sun_path, path_.data(), path_.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // A keeper that accepts nothing any more keeps nobody waiting (unix(7): EAGAIN).
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket ||
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return Error(ErrorCode::kUnavailable,
-                 std::string("the keeper of the sandboxes does not answer: ") +
-                     std::generic_category().message(errno));
+                 std::string("the keeper of the sandboxes cannot be reached: ") +
+                     std::generic_category().message(errno),
+                 "try again in a moment");
   }
   return std::make_unique<KeeperWire>(std::move(socket));
 }
@@ -57,30 +93,69 @@ Result<nlohmann::json> KeeperClient::call(std::string_view name,
                                           nlohmann::json arguments,
                                           const OnEvent& on_event,
                                           std::vector<UniqueFd>* passed) {
+  return exchange(name, std::move(arguments),
+                  {.on_event = &on_event, .passed = passed, .patience = terms_of(name).patience});
+}
+
+Result<nlohmann::json> KeeperClient::probe() {
+  bool late = false;
+  auto states = exchange("states", nlohmann::json::object(),
+                         {.patience = std::chrono::milliseconds(kProbePatience), .late = &late});
+  responsive_ = !late;  // One that is gone can be replaced.
+  return states;
+}
+
+UniqueFd KeeperClient::process() {
+  const auto wire = borrow();
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (!wire || ::getsockopt(wire.value()->fd(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+      peer.pid <= 1) {
+    return {};
+  }
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+}
+
+Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
+                                              nlohmann::json arguments,
+                                              const Wish& wish) {
+  const auto ends = wish.patience ? Clock::now() + *wish.patience : Clock::time_point::max();
+  if (wish.late == nullptr && !responsive_) {
+    return unresponsive();
+  }
   arguments["call"] = name;
-  const std::string request = pack(arguments);
   auto wire = GB_TRY(borrow());
-  if (auto sent = wire->send(MessageType::kRequest, request); !sent) {
-    // One that waited here while the keeper was replaced; all of them are of that age.
-    {
-      const std::scoped_lock lock(mutex_);
-      idle_.clear();
-    }
-    wire = GB_TRY(borrow());
-    GB_TRY(wire->send(MessageType::kRequest, request));
+  if (auto sent = wire->send(MessageType::kRequest, pack(arguments), {}, kSendPatience); !sent) {
+    // It may have been refused before it was read.
+    const auto refused = wire->receive(0ms);
+    return refused && *refused && (*refused)->type == MessageType::kError
+               ? decode_error((*refused)->text)
+               : std::move(sent).error();
   }
   for (;;) {
-    const auto message = GB_TRY(
-        wire->receive(on_event ? std::optional<std::chrono::milliseconds>(kTick) : std::nullopt));
-    const bool event = !message || message->type == MessageType::kEvent;
-    if (event && on_event && !on_event(message ? std::string_view(message->text) : "")) {
-      return Error(ErrorCode::kUnavailable, "nobody listens any more");
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(ends - Clock::now());
+    if (left <= 0ms) {
+      if (wish.late != nullptr) {
+        *wish.late = true;
+        return unresponsive();
+      }
+      return Error(ErrorCode::kUnavailable,
+                   "the keeper of the sandboxes did not finish '" + std::string(name) + "' in time",
+                   "try again in a moment");
     }
-    if (event) {
+    const auto message = GB_TRY(wire->receive(std::min<std::chrono::milliseconds>(left, kTick)));
+    if (!message && wish.late == nullptr && !responsive_) {
+      return unresponsive();
+    }
+    if (!message || message->type == MessageType::kEvent) {
+      if (wish.on_event != nullptr && *wish.on_event &&
+          !(*wish.on_event)(message ? std::string_view(message->text) : "")) {
+        return Error(ErrorCode::kUnavailable, "nobody listens any more");
+      }
       continue;
     }
-    if (passed != nullptr) {
-      *passed = wire->take_descriptors();
+    if (wish.passed != nullptr) {
+      *wish.passed = wire->take_descriptors();
     }
     give_back(std::move(wire));
     if (message->type == MessageType::kError) {

@@ -2,6 +2,7 @@
 // KeeperClient: the daemon's end of the keeper's calls.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -16,26 +17,41 @@
 
 namespace glovebox::keeper {
 
-// Safe to use from any thread; each call in progress has a connection of its own.
+// Safe to use from any thread; each call in progress has a connection of its own. No call outlasts
+// what calls.h allows it, or waits for a keeper that has stopped responding.
 class KeeperClient {
  public:
   explicit KeeperClient(std::string socket_path) : path_(std::move(socket_path)) {}
 
   // What comes before the answer; empty once a second while nothing comes. False ends the call,
-  // which then fails with kUnavailable; the keeper goes on with what it does.
+  // which then fails with kUnavailable. What only waits in the keeper is given up there; what is
+  // being done goes on.
   using OnEvent = std::function<bool(std::string_view event)>;
 
-  // kUnavailable when the keeper is gone.
+  // kUnavailable when the keeper is gone, does not respond, or needs too long.
   Result<nlohmann::json> call(std::string_view name,
                               nlohmann::json arguments,
                               const OnEvent& on_event = {},
                               std::vector<UniqueFd>* passed = nullptr);
 
+  // The call "states", within a few seconds. To be made regularly: until the next one succeeds, a
+  // keeper that let it wait counts as unresponsive, and all other calls fail at once.
+  Result<nlohmann::json> probe();
+  [[nodiscard]] bool responsive() const { return responsive_; }
+
+  // The process that listens at the socket, as a pidfd; none when nobody does. It may be stopped.
+  UniqueFd process();
+
  private:
+  struct Wish;
+  Result<nlohmann::json> exchange(std::string_view name,
+                                  nlohmann::json arguments,
+                                  const Wish& wish);
   Result<std::unique_ptr<KeeperWire>> borrow();
   void give_back(std::unique_ptr<KeeperWire> wire);
 
   const std::string path_;
+  std::atomic<bool> responsive_ = true;
   std::mutex mutex_;
   std::vector<std::unique_ptr<KeeperWire>> idle_;
 };

@@ -222,7 +222,8 @@ json to_json(const CreateOrder& order) {
     images.push_back(
         {{"image", image.image}, {"target", image.target}, {"read_only", image.read_only}});
   }
-  return {{"id", order.id},
+  return {{"tenant", order.tenant},
+          {"id", order.id},
           {"images", std::move(images)},
           {"home", order.home},
           {"user", order.user},
@@ -241,7 +242,8 @@ CreateOrder to_create_order(const json& object) {
                       .target = get<std::string>(image, "target"),
                       .read_only = get<bool>(image, "read_only")});
   }
-  return {.home = get<std::string>(object, "home"),
+  return {.tenant = get<std::string>(object, "tenant"),
+          .home = get<std::string>(object, "home"),
           .user = get<std::string>(object, "user"),
           .limits = to_limits(member(object, "limits")),
           .env = to_environment(member(object, "env")),

@@ -56,8 +56,8 @@ Result<Context*> HeldContext::living() {
   return context_.get();
 }
 
-Result<void> HeldContext::start() {
-  const std::scoped_lock turn(turns_);
+Result<void> HeldContext::start(const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
   (void)GB_TRY(living());
   return {};
 }
@@ -120,8 +120,18 @@ void HeldContext::forget(const std::string& key) {
 void HeldContext::execute(const ExecuteRequest& request,
                           const Limits& limits,
                           const std::shared_ptr<ExecutionLog>& log,
-                          Outlet& outlet) {
-  const std::scoped_lock turn(turns_);
+                          Outlet& outlet,
+                          const Patience& patience) {
+  const auto turn = turns_.take(patience);
+  if (!turn) {
+    if (log->canceled()) {
+      log->append(verdict_event(canceled(request_.language)));
+      log->finish();
+    } else {
+      log->finish(turn.error());
+    }
+    return;
+  }
   set_current(log);
   auto verdict = execute_in_turn(request, limits, *log, outlet);
   set_current(nullptr);
@@ -203,9 +213,9 @@ void HeldContext::interrupt() {
   }
 }
 
-Result<void> HeldContext::restart() {
+Result<void> HeldContext::restart(const Patience& patience) {
   interrupt();
-  const std::scoped_lock turn(turns_);
+  const auto turn = GB_TRY(turns_.take(patience));
   context_.reset();
   {
     const std::scoped_lock lock(mutex_);
@@ -216,13 +226,13 @@ Result<void> HeldContext::restart() {
   return {};
 }
 
-Result<std::uint32_t> HeldContext::checkpoint() {
-  const std::scoped_lock turn(turns_);
+Result<std::uint32_t> HeldContext::checkpoint(const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
   return GB_TRY(living())->checkpoint();
 }
 
-Result<void> HeldContext::rollback(std::uint32_t checkpoint) {
-  const std::scoped_lock turn(turns_);
+Result<void> HeldContext::rollback(std::uint32_t checkpoint, const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
   if (!context_) {
     return Error(ErrorCode::kNotFound, "no checkpoint " + std::to_string(checkpoint));
   }
@@ -233,8 +243,9 @@ Result<void> HeldContext::rollback(std::uint32_t checkpoint) {
   return {};
 }
 
-Result<std::unique_ptr<Context>> HeldContext::fork_from(std::uint32_t checkpoint) {
-  const std::scoped_lock turn(turns_);
+Result<std::unique_ptr<Context>> HeldContext::fork_from(std::uint32_t checkpoint,
+                                                        const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
   return GB_TRY(living())->fork_from(checkpoint);
 }
 

@@ -44,8 +44,10 @@ class HeldContext {
         history_(memory_),
         started_(context_ != nullptr) {}
 
+  // What takes a Patience waits for its turn (turns.h).
+
   // Makes the interpreter now, unless it is there.
-  Result<void> start();
+  Result<void> start(const Patience& patience);
 
   // The log of the execution that has the request's key, and whether it is this caller's to
   // execute. An empty key is always a new execution. kConflict when the key came with another
@@ -67,15 +69,16 @@ class HeldContext {
   void execute(const ExecuteRequest& request,
                const Limits& limits,
                const std::shared_ptr<ExecutionLog>& log,
-               Outlet& outlet);
+               Outlet& outlet,
+               const Patience& patience);
 
   // Cancels what runs now, but nothing that waits.
   void interrupt();
 
-  Result<void> restart();
-  Result<std::uint32_t> checkpoint();
-  Result<void> rollback(std::uint32_t checkpoint);
-  Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint);
+  Result<void> restart(const Patience& patience);
+  Result<std::uint32_t> checkpoint(const Patience& patience);
+  Result<void> rollback(std::uint32_t checkpoint, const Patience& patience);
+  Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint, const Patience& patience);
 
   // Of the cells that are finished: does not wait for what runs.
   [[nodiscard]] Result<std::string> notebook(SandboxService::NotebookFormat format) const;

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 
 // How long a file server's sandbox waits for the next who asks.
 constexpr auto kIdle = 5s;
+// For whoever opens or removes the same image.
+constexpr auto kPatience = 30s;
 
 Limits server_limits() {
   Limits limits;
@@ -27,19 +29,31 @@ Limits server_limits() {
 
 }  // namespace
 
-// An image that is mounted is found; one that is being given up is waited for by its lock.
-Result<std::shared_ptr<MountedImage>> HeldImages::mounted(const std::string& image) {
+std::shared_ptr<MountedImage> HeldImages::known(const std::string& image) {
   const std::scoped_lock lock(mutex_);
-  std::weak_ptr<MountedImage>& known = images_[image];
-  if (auto found = known.lock()) {
+  const auto found = images_.find(image);
+  return found == images_.end() ? nullptr : found->second.lock();
+}
+
+// One at a time opens or removes an image, and keeps nobody waiting who wants another.
+Result<NamedLocks::Held> HeldImages::reserve(const std::string& image) {
+  auto held = named_.take(image, kPatience);
+  if (!held) {
+    return Error(ErrorCode::kConflict, "its disk image is being opened or removed",
+                 "try again in a moment");
+  }
+  return *std::move(held);
+}
+
+// One that is being given up is waited for by the lock of its file.
+Result<std::shared_ptr<MountedImage>> HeldImages::mounted(const std::string& image) {
+  const auto held = GB_TRY(reserve(image));
+  if (auto found = known(image)) {
     return found;
   }
-  auto opened = MountedImage::open(image);
-  if (!opened) {
-    images_.erase(image);
-    return std::move(opened).error();
-  }
-  known = opened.value();
+  auto opened = GB_TRY(MountedImage::open(image));
+  const std::scoped_lock lock(mutex_);
+  images_[image] = opened;
   return opened;
 }
 
@@ -61,15 +75,8 @@ Result<LentImages> HeldImages::lend(const std::vector<ImageOrder>& orders, Sandb
 }
 
 Result<void> HeldImages::copy(const std::string& image, const std::string& to) {
-  std::shared_ptr<MountedImage> known;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (const auto found = images_.find(image); found != images_.end()) {
-      known = found->second.lock();
-    }
-  }
-  if (known) {
-    return known->copy(to);
+  if (const auto in_use = known(image)) {
+    return in_use->copy(to);
   }
   // Nobody's now; mounted all the same, so that nobody else changes it meanwhile, and so that what
   // a loss of power left is put in order once.
@@ -77,22 +84,25 @@ Result<void> HeldImages::copy(const std::string& image, const std::string& to) {
 }
 
 Result<void> HeldImages::remove(const std::string& image) {
-  std::shared_ptr<Server> ended;  // Removed after the lock.
-  const std::scoped_lock lock(mutex_);
-  if (const auto found = servers_.find(image); found != servers_.end()) {
-    ended = std::move(found->second);
-    servers_.erase(found);
-  }
-  if (const auto found = images_.find(image); found != images_.end()) {
-    const auto users = found->second.use_count();
-    const auto of_server = ended && !ended->lent.images.empty() ? 1 : 0;
-    if (users > of_server) {
-      return Error(ErrorCode::kConflict, "a sandbox uses it", "end that sandbox first");
+  std::shared_ptr<Server> ended;  // Removed after the locks.
+  const auto held = GB_TRY(reserve(image));
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = servers_.find(image); found != servers_.end()) {
+      ended = std::move(found->second);
+      servers_.erase(found);
     }
-    images_.erase(found);
+    if (const auto found = images_.find(image); found != images_.end()) {
+      const auto users = found->second.use_count();
+      const auto of_server = ended && !ended->lent.images.empty() ? 1 : 0;
+      if (users > of_server) {
+        return Error(ErrorCode::kConflict, "a sandbox uses it", "end that sandbox first");
+      }
+      images_.erase(found);
+    }
   }
   if (::unlink(image.c_str()) != 0 && errno != ENOENT) {
-    return Error::from_errno("remove " + image);
+    return Error::from_errno("remove a disk image");
   }
   return {};
 }
@@ -135,8 +145,8 @@ Result<UniqueFd> HeldImages::serve_files(const std::string& image) {
   return open_file_server(*found->sandbox);
 }
 
-void HeldImages::end_idle() {
-  std::vector<std::shared_ptr<Server>> ended;  // Removed after the lock.
+std::vector<std::shared_ptr<void>> HeldImages::take_idle() {
+  std::vector<std::shared_ptr<void>> idle;
   const auto now = std::chrono::steady_clock::now();
   const std::scoped_lock lock(mutex_);
   for (auto next = servers_.begin(); next != servers_.end();) {
@@ -146,13 +156,12 @@ void HeldImages::end_idle() {
     const Sandbox& sandbox = *current->second->sandbox;
     if (!sandbox.alive() ||
         (now - current->second->used > kIdle && sandbox.cgroup().pids_now().value_or(0) <= 1)) {
-      ended.push_back(current->second);
+      idle.push_back(current->second);
+      servers_.erase(current);
     }
   }
-  for (const auto& server : ended) {
-    std::erase_if(servers_, [&](const auto& known) { return known.second == server; });
-  }
   std::erase_if(images_, [](const auto& known) { return known.second.expired(); });
+  return idle;
 }
 
 }  // namespace glovebox::keeper

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/named_locks.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/sandbox.h"
@@ -46,8 +47,9 @@ class HeldImages {
   // sandbox of its own, which is kept a while for the next.
   Result<UniqueFd> serve_files(const std::string& image);
 
-  // Ends file servers that were not asked for lately. To be called now and then.
-  void end_idle();
+  // The file servers that were not asked for lately. They end with their last owner, which may take
+  // a while. To be called now and then; never waits.
+  std::vector<std::shared_ptr<void>> take_idle();
 
  private:
   // A sandbox for nothing but the files of one image.
@@ -58,11 +60,14 @@ class HeldImages {
     std::chrono::steady_clock::time_point used;
   };
 
+  Result<NamedLocks::Held> reserve(const std::string& image);
+  std::shared_ptr<MountedImage> known(const std::string& image);
   Result<std::shared_ptr<MountedImage>> mounted(const std::string& image);
   Result<std::shared_ptr<Server>> server(const std::string& image);
   static Result<std::shared_ptr<Server>> start_server(LentImages lent, const SandboxSpec& spec);
 
-  std::mutex mutex_;
+  NamedLocks named_;  // By image, taken before the mutex.
+  std::mutex mutex_;  // Of what follows; held for a moment only.
   std::map<std::string, std::weak_ptr<MountedImage>> images_;
   std::map<std::string, std::shared_ptr<Server>> servers_;
 };

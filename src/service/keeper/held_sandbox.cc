@@ -200,7 +200,8 @@ Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
 }
 
 Result<ContextInfo> HeldSandbox::create_context(const Registry& registry,
-                                                const ContextRequest& request) {
+                                                const ContextRequest& request,
+                                                const Patience& patience) {
   std::shared_ptr<HeldContext> made;
   {
     const std::scoped_lock lock(mutex_);
@@ -210,7 +211,7 @@ Result<ContextInfo> HeldSandbox::create_context(const Registry& registry,
     const bool takes_ready = ready_ && request.language == kWarmLanguage && request.cwd.empty();
     made = GB_TRY(add(id, registry, request, takes_ready ? std::move(ready_) : nullptr));
   }
-  if (auto started = made->start(); !started) {
+  if (auto started = made->start(patience); !started) {
     (void)delete_context(made->info().id);
     return std::move(started).error();
   }
@@ -257,7 +258,9 @@ Result<void> HeldSandbox::delete_context(std::string_view id) {
   return {};
 }
 
-Result<ContextInfo> HeldSandbox::fork_context(std::string_view id, std::uint32_t checkpoint) {
+Result<ContextInfo> HeldSandbox::fork_context(std::string_view id,
+                                              std::uint32_t checkpoint,
+                                              const Patience& patience) {
   std::shared_ptr<HeldContext> from;
   {
     const std::scoped_lock lock(mutex_);
@@ -267,7 +270,7 @@ Result<ContextInfo> HeldSandbox::fork_context(std::string_view id, std::uint32_t
   if (!from) {
     return Error(ErrorCode::kNotFound, "no context '" + std::string(id) + "'");
   }
-  std::unique_ptr<Context> copy = GB_TRY(from->fork_from(checkpoint));
+  std::unique_ptr<Context> copy = GB_TRY(from->fork_from(checkpoint, patience));
   const std::scoped_lock lock(mutex_);
   // Others may have come meanwhile.
   GB_TRY(has_room_for_context());

@@ -84,12 +84,16 @@ class HeldSandbox {
 
   Result<SandboxUsage> usage();
 
-  Result<ContextInfo> create_context(const Registry& registry, const ContextRequest& request);
+  Result<ContextInfo> create_context(const Registry& registry,
+                                     const ContextRequest& request,
+                                     const Patience& patience);
   // By its id; "default" is a Python context that is made when it is first asked for.
   Result<std::shared_ptr<HeldContext>> context(const Registry& registry, std::string_view id);
   [[nodiscard]] std::vector<ContextInfo> contexts() const;
   Result<void> delete_context(std::string_view id);
-  Result<ContextInfo> fork_context(std::string_view id, std::uint32_t checkpoint);
+  Result<ContextInfo> fork_context(std::string_view id,
+                                   std::uint32_t checkpoint,
+                                   const Patience& patience);
 
   Result<std::shared_ptr<HeldProcess>> start_process(const ProcessRequest& request);
   Result<std::shared_ptr<HeldProcess>> process(std::uint32_t pid) const;

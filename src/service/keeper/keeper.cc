@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "context/agent_files.h"
@@ -20,7 +21,11 @@ using namespace std::chrono_literals;
 constexpr auto kWatchEvery = 100ms;
 // What a busy kernel would not let go of when its sandbox ended is tried again.
 constexpr auto kSweepEvery = 30s;
+// How long the end of all sandboxes is waited for; it goes on afterwards.
+constexpr auto kEndPatience = 20s;
 constexpr std::size_t kMostSandboxes = 4'096;
+// Of one sandbox with its first context.
+constexpr std::size_t kDescriptorsOfOne = 16;
 
 // Run in each context that waits: the first use of a library costs more than the others.
 // What pandas touches is most of what first cells touch; it is loaded already where it is at all.
@@ -137,7 +142,10 @@ void Keeper::warm_up(const CreateOrder& usual) {
   // Beside the first calls: what needs none of it is answered at once, and what needs it waits for
   // the lock of the pool.
   warmer_ = std::thread([this, usual] {
-    (void)pool(usual);
+    try {
+      (void)pool(usual);
+    } catch (const std::exception&) {  // No memory, or no threads: the first sandbox tries again.
+    }
     warm_ = true;
   });
 }
@@ -188,6 +196,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
       return Error(ErrorCode::kExhausted, "this machine holds no more sandboxes", "end some");
     }
   }
+  GB_TRY(admit(kDescriptorsOfOne));
   auto held = GB_TRY(make(order));
   held->set_lifetime(order.lifetime);
   held->set_record(std::move(record));
@@ -196,56 +205,69 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
   if (!still_wanted()) {
     return Error(ErrorCode::kUnavailable, "nobody waits for this sandbox any more");
   }
-  sandboxes_[std::string(held->id())] = held;
+  sandboxes_[std::string(held->id())] = {.sandbox = held, .tenant = order.tenant};
   return held;
 }
 
 Result<std::shared_ptr<HeldSandbox>> Keeper::find(std::string_view id) {
   const std::scoped_lock lock(mutex_);
   const auto found = sandboxes_.find(id);
-  if (found == sandboxes_.end() || !found->second->alive()) {
+  if (found == sandboxes_.end() || !found->second.sandbox->alive()) {
     return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
   }
-  return found->second;
+  return found->second.sandbox;
+}
+
+std::string Keeper::tenant_of(std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = sandboxes_.find(id);
+  return found == sandboxes_.end() ? std::string() : found->second.tenant;
 }
 
 std::vector<std::shared_ptr<HeldSandbox>> Keeper::all() {
   const std::scoped_lock lock(mutex_);
   std::vector<std::shared_ptr<HeldSandbox>> held;
-  for (const auto& [id, sandbox] : sandboxes_) {
-    if (sandbox->alive()) {
-      held.push_back(sandbox);
+  for (const auto& [id, each] : sandboxes_) {
+    if (each.sandbox->alive()) {
+      held.push_back(each.sandbox);
     }
   }
   return held;
 }
 
 Result<void> Keeper::kill(std::string_view id) {
-  std::shared_ptr<HeldSandbox> gone;  // Removed after the lock.
-  const std::scoped_lock lock(mutex_);
-  const auto found = sandboxes_.find(id);
-  if (found == sandboxes_.end()) {
-    return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
+  std::shared_ptr<HeldSandbox> gone;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = sandboxes_.find(id);
+    if (found == sandboxes_.end()) {
+      return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
+    }
+    gone = std::move(found->second.sandbox);
+    sandboxes_.erase(found);
   }
-  gone = std::move(found->second);
-  sandboxes_.erase(found);
   gone->kill();
   gone->discard_workspace();
   return {};
 }
 
 std::size_t Keeper::kill_all(bool for_good) {
-  std::map<std::string, std::shared_ptr<HeldSandbox>, std::less<>> gone;
+  HeldById gone;
   {
     const std::scoped_lock lock(mutex_);
     gone.swap(sandboxes_);
   }
-  for (const auto& [id, sandbox] : gone) {
-    sandbox->kill();
-    if (for_good) {
-      sandbox->discard_workspace();
-    }
+  for (const auto& [id, held] : gone) {
+    held.sandbox->kill();
   }
+  for (auto& [id, held] : gone) {
+    chores_.post(held.tenant, [sandbox = std::move(held.sandbox), for_good] {
+      if (for_good) {
+        sandbox->discard_workspace();
+      }
+    });
+  }
+  (void)chores_.wait(kEndPatience);
   return gone.size();
 }
 
@@ -257,8 +279,11 @@ void Keeper::watch() {
         return;
       }
     }
-    end_overdue();
-    images_.end_idle();
+    try {
+      end_overdue();
+      end_idle_images();
+    } catch (const std::exception&) {  // No memory: the next round tries again.
+    }
   }
 }
 
@@ -271,7 +296,10 @@ void Keeper::sweep() {
         return;
       }
     }
-    (void)sweep_leftovers();
+    try {
+      (void)sweep_leftovers();
+    } catch (const std::exception&) {  // As above.
+    }
   }
 }
 
@@ -290,31 +318,40 @@ void Keeper::watch_locks() {
   }
 }
 
+
+void Keeper::end_idle_images() {
+  for (auto& idle : images_.take_idle()) {
+    chores_.post({}, [ends = std::move(idle)] {});
+  }
+}
+
+// Only finds them: what waits for a guest or for a disk is a job of its own.
 void Keeper::end_overdue() {
-  std::vector<std::shared_ptr<HeldSandbox>> gone;  // Removed after the lock.
-  std::vector<std::shared_ptr<HeldSandbox>> pausing;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (auto next = sandboxes_.begin(); next != sandboxes_.end();) {
-      const auto current = next++;
-      const bool overdue = current->second->overdue();
-      if (overdue && current->second->alive() &&
-          current->second->lifetime().on_timeout == OnTimeout::kPause) {
-        pausing.push_back(current->second);
-      } else if (overdue || !current->second->alive()) {
-        if (overdue) {
-          current->second->discard_workspace();
-        }
-        gone.push_back(std::move(current->second));
-        sandboxes_.erase(current);
+  const std::scoped_lock lock(mutex_);
+  for (auto next = sandboxes_.begin(); next != sandboxes_.end();) {
+    const auto current = next++;
+    Held& held = current->second;
+    const bool alive = held.sandbox->alive();
+    const bool overdue = held.sandbox->overdue();
+    if (overdue && alive && held.sandbox->lifetime().on_timeout == OnTimeout::kPause) {
+      if (!std::exchange(held.pausing, true)) {
+        chores_.post(held.tenant, [this, sandbox = held.sandbox] {
+          (void)sandbox->pause();
+          const std::scoped_lock again(mutex_);
+          if (const auto found = sandboxes_.find(sandbox->id()); found != sandboxes_.end()) {
+            found->second.pausing = false;
+          }
+        });
       }
+    } else if (overdue || !alive) {
+      chores_.post(held.tenant, [sandbox = std::move(held.sandbox), overdue] {
+        sandbox->kill();
+        if (overdue) {
+          sandbox->discard_workspace();
+        }
+      });
+      sandboxes_.erase(current);
     }
-  }
-  for (const auto& sandbox : gone) {
-    sandbox->kill();
-  }
-  for (const auto& sandbox : pausing) {
-    (void)sandbox->pause();
   }
 }
 

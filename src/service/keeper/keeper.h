@@ -17,15 +17,18 @@
 #include "base/result.h"
 #include "context/pool.h"
 #include "language/registry.h"
+#include "service/keeper/descriptor_budget.h"
 #include "service/keeper/held_images.h"
 #include "service/keeper/held_sandbox.h"
 #include "service/keeper/pool_shelf.h"
 #include "service/keeper/template_order.h"
+#include "service/keeper/work_queue.h"
 
 namespace glovebox::keeper {
 
 // What a sandbox is made of, when it is made.
 struct CreateOrder {
+  std::string tenant{};  // Whose it is: what waits for it waits beside other tenants' only.
   std::string home{kWorkspace};
   std::string user = "guest";
   Limits limits;
@@ -52,7 +55,8 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
   ~Keeper();  // Ends every sandbox.
 
-  // `record` is for the daemon to find again. Nothing is made where `still_wanted` says no at the
+  // `record` is for the daemon to find again. kExhausted when there are too many, or when few
+  // descriptors are left. Nothing is made where `still_wanted` says no at the
   // end of the work: nobody would ever ask for one whose daemon died meanwhile.
   Result<std::shared_ptr<HeldSandbox>> create(const CreateOrder& order,
                                               std::string record,
@@ -64,8 +68,12 @@ class Keeper {
   // Lets go of what waits to become sandboxes of a template: nobody asks for more of them.
   void forget_content(std::string_view path);
   [[nodiscard]] std::vector<std::shared_ptr<HeldSandbox>> all();
+  // Empty where there is no such sandbox.
+  [[nodiscard]] std::string tenant_of(std::string_view id);
+  // Before descriptors are opened for something new: see DescriptorBudget::admit().
+  Result<void> admit(std::size_t descriptors) { return descriptors_.admit(descriptors); }
   Result<void> kill(std::string_view id);
-  // Answers how many there were. Without `for_good` their workspaces on disk stay.
+  // Returns how many there were. Without `for_good` their workspaces on disk stay.
   std::size_t kill_all(bool for_good);
 
   // Asks for the end of all of this; stop_fd() becomes readable.
@@ -83,21 +91,29 @@ class Keeper {
   Result<SandboxSpec> spec_of(const CreateOrder& order);
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order);
+  struct Held {
+    std::shared_ptr<HeldSandbox> sandbox;
+    std::string tenant;
+    bool pausing = false;  // A job of chores_ does it.
+  };
+  using HeldById = std::map<std::string, Held, std::less<>>;
   void watch();
   void sweep();
   void watch_locks();
   void end_overdue();
+  void end_idle_images();
 
   const KeeperOptions options_;
   const Registry registry_;
   const UniqueFd stop_;
   HeldImages images_;
+  DescriptorBudget descriptors_;
 
   PoolShelf pools_;
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // Held for a moment only, never while a guest or a disk is waited for.
   std::condition_variable changed_;
-  std::map<std::string, std::shared_ptr<HeldSandbox>, std::less<>> sandboxes_;
+  HeldById sandboxes_;
   bool stopping_ = false;
   std::thread watcher_;
   std::thread sweeper_;
@@ -106,6 +122,7 @@ class Keeper {
   std::mutex warming_;  // Of what follows.
   CreateOrder usual_;
   std::thread warmer_;
+  WorkQueue chores_{{}};  // The last member: its jobs use the others.
 };
 
 }  // namespace glovebox::keeper

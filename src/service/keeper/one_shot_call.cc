@@ -15,6 +15,9 @@
 namespace glovebox::keeper {
 namespace {
 
+// Of the sandbox of one run, with the streams that go in and out.
+constexpr std::size_t kDescriptorsOfOne = 24;
+
 // A descriptor that reads as these bytes.
 Result<UniqueFd> open_bytes(std::string_view bytes) {
   UniqueFd file(::memfd_create("stdin", MFD_CLOEXEC));
@@ -34,6 +37,7 @@ Result<UniqueFd> open_bytes(std::string_view bytes) {
 }  // namespace
 
 Result<nlohmann::json> run_one_shot(const RunRequest& request, CallContext& context) {
+  GB_TRY(context.keeper.admit(kDescriptorsOfOne));
   OneShot one_shot;
   one_shot.language = GB_TRY(context.keeper.registry().find(request.language));
   if (const Readiness ready = readiness(one_shot.language); !ready.ready) {

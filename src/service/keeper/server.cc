@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,9 +10,11 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
@@ -19,8 +22,10 @@
 #include <utility>
 
 #include "base/text.h"
+#include "service/keeper/call_budget.h"
 #include "service/keeper/calls.h"
 #include "service/keeper/codec.h"
+#include "service/keeper/descriptor_budget.h"
 #include "service/keeper/wire.h"
 
 namespace glovebox::keeper {
@@ -32,6 +37,11 @@ using namespace std::chrono_literals;
 // whose data is gone leaves no keeper for ever.
 constexpr auto kForsaken = 60s;
 constexpr int kLookEvery = 10'000;  // Milliseconds.
+
+// What a call may take before others go without. Beside these, connections wait for their next
+// call.
+constexpr CallBudget::Bounds kCalls{};
+constexpr std::size_t kMostConnections = kCalls.all + kCalls.reserve + 512;
 
 bool is_gone(int socket) {
   char byte = 0;
@@ -49,12 +59,13 @@ bool is_ours(int socket) {
 // The connections whose threads still use the keeper.
 class Connections {
  public:
-  void enter(int socket) {
+  // False when there are too many.
+  bool enter(int socket) {
     const std::scoped_lock lock(mutex_);
-    sockets_.try_emplace(socket);
+    return sockets_.size() < kMostConnections && sockets_.try_emplace(socket).second;
   }
 
-  // What a connection asks for; nothing once that is answered.
+  // What a connection asks for; empty once that is answered.
   void set_call(int socket, std::string name) {
     const std::scoped_lock lock(mutex_);
     sockets_[socket] = std::move(name);
@@ -85,7 +96,7 @@ class Connections {
     (void)left_.wait_for(lock, patience, [this] { return sockets_.empty(); });
   }
 
-  // Waits for the end of all calls. Answers the names of those that are still under way.
+  // Waits for the end of all calls. Returns the names of those that are still under way.
   std::string wait_for_calls(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     std::string names;
@@ -107,8 +118,64 @@ class Connections {
   std::map<int, std::string> sockets_;  // And the call that is under way on each.
 };
 
+// What serve() shares with the threads of its connections, which may outlive it.
+struct Shared {
+  Connections connections;
+  CallBudget budget{kCalls};
+};
+
+std::string text_of(const nlohmann::json& request, const char* name) {
+  const auto found = request.find(name);
+  return found != request.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// Of a call that is about no sandbox, or about one that is to be made.
+std::string tenant_in(const nlohmann::json& request) {
+  const auto order = request.find("order");
+  return text_of(order != request.end() && order->is_object() ? *order : request, "tenant");
+}
+
+Result<CallBudget::Place> enter(CallBudget& budget,
+                                const nlohmann::json& request,
+                                const CallContext& context) {
+  const std::string sandbox = text_of(request, "sandbox");
+  const std::string tenant =
+      sandbox.empty() ? tenant_in(request) : context.keeper.tenant_of(sandbox);
+  return context.terms.kind == CallKind::kEnds ? budget.enter_reserve(tenant)
+                                               : budget.enter(tenant, sandbox);
+}
+
+// What is said of a failure for want of descriptors tells of our files, and suggests the wrong
+// cure.
+bool may_be_starved(const Error& error) {
+  return error.code() == ErrorCode::kExhausted || error.code() == ErrorCode::kUnsupported ||
+         error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kInternal;
+}
+
+// Nothing that a call throws may end the keeper: its sandboxes are everybody's.
+Result<nlohmann::json> answer_to(const std::string& name,
+                                 const nlohmann::json& request,
+                                 CallContext& context,
+                                 CallBudget& budget) {
+  try {
+    const CallBudget::Place place = GB_TRY(enter(budget, request, context));
+    auto answer = call(name, request, context);
+    return !answer && may_be_starved(answer.error()) && is_starved() ? starved()
+                                                                     : std::move(answer);
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorCode::kExhausted, "the keeper of the sandboxes has no memory for this",
+                 "try again in a moment");
+  } catch (const std::system_error&) {  // Of std::thread (pthread_create(3)).
+    return Error(ErrorCode::kExhausted, "the keeper of the sandboxes can start no more threads",
+                 "try again in a moment");
+  } catch (const std::exception& unexpected) {
+    return Error(ErrorCode::kInternal,
+                 "'" + name + "' failed in the keeper: " + printable(unexpected.what()));
+  }
+}
+
 // One call after the other, until the caller goes.
-void serve_connection(Keeper& keeper, KeeperWire& wire, Connections& connections) {
+void serve_connection(Keeper& keeper, KeeperWire& wire, Shared& shared) {
   const int number = wire.fd();
   for (;;) {
     const auto message = wire.receive();
@@ -119,6 +186,7 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, Connections& connections
     if (!request.is_object()) {
       return;
     }
+    const std::string name = text_of(request, "call");
     bool gone = false;
     CallContext context{
         .keeper = keeper,
@@ -126,38 +194,110 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, Connections& connections
             [&](std::string_view event) { gone = gone || !wire.send(MessageType::kEvent, event); },
         .wire = wire,
         .listens = [&] { return !gone && !is_gone(wire.fd()); },
-        .socket = wire.fd()};
-    const auto name = request.value("call", std::string());
-    connections.set_call(number, printable(name.substr(0, 40)));
-    const auto answer = call(name, request, context);
+        .socket = wire.fd(),
+        .terms = terms_of(name)};
+    shared.connections.set_call(number, printable(name.substr(0, 40)));
+    const auto answer = answer_to(name, request, context, shared.budget);
     std::vector<int> passed;
     for (const UniqueFd& fd : context.passed) {
       passed.push_back(fd.get());
     }
     const auto sent = answer ? wire.send(MessageType::kAnswer, pack(answer.value()), passed)
                              : wire.send(MessageType::kError, encode(answer.error()));
-    connections.set_call(number, {});
+    shared.connections.set_call(number, {});
     if (gone || !sent) {
       return;
     }
   }
 }
 
+// Says why, before anything was read, and hangs up.
+void refuse(KeeperWire& wire, const Error& why) {
+  (void)wire.send(MessageType::kError, encode(why), {}, 0ms);
+}
+
+// A thread of its own for a connection, or a refusal.
+void begin_connection(const std::shared_ptr<Keeper>& keeper,
+                      const std::shared_ptr<Shared>& shared,
+                      UniqueFd socket) {
+  const auto wire = std::make_shared<KeeperWire>(std::move(socket));
+  const int number = wire->fd();
+  if (!shared->connections.enter(number)) {
+    refuse(*wire, Error(ErrorCode::kExhausted, "this machine has too many requests under way",
+                        "try again in a moment"));
+    return;
+  }
+  try {
+    std::thread([keeper = keeper, shared, number, wire = wire]() mutable {
+      try {
+        serve_connection(*keeper, *wire, *shared);
+      } catch (const std::exception&) {  // No memory for the request itself, or for its answer.
+      }
+      // Never the last owner: who ends the keeper waits for it, and we may be cut short.
+      keeper.reset();
+      shared->connections.leave(number);  // Before the number may mean another socket.
+    }).detach();
+  } catch (const std::exception&) {  // std::system_error (pthread_create(3)), or no memory.
+    shared->connections.leave(number);
+    refuse(*wire,
+           Error(ErrorCode::kExhausted, "the keeper of the sandboxes can start no more threads",
+                 "try again in a moment"));
+  }
+}
+
+// Accepts with one descriptor in reserve: whoever comes when there are none learns so.
+class Acceptor {
+ public:
+  explicit Acceptor(UniqueFd listening) : listening_(std::move(listening)), spare_(open_spare()) {}
+
+  [[nodiscard]] int fd() const { return listening_.get(); }
+
+  void accept(const std::shared_ptr<Keeper>& keeper, const std::shared_ptr<Shared>& shared) {
+    UniqueFd socket(::accept4(fd(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (socket && is_ours(socket.get())) {
+      begin_connection(keeper, shared, std::move(socket));
+    } else if (!socket && (errno == EMFILE || errno == ENFILE)) {
+      refuse_next();
+    } else if (!socket && errno == ENOMEM) {
+      (void)::poll(nullptr, 0, 100);  // Until there is some again.
+    }
+  }
+
+ private:
+  static UniqueFd open_spare() { return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+  void refuse_next() {
+    spare_.reset();
+    if (UniqueFd socket(::accept4(fd(), nullptr, nullptr, SOCK_CLOEXEC)); socket) {
+      KeeperWire wire(std::move(socket));
+      refuse(wire, starved());
+    } else {
+      (void)::poll(nullptr, 0, 100);  // Somebody else took it.
+    }
+    spare_ = open_spare();
+  }
+
+  UniqueFd listening_;
+  UniqueFd spare_;
+};
+
 }  // namespace
 
 Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, int stop_fd) {
-  const auto connections = std::make_shared<Connections>();
+  const auto shared = std::make_shared<Shared>();
+  Connections& connections = shared->connections;
+  Acceptor acceptor(std::move(listening));
   Result<void> served;
   auto last_wanted = std::chrono::steady_clock::now();
   for (;;) {
     const auto now = std::chrono::steady_clock::now();
-    if (!connections->empty() || !keeper->all().empty()) {
+    if (!connections.empty() || !keeper->all().empty()) {
       last_wanted = now;
     } else if (now - last_wanted >= kForsaken) {
       break;
     }
     std::array<pollfd, 3> polled{
-        {{listening.get(), POLLIN, 0}, {stop_fd, POLLIN, 0}, {keeper->stop_fd(), POLLIN, 0}}};
+        {{acceptor.fd(), POLLIN, 0}, {stop_fd, POLLIN, 0}, {keeper->stop_fd(), POLLIN, 0}}};
     if (::poll(polled.data(), polled.size(), kLookEvery) < 0 && errno != EINTR) {
       served = Error::from_errno("wait for calls");
       break;
@@ -168,39 +308,19 @@ Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, in
     if (polled[0].revents == 0) {
       continue;
     }
-    UniqueFd socket(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!socket) {
-      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-        (void)::poll(nullptr, 0, 100);  // Until some are given back.
-      }
-      continue;
-    }
-    if (!is_ours(socket.get())) {
-      continue;
-    }
-    const int number = socket.get();
-    connections->enter(number);
     try {
-      std::thread([keeper = keeper, connections, number, socket = std::move(socket)]() mutable {
-        KeeperWire wire(std::move(socket));
-        serve_connection(*keeper, wire, *connections);
-        // Never the last owner: who ends the keeper waits for it, and we may be cut short.
-        keeper.reset();
-        connections->leave(number);  // Before the number may mean another socket.
-      }).detach();
-    } catch (const std::system_error&) {
-      connections->leave(number);
-      // No thread to be had (pthread_create(3)): the caller sees its connection end.
+      acceptor.accept(keeper, shared);
+    } catch (const std::exception&) {  // No memory: the caller sees its connection end.
     }
   }
   // What waits for a guest learns of its end; who only waits for the next call is cut off with us.
   (void)keeper->kill_all(false);
-  if (const std::string names = connections->wait_for_calls(5s); !names.empty()) {
+  if (const std::string names = connections.wait_for_calls(5s); !names.empty()) {
     served = Error(ErrorCode::kUnavailable, "did not end in time: " + names);
   }
   // Each thread holds the keeper as long as it may call it; none is waited for without end.
-  connections->cut();
-  connections->wait(1s);
+  connections.cut();
+  connections.wait(1s);
   return served;
 }
 

@@ -1,40 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns: a lock that is given in the order in which it was asked for.
+// Turns: a lock that is given in the order in which it was asked for, to whoever still wants it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
-#include <cstdint>
+#include <cstddef>
+#include <deque>
+#include <functional>
 #include <mutex>
+#include <utility>
+
+#include "base/result.h"
 
 namespace glovebox::keeper {
 
-// As a mutex, for std::unique_lock and std::scoped_lock.
+// How long somebody waits for something: until `deadline`, and while `wanted` says so. It is called
+// by the thread that waits, a few times a second; an empty one means yes.
+struct Patience {
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::function<bool()> wanted{};
+
+  [[nodiscard]] bool is_wanted() const { return !wanted || wanted(); }
+};
+
+// Safe to use from several threads; must outlive each Turn.
 class Turns {
  public:
-  void lock() {
-    std::unique_lock guard(mutex_);
-    const std::uint64_t mine = next_++;
-    changed_.wait(guard, [&] { return serving_ == mine; });
-  }
+  // That wait beside the one whose turn it is. Each of them holds a thread.
+  static constexpr std::size_t kMostWaiting = 256;
 
-  void unlock() {
-    {
-      const std::scoped_lock guard(mutex_);
-      ++serving_;
+  // Held by one at a time, and given back by its end.
+  class Turn {
+   public:
+    explicit Turn(Turns* turns) : turns_(turns) {}
+    Turn(Turn&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)) {}
+    Turn& operator=(Turn&&) = delete;
+    ~Turn() {
+      if (turns_ != nullptr) {
+        turns_->give_back();
+      }
     }
-    changed_.notify_all();
-  }
 
-  [[nodiscard]] bool taken() const {
-    const std::scoped_lock guard(mutex_);
-    return serving_ != next_;
-  }
+   private:
+    Turns* turns_;
+  };
+
+  // Waits until it is the caller's turn. kExhausted at once when kMostWaiting wait already,
+  // kConflict when the deadline has passed, kUnavailable when nobody wants it any more.
+  Result<Turn> take(const Patience& patience);
+
+  // Somebody has it, or waits for it.
+  [[nodiscard]] bool taken() const;
 
  private:
+  using Place = std::condition_variable;
+  void give_back();
+
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t next_ = 0;
-  std::uint64_t serving_ = 0;
+  std::deque<Place*> line_;  // The first has the turn.
 };
 
 }  // namespace glovebox::keeper

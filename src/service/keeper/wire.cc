@@ -15,16 +15,29 @@ namespace glovebox::keeper {
 namespace {
 
 constexpr std::size_t kReceiveSize = 64UL * 1024;
+constexpr std::chrono::milliseconds kForever{-1};
 
-Error gone() { return {ErrorCode::kUnavailable, "the keeper of the sandboxes is gone"}; }
+Error gone() {
+  return {ErrorCode::kUnavailable, "the keeper of the sandboxes is gone", "try again in a moment"};
+}
+
+bool is_ready(int socket, short events, std::chrono::milliseconds patience) {
+  pollfd polled{socket, events, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&polled, 1, static_cast<int>(patience.count()));
+  } while (ready < 0 && errno == EINTR);
+  return ready != 0;
+}
 
 }  // namespace
 
 Result<void> KeeperWire::send(MessageType type,
                               std::string_view text,
-                              std::span<const int> passed) {
+                              std::span<const int> passed,
+                              std::chrono::milliseconds patience) {
   queue(type, text);
-  return send_queued(passed, 0);
+  return send_queued(passed, patience);
 }
 
 void KeeperWire::queue(MessageType type, std::string_view text) {
@@ -36,20 +49,22 @@ void KeeperWire::queue(MessageType type, std::string_view text) {
   append_frame(outgoing_, static_cast<std::uint8_t>(type), 0, text);
 }
 
-Result<void> KeeperWire::flush() { return send_queued({}, MSG_DONTWAIT); }
+Result<void> KeeperWire::flush() { return send_queued({}, std::chrono::milliseconds(0)); }
 
-Result<void> KeeperWire::flush_all() { return send_queued({}, 0); }
+Result<void> KeeperWire::flush_all() { return send_queued({}, kSendPatience); }
 
-Result<void> KeeperWire::send_queued(std::span<const int> passed, int flags) {
+Result<void> KeeperWire::send_queued(std::span<const int> passed,
+                                     std::chrono::milliseconds patience) {
   while (sent_ < outgoing_.size()) {
     const std::string_view left = std::string_view(outgoing_).substr(sent_);
-    const ssize_t sent = sys::send_with(socket_.get(), left, passed, flags);
+    const ssize_t sent = sys::send_with(socket_.get(), left, passed, MSG_DONTWAIT);
     if (sent >= 0) {
       passed = {};
       sent_ += static_cast<std::size_t>(sent);
-    } else if (errno == EAGAIN) {
+    } else if (errno == EAGAIN && patience.count() == 0) {
       return {};
-    } else if (errno != EINTR) {
+    } else if (errno != EINTR &&
+               (errno != EAGAIN || !is_ready(socket_.get(), POLLOUT, patience))) {
       return gone();
     }
   }
@@ -77,14 +92,12 @@ Result<std::optional<Message>> KeeperWire::receive(
             Message{static_cast<MessageType>(frame.type), std::exchange(parts_, {})});
       }
     }
-    if (patience) {
-      pollfd polled{socket_.get(), POLLIN, 0};
-      if (::poll(&polled, 1, static_cast<int>(patience->count())) == 0) {
-        return std::optional<Message>();
-      }
+    if (patience && !is_ready(socket_.get(), POLLIN, *patience)) {
+      return std::optional<Message>();
     }
     const ssize_t got = sys::receive_with(socket_.get(), {buffer.get(), kReceiveSize}, passed_, 0);
-    if (got < 0 && errno == EINTR) {
+    if (got < 0 &&
+        (errno == EINTR || (errno == EAGAIN && is_ready(socket_.get(), POLLIN, kForever)))) {
       continue;
     }
     if (got <= 0) {
@@ -104,7 +117,7 @@ std::string encode(const Error& error) {
 Error decode_error(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) {
-    return {ErrorCode::kInternal, "the keeper of the sandboxes answered nonsense"};
+    return {ErrorCode::kInternal, "the keeper of the sandboxes sent a malformed error"};
   }
   return {static_cast<ErrorCode>(json.value("code", static_cast<int>(ErrorCode::kInternal))),
           json.value("message", std::string()), json.value("hint", std::string())};

@@ -39,10 +39,17 @@ inline constexpr std::size_t kMaxMessage = 128UL << 20;
 // One thread at a time.
 class KeeperWire {
  public:
+  // Longer than any client may take to read a piece of its answer.
+  static constexpr std::chrono::milliseconds kSendPatience{120'000};
+
   explicit KeeperWire(UniqueFd socket) : socket_(std::move(socket)) {}
 
-  // Waits while the socket is full. Fails with kUnavailable when the other end is gone.
-  Result<void> send(MessageType type, std::string_view text, std::span<const int> passed = {});
+  // Waits while the socket is full. Fails with kUnavailable when the other end is gone, or has
+  // taken nothing for `patience`: the connection is of no use then.
+  Result<void> send(MessageType type,
+                    std::string_view text,
+                    std::span<const int> passed = {},
+                    std::chrono::milliseconds patience = kSendPatience);
 
   // Has a message sent after all that waits, by flush() or by any call that sends.
   void queue(MessageType type, std::string_view text);
@@ -52,8 +59,8 @@ class KeeperWire {
   // Bytes that wait to be sent.
   [[nodiscard]] std::size_t unsent() const { return outgoing_.size() - sent_; }
 
-  // The next message; nothing when none came until then. Fails with kUnavailable when the other end
-  // is gone.
+  // The next message; nothing when it did not come in time. Without `patience`, waits as long as
+  // the other end lives. Fails with kUnavailable when that is gone.
   Result<std::optional<Message>> receive(std::optional<std::chrono::milliseconds> patience = {});
 
   // Descriptors that came with messages since the last call.
@@ -63,7 +70,7 @@ class KeeperWire {
 
  private:
   UniqueFd socket_;
-  Result<void> send_queued(std::span<const int> passed, int flags);
+  Result<void> send_queued(std::span<const int> passed, std::chrono::milliseconds patience);
 
   FrameParser parser_;
   std::string outgoing_;

@@ -90,7 +90,7 @@ Result<void> LocalService::execute(const Caller& caller,
                {{"sandbox", sandbox}, {"context", context}, {"key", keyed.idempotency_key}});
   }
   if (!answer && !left) {
-    return answer.error();
+    return explain(caller, sandbox, answer.error());
   }
   return {};
 }
@@ -137,10 +137,11 @@ Result<void> LocalService::run_once(const Caller& caller,
   bool left = false;
   const std::uint64_t stops = stops_;
   const auto answer =
-      keeper_.call("run", {{"request", keeper::to_json(request)}}, [&](std::string_view event) {
-        left = !sink(event);
-        return !left && stops == stops_;
-      });
+      keeper_.call("run", {{"tenant", caller.tenant}, {"request", keeper::to_json(request)}},
+                   [&](std::string_view event) {
+                     left = !sink(event);
+                     return !left && stops == stops_;
+                   });
   if (!answer && !left) {
     return answer.error();
   }

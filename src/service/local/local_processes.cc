@@ -14,17 +14,20 @@ using nlohmann::json;
 
 }  // namespace
 
-Result<void> LocalService::follow_process(std::string_view name,
+Result<void> LocalService::follow_process(const Caller& caller,
+                                          std::string_view sandbox,
+                                          std::string_view name,
                                           json arguments,
                                           const ProcessSink& sink) {
   bool left = false;
+  arguments["sandbox"] = sandbox;
   const auto answer = keeper_.call(name, std::move(arguments), [&](std::string_view event) {
     left = !sink(event.empty() ? ProcessEvent{.kind = ProcessEvent::Kind::kIdle}
                                : keeper::to_process_event(keeper::unpack(event)));
     return !left;
   });
   if (!answer && !left) {
-    return answer.error();
+    return explain(caller, sandbox, answer.error());
   }
   return {};
 }
@@ -37,8 +40,8 @@ Result<void> LocalService::start_process(const Caller& caller,
   if (request.command.argv.empty()) {
     return Error(ErrorCode::kInvalid, "a process needs a command");
   }
-  auto followed = follow_process(
-      "start_process", {{"sandbox", sandbox}, {"request", keeper::to_json(request)}}, sink);
+  auto followed = follow_process(caller, sandbox, "start_process",
+                                 {{"request", keeper::to_json(request)}}, sink);
   if (!followed) {
     return explain_start(files(caller, sandbox, FileAccess::kRead), request.command,
                          std::move(followed).error());
@@ -51,7 +54,7 @@ Result<void> LocalService::attach_process(const Caller& caller,
                                           std::uint32_t pid,
                                           const ProcessSink& sink) {
   (void)GB_TRY(awake(caller, sandbox));
-  return follow_process("attach_process", {{"sandbox", sandbox}, {"pid", pid}}, sink);
+  return follow_process(caller, sandbox, "attach_process", {{"pid", pid}}, sink);
 }
 
 Result<std::vector<ProcessInfo>> LocalService::processes(const Caller& caller,
@@ -98,7 +101,9 @@ Result<void> LocalService::resize(const Caller& caller,
 Result<FileClient> LocalService::files(const Caller& caller, std::string_view sandbox, FileAccess) {
   (void)GB_TRY(awake(caller, sandbox));
   std::vector<UniqueFd> passed;
-  (void)GB_TRY(keeper_.call("files", {{"sandbox", sandbox}}, {}, &passed));
+  if (auto answer = keeper_.call("files", {{"sandbox", sandbox}}, {}, &passed); !answer) {
+    return explain(caller, sandbox, std::move(answer).error());
+  }
   if (passed.size() != 1) {
     return Error(ErrorCode::kInternal, "the keeper sent no way to the files");
   }

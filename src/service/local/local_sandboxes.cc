@@ -11,13 +11,25 @@ namespace glovebox {
 namespace {
 
 using nlohmann::json;
+using namespace std::chrono_literals;
+
+// For others who change or revive the same sandbox; each of them has a deadline.
+constexpr auto kTurn = 60s;
+
+Error busy(std::string_view id) {
+  return {ErrorCode::kConflict, "sandbox '" + std::string(id) + "' is being changed by others",
+          "try again in a moment"};
+}
 
 }  // namespace
 
 Result<SandboxInfo> LocalService::change(const Caller& caller,
                                          std::string_view id,
                                          const SandboxChange& change) {
-  const std::scoped_lock lock(changing_);
+  const auto lock = changing_.take(id, kTurn);
+  if (!lock) {
+    return busy(id);
+  }
   SandboxEntry entry{.tenant = caller.tenant,
                      .claim = {},
                      .info = GB_TRY(book_.find(caller.tenant, id))};
@@ -35,7 +47,7 @@ Result<SandboxInfo> LocalService::change(const Caller& caller,
 
 Result<void> LocalService::kill(const Caller& caller, std::string_view id) {
   (void)GB_TRY(book_.find(caller.tenant, id));
-  const auto killed = call("kill", {{"sandbox", id}});
+  const auto killed = keeper_.call("kill", {{"sandbox", id}});
   // Its time may have been over just now: gone is gone.
   if (!killed && killed.error().code() != ErrorCode::kNotFound) {
     return killed.error();
@@ -50,7 +62,7 @@ Result<void> LocalService::pause(const Caller& caller, std::string_view id) {
   if (info.state == SandboxState::kPaused) {
     return Error(ErrorCode::kConflict, "sandbox '" + info.id + "' is paused already");
   }
-  (void)GB_TRY(call("pause", {{"sandbox", id}}));
+  (void)GB_TRY(call_about(caller, id, "pause", json::object()));
   book_.set_state(id, SandboxState::kPaused);
   return {};
 }
@@ -58,14 +70,20 @@ Result<void> LocalService::pause(const Caller& caller, std::string_view id) {
 Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view id) {
   const SandboxInfo before = GB_TRY(book_.find(caller.tenant, id));
   if (workspaces_.has(before)) {
-    const std::scoped_lock one_at_a_time(reviving_);
-    const auto alive = call("resume", {{"sandbox", id}});
+    const auto one_at_a_time = reviving_.take(id, kTurn);
+    if (!one_at_a_time) {
+      return busy(id);
+    }
+    const auto alive = keeper_.call("resume", {{"sandbox", id}});
     if (!alive && alive.error().code() == ErrorCode::kNotFound) {
       return revive_sandbox(caller, GB_TRY(book_.find(caller.tenant, id)));
     }
   }
-  const json said = GB_TRY(call("resume", {{"sandbox", id}}));
-  const std::scoped_lock lock(changing_);
+  const json said = GB_TRY(call_about(caller, id, "resume", json::object()));
+  const auto lock = changing_.take(id, kTurn);
+  if (!lock) {
+    return busy(id);
+  }
   SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   info.state = SandboxState::kRunning;
   info.expires = keeper::to_time(said.value("expires", keeper::to_ms(info.expires)));
@@ -84,6 +102,7 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
   info.restarted = true;
   info.state = SandboxState::kRunning;
   keeper::CreateOrder order{
+      .tenant = caller.tenant,
       .home = base.kind.home,
       .user = base.kind.user,
       .limits = info.limits,
@@ -95,14 +114,15 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder()};
   packages_.add_to(order);
   const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
-  (void)GB_TRY(call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}}));
+  (void)GB_TRY(
+      keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}}));
   book_.set(info);
   return info;
 }
 
 Result<SandboxUsage> LocalService::usage(const Caller& caller, std::string_view id) {
   (void)GB_TRY(book_.find(caller.tenant, id));
-  return keeper::to_usage(GB_TRY(call("usage", {{"sandbox", id}})));
+  return keeper::to_usage(GB_TRY(call_about(caller, id, "usage", json::object())));
 }
 
 }  // namespace glovebox

@@ -63,6 +63,7 @@ Result<std::unique_ptr<LocalService>> LocalService::open(
   auto tenants = GB_TRY(Tenants::open(*database, [] { return std::chrono::system_clock::now(); }));
   (void)GB_TRY(tenants->make_first_key(directory + "/api-key"));
   std::string signing_key = GB_TRY(make_key_file(directory + "/signing-key"));
+  GB_TRY(revive());
   std::unique_ptr<LocalService> service(
       new LocalService(directory, keeper_socket, std::move(revive), std::move(database),
                        std::move(tenants), std::move(packages), std::move(signing_key)));
@@ -192,12 +193,15 @@ void LocalService::watch() {
 void LocalService::look_for_ended() {
   // Those that are made meanwhile are in neither list.
   const std::vector<SandboxEntry> known = book_.all();
-  auto living = keeper_.call("states", json::object());
-  if (!living && living.error().code() == ErrorCode::kUnavailable && revive_()) {
-    // Of a new one, whose predecessor took its sandboxes with it; or of the same, which only we
-    // could not reach.
-    warm_up();
-    living = keeper_.call("states", json::object());
+  auto living = keeper_.probe();
+  if (!living && living.error().code() == ErrorCode::kUnavailable && keeper_.responsive()) {
+    ready_ = false;
+    if (revive_()) {
+      // Of a new one, whose predecessor took its sandboxes with it; or of the same, which only we
+      // could not reach.
+      warm_up();
+      living = keeper_.probe();
+    }
   }
   if (!living) {
     return;
@@ -260,6 +264,32 @@ Result<json> LocalService::call(std::string_view name, json arguments) {
   return keeper_.call(name, std::move(arguments));
 }
 
+Result<json> LocalService::call_about(const Caller& caller,
+                                      std::string_view sandbox,
+                                      std::string_view name,
+                                      json arguments) {
+  arguments["sandbox"] = sandbox;
+  auto answer = keeper_.call(name, std::move(arguments));
+  return answer ? std::move(answer) : explain(caller, sandbox, std::move(answer).error());
+}
+
+// A new keeper knows nothing of what its predecessor held; that is found out a moment later.
+Error LocalService::explain(const Caller& caller, std::string_view sandbox, Error error) {
+  if (error.code() != ErrorCode::kNotFound) {
+    return error;
+  }
+  const auto known = book_.find(caller.tenant, sandbox);
+  if (!known || !workspaces_.has(*known)) {
+    return error;
+  }
+  const auto living = keeper_.probe();
+  if (living && living->contains(sandbox)) {
+    return error;  // Of something in it.
+  }
+  return {ErrorCode::kUnavailable, "sandbox '" + std::string(sandbox) + "' has stopped",
+          "try again in a moment: its files are kept, and it can be resumed"};
+}
+
 Result<SandboxInfo> LocalService::awake(const Caller& caller, std::string_view sandbox) {
   SandboxInfo info = GB_TRY(book_.find(caller.tenant, sandbox));
   if (info.state == SandboxState::kPaused) {
@@ -276,8 +306,7 @@ Result<json> LocalService::call_in(const Caller& caller,
                                    std::string_view name,
                                    json arguments) {
   (void)GB_TRY(awake(caller, sandbox));
-  arguments["sandbox"] = sandbox;
-  return keeper_.call(name, std::move(arguments));
+  return call_about(caller, sandbox, name, std::move(arguments));
 }
 
 Result<Caller> LocalService::authenticate(std::string_view key) {
@@ -330,10 +359,11 @@ Result<SandboxInfo> LocalService::store(const SandboxEntry& entry) {
   if (entry.info.storage == Storage::kDisk) {
     GB_TRY(store_on_disk(entry));
   }
-  const auto said = call("change", {{"sandbox", entry.info.id},
-                                    {"record", encode(entry)},
-                                    {"expires", keeper::to_ms(entry.info.expires)},
-                                    {"on_timeout", static_cast<int>(entry.info.on_timeout)}});
+  const auto said =
+      keeper_.call("change", {{"sandbox", entry.info.id},
+                              {"record", encode(entry)},
+                              {"expires", keeper::to_ms(entry.info.expires)},
+                              {"on_timeout", static_cast<int>(entry.info.on_timeout)}});
   SandboxInfo info = entry.info;
   if (said) {
     refresh(info, said.value());
@@ -406,7 +436,8 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
     GB_TRY(workspaces_.make(own_id, info.limits, base.image));
     images.push_back({.image = workspaces_.path(own_id), .target = base.kind.home});
   }
-  keeper::CreateOrder order{.home = base.kind.home,
+  keeper::CreateOrder order{.tenant = caller.tenant,
+                            .home = base.kind.home,
                             .user = base.kind.user,
                             .limits = info.limits,
                             .env = info.env,
@@ -416,7 +447,8 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .images = std::move(images),
                             .shows = std::move(shows)};
   packages_.add_to(order);
-  auto made = call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});
+  auto made =
+      keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});
   if (!made) {
     workspaces_.remove(own_id);
     return std::move(made).error();
@@ -425,7 +457,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   if (info.storage == Storage::kDisk) {
     // It survives the keeper, so this is waited for.
     if (auto recorded = records_.insert(record_of(entry), Durability::kPower); !recorded) {
-      (void)call("kill", {{"sandbox", info.id}});
+      (void)keeper_.call("kill", {{"sandbox", info.id}});
       return std::move(recorded).error();
     }
   } else {
@@ -455,6 +487,9 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
 }
 
 bool LocalService::ready() {
+  if (!keeper_.responsive()) {
+    return false;
+  }
   if (!ready_) {
     const auto warm = keeper_.call("warm", json::object());
     ready_ = warm && warm->is_boolean() && warm->get<bool>();
@@ -486,7 +521,7 @@ Result<std::string> LocalService::languages() {
 
 Result<std::size_t> LocalService::emergency_stop(const Caller&) {
   ++stops_;  // Which one-shot runs look for.
-  const json stopped = GB_TRY(call("kill_all", json::object()));
+  const json stopped = GB_TRY(keeper_.call("kill_all", json::object()));
   look_for_ended();
   return stopped.is_number() ? stopped.get<std::size_t>() : 0;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "base/named_locks.h"
 #include "service/keeper/client.h"
 #include "service/local/kinds.h"
 #include "service/local/local_packages.h"
@@ -36,12 +37,13 @@ namespace glovebox {
 
 class LocalService final : public SandboxService {
  public:
-  // Starts another keeper when there is none.
+  // Starts a keeper when there is none.
   using Revive = std::function<Result<void>()>;
 
-  // Reads from the keeper which sandboxes live, and marks those that do not as ended. The first key
-  // is written to `directory`/api-key. Sandboxes are offered the packages in the directories
-  // `package_sources`; kInvalid where one is none.
+  // Opens the database, then sees to it that there is a keeper. Reads from it which sandboxes live,
+  // and marks those that do not as ended. The first key is written to `directory`/api-key.
+  // Sandboxes are offered the packages in the directories `package_sources`; kInvalid where one is
+  // none.
   static Result<std::unique_ptr<LocalService>> open(
       const std::string& directory,
       const std::string& keeper_socket,
@@ -186,7 +188,15 @@ class LocalService final : public SandboxService {
   void look_for_ended();
 
   Result<nlohmann::json> call(std::string_view name, nlohmann::json arguments);
-  // A call about a sandbox of the caller's, which is resumed for it where it wants to be.
+  // A call about a sandbox of the caller's. kUnavailable where the keeper has lost it and it can be
+  // had again; kNotFound only when it is gone for good.
+  Result<nlohmann::json> call_about(const Caller& caller,
+                                    std::string_view sandbox,
+                                    std::string_view name,
+                                    nlohmann::json arguments);
+  // What an error of the keeper's means to a caller who knows that sandbox: as call_about().
+  Error explain(const Caller& caller, std::string_view sandbox, Error error);
+  // As call_about(); the sandbox is resumed for it where it wants to be.
   Result<nlohmann::json> call_in(const Caller& caller,
                                  std::string_view sandbox,
                                  std::string_view name,
@@ -211,7 +221,9 @@ class LocalService final : public SandboxService {
                                 const std::string& archive);
   void forget(std::string_view id);
   void end_record(const std::string& tenant, std::string_view id);
-  Result<void> follow_process(std::string_view name,
+  Result<void> follow_process(const Caller& caller,
+                              std::string_view sandbox,
+                              std::string_view name,
                               nlohmann::json arguments,
                               const ProcessSink& sink);
   std::string fresh_key();
@@ -268,8 +280,9 @@ class LocalService final : public SandboxService {
   std::atomic<bool> ready_ = false;       // Of the keeper that there is.
   std::atomic<std::uint64_t> stops_ = 0;  // Emergency stops so far.
 
-  std::mutex reviving_;  // One sandbox at a time is made again over what it left on disk.
-  std::mutex changing_;  // Changes of a sandbox's settings, which are read and written back.
+  // By sandbox: nobody waits here for another one's guest or disk.
+  NamedLocks reviving_;  // Of those that are made again over what they left on disk.
+  NamedLocks changing_;  // Of changes of settings, which are read and written back.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/turns.h"
+
+#include <algorithm>
+
+namespace glovebox::keeper {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// How often one that waits asks whether it is still wanted.
+constexpr auto kLook = 250ms;
+
+}  // namespace
+
+Result<Turns::Turn> Turns::take(const Patience& patience) {
+  Place place;
+  std::unique_lock lock(mutex_);
+  if (line_.size() > kMostWaiting) {
+    return Error(ErrorCode::kExhausted,
+                 "this context has " + std::to_string(kMostWaiting) + " requests waiting",
+                 "wait until some of them are done, or use another context");
+  }
+  line_.push_back(&place);
+  while (line_.front() != &place) {
+    (void)place.wait_until(lock, std::min(patience.deadline, Clock::now() + kLook));
+    if (line_.front() == &place) {
+      break;
+    }
+    const bool late = Clock::now() >= patience.deadline;
+    bool wanted = true;
+    if (!late) {
+      lock.unlock();  // What is asked may take locks of its own.
+      wanted = patience.is_wanted();
+      lock.lock();
+    }
+    if (line_.front() != &place && (late || !wanted)) {
+      std::erase(line_, &place);
+      return late ? Error(ErrorCode::kConflict, "this context is busy",
+                          "wait until its execution has ended, or interrupt it")
+                  : Error(ErrorCode::kUnavailable, "nobody waits for this any more");
+    }
+  }
+  lock.unlock();
+  Turn turn(this);
+  if (!patience.is_wanted()) {
+    return Error(ErrorCode::kUnavailable, "nobody waits for this any more");
+  }
+  return turn;
+}
+
+void Turns::give_back() {
+  const std::scoped_lock lock(mutex_);
+  line_.pop_front();
+  if (!line_.empty()) {
+    line_.front()->notify_one();
+  }
+}
+
+bool Turns::taken() const {
+  const std::scoped_lock lock(mutex_);
+  return !line_.empty();
+}
+
+}  // namespace glovebox::keeper
