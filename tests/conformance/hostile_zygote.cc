@@ -133,7 +133,7 @@ void hunt_one(pid_t pid, Hunt& hunt) {
       newest = std::max({newest, pid, hunter});
     }
     // A birth takes many times as long.
-    (void)::usleep(20);
+    (void)::usleep(200);
   }
 }
 
