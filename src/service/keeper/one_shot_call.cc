@@ -43,7 +43,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request, CallContext& cont
   if (const Readiness ready = readiness(one_shot.language); !ready.ready) {
     return Error(ErrorCode::kUnsupported,
                  one_shot.language.title + " is not installed: " + ready.missing + " is missing",
-                 ready.mend);
+                 ready.hint);
   }
   one_shot.code = request.code;
   one_shot.name = request.name;

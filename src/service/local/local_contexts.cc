@@ -27,7 +27,7 @@ Result<ContextInfo> LocalService::create_context(const Caller& caller,
   auto made = call_in(caller, sandbox, "create_context", {{"request", keeper::to_json(request)}});
   if (!made) {
     return explain_start(files(caller, sandbox, FileAccess::kRead),
-                         {.argv = {}, .cwd = request.cwd}, std::move(made).error());
+                         {.argv = {}, .env = {}, .cwd = request.cwd}, std::move(made).error());
   }
   return keeper::to_context_info(*made);
 }
