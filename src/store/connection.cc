@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <cerrno>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -81,6 +82,26 @@ Result<void> create_private(const std::string& path) {
   return {};
 }
 
+Result<std::string> ask_for_log(Connection& connection) {
+  Statement journal = GB_TRY(connection.query("PRAGMA journal_mode = WAL"));
+  return GB_TRY(journal.next()) ? journal.text() : std::string();
+}
+
+// The switch to a write-ahead log turns a lock for reading into one for writing, and SQLite asks no
+// busy handler then: two that open a new database at once refuse each other. So we wait ourselves.
+Result<std::string> switch_to_log(Connection& connection, sqlite3* handle) {
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyMilliseconds);
+  for (;;) {
+    auto mode = ask_for_log(connection);
+    const bool busy = !mode && (::sqlite3_errcode(handle) & 0xff) == SQLITE_BUSY;
+    if (!busy || std::chrono::steady_clock::now() >= deadline) {
+      return mode;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 Result<void> configure(Connection& connection, sqlite3* handle, const std::string& path) {
   (void)::sqlite3_extended_result_codes(handle, 1);
   (void)::sqlite3_busy_timeout(handle, kBusyMilliseconds);
@@ -92,18 +113,15 @@ Result<void> configure(Connection& connection, sqlite3* handle, const std::strin
   // "name" is a column or an error, never a string.
   (void)::sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   (void)::sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
-  std::string mode;
-  {
-    Statement journal = GB_TRY(connection.query("PRAGMA journal_mode = WAL"));
-    mode = GB_TRY(journal.next()) ? journal.text() : "";
-  }
-  if (mode != "wal") {
+  if (GB_TRY(switch_to_log(connection, handle)) != "wal") {
     return Error(ErrorCode::kUnsupported, "no write-ahead log for " + path,
                  "Put the data directory on a local file system.");
   }
-  // The log is cut back to this after a burst.
+  // The log is cut back to this after a burst. What is deleted or replaced is overwritten: it may
+  // have been somebody's token.
   return connection.script(
-      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 33554432;");
+      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 33554432;"
+      "PRAGMA secure_delete = ON;");
 }
 
 }  // namespace

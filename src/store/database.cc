@@ -18,14 +18,16 @@ Result<std::int64_t> number(Connection& connection, Sql sql) {
   return GB_TRY(statement.next()) ? statement.integer() : 0;
 }
 
+// One statement, and so one moment: another process may be making the same database.
 Result<void> check_ours(Connection& connection) {
-  const std::int64_t id = GB_TRY(number(connection, "PRAGMA application_id"));
-  if (id == kApplicationId) {
+  Statement row =
+      GB_TRY(connection.query("SELECT (SELECT application_id FROM pragma_application_id),"
+                              " (SELECT count(*) FROM sqlite_schema)"));
+  (void)GB_TRY(row.next());
+  const std::int64_t id = row.integer();
+  const std::int64_t tables = row.integer();
+  if (id == kApplicationId || (id == 0 && tables == 0)) {  // Ours, or a new one.
     return {};
-  }
-  const std::int64_t tables = GB_TRY(number(connection, "SELECT count(*) FROM sqlite_schema"));
-  if (id == 0 && tables == 0) {
-    return {};  // A new one.
   }
   return Error(ErrorCode::kInvalid, "this is a database of another program",
                "Name another data directory.");

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "files/server/place.h"
+#include "files/server/tar_stream.h"
 #include "files/server/tree.h"
 
 namespace glovebox::files {
@@ -44,9 +45,7 @@ Result<Writer> open_writer(FileClient::ArchiveFormat format, Channel& channel) {
   if (format == FileClient::ArchiveFormat::kZip) {
     (void)::archive_write_set_format_zip(writer.get());
   } else {
-    (void)::archive_write_set_format_pax_restricted(writer.get());
-    // Names are bytes: no conversion that could fail or change them.
-    (void)::archive_write_set_options(writer.get(), "hdrcharset=BINARY");
+    (void)::archive_write_set_format_raw(writer.get());  // The tar is ours (tar_stream.h).
   }
   if (format == FileClient::ArchiveFormat::kTarGzip) {
     (void)::archive_write_add_filter_gzip(writer.get());
@@ -59,35 +58,68 @@ Result<Writer> open_writer(FileClient::ArchiveFormat format, Channel& channel) {
   return writer;
 }
 
-class Packing {
- public:
-  explicit Packing(struct archive* writer) : writer_(writer) {}
+Error complain(struct archive* writer) {
+  const char* const text = ::archive_error_string(writer);
+  return {ErrorCode::kUnavailable,
+          std::string("pack: ") + (text != nullptr ? text : "the archive cannot be written")};
+}
 
-  Result<bool> add(const Visited& visited) {
-    struct stat status {};
-    const char* const name = visited.name.c_str();
-    if (::fstatat(visited.directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      return false;
+Result<void> begin_entry(struct archive* writer, struct archive_entry* entry) {
+  return ::archive_write_header(writer, entry) < ARCHIVE_WARN ? complain(writer) : Result<void>();
+}
+
+Result<void> put_all(struct archive* writer, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const la_ssize_t put = ::archive_write_data(writer, bytes.data(), bytes.size());
+    if (put <= 0) {
+      return complain(writer);
     }
-    if (S_ISDIR(status.st_mode)) {
-      const Entry entry = describe(visited.path + "/", status, AE_IFDIR);
-      GB_TRY(begin(entry.get()));
-      return true;
-    }
-    if (S_ISLNK(status.st_mode)) {
-      std::array<char, PATH_MAX> target{};
-      if (::readlinkat(visited.directory_fd, name, target.data(), target.size() - 1) > 0) {
-        const Entry entry = describe(visited.path, status, AE_IFLNK);
-        ::archive_entry_set_symlink(entry.get(), target.data());
-        GB_TRY(begin(entry.get()));
-      }
-    } else if (S_ISREG(status.st_mode)) {
-      GB_TRY(add_file(visited));
-    }
-    return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return {};
+}
+
+// The entries of a zip, which knows no holes.
+class ZipStream {
+ public:
+  explicit ZipStream(struct archive* writer) : writer_(writer) {}
+
+  Result<void> add_directory(const std::string& path, const struct stat& status) {
+    return begin_entry(writer_, describe(path, status, AE_IFDIR).get());
   }
 
+  Result<void> add_link(const std::string& path, const struct stat& status, const char* target) {
+    const Entry entry = describe(path, status, AE_IFLNK);
+    ::archive_entry_set_symlink(entry.get(), target);
+    return begin_entry(writer_, entry.get());
+  }
+
+  Result<void> add_file(const std::string& path, const struct stat& status, int fd) {
+    if (status.st_size > kMostZipped && status.st_blocks < status.st_size / 1024) {
+      return Error(ErrorCode::kInvalid,
+                   "'" + path + "' is almost all holes, which a zip cannot leave out: take a tar");
+    }
+    GB_TRY(begin_entry(writer_, describe(path, status, AE_IFREG).get()));
+    // Exactly the size that was promised: libarchive fills up what a file has lost meanwhile.
+    for (auto left = static_cast<std::uint64_t>(status.st_size); left > 0;) {
+      const ssize_t got = ::read(fd, piece_.data(), std::min<std::uint64_t>(left, piece_.size()));
+      if (got < 0 && errno == EINTR) {
+        continue;
+      }
+      if (got <= 0) {
+        break;
+      }
+      GB_TRY(put_all(writer_, std::string_view(piece_).substr(0, static_cast<std::size_t>(got))));
+      left -= static_cast<std::uint64_t>(got);
+    }
+    return {};
+  }
+
+  static Result<void> finish() { return {}; }
+
  private:
+  static constexpr off_t kMostZipped = off_t{16} << 30;
+
   static Entry describe(const std::string& path, const struct stat& status, unsigned type) {
     Entry entry(::archive_entry_new());
     ::archive_entry_set_pathname(entry.get(), path.c_str());
@@ -98,49 +130,51 @@ class Packing {
     return entry;
   }
 
-  Result<void> add_file(const Visited& visited) {
-    const UniqueFd file(::openat(visited.directory_fd, visited.name.c_str(),
-                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-      return {};
-    }
-    const Entry entry = describe(visited.path, status, AE_IFREG);
-    GB_TRY(begin(entry.get()));
-    // Exactly the size that was promised: libarchive fills up what a file has lost meanwhile.
-    for (auto left = static_cast<std::uint64_t>(status.st_size); left > 0;) {
-      const ssize_t got =
-          ::read(file.get(), piece_.data(), std::min<std::uint64_t>(left, piece_.size()));
-      if (got < 0 && errno == EINTR) {
-        continue;
-      }
-      if (got <= 0) {
-        break;
-      }
-      if (::archive_write_data(writer_, piece_.data(), static_cast<std::size_t>(got)) < 0) {
-        return complain();
-      }
-      left -= static_cast<std::uint64_t>(got);
-    }
-    return {};
-  }
-
-  Result<void> begin(struct archive_entry* entry) {
-    if (::archive_write_header(writer_, entry) < ARCHIVE_WARN) {
-      return complain();
-    }
-    return {};
-  }
-
-  [[nodiscard]] Error complain() const {
-    const char* const text = ::archive_error_string(writer_);
-    return {ErrorCode::kUnavailable,
-            std::string("pack: ") + (text != nullptr ? text : "the archive cannot be written")};
-  }
-
   struct archive* writer_;
   std::string piece_ = std::string(kPiece, '\0');
 };
+
+// Whether to go on below it.
+template <typename Stream>
+Result<bool> add(Stream& stream, const Visited& visited) {
+  struct stat status {};
+  const char* const name = visited.name.c_str();
+  if (::fstatat(visited.directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return false;
+  }
+  if (S_ISDIR(status.st_mode)) {
+    GB_TRY(stream.add_directory(visited.path + "/", status));
+    return true;
+  }
+  if (S_ISLNK(status.st_mode)) {
+    std::array<char, PATH_MAX> target{};
+    if (::readlinkat(visited.directory_fd, name, target.data(), target.size() - 1) > 0) {
+      GB_TRY(stream.add_link(visited.path, status, target.data()));
+    }
+  } else if (S_ISREG(status.st_mode)) {
+    const UniqueFd file(
+        ::openat(visited.directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+      GB_TRY(stream.add_file(visited.path, status, file.get()));
+    }
+  }
+  return false;
+}
+
+template <typename Stream>
+Result<void> add_all(int directory, Stream stream) {
+  GB_TRY(walk(directory, [&](const Visited& visited) { return add(stream, visited); }));
+  return stream.finish();
+}
+
+Result<void> add_tar(int directory, struct archive* writer) {
+  // The one entry that libarchive's raw format has.
+  const Entry entry(::archive_entry_new());
+  ::archive_entry_set_filetype(entry.get(), AE_IFREG);
+  GB_TRY(begin_entry(writer, entry.get()));
+  return add_all(directory,
+                 TarStream([writer](std::string_view bytes) { return put_all(writer, bytes); }));
+}
 
 }  // namespace
 
@@ -150,8 +184,9 @@ Result<void> pack(std::string_view path, FileClient::ArchiveFormat format, Chann
     return file_error(path);
   }
   const Writer writer = GB_TRY(open_writer(format, channel));
-  Packing packing(writer.get());
-  GB_TRY(walk(directory.get(), [&](const Visited& visited) { return packing.add(visited); }));
+  GB_TRY(format == FileClient::ArchiveFormat::kZip
+             ? add_all(directory.get(), ZipStream(writer.get()))
+             : add_tar(directory.get(), writer.get()));
   if (::archive_write_close(writer.get()) < ARCHIVE_WARN) {
     return Error(ErrorCode::kUnavailable, "the archive cannot be finished");
   }
