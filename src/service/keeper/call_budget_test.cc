@@ -16,10 +16,13 @@ std::vector<CallBudget::Place> fill(CallBudget& budget,
                                     std::string_view tenant,
                                     std::string_view sandbox) {
   std::vector<CallBudget::Place> places;
-  for (auto place = budget.enter(tenant, sandbox); place; place = budget.enter(tenant, sandbox)) {
+  for (;;) {
+    auto place = budget.enter(tenant, sandbox);
+    if (!place) {
+      return places;
+    }
     places.push_back(std::move(place).value());
   }
-  return places;
 }
 
 TEST(CallBudgetTest, ASandboxIsRefusedAtItsShareAndOthersOfItsTenantAreNot) {
