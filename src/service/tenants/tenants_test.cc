@@ -51,7 +51,7 @@ class TenantsTest : public ::testing::Test {
 TEST_F(TenantsTest, AKeyNamesItsTenantAndScopesAlsoAfterARestart) {
   ASSERT_TRUE(tenants_->create_tenant("a", {}));
   const NewApiKey key = make("a");
-  const KeyHolder expected{"a", {"run", "read"}};
+  const KeyHolder expected{"a", {"run", "read"}, key.record.id};
   EXPECT_EQ(tenants_->authenticate(key.key).value(), expected);
   restart();
   EXPECT_EQ(tenants_->authenticate(key.key).value(), expected);
