@@ -141,7 +141,7 @@ Result<std::vector<std::string>> LocalService::templates(const Caller& caller) {
 Result<void> LocalService::pack_workspace(const Caller& caller,
                                           std::string_view id,
                                           const std::string& path) {
-  FileClient client = GB_TRY(files(caller, id));
+  FileClient client = GB_TRY(files(caller, id, FileAccess::kRead));
   const UniqueFd file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) {
@@ -161,7 +161,7 @@ Result<void> LocalService::pack_workspace(const Caller& caller,
 Result<void> LocalService::unpack_workspace(const Caller& caller,
                                             std::string_view id,
                                             const std::string& archive) {
-  FileClient client = GB_TRY(files(caller, id));
+  FileClient client = GB_TRY(files(caller, id, FileAccess::kUse));
   const UniqueFd file(::open(archive.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) {
     return Error::from_errno("open a snapshot");
