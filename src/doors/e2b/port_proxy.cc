@@ -8,6 +8,7 @@
 #include "doors/e2b/answers.h"
 #include "doors/e2b/network.h"
 #include "doors/ports/guest_head.h"
+#include "spec/json/error_json.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -42,7 +43,8 @@ void PortProxy::serve(std::uint16_t port,
   }
   const std::string head = ports::guest_head(request, request.target(), masked_host(visit));
   if (auto relayed = response.relay(*std::move(connection), head); !relayed) {
-    refuse_traffic(response, 502, visit.info.id, relayed.error().message());
+    refuse_traffic(response, http_status(relayed.error().code()), visit.info.id,
+                   relayed.error().message());
   }
 }
 

@@ -25,6 +25,9 @@ class FakeService final : public SandboxService {
   FakeService(const FakeService&) = delete;
   FakeService& operator=(const FakeService&) = delete;
 
+  // One that has the form of a key, and is as good as "runner".
+  inline static const std::string kRealKey = "e2b_" + std::string(64, '0');
+
   // Keys: "reader", "runner", "admin", each with the scope and those below it. That of `revoked` is
   // valid no longer.
   std::string revoked;

@@ -49,10 +49,7 @@ Result<void> proxy_port(Call& call) {
   call.status = 200;  // The guest's own status passes by unread.
   const std::string head =
       ports::guest_head(call.request, inner_target(call.target, call.named_by_host), {});
-  if (auto relayed = call.response.relay(*std::move(peer), head); !relayed) {
-    call.send_problem(502, "unavailable", relayed.error().message(),
-                      "look at what the server in the sandbox prints");
-  }
+  GB_TRY(call.response.relay(*std::move(peer), head));
   return {};
 }
 
