@@ -2,6 +2,7 @@
 #include "doors/e2b/entrance.h"
 
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 namespace glovebox::e2b {

@@ -8,6 +8,7 @@
 #include "doors/e2b/process_service.h"
 #include "doors/e2b/url.h"
 #include "doors/e2b/usage_meter.h"
+#include "doors/transport/http.h"
 
 namespace glovebox::e2b {
 

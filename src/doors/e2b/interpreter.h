@@ -6,6 +6,7 @@
 #include "doors/e2b/gate.h"
 #include "doors/e2b/options.h"
 #include "doors/e2b/url.h"
+#include "doors/transport/http.h"
 
 namespace glovebox::e2b {
 

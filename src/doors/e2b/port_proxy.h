@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "doors/e2b/gate.h"
+#include "doors/transport/http.h"
 
 namespace glovebox::e2b {
 

@@ -3,6 +3,7 @@
 // shows a secret is not asked, so a flood of others takes nothing from it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <mutex>
 
