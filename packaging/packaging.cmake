@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 
 install(TARGETS glovebox DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS glovebox-daemon glovebox-warden glovebox-archiver
+install(TARGETS glovebox-daemon glovebox-warden glovebox-archiver glovebox-render
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
 install(TARGETS glovebox-files DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/files)
 # As the build laid them out: the part before the last slash is not repeated.

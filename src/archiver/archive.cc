@@ -66,6 +66,14 @@ Result<void> unpack(int root_fd, std::string_view directory, int input_fd) {
   return extract_tar(input_fd, target.get(), kRules, nullptr);
 }
 
+Result<void> unpack_image(int directory_fd, const UnpackBounds& bounds, int input_fd) {
+  const TarRules rules{.symlinks = false,
+                       .max_bytes = bounds.bytes,
+                       .max_entries = bounds.entries,
+                       .mode_mask = 0600};
+  return extract_tar(input_fd, directory_fd, rules, nullptr);
+}
+
 Result<void> pack(int root_fd, std::uint64_t max_bytes, int names_fd, int output_fd) {
   const std::string names = GB_TRY(read_all(names_fd));
   TarWriter writer = GB_TRY(TarWriter::create(output_fd));

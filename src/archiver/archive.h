@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Archives in and out of the workspace: tar, plain or gzip.
+// Archives of files: tar, plain or gzip.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
+#include "archiver/layer_unpack.h"
 #include "base/result.h"
 
 namespace glovebox::archiver {
@@ -18,5 +19,9 @@ Result<void> unpack(int root_fd, std::string_view directory, int input_fd);
 // files of those names to `output_fd`. Files larger than what is left of `max_bytes`, and what is
 // no regular file any more, are left out.
 Result<void> pack(int root_fd, std::uint64_t max_bytes, int names_fd, int output_fd);
+
+// The same for the archive of a container image, which has regular files and directories alone, of
+// which nobody else may read or run anything.
+Result<void> unpack_image(int directory_fd, const UnpackBounds& bounds, int input_fd);
 
 }  // namespace glovebox::archiver

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The archiver's own system call filter.
+// The archiver's own system call filters: no exec, no fork, no sockets. Any other call ends it.
 #pragma once
 
-#include "base/result.h"
+#include <linux/filter.h>
+
+#include <span>
 
 namespace glovebox::archiver {
 
-// Leaves this process only what moving bytes and files takes: no exec, no fork, no sockets.
-// Anything else ends it. Irrevocable.
-Result<void> confine_self();
+// What moving bytes and files takes, inside a sandbox.
+std::span<const sock_filter> filter_for_files();
+
+// The same and what a root of a container image takes: hard links, and removing whole directories.
+std::span<const sock_filter> filter_for_roots();
 
 }  // namespace glovebox::archiver

@@ -1,49 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox-archiver: unpacks and packs inside a sandbox, started by its warden.
+// glovebox-archiver: the one program of ours that reads archives, which may be made to hurt.
 //
-// The one program of ours that reads archives, which may be made to hurt: it runs within the
-// sandbox's walls and limits, and under a filter of its own that leaves it little more than moving
-// bytes and files. Standard input and output carry the data; complaints go to standard error.
+// "unpack" and "pack" are for the files of a sandbox: its warden starts them there, so they have
+// its walls and limits, and a filter of their own that leaves them little more than moving bytes
+// and files. "layer" and "image" are for container images, outside of sandboxes: they build walls
+// of their own (confine_self()), in which the working directory is all that there is.
+//
+// Standard input and output carry the data; complaints go to standard error.
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "archiver/archive.h"
 #include "archiver/filter.h"
+#include "archiver/layer_unpack.h"
+#include "base/confined/confine.h"
 #include "base/unique_fd.h"
 
 namespace glovebox::archiver {
 namespace {
 
-Result<void> work(std::string_view task, std::string_view argument) {
-  const UniqueFd root(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) {
-    return Error::from_errno("open the workspace");
+constexpr std::string_view kUsage =
+    "usage: glovebox-archiver unpack DIRECTORY | pack MAX_BYTES | layer BYTES ENTRIES | "
+    "image BYTES ENTRIES";
+
+// Of zstd's windows 128 MiB is the largest that libarchive takes.
+constexpr std::uint64_t kMemory = 512ULL << 20;
+constexpr std::uint64_t kCpuSeconds = 30 * 60;
+
+Result<std::uint64_t> number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  if (const auto read = std::from_chars(text.data(), end, number);
+      read.ec != std::errc() || read.ptr != end) {
+    return Error(ErrorCode::kInvalid, std::string(kUsage));
   }
-  GB_TRY(confine_self());
-  if (task == "unpack") {
-    return unpack(root.get(), argument, STDIN_FILENO);
+  return number;
+}
+
+Result<UniqueFd> open_directory() {
+  UniqueFd directory(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return directory ? Result<UniqueFd>(std::move(directory))
+                   : Error::from_errno("open the workspace");
+}
+
+Result<UnpackBounds> confine_for_image(std::string_view bytes, std::string_view entries) {
+  const UnpackBounds bounds{.bytes = GB_TRY(number_in(bytes)),
+                            .entries = GB_TRY(number_in(entries))};
+  GB_TRY(confined::confine_self(
+      {.memory = kMemory, .cpu_seconds = kCpuSeconds, .file_size = bounds.bytes},
+      confined::Root::kEnter, filter_for_roots()));
+  return bounds;
+}
+
+// Says on standard output what later layers may still have, and what was left out.
+Result<void> unpack_layer(UnpackBounds bounds) {
+  const UniqueFd root = GB_TRY(open_directory());
+  LayerUnpacker unpacker(root.get(), bounds, {});
+  GB_TRY(unpacker.unpack(STDIN_FILENO));
+  const std::string left = std::to_string(unpacker.left().bytes) + " " +
+                           std::to_string(unpacker.left().entries) + " " +
+                           std::to_string(unpacker.left_out());
+  return ::write(STDOUT_FILENO, left.data(), left.size()) == static_cast<ssize_t>(left.size())
+             ? Result<void>()
+             : Error::from_errno("write what is left");
+}
+
+Result<void> work(std::span<const std::string_view> words) {
+  const std::string_view task = words.empty() ? "" : words[0];
+  if (task == "layer" && words.size() == 3) {
+    return unpack_layer(GB_TRY(confine_for_image(words[1], words[2])));
   }
-  std::uint64_t max_bytes = 0;
-  const char* const end = argument.data() + argument.size();
-  if (task != "pack" || std::from_chars(argument.data(), end, max_bytes).ptr != end) {
-    return Error(ErrorCode::kInvalid, "usage: glovebox-archiver unpack DIRECTORY | pack MAX_BYTES");
+  if (task == "image" && words.size() == 3) {
+    const UnpackBounds bounds = GB_TRY(confine_for_image(words[1], words[2]));
+    const UniqueFd directory = GB_TRY(open_directory());
+    return unpack_image(directory.get(), bounds, STDIN_FILENO);
   }
-  return pack(root.get(), max_bytes, STDIN_FILENO, STDOUT_FILENO);
+  const UniqueFd root = GB_TRY(open_directory());
+  GB_TRY(confined::install_filter(filter_for_files()));
+  if (task == "unpack" && words.size() <= 2) {
+    return unpack(root.get(), words.size() == 2 ? words[1] : "", STDIN_FILENO);
+  }
+  if (task == "pack" && words.size() == 2) {
+    return pack(root.get(), GB_TRY(number_in(words[1])), STDIN_FILENO, STDOUT_FILENO);
+  }
+  return Error(ErrorCode::kInvalid, std::string(kUsage));
 }
 
 }  // namespace
 }  // namespace glovebox::archiver
 
 int main(int argc, char** argv) {
-  const auto done = glovebox::archiver::work(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "");
-  if (done) {
-    return 0;
+  std::array<std::string_view, 3> words{};
+  const auto count = static_cast<std::size_t>(argc > 0 ? argc - 1 : 0);
+  for (std::size_t i = 0; i < count && i < words.size(); ++i) {
+    words[i] = argv[i + 1];
   }
-  const std::string text = done.error().message() + "\n";
-  (void)!::write(STDERR_FILENO, text.data(), text.size());
-  return 1;
+  return glovebox::confined::exit_status_of(
+      glovebox::archiver::work(std::span(words).first(std::min(count, words.size()))));
 }

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "context/notebook/html.h"
+#include "context/notebook/page.h"
 #include "context/notebook/read.h"
 #include "context/notebook/write.h"
 
@@ -92,20 +92,19 @@ class Writer {
   int error_ = 0;
 };
 
-void write_to(Writer& writer, NotebookFormat format, const notebook::Notebook& notebook) {
-  const auto write = [&writer](std::string_view piece) { writer.write(piece); };
-  if (format == NotebookFormat::kIpynb) {
-    notebook::write_notebook(notebook, write);
-  } else {
-    notebook::notebook_to_html(notebook, {}, write);
-  }
-}
-
 Result<void> write_through(int fd,
                            const NotebookTarget& target,
                            const notebook::Notebook& notebook) {
   Writer writer(fd);
-  write_to(writer, target.format, notebook);
+  if (target.format == NotebookFormat::kIpynb) {
+    notebook::write_notebook(notebook, [&](std::string_view piece) { writer.write(piece); });
+  } else {
+    GB_TRY(notebook::render_page(notebook::write_notebook(notebook),
+                                 [&](std::string_view piece) -> Result<void> {
+                                   writer.write(piece);
+                                   return {};
+                                 }));
+  }
   return writer.end(target.path);
 }
 

@@ -150,7 +150,7 @@ Result<void> stop_keeper(const std::string& directory) {
   return {};
 }
 
-Result<void> run_keeper(const std::string& directory, const keeper::KeeperOptions& options) {
+Result<void> run_keeper(const std::string& directory, keeper::KeeperOptions options) {
   const UniqueFd lock = GB_TRY(lock_directory(directory, kRole, kPatience / 2));
   (void)raise_descriptor_limit();
   sigset_t signals;
@@ -163,8 +163,9 @@ Result<void> run_keeper(const std::string& directory, const keeper::KeeperOption
   (void)::signal(SIGHUP, SIG_IGN);
   const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
   (void)sweep_leftovers();
+  options.directory = directory;
   UniqueFd socket = GB_TRY(listen_at(keeper_socket(directory)));
-  const std::shared_ptr<keeper::Keeper> kept = GB_TRY(keeper::Keeper::start(options));
+  const std::shared_ptr<keeper::Keeper> kept = GB_TRY(keeper::Keeper::start(std::move(options)));
   auto served = keeper::serve(kept, std::move(socket), stop.get());
   (void)::unlink(keeper_socket(directory).c_str());
   return served;

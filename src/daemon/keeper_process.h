@@ -23,6 +23,6 @@ Result<void> stop_keeper(const std::string& directory);
 
 // Is the keeper: returns when it was told to stop, by stop_keeper() or by SIGTERM. kConflict when
 // another one serves the directory.
-Result<void> run_keeper(const std::string& directory, const keeper::KeeperOptions& options);
+Result<void> run_keeper(const std::string& directory, keeper::KeeperOptions options);
 
 }  // namespace glovebox

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LayerUnpacker: whatever a layer of an image says, nothing appears outside of its root, nothing in
 // it is a device or has a set-user-id bit, and no more is unpacked than is allowed.
-#include "service/templates/layer_unpack.h"
+#include "archiver/layer_unpack.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

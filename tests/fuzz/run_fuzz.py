@@ -46,7 +46,7 @@ TARGETS = {
     "http_head": [*BASE, "doors/transport/head.cc"],
     "multipart": [*BASE, "base/text.cc", "doors/e2b/multipart.cc", "doors/e2b/url.cc"],
     "layer": [*BASE, "base/sys/tree.cc", "base/text.cc", "base/unique_fd.cc",
-              "service/templates/layer_unpack.cc"],
+              "archiver/layer_unpack.cc"],
     "jupyter_wire": [*BASE, "base/text.cc", "base/unique_fd.cc",
                      *(f"../agents/jupyter/{name}.cc" for name in (
                          "json_guard", "kernelspec", "mime_values", "wire"))],

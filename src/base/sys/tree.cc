@@ -54,18 +54,20 @@ bool lift(int parent, const char* name, int top, std::uint64_t& last) {
 
 }  // namespace
 
-Result<void> remove_tree(const std::string& path) {
+Result<void> remove_tree(const std::string& path) { return remove_tree_at(AT_FDCWD, path); }
+
+Result<void> remove_tree_at(int parent, const std::string& name) {
   // An explicit stack, and one descriptor a level: no depth that a guest chose overflows ours. A
   // tree deeper than our descriptors go is taken off from below in several rounds.
   constexpr std::size_t kMaxOpen = 256;
   std::uint64_t lifts = 0;
   for (;;) {
     std::vector<std::pair<Directory, std::string>> open;
-    Directory top = open_directory(AT_FDCWD, path.c_str());
+    Directory top = open_directory(parent, name.c_str());
     if (!top) {
-      return errno == ENOENT ? Result<void>() : Error::from_errno("open " + path);
+      return errno == ENOENT ? Result<void>() : Error::from_errno("open " + name);
     }
-    open.emplace_back(std::move(top), path);
+    open.emplace_back(std::move(top), name);
     bool again = false;
     while (!open.empty()) {
       DIR* const directory = open.back().first.get();
@@ -73,40 +75,40 @@ Result<void> remove_tree(const std::string& path) {
       // NOLINTNEXTLINE(concurrency-mt-unsafe): each stream is read by one thread.
       const dirent* const entry = ::readdir(directory);
       if (entry == nullptr) {
-        const std::string name = std::move(open.back().second);
+        const std::string emptied = std::move(open.back().second);
         open.pop_back();
-        const int parent = open.empty() ? AT_FDCWD : ::dirfd(open.back().first.get());
-        if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
+        const int above = open.empty() ? parent : ::dirfd(open.back().first.get());
+        if (::unlinkat(above, emptied.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
           if (errno == ENOTEMPTY && again) {
             continue;
           }
-          return Error::from_errno("remove " + name);
+          return Error::from_errno("remove " + emptied);
         }
         continue;
       }
-      const std::string name = entry->d_name;
-      if (name == "." || name == "..") {
+      const std::string below = entry->d_name;
+      if (below == "." || below == "..") {
         continue;
       }
-      if (::unlinkat(fd, name.c_str(), 0) == 0) {
+      if (::unlinkat(fd, below.c_str(), 0) == 0) {
         continue;
       }
       if (errno != EISDIR) {
-        return Error::from_errno("remove " + name);
+        return Error::from_errno("remove " + below);
       }
-      Directory next = open_directory(fd, name.c_str());
+      Directory next = open_directory(fd, below.c_str());
       if (!next) {
-        return Error::from_errno("open " + name);
+        return Error::from_errno("open " + below);
       }
       if (open.size() >= kMaxOpen) {
         // Carry the deep part up into the top, to be removed in the next round.
-        if (!lift(fd, name.c_str(), ::dirfd(open.front().first.get()), lifts)) {
-          return Error::from_errno("remove " + name);
+        if (!lift(fd, below.c_str(), ::dirfd(open.front().first.get()), lifts)) {
+          return Error::from_errno("remove " + below);
         }
         again = true;
         continue;
       }
-      open.emplace_back(std::move(next), name);
+      open.emplace_back(std::move(next), below);
     }
     if (!again) {
       return {};

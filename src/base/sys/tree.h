@@ -12,4 +12,7 @@ namespace glovebox::sys {
 // are. A directory that is not there is removed already.
 Result<void> remove_tree(const std::string& path);
 
+// The same for the directory `name` in `parent`; needs no /proc.
+Result<void> remove_tree_at(int parent, const std::string& name);
+
 }  // namespace glovebox::sys

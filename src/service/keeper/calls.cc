@@ -88,9 +88,16 @@ json describe(HeldSandbox& held) {
 
 // ----
 
+Result<CreateOrder> checked_order(const json& arguments, CallContext& context) {
+  CreateOrder order = to_create_order(object(arguments, "order"));
+  GB_TRY(context.keeper.paths().check(order));
+  return order;
+}
+
 Result<json> create(const json& arguments, CallContext& context) {
-  return describe(*GB_TRY(context.keeper.create(to_create_order(object(arguments, "order")),
-                                                text(arguments, "record"), context.listens)));
+  const CreateOrder order = GB_TRY(checked_order(arguments, context));
+  return describe(
+      *GB_TRY(context.keeper.create(order, text(arguments, "record"), context.listens)));
 }
 
 Result<json> list(const json&, CallContext& context) {
@@ -121,7 +128,7 @@ Result<json> change(const json& arguments, CallContext& context) {
 }
 
 Result<json> warm_up(const json& arguments, CallContext& context) {
-  context.keeper.warm_up(to_create_order(object(arguments, "order")));
+  context.keeper.warm_up(GB_TRY(checked_order(arguments, context)));
   return json();
 }
 
@@ -263,8 +270,7 @@ Result<json> fork_context(const json& arguments, CallContext& context) {
 
 Result<json> notebook(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
-  return json(GB_TRY(
-      held->notebook(static_cast<SandboxService::NotebookFormat>(number(arguments, "format")))));
+  return json(GB_TRY(held->notebook()));
 }
 
 Result<json> run(const json& arguments, CallContext& context) {
@@ -355,20 +361,28 @@ Result<json> files(const json& arguments, CallContext& context) {
   return json();
 }
 
-// ---- images: by the paths of their files, which the daemon chooses
+// ---- images: by the paths of their files, which the daemon chooses in the data directory
 
 Result<json> copy_image(const json& arguments, CallContext& context) {
-  GB_TRY(context.keeper.images().copy(text(arguments, "image"), text(arguments, "to")));
+  const std::string image = text(arguments, "image");
+  const std::string to = text(arguments, "to");
+  GB_TRY(context.keeper.paths().check(image));
+  GB_TRY(context.keeper.paths().check_parent(to));
+  GB_TRY(context.keeper.images().copy(image, to));
   return json();
 }
 
 Result<json> remove_image(const json& arguments, CallContext& context) {
-  GB_TRY(context.keeper.images().remove(text(arguments, "image")));
+  const std::string image = text(arguments, "image");
+  GB_TRY(context.keeper.paths().check_parent(image));
+  GB_TRY(context.keeper.images().remove(image));
   return json();
 }
 
 Result<json> image_files(const json& arguments, CallContext& context) {
-  context.passed.push_back(GB_TRY(context.keeper.images().serve_files(text(arguments, "image"))));
+  const std::string image = text(arguments, "image");
+  GB_TRY(context.keeper.paths().check(image));
+  context.passed.push_back(GB_TRY(context.keeper.images().serve_files(image)));
   return json();
 }
 

@@ -249,8 +249,8 @@ Result<std::unique_ptr<Context>> HeldContext::fork_from(std::uint32_t checkpoint
   return GB_TRY(living())->fork_from(checkpoint);
 }
 
-Result<std::string> HeldContext::notebook(SandboxService::NotebookFormat format) const {
-  return history_.write(format, request_.language);
+Result<std::string> HeldContext::notebook() const {
+  return history_.write(request_.language);
 }
 
 ContextInfo HeldContext::info() const {

@@ -81,7 +81,7 @@ class HeldContext {
   Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint, const Patience& patience);
 
   // Of the cells that are finished: does not wait for what runs.
-  [[nodiscard]] Result<std::string> notebook(SandboxService::NotebookFormat format) const;
+  [[nodiscard]] Result<std::string> notebook() const;
   [[nodiscard]] ContextInfo info() const;
   [[nodiscard]] const ContextRequest& request() const { return request_; }
   [[nodiscard]] const Starter& starter() const { return starter_; }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "context/notebook/html.h"
 #include "context/notebook/write.h"
 
 namespace glovebox::keeper {
@@ -108,8 +107,7 @@ void History::add(nb::Cell cell) {
   share_.fit();
 }
 
-Result<std::string> History::write(SandboxService::NotebookFormat format,
-                                   const std::string& language) const {
+Result<std::string> History::write(const std::string& language) const {
   const std::unique_lock turn(share_.memory().rendering(), kPatience);
   if (!turn) {
     return Error(ErrorCode::kExhausted, "other notebooks of this sandbox are being written",
@@ -138,9 +136,7 @@ Result<std::string> History::write(SandboxService::NotebookFormat format,
   cells.erase(cells.begin(), first);
   for (;;) {
     const nb::Notebook notebook = document(cells, dropped, language);
-    std::string text = format == SandboxService::NotebookFormat::kHtml
-                           ? nb::notebook_to_html(notebook)
-                           : nb::write_notebook(notebook);
+    std::string text = nb::write_notebook(notebook);
     if (text.size() <= kMostText || cells.empty()) {
       return text;
     }

@@ -35,8 +35,7 @@ class History final : public KeptMemory::Holder {
 
   // As a document that begins by saying how many cells are missing, if any are. Of a sandbox one is
   // written at a time: kExhausted for who has waited too long.
-  [[nodiscard]] Result<std::string> write(SandboxService::NotebookFormat format,
-                                          const std::string& language) const;
+  [[nodiscard]] Result<std::string> write(const std::string& language) const;
 
   [[nodiscard]] std::optional<std::uint64_t> oldest() const override;
   void drop_oldest() override;

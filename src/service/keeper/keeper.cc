@@ -58,15 +58,18 @@ bool wants_native(const TierWish& wish) {
 
 }  // namespace
 
-Keeper::Keeper(KeeperOptions options, Registry registry)
-    : options_(options),
+Keeper::Keeper(KeeperOptions options, Registry registry, OwnPaths paths)
+    : options_(std::move(options)),
       registry_(std::move(registry)),
+      paths_(std::move(paths)),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 void Keeper::stop() { (void)::eventfd_write(stop_.get(), 1); }
 
 Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
-  std::unique_ptr<Keeper> keeper(new Keeper(options, Registry::load(Registry::user_directories())));
+  OwnPaths paths = GB_TRY(OwnPaths::open(options.directory));
+  std::unique_ptr<Keeper> keeper(new Keeper(
+      std::move(options), Registry::load(Registry::user_directories()), std::move(paths)));
   keeper->watcher_ = std::thread(&Keeper::watch, keeper.get());
   keeper->sweeper_ = std::thread(&Keeper::sweep, keeper.get());
   keeper->lock_watcher_ = std::thread(&Keeper::watch_locks, keeper.get());

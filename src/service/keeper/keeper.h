@@ -20,6 +20,7 @@
 #include "service/keeper/descriptor_budget.h"
 #include "service/keeper/held_images.h"
 #include "service/keeper/held_sandbox.h"
+#include "service/keeper/own_paths.h"
 #include "service/keeper/pool_shelf.h"
 #include "service/keeper/template_order.h"
 #include "service/keeper/work_queue.h"
@@ -43,6 +44,7 @@ struct CreateOrder {
 };
 
 struct KeeperOptions {
+  std::string directory{};      // The data directory, beyond which nothing is mounted or changed.
   std::size_t least_ready = 2;  // Sandboxes that wait, for each kind that is asked for.
   std::size_t most_ready = 32;
 };
@@ -85,9 +87,10 @@ class Keeper {
 
   [[nodiscard]] const Registry& registry() const { return registry_; }
   [[nodiscard]] HeldImages& images() { return images_; }
+  [[nodiscard]] const OwnPaths& paths() const { return paths_; }
 
  private:
-  Keeper(KeeperOptions options, Registry registry);
+  Keeper(KeeperOptions options, Registry registry, OwnPaths paths);
   Result<SandboxSpec> spec_of(const CreateOrder& order);
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order);
@@ -105,6 +108,7 @@ class Keeper {
 
   const KeeperOptions options_;
   const Registry registry_;
+  const OwnPaths paths_;
   const UniqueFd stop_;
   HeldImages images_;
   DescriptorBudget descriptors_;

@@ -29,7 +29,7 @@ glovebox::notebook::Cell cell_of(std::string source, std::size_t output) {
 }
 
 std::string text_of(const History& history) {
-  auto text = history.write(SandboxService::NotebookFormat::kIpynb, "python");
+  auto text = history.write("python");
   return text ? std::move(text).value() : text.error().message();
 }
 

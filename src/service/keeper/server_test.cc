@@ -57,7 +57,7 @@ class DirectoryTest : public testing::Test {
 class KeeperServerTest : public DirectoryTest {
  protected:
   KeeperServerTest() : stop_(::eventfd(0, EFD_CLOEXEC)) {
-    auto keeper = Keeper::start({});
+    auto keeper = Keeper::start({.directory = testing::TempDir()});
     EXPECT_TRUE(keeper);
     keeper_ = std::move(keeper).value();
     server_ = std::jthread([this, listening = listen_at(path_)]() mutable {

@@ -123,9 +123,10 @@ Result<std::string> LocalService::notebook(const Caller& caller,
                                            std::string_view sandbox,
                                            std::string_view context,
                                            NotebookFormat format) {
-  const json text = GB_TRY(call_in(caller, sandbox, "notebook",
-                                   {{"context", context}, {"format", static_cast<int>(format)}}));
-  return text.is_string() ? text.get<std::string>() : std::string();
+  const json answer = GB_TRY(call_in(caller, sandbox, "notebook", {{"context", context}}));
+  std::string text = answer.is_string() ? answer.get<std::string>() : std::string();
+  return format == NotebookFormat::kHtml ? pages_.render(caller.tenant, text)
+                                         : Result<std::string>(std::move(text));
 }
 
 Result<void> LocalService::run_once(const Caller& caller,

@@ -16,6 +16,7 @@
 #include "service/keeper/client.h"
 #include "service/local/kinds.h"
 #include "service/local/local_packages.h"
+#include "service/local/local_pages.h"
 #include "service/local/local_secrets.h"
 #include "service/local/local_templates.h"
 #include "service/local/local_tenants.h"
@@ -272,6 +273,7 @@ class LocalService final : public SandboxService {
   LocalTemplates templates_;
   LocalWorkspaces workspaces_;
   const LocalPackages packages_;
+  LocalPages pages_;
   const Revive revive_;
   SandboxBook book_;
   // Of this daemon among all that the keeper has known.

@@ -12,21 +12,20 @@
 #include <sstream>
 #include <utility>
 
-#include "base/archive/tar.h"
 #include "base/sys/beneath.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
 #include "sandbox/foreign_root.h"
 #include "service/content_hash.h"
 #include "service/templates/debootstrap.h"
-#include "service/templates/layer_unpack.h"
+#include "service/templates/image_reader.h"
 
 namespace glovebox {
 namespace {
 
 // Changes whenever a root of the same source would come out differently.
 constexpr std::uint64_t kFormat = 1;
-constexpr UnpackBounds kBounds;
+constexpr std::size_t kMostFilesOfArchive = 10'000;
 
 Result<UniqueFd> open_image(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -83,19 +82,18 @@ RootContent found(Content content, bool cached) {
 }
 
 // The directory of the image: itself, or what its archive holds.
-Result<UniqueFd> open_layout(int image, const std::string& scratch) {
+Result<UniqueFd> open_layout(int image,
+                             const std::string& scratch,
+                             const std::function<bool()>& wanted) {
   if (is_directory(image)) {
     return UniqueFd(::openat(image, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }
-  if (::mkdir(scratch.c_str(), 0700) != 0 || ::lseek(image, 0, SEEK_SET) != 0) {
+  if (::mkdir(scratch.c_str(), 0700) != 0) {
     return Error::from_errno("unpack an image");
   }
   UniqueFd directory(::open(scratch.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const TarRules rules{.symlinks = false,
-                       .max_bytes = kBounds.bytes,
-                       .max_entries = 10'000,
-                       .mode_mask = 0600};
-  GB_TRY(extract_tar(image, directory.get(), rules, nullptr));
+  const UnpackBounds bounds{.entries = kMostFilesOfArchive};
+  GB_TRY(unpack_archive_of_image(image, directory.get(), bounds, wanted));
   return directory;
 }
 
@@ -106,24 +104,25 @@ Result<void> unpack_image(int image,
   const std::string root_path = draft + "/root";
   const UniqueFd root(::open(root_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const auto wanted = [&monitor] { return monitor.wanted(); };
-  LayerUnpacker unpacker(root.get(), kBounds, wanted);
+  UnpackBounds left;
+  std::size_t left_out = 0;
   if (format == ImageFormat::kRootfs) {
-    GB_TRY(unpacker.unpack(image));
+    left_out = GB_TRY(unpack_layer(image, root.get(), left, wanted));
   } else {
     const std::string scratch = draft + "/image";
-    const UniqueFd layout = GB_TRY(open_layout(image, scratch));
+    const UniqueFd layout = GB_TRY(open_layout(image, scratch, wanted));
     const ContainerImage described = GB_TRY(read_container_image(layout.get(), format, wanted));
     for (std::size_t i = 0; i < described.layers.size(); ++i) {
       monitor.log("layer " + std::to_string(i + 1) + " of " +
                   std::to_string(described.layers.size()) + "\n");
       const UniqueFd layer = GB_TRY(sys::open_beneath(layout.get(), described.layers[i], O_RDONLY));
-      GB_TRY(unpacker.unpack(layer.get()));
+      left_out += GB_TRY(unpack_layer(layer.get(), root.get(), left, wanted));
     }
     write_environment(draft + "/environment", described.env);
     GB_TRY(sys::remove_tree(scratch));
   }
-  if (unpacker.left_out() > 0) {
-    monitor.log(std::to_string(unpacker.left_out()) + " devices, FIFOs and sockets are left out\n");
+  if (left_out > 0) {
+    monitor.log(std::to_string(left_out) + " devices, FIFOs and sockets are left out\n");
   }
   return prepare_foreign_root(root.get());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/templates/layer_unpack.h"
+#include "archiver/layer_unpack.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -123,8 +123,7 @@ void remove_at(int parent, const std::string& name) {
   if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) {
     return;
   }
-  // By a descriptor's own path: the parent was resolved, and is not resolved again.
-  (void)sys::remove_tree("/proc/self/fd/" + std::to_string(parent) + "/" + name);
+  (void)sys::remove_tree_at(parent, name);
 }
 
 void remove_all_in(int directory) {
@@ -284,6 +283,7 @@ class LayerPass {
                           struct archive_entry* entry,
                           const Place& place,
                           mode_t mode) {
+    const std::uint64_t room = unpacker_.left_.bytes;
     remove_at(place.parent.get(), place.name);
     const UniqueFd file(::openat(place.parent.get(), place.name.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -313,7 +313,7 @@ class LayerPass {
     }
     const la_int64_t whole =
         ::archive_entry_size_is_set(entry) != 0 ? ::archive_entry_size(entry) : 0;
-    if (whole < 0 || static_cast<std::uint64_t>(whole) > (64ULL << 30)) {
+    if (whole < 0 || static_cast<std::uint64_t>(whole) > room) {
       return too_large();
     }
     // A hole at its end is no block.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/templates/layer_unpack.h"
+#include "archiver/layer_unpack.h"
 
 #include <archive.h>
 #include <archive_entry.h>

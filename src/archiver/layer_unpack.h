@@ -34,6 +34,8 @@ class LayerUnpacker {
   Result<void> unpack(int layer_fd);
 
   [[nodiscard]] std::size_t left_out() const { return left_out_; }
+  // What later layers may still have.
+  [[nodiscard]] const UnpackBounds& left() const { return left_; }
 
  private:
   friend class LayerPass;

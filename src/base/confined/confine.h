@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of a confined program: what it gives up before it reads a byte that may be made to
+// hurt it. run_confined() (base/confined/program.h) is the outside.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/confined/filter.h"
+#include "base/result.h"
+
+namespace glovebox::confined {
+
+// Bounds that the kernel keeps (getrlimit(2)).
+struct Bounds {
+  std::uint64_t memory = 0;       // Bytes of address space.
+  std::uint64_t cpu_seconds = 0;  // Of processor time; at their end it is killed.
+  std::uint64_t file_size = 0;    // Bytes of any one file that it writes.
+};
+
+enum class Root {
+  kKeep,   // For a program whose filter opens nothing.
+  kEnter,  // The working directory becomes the root of the file system, and nothing else is there.
+};
+
+// Leaves this process its standard descriptors, the bounds, the root and the calls of the filter:
+// no capabilities, no way to new ones, and its end when its parent ends. Irrevocable, also where it
+// fails: the caller is then to end. Works for root and, where user namespaces are allowed, for
+// anybody. Requires a single thread.
+Result<void> confine_self(const Bounds& bounds, Root root, std::span<const sock_filter> filter);
+
+// Says on standard error why the work failed, and returns the exit status with which
+// run_confined() knows the error's code; 0 for success.
+int exit_status_of(const Result<void>& done);
+
+}  // namespace glovebox::confined

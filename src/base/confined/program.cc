@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/confined/program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+
+#include "base/sys/installation.h"
+#include "base/sys/raw.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace glovebox::confined {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostComplaint = 4'000;
+constexpr int kLookEveryMs = 100;
+
+Result<std::string> find_program(const std::string& name) {
+  const std::vector<std::string> directories = GB_TRY(sys::installed_directories());
+  for (const std::string& directory : directories) {
+    if (::access((directory + "/" + name).c_str(), X_OK) == 0) {
+      return directory + "/" + name;
+    }
+  }
+  return Error(ErrorCode::kUnsupported, name + " is not installed",
+               "install it beside glovebox's other programs, in /usr/libexec/glovebox");
+}
+
+struct Ends {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+
+// Sockets rather than pipes: a reader that is gone is an error of send(2), not a signal.
+Result<Ends> make_socket() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Error::from_errno("socketpair");
+  }
+  return Ends{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// Above the standard descriptors, so that putting one in its place covers no other.
+Result<UniqueFd> copy_above_standard(int fd) {
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  return copy ? Result<UniqueFd>(std::move(copy)) : Error::from_errno("fcntl");
+}
+
+// A process that is killed, and waited for, at the latest when this goes.
+class Process {
+ public:
+  Process(pid_t pid, UniqueFd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() {
+    if (pid_ > 0) {
+      kill();
+      (void)wait();
+    }
+  }
+
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  void kill() const {
+    // Ours until it is waited for, so no other process has its id.
+    (void)::kill(pid_, SIGKILL);
+  }
+
+  // How it ended, as waitpid(2) says it. Once.
+  int wait() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_;
+  const UniqueFd pidfd_;
+};
+
+class Spawning {
+ public:
+  Spawning() {
+    (void)::posix_spawn_file_actions_init(&actions_);
+    (void)::posix_spawnattr_init(&attributes_);
+    sigset_t none;
+    sigset_t all;
+    (void)::sigemptyset(&none);
+    (void)::sigfillset(&all);
+    (void)::posix_spawnattr_setsigmask(&attributes_, &none);
+    (void)::posix_spawnattr_setsigdefault(&attributes_, &all);
+    // Its own group: a Ctrl-C at the terminal is for us to hear.
+    (void)::posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  Spawning(const Spawning&) = delete;
+  Spawning& operator=(const Spawning&) = delete;
+  ~Spawning() {
+    (void)::posix_spawnattr_destroy(&attributes_);
+    (void)::posix_spawn_file_actions_destroy(&actions_);
+  }
+
+  void place(const UniqueFd& fd, int at) {
+    (void)::posix_spawn_file_actions_adddup2(&actions_, fd.get(), at);
+  }
+  void enter(int directory) {
+    if (directory >= 0) {
+      (void)::posix_spawn_file_actions_addfchdir_np(&actions_, directory);
+    } else {
+      (void)::posix_spawn_file_actions_addchdir_np(&actions_, "/");
+    }
+  }
+
+  Result<pid_t> start(const std::string& path, std::vector<std::string> words) {
+    std::vector<char*> argv;
+    for (std::string& word : words) {
+      argv.push_back(word.data());
+    }
+    argv.push_back(nullptr);
+    char* const environment[] = {nullptr};
+    pid_t pid = -1;
+    const int error =
+        ::posix_spawn(&pid, path.c_str(), &actions_, &attributes_, argv.data(), environment);
+    return error == 0 ? Result<pid_t>(pid) : Error::from_errno("start " + words.front(), error);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+// Bytes that a process has written so far (proc(5), io); nothing where we may not know.
+std::optional<std::uint64_t> written_by(pid_t pid) {
+  const UniqueFd file(
+      ::open(("/proc/" + std::to_string(pid) + "/io").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> bytes{};
+  const ssize_t got = file ? ::read(file.get(), bytes.data(), bytes.size()) : -1;
+  const std::string_view text(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  constexpr std::string_view kName = "wchar: ";
+  const std::size_t at = text.find(kName);
+  std::uint64_t count = 0;
+  if (at == std::string_view::npos ||
+      std::from_chars(text.data() + at + kName.size(), text.data() + text.size(), count).ec !=
+          std::errc()) {
+    return std::nullopt;
+  }
+  return count;
+}
+
+class Conversation {
+ public:
+  Conversation(
+      const Job& job, Process& process, UniqueFd input, UniqueFd output, UniqueFd complaint)
+      : job_(job),
+        process_(process),
+        input_(std::move(input)),
+        output_(std::move(output)),
+        complaint_(std::move(complaint)),
+        unsent_(job.text),
+        deadline_(Clock::now() + job.time) {}
+
+  // Until the program has ended and all that it said is read.
+  Result<int> hold() {
+    bool ended = false;
+    while (!ended || output_ || complaint_) {
+      GB_TRY(check(ended));
+      std::array<pollfd, 4> wait = {
+          pollfd{input_.get(), POLLOUT, 0}, pollfd{output_.get(), POLLIN, 0},
+          pollfd{complaint_.get(), POLLIN, 0}, pollfd{ended ? -1 : process_.pidfd(), POLLIN, 0}};
+      if (::poll(wait.data(), wait.size(), kLookEveryMs) < 0 && errno != EINTR) {
+        return Error::from_errno("poll");
+      }
+      if (wait[0].revents != 0) {
+        send();
+      }
+      if (wait[1].revents != 0) {
+        GB_TRY(receive());
+      }
+      if (wait[2].revents != 0) {
+        listen();
+      }
+      ended = ended || wait[3].revents != 0;
+    }
+    return process_.wait();
+  }
+
+  [[nodiscard]] const std::string& complaint() const { return said_; }
+
+ private:
+  Result<void> check(bool ended) {
+    const auto now = Clock::now();
+    if (now > deadline_) {
+      return Error(ErrorCode::kExhausted, job_.attempt + ": it takes longer than " +
+                                              std::to_string(job_.time.count()) + " seconds");
+    }
+    if (now < next_look_) {
+      return {};
+    }
+    next_look_ = now + std::chrono::milliseconds(kLookEveryMs);
+    if (job_.wanted && !job_.wanted()) {
+      return Error(ErrorCode::kUnavailable, "canceled");
+    }
+    if (!ended && written_by(process_.pid()).value_or(0) > job_.most_written) {
+      return Error(ErrorCode::kExhausted, job_.attempt + ": it is larger than it may be");
+    }
+    return {};
+  }
+
+  void send() {
+    const ssize_t put =
+        ::send(input_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (put > 0) {
+      unsent_.remove_prefix(static_cast<std::size_t>(put));
+    }
+    // One that reads no more is about to say why.
+    if (unsent_.empty() || (put < 0 && errno != EAGAIN && errno != EINTR)) {
+      input_ = UniqueFd();
+    }
+  }
+
+  Result<void> receive() {
+    const ssize_t got = ::recv(output_.get(), block_.data(), block_.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return {};
+    }
+    if (got <= 0) {
+      output_ = UniqueFd();
+      return {};
+    }
+    const auto size = static_cast<std::size_t>(got);
+    received_ += size;
+    if (received_ > job_.most_written) {
+      return Error(ErrorCode::kExhausted, job_.attempt + ": the result is too large");
+    }
+    return job_.output ? job_.output({block_.data(), size}) : Result<void>();
+  }
+
+  void listen() {
+    const ssize_t got = ::recv(complaint_.get(), block_.data(), block_.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return;
+    }
+    if (got <= 0) {
+      complaint_ = UniqueFd();
+      return;
+    }
+    said_.append(block_.data(),
+                 std::min(static_cast<std::size_t>(got), kMostComplaint - said_.size()));
+  }
+
+  const Job& job_;
+  Process& process_;
+  UniqueFd input_;
+  UniqueFd output_;
+  UniqueFd complaint_;
+  std::string_view unsent_;
+  const Clock::time_point deadline_;
+  Clock::time_point next_look_{};
+  std::uint64_t received_ = 0;
+  std::string said_;
+  std::array<char, 64 * 1024> block_{};
+};
+
+// What a status and the words of standard error mean (exit_status_of()).
+Result<void> judge(const Job& job, int status, const std::string& said) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    return {};
+  }
+  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGXFSZ)) {
+    return Error(ErrorCode::kExhausted,
+                 job.attempt + ": " +
+                     (WTERMSIG(status) == SIGXCPU ? "it takes too much processor time"
+                                                  : "a file is larger than it may be"));
+  }
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) - 1 : -1;
+  if (code < 0 || code > static_cast<int>(ErrorCode::kInternal) || said.empty()) {
+    return Error(ErrorCode::kInvalid, job.attempt + ": " + job.breach,
+                 "if it is neither damaged nor very large, report a bug: the program that reads it "
+                 "ended with " +
+                     (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                          : "status " + std::to_string(WEXITSTATUS(status))));
+  }
+  const std::size_t end = std::min(said.find('\n'), said.size());
+  const std::string hint = end < said.size() ? said.substr(end + 1) : std::string();
+  return Error(static_cast<ErrorCode>(code), printable(to_utf8(said.substr(0, end))),
+               printable(to_utf8(hint)));
+}
+
+}  // namespace
+
+Result<void> run_confined(const Job& job) {
+  const std::string path = GB_TRY(find_program(job.program));
+  Ends output = GB_TRY(make_socket());
+  Ends complaint = GB_TRY(make_socket());
+  UniqueFd unsent;
+  Spawning spawning;
+  std::array<UniqueFd, 3> theirs;
+  if (job.input >= 0) {
+    theirs[0] = GB_TRY(copy_above_standard(job.input));
+  } else {
+    Ends input = GB_TRY(make_socket());
+    unsent = std::move(input.ours);
+    theirs[0] = GB_TRY(copy_above_standard(input.theirs.get()));
+  }
+  theirs[1] = GB_TRY(copy_above_standard(output.theirs.get()));
+  theirs[2] = GB_TRY(copy_above_standard(complaint.theirs.get()));
+  for (int i = 0; i < 3; ++i) {
+    spawning.place(theirs[static_cast<std::size_t>(i)], i);
+  }
+  spawning.enter(job.directory);
+  std::vector<std::string> words = {job.program};
+  words.insert(words.end(), job.arguments.begin(), job.arguments.end());
+  const pid_t pid = GB_TRY(spawning.start(path, std::move(words)));
+  Process process(pid, UniqueFd(static_cast<int>(sys::raw(SYS_pidfd_open, pid, 0))));
+  if (process.pidfd() < 0) {
+    return Error::from_errno("pidfd_open");
+  }
+  theirs = {};
+  output.theirs = UniqueFd();
+  complaint.theirs = UniqueFd();
+  Conversation conversation(job, process, std::move(unsent), std::move(output.ours),
+                            std::move(complaint.ours));
+  const int status = GB_TRY(conversation.hold());
+  return judge(job, status, conversation.complaint());
+}
+
+}  // namespace glovebox::confined

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outside of a confined program: one of our own programs, started to read for us what may be
+// made to hurt whoever reads it. base/confined/confine.h is what it does to itself.
+//
+// Whatever such a program says is bounded here and believed as little as what it has read.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace glovebox::confined {
+
+struct Job {
+  std::string program{};  // Its file name, among our installed programs.
+  std::vector<std::string> arguments{};
+  std::string attempt{};  // What it does, for error messages: "read the layer".
+  std::string breach{};   // What is wrong where it was killed or crashed: "the layer is damaged".
+
+  int directory = -1;         // Its working directory; -1 for '/'.
+  int input = -1;             // Its standard input, or -1 for `text`.
+  std::string_view text{};    // Given to it by a socket.
+  std::chrono::seconds time;  // Until it is killed.
+  // Bytes that it may write, to files and to us, as the kernel counts them. Only a root process is
+  // told that count; others rely on the bounds that the program set itself.
+  std::uint64_t most_written = 0;
+
+  // Gets its standard output in pieces; an error of it ends the program and is returned.
+  std::function<Result<void>(std::string_view piece)> output{};
+  // Asked several times a second; false kills the program, and kUnavailable is returned.
+  std::function<bool()> wanted{};
+};
+
+// Runs the program to its end and takes as long. Returns what went wrong: what the program says
+// itself, with its own code, or kInvalid with `breach` when it crashed or did what its filter
+// forbids, kExhausted when it went over a bound, kUnsupported when it is not installed.
+// Thread-safe. The program has an empty environment, and dies with the calling thread.
+Result<void> run_confined(const Job& job);
+
+}  // namespace glovebox::confined
