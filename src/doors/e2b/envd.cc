@@ -5,6 +5,7 @@
 #include "doors/e2b/answers.h"
 
 namespace glovebox::e2b {
+
 void Envd::serve(const Target& target,
                  const Visit& visit,
                  http::Request& request,

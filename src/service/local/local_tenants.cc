@@ -6,6 +6,7 @@
 #include <utility>
 
 namespace glovebox {
+
 Result<std::vector<TenantStatus>> LocalTenants::tenants(const Caller&) {
   std::vector<TenantStatus> all;
   for (TenantRecord& record : tenants_.tenants()) {
