@@ -110,7 +110,7 @@ Result<void> run_daemon(DaemonOptions options,
   (void)cgroup_host();
   GB_TRY(make_directory(options.directory));
   // One that was killed may be a moment away from letting go of it.
-  const UniqueFd lock = GB_TRY(lock_directory(options.directory, "daemon", kHandover));
+  const UniqueFd own_directory = GB_TRY(lock_directory(options.directory, "daemon", kHandover));
   std::mutex keeper_mutex;
   bool keeper_ends = false;
   NewKeeper new_keeper(options.directory);
