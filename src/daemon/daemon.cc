@@ -110,13 +110,13 @@ Result<void> run_daemon(DaemonOptions options,
   (void)cgroup_host();
   GB_TRY(make_directory(options.directory));
   // One that was killed may be a moment away from letting go of it.
-  const UniqueFd ours = GB_TRY(lock_directory(options.directory, "daemon", kHandover));
+  const UniqueFd own_directory = GB_TRY(lock_directory(options.directory, "daemon", kHandover));
   std::mutex keeper_mutex;
   bool keeper_ends = false;
   NewKeeper new_keeper(options.directory);
   const auto revive = [&, program = options.program,
                        directory = options.directory]() -> Result<void> {
-    const std::scoped_lock holding(keeper_mutex);
+    const std::scoped_lock lock(keeper_mutex);
     if (keeper_ends) {
       return Error(ErrorCode::kUnavailable, "the daemon ends");
     }
@@ -170,7 +170,7 @@ Result<void> run_daemon(DaemonOptions options,
   }
   {
     // What still looks after sandboxes must not take the end of the keeper for a death.
-    const std::scoped_lock holding(keeper_mutex);
+    const std::scoped_lock lock(keeper_mutex);
     keeper_ends = true;
   }
   return stop_keeper(options.directory);

@@ -82,7 +82,6 @@ class KeeperServerTest : public DirectoryTest {
   std::jthread server_;
 };
 
-// What stands in a request for anything but what it should be.
 TEST_F(KeeperServerTest, NoRequestEndsTheKeeper) {
   KeeperClient client(path_);
   const json strange =
@@ -112,21 +111,6 @@ TEST_F(KeeperServerTest, ACallWhoseNameIsNoTextIsRefused) {
   ASSERT_TRUE(message && message.value());
   EXPECT_EQ(message.value()->type, MessageType::kError);
   EXPECT_EQ(decode_error(message.value()->text).code(), ErrorCode::kInvalid);
-}
-
-TEST_F(KeeperServerTest, TooManyConnectionsAreToldSoAndOthersGoOn) {
-  KeeperClient client(path_);
-  ASSERT_TRUE(client.call("states", json::object()));
-  std::vector<KeeperWire> crowd;
-  // More than the server has threads for.
-  bool refused = false;
-  for (int i = 0; i < 4'000 && !refused; ++i) {
-    crowd.push_back(connect());
-    const auto message = crowd.back().receive(i < 2'000 ? 0ms : 2ms);
-    refused = message && message.value() && message.value()->type == MessageType::kError;
-  }
-  EXPECT_TRUE(refused);
-  EXPECT_TRUE(client.call("states", json::object()));
 }
 
 // ----
