@@ -134,6 +134,8 @@ class Spawning {
       argv.push_back(word.data());
     }
     argv.push_back(nullptr);
+    // Also what we inherited ourselves, which need not close on exec.
+    (void)::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
     char* const environment[] = {nullptr};
     pid_t pid = -1;
     const int error =

@@ -51,7 +51,9 @@ Result<void> OwnPaths::check(const std::string& path) const {
     if (!opened && opened.error().code() == ErrorCode::kNotFound) {
       return Error(ErrorCode::kNotFound, "what it is made of was removed");
     }
-    return opened ? Result<void>() : refused(path);
+    // With O_PATH a link at the end is opened itself.
+    const bool inside = opened && ::fstat(opened->get(), &status) == 0 && !S_ISLNK(status.st_mode);
+    return inside ? Result<void>() : refused(path);
   }
   return refused(path);
 }

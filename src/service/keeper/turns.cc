@@ -15,17 +15,16 @@ constexpr auto kLook = 250ms;
 }  // namespace
 
 Result<Turns::Turn> Turns::take(const Patience& patience) {
-  Place place;
   std::unique_lock lock(mutex_);
   if (line_.size() > kMostWaiting) {
     return Error(ErrorCode::kExhausted,
                  "this context has " + std::to_string(kMostWaiting) + " requests waiting",
                  "wait until some of them are done, or use another context");
   }
-  line_.push_back(&place);
-  while (line_.front() != &place) {
-    (void)place.wait_until(lock, std::min(patience.deadline, Clock::now() + kLook));
-    if (line_.front() == &place) {
+  const auto place = line_.emplace(line_.end());
+  while (line_.begin() != place) {
+    (void)place->wait_until(lock, std::min(patience.deadline, Clock::now() + kLook));
+    if (line_.begin() == place) {
       break;
     }
     const bool late = Clock::now() >= patience.deadline;
@@ -35,8 +34,8 @@ Result<Turns::Turn> Turns::take(const Patience& patience) {
       wanted = patience.is_wanted();
       lock.lock();
     }
-    if (line_.front() != &place && (late || !wanted)) {
-      std::erase(line_, &place);
+    if (line_.begin() != place && (late || !wanted)) {
+      line_.erase(place);
       return late ? Error(ErrorCode::kConflict, "this context is busy",
                           "wait until its execution has ended, or interrupt it")
                   : Error(ErrorCode::kUnavailable, "nobody waits for this any more");
@@ -54,7 +53,7 @@ void Turns::give_back() {
   const std::scoped_lock lock(mutex_);
   line_.pop_front();
   if (!line_.empty()) {
-    line_.front()->notify_one();
+    line_.front().notify_one();
   }
 }
 

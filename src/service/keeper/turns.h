@@ -5,8 +5,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <utility>
 
@@ -53,11 +53,12 @@ class Turns {
   [[nodiscard]] bool taken() const;
 
  private:
-  using Place = std::condition_variable;
   void give_back();
 
   mutable std::mutex mutex_;
-  std::deque<Place*> line_;  // The first has the turn.
+  // A place for each, which stays where it is as long as its owner has or wants the turn. The first
+  // has it.
+  std::list<std::condition_variable> line_;
 };
 
 }  // namespace glovebox::keeper
