@@ -119,6 +119,7 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   command.env = {{"OPENBLAS_NUM_THREADS", "1"}, {"OMP_NUM_THREADS", "1"}, {"MKL_NUM_THREADS", "1"}};
   RunOptions options;
   options.limits = realm.limits;
+  options.forks_guests = true;
   (void)GB_TRY(zygote->sandbox_->start_detached(
       command, options, {zygote->log_.get(), zygote->log_.get(), inner.get()}));
   GB_TRY(zygote->await_ready());

@@ -128,8 +128,10 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   request.deadline_ms = static_cast<std::uint64_t>((limits.wall + kBackstop).count());
   request.with_stdin = options.stdin_fd >= 0;
   request.alone = options.kill_rest;
-  const policy::Filter filter = options.strict ? policy::strict_filter() : policy::guest_filter();
-  request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  if (!options.forks_guests) {
+    const policy::Filter filter = options.strict ? policy::strict_filter() : policy::guest_filter();
+    request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  }
   return request;
 }
 

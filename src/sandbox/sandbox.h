@@ -53,6 +53,8 @@ struct RunOptions {
   int cancel_fd = -1;
   // The strict system call policy on top of the tier's own.
   bool strict = false;
+  // A zygote: it installs the filters of its forks, so it gets none of a guest's.
+  bool forks_guests = false;
   // False leaves background processes alive for the next run.
   bool kill_rest = true;
   RunObserver observer{};
