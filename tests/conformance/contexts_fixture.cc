@@ -16,6 +16,7 @@
 #include "context/agent_files.h"
 #include "fixture.h"
 #include "sandbox/runtime_directory.h"
+#include "sandbox/slot.h"
 #include "sandbox/tiers/tier.h"
 
 namespace glovebox::conformance {
@@ -112,6 +113,14 @@ std::set<std::string> look_around() {
     found.insert("mount " + line);
   }
   const std::set<std::string> others = slots_of_others();
+  struct stat runtime {};
+  (void)::stat(runtime_directory().c_str(), &runtime);
+  // Sandboxes that are known in another runtime directory have numbers of another window.
+  const auto may_be_ours = [&](const std::string& slot) {
+    const auto window = std::strtoul(slot.c_str(), nullptr, 16) / Slot::kWindow;
+    return !others.contains(slot) &&
+           (!shares_slot_numbers() || window == runtime.st_ino % (Slot::kSlots / Slot::kWindow));
+  };
   for (const auto& entry : fs::directory_iterator(runtime_directory(), ignored)) {
     if (!others.contains(entry.path().filename())) {
       found.insert("slot " + entry.path().filename().string());
@@ -120,7 +129,7 @@ std::set<std::string> look_around() {
   for (fs::recursive_directory_iterator at("/sys/fs/cgroup", ignored), end; at != end;
        at.increment(ignored)) {
     const std::string name = at->path().filename();
-    if (name.starts_with("glovebox-") && !others.contains(name.substr(9))) {
+    if (name.starts_with("glovebox-") && may_be_ours(name.substr(9))) {
       found.insert("cgroup " + at->path().string());
     }
   }

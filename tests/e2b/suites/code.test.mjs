@@ -105,7 +105,7 @@ test('each language keeps variables of its own', async () => {
 })
 
 test('an unknown language is refused', async () => {
-  await assert.rejects(() => run('1', { language: 'klingon' }), /500/)
+  await assert.rejects(() => run('1', { language: 'klingon' }), /400/)
 })
 
 test('who goes away interrupts the code, so that the next runs at once', async () => {
