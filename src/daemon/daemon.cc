@@ -142,7 +142,10 @@ Result<void> run_daemon(DaemonOptions options,
       std::min(options.server.max_connections,
                std::max(descriptors, kOwnDescriptors + kLeastConnections) - kOwnDescriptors);
   const auto serve = [&](http::Request& request, http::Response& response) {
-    if (e2b_door.claims(request)) {
+    if (request.target() == "*") {
+      // What may be asked of the server as a whole (RFC 9110, 9.3.7).
+      (void)response.send(204, {{"Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"}}, "");
+    } else if (e2b_door.claims(request)) {
       e2b_door.handle(request, response);
     } else {
       rest_door.handle(request, response);

@@ -69,6 +69,18 @@ Result<Destination> destination_in_headers(const http::Request& request) {
   return Destination{.sandbox = std::string(plain), .port = *port};
 }
 
+// What goes on as long as a guest or the client likes. Other ports are passed on without a thread.
+http::Pace pace_of(std::uint16_t port, const Target& target) {
+  constexpr std::array<std::string_view, 4> kStreams{"Start", "Connect", "StreamInput", "WatchDir"};
+  const auto& path = target.segments;
+  const bool is_long =
+      !path.empty() &&
+      ((port == kEnvdPort &&
+        (path[0] == "files" || std::ranges::find(kStreams, path.back()) != kStreams.end())) ||
+       (port == kInterpreterPort && path[0] == "execute"));
+  return is_long ? http::Pace::kLong : http::Pace::kShort;
+}
+
 }  // namespace
 
 struct E2bDoor::Parts {
@@ -165,6 +177,10 @@ void E2bDoor::Parts::control(const Target& target,
            caller.error().message());
     return;
   }
+  if (const auto counted = request.count_for(caller->tenant, http::Pace::kShort); !counted) {
+    refuse(response, counted.error());
+    return;
+  }
   ControlCall call{.caller = *caller, .request = request, .response = response, .target = target};
   routes.serve(call, service);
 }
@@ -210,6 +226,9 @@ void E2bDoor::Parts::enter(Visit visit,
   } else if (!let_in) {
     refuse_traffic(response, http_status(let_in.error().code()), visit.info.id,
                    let_in.error().message());
+  } else if (auto counted = request.count_for(visit.caller.tenant, pace_of(port, target));
+             !counted) {
+    refuse(response, counted.error());
   } else if (port == kEnvdPort) {
     envd.serve(target, visit, request, response);
   } else if (port == kInterpreterPort) {

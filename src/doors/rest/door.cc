@@ -149,6 +149,9 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
   }
   // The service decides, here for what a handler does before it calls it: parsing, a handshake.
   auto done = chosen->scope.empty() ? Result<void>() : service_.admit(call.caller, chosen->scope);
+  if (done && !chosen->scope.empty()) {
+    done = call.request.count_for(call.caller.tenant, chosen->pace);
+  }
   if (done) {
     done = chosen->handle(call);
   }
@@ -206,7 +209,11 @@ void RestDoor::answer_port(Call& call, const PortName& name) {
                              "");
     return;
   }
-  if (auto done = proxy_port(call); !done) {
+  auto done = call.request.count_for(call.caller.tenant, http::Pace::kShort);
+  if (done) {
+    done = proxy_port(call);
+  }
+  if (!done) {
     call.send_error(done.error());
   }
 }

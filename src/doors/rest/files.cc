@@ -55,6 +55,8 @@ Result<void> send_archive(Call& call, FileClient& files, const std::string& path
   } else if (name != "tar") {
     return Error(ErrorCode::kInvalid, "'archive' is to be tar, tar.gz or zip");
   }
+  // It goes out as it is packed, at the pace of its reader.
+  GB_TRY(call.request.count_for(call.caller.tenant, http::Pace::kLong));
   bool started = false;
   auto packed = files.pack(path, format, [&](std::string_view piece) -> Result<void> {
     if (!started) {

@@ -20,6 +20,7 @@ struct Route {
   Handle handle;
   // Its answer goes on. Any other route for GET takes HEAD too (RFC 9110, 9.1).
   bool streams = false;
+  http::Pace pace = http::Pace::kShort;
 };
 
 std::span<const Route> routes();

@@ -20,7 +20,10 @@ using namespace std::chrono_literals;
 // How soon the quota of a sandbox that ended by itself is free again.
 constexpr auto kLookEvery = 250ms;
 // More executions at once than processors: most of them wait for something.
-constexpr FairQueue::Bounds kExecutions{.slots = 256, .waiting_of_tenant = 512, .waiting = 2048};
+// Whoever waits holds a thread of the server's: that has 1,024 for such, of which a tenant gets a
+// quarter.
+constexpr FairQueue::Bounds kExecutions{
+    .slots = 512, .waiting_of_tenant = 256, .waiting = 1'024, .parts = 2};
 
 std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
 

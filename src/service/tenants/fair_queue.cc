@@ -12,7 +12,7 @@ Result<FairQueue::Ticket> FairQueue::arrive(std::string_view tenant, std::size_t
   const std::size_t before = found == lines_.end() ? 0 : found->second.waiting.size();
   const std::size_t of_tenant = found == lines_.end() ? 0 : found->second.running;
   // Who can run at once waits for nobody, and no bound on waiting concerns them.
-  const bool at_once = before == 0 && running_ < bounds_.slots && of_tenant < most;
+  const bool at_once = before == 0 && running_ < bounds_.slots && may_run_more(of_tenant, most);
   if (!at_once && (before >= bounds_.waiting_of_tenant || waiting_ >= bounds_.waiting)) {
     return Error(ErrorCode::kExhausted, "too many executions are waiting");
   }
@@ -25,9 +25,15 @@ Result<FairQueue::Ticket> FairQueue::arrive(std::string_view tenant, std::size_t
   return ticket;
 }
 
+bool FairQueue::may_run_more(std::size_t running_of_tenant, std::size_t most) const {
+  const std::size_t left_by_others = bounds_.slots - (running_ - running_of_tenant);
+  return running_of_tenant < most &&
+         running_of_tenant < std::max<std::size_t>(left_by_others / bounds_.parts, 1);
+}
+
 FairQueue::Lines::iterator FairQueue::next_line() {
-  const auto ready = [](const Lines::value_type& entry) {
-    return !entry.second.waiting.empty() && entry.second.running < entry.second.most;
+  const auto ready = [this](const Lines::value_type& entry) {
+    return !entry.second.waiting.empty() && may_run_more(entry.second.running, entry.second.most);
   };
   // From the one after the last served on, and round to it.
   const auto start = lines_.upper_bound(last_);

@@ -29,6 +29,9 @@ class FairQueue {
     std::size_t slots = 1;              // That run at once.
     std::size_t waiting_of_tenant = 1;  // Beside those that run.
     std::size_t waiting = 1;            // Of all tenants together.
+    // A tenant has at most one in `parts` of the slots that the others leave, so that some are left
+    // for whoever comes next.
+    std::size_t parts = 1;
   };
 
   explicit FairQueue(Bounds bounds) : bounds_(bounds) {}
@@ -59,6 +62,7 @@ class FairQueue {
   using Lines = std::map<std::string, Line, std::less<>>;
 
   Lines::iterator next_line();
+  [[nodiscard]] bool may_run_more(std::size_t running_of_tenant, std::size_t most) const;
 
   Bounds bounds_;
   Lines lines_;  // Without those that are empty.

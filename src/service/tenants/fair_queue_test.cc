@@ -51,6 +51,21 @@ TEST(FairQueueTest, TenantsTakeTurnsHoweverMuchOneHasWaiting) {
   EXPECT_EQ(order.size(), 55U);
 }
 
+TEST(FairQueueTest, ATenantLeavesAPartOfTheSlotsToWhoeverComesNext) {
+  FairQueue queue({.slots = 8, .waiting_of_tenant = 99, .waiting = 99, .parts = 2});
+  std::map<Ticket, char> tenant_of;
+  std::map<char, int> running;
+  for (const char tenant : {'a', 'b', 'c'}) {
+    for (int i = 0; i < 9; ++i) {
+      tenant_of[queue.arrive(std::string(1, tenant), kUnlimited).value()] = tenant;
+    }
+    for (const Ticket ticket : queue.next()) {
+      ++running[tenant_of.at(ticket)];
+    }
+  }
+  EXPECT_EQ(running, (std::map<char, int>{{'a', 4}, {'b', 2}, {'c', 1}}));
+}
+
 TEST(FairQueueTest, InATenantsLineTheFirstIsServedFirst) {
   FairQueue queue({.slots = 1, .waiting_of_tenant = 9, .waiting = 9});
   std::vector<Ticket> arrived;
