@@ -10,7 +10,7 @@ namespace glovebox {
 Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const auto invalid = [text] {
     return Error(ErrorCode::kInvalid, "'" + std::string(text) + "' is no duration",
-                 "write a number with ms, s, m or h, for instance 30s");
+                 "write a number with ms, s, m, h or d, for instance 30s");
   };
   double number = 0;
   const char* const end = text.data() + text.size();
@@ -28,6 +28,8 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
     scale = 60e3;
   } else if (unit == "h") {
     scale = 3600e3;
+  } else if (unit == "d") {
+    scale = 24 * 3600e3;
   } else {
     return invalid();
   }

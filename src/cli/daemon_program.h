@@ -24,7 +24,8 @@ inline constexpr DaemonCommand kSandbox{"sandbox", "Sandboxes that a daemon hold
 inline constexpr DaemonCommand kKey{"key", "API keys of a daemon"};
 inline constexpr DaemonCommand kTemplate{"template", "What sandboxes are made from"};
 inline constexpr DaemonCommand kTenant{"tenant", "Those who share a daemon, and their quotas"};
-inline constexpr std::array kDaemonCommands = {kServe, kSandbox, kKey, kTemplate, kTenant};
+inline constexpr DaemonCommand kSecret{"secret", "The key that encrypts a daemon's secrets"};
+inline constexpr std::array kDaemonCommands = {kServe, kSandbox, kKey, kTemplate, kTenant, kSecret};
 
 [[nodiscard]] bool is_daemon_command(std::string_view name);
 

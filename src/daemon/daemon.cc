@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/daemon.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -105,6 +106,8 @@ Result<void> run_daemon(DaemonOptions options,
                         int stop_fd,
                         const std::function<void(std::uint16_t port)>& ready) {
   (void)std::signal(SIGPIPE, SIG_IGN);
+  // Large bodies go back to the system as soon as they are done with, in whatever order.
+  (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   const std::size_t descriptors = raise_descriptor_limit();
   // While we are alone in a cgroup of ours: the keeper will be beside us, and could make no room.
   (void)cgroup_host();
@@ -125,8 +128,9 @@ Result<void> run_daemon(DaemonOptions options,
     }
     return {};
   };
-  const auto service = GB_TRY(LocalService::open(
-      options.directory, keeper_socket(options.directory), revive, options.package_sources));
+  const auto service =
+      GB_TRY(LocalService::open(options.directory, keeper_socket(options.directory), revive,
+                                options.package_sources, options.keep_records));
   GuardedService guarded(*service);
   e2b::E2bDoor e2b_door(
       guarded, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});

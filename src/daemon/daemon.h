@@ -20,6 +20,8 @@ struct DaemonOptions {
   bool access_log = false;
   std::vector<std::string> cors{};             // Origins whose pages may read answers (cors.h).
   std::vector<std::string> package_sources{};  // Directories of packages, for every sandbox.
+  // How long records of sandboxes are kept that have ended.
+  std::chrono::milliseconds keep_records{std::chrono::hours(30 * 24)};
   // How long requests under way may take when the daemon is told to end.
   std::chrono::milliseconds drain{10'000};
   // At the end the sandboxes live on with their keeper, for the next daemon.

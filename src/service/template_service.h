@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "files/file_client.h"
 #include "service/sandbox_service.h"
 #include "service/templates/build.h"
@@ -55,7 +57,8 @@ class TemplateService {
                                       const Recipe& recipe,
                                       const BuildSink& sink) = 0;
 
-  // From an image that `source` writes: 0 ends it. Bounded in size.
+  // From an image that `source` writes: 0 ends it. At most 8 GiB, which count against the tenant's
+  // disk; a tenant that may build nothing now is refused before the first byte is read.
   virtual Result<TemplateBuilt> import(const Caller& caller,
                                        const std::string& name,
                                        ImageFormat format,
@@ -67,6 +70,11 @@ class TemplateService {
   virtual Result<std::vector<TemplateInfo>> list(const Caller& caller) = 0;
   // Its content goes as soon as no template and no sandbox uses it. kConflict for ours.
   virtual Result<void> remove(const Caller& caller, std::string_view name) = 0;
+
+  // Receives what a later build of the caller's copies: at most 1 GiB, in a file without a name
+  // that counts against the tenant's disk as long as it is held.
+  virtual Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller& caller,
+                                                             const FileClient::Source& source) = 0;
 
   // Keeps how a build stands, for a day. One that is under way has failed once this service ends.
   virtual Result<void> keep_build(const Caller& caller, const BuildState& state) = 0;

@@ -26,6 +26,13 @@ struct IdempotencyClaim {
   SystemTime expires{};
 };
 
+// Where the answer to a request is.
+enum class AnswerPlace {
+  kRow = 0,      // In the record itself.
+  kFile = 1,     // Too large for that: whoever recorded it has it.
+  kNowhere = 2,  // The request was done, but there was no room for its answer.
+};
+
 struct IdempotencyOutcome {
   enum class Kind {
     kFirst,     // The caller's to do, and to finish or abandon.
@@ -34,7 +41,8 @@ struct IdempotencyOutcome {
   };
   Kind kind = Kind::kFirst;
   std::string subject;  // Of the one who was first.
-  std::string answer;   // kAnswered: as it was recorded.
+  std::string answer;   // kAnswered, in kRow: as it was recorded.
+  AnswerPlace place = AnswerPlace::kRow;
 };
 
 // Safe to use from any thread.
@@ -47,19 +55,23 @@ class IdempotencyRecords {
                                    SystemTime now,
                                    Durability durability);
 
-  // Records the answer, at most 1 MiB. `subject` is the claim's own: kNotFound when somebody
-  // else holds the key by now.
+  // Records the answer, at most 1 MiB, or that it is elsewhere. `subject` is the claim's own:
+  // kNotFound when somebody else holds the key by now.
   Result<void> finish(std::string_view tenant,
                       std::string_view key,
                       std::string_view subject,
                       std::string_view answer,
-                      Durability durability);
+                      Durability durability,
+                      AnswerPlace place = AnswerPlace::kRow);
 
   // The work failed: the key is free again, unless it is answered or somebody else's.
   Result<void> abandon(std::string_view tenant, std::string_view key, std::string_view subject);
 
   // Claims without an answer, which a daemon that starts has to finish or abandon.
   Result<std::vector<IdempotencyClaim>> unfinished();
+
+  // The claims whose answers are in files.
+  Result<std::vector<IdempotencyClaim>> answered_by_files();
 
   // Forgets at most `most` that expired before `now`; answers how many.
   Result<std::uint64_t> forget_expired(SystemTime now, std::size_t most = 1'000);

@@ -143,5 +143,21 @@ TEST_F(IdempotencyRecordsTest, KeysAndAnswersAreBounded) {
       ErrorCode::kInvalid);
 }
 
+TEST_F(IdempotencyRecordsTest, AnAnswerThatIsElsewhereSaysWhere) {
+  ASSERT_TRUE(claim("a"));
+  ASSERT_TRUE(records_->finish("default", "key", "a", "", kAny, AnswerPlace::kFile));
+  const IdempotencyOutcome second = claim("b").value();
+  EXPECT_EQ(second.kind, Kind::kAnswered);
+  EXPECT_EQ(second.subject, "a");
+  EXPECT_EQ(second.place, AnswerPlace::kFile);
+  EXPECT_EQ(records_->answered_by_files().value().size(), 1U);
+  // Whoever takes the key after its end has an answer of its own.
+  EXPECT_EQ(claim("c", kNow + 2h).value().kind, Kind::kFirst);
+  EXPECT_TRUE(records_->answered_by_files().value().empty());
+  ASSERT_TRUE(records_->finish("default", "key", "c", "", kAny, AnswerPlace::kNowhere));
+  EXPECT_EQ(claim("d", kNow + 2h).value().place, AnswerPlace::kNowhere);
+  EXPECT_TRUE(records_->unfinished().value().empty());
+}
+
 }  // namespace
 }  // namespace glovebox

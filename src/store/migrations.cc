@@ -126,11 +126,33 @@ CREATE TABLE template_builds (
 CREATE INDEX template_builds_by_tenant ON template_builds (tenant);
 )sql";
 
+// What a sandbox that has ended was given is nobody's any more: variables and tokens.
+constexpr Sql kForgetting = R"sql(
+UPDATE sandboxes SET env = '[]', network = '{}', extra = '{}', storage = '{}'
+  WHERE ended_at IS NOT NULL;
+ALTER TABLE idempotency ADD COLUMN place INTEGER NOT NULL DEFAULT 0 CHECK (place BETWEEN 0 AND 2);
+)sql";
+
+// Values are sealed (store/secret_box.h). What is in plain text is sealed by SecretRecords, which
+// then drops this table: a step has no keys.
+constexpr Sql kSealedSecrets = R"sql(
+ALTER TABLE secrets RENAME TO plain_secrets;
+CREATE TABLE secrets (
+  tenant TEXT NOT NULL REFERENCES tenants (name) ON DELETE CASCADE,
+  name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 128),
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
+  sealed BLOB NOT NULL CHECK (length(sealed) <= 65792),
+  version INTEGER NOT NULL CHECK (version > 0),
+  metadata TEXT NOT NULL CHECK (length(metadata) <= 65536),
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL,
+  PRIMARY KEY (tenant, name)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr std::array kSteps = {
-    Migration{1, kFirst},
-    Migration{2, kOnDisk},
-    Migration{3, kSecrets},
-    Migration{4, kTemplateBuilds},
+    Migration{1, kFirst},          Migration{2, kOnDisk},     Migration{3, kSecrets},
+    Migration{4, kTemplateBuilds}, Migration{5, kForgetting}, Migration{6, kSealedSecrets},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small repositories: tenants, API keys, templates, volumes, secrets.
+// The small repositories: tenants, API keys, templates, volumes.
 #include <cstdlib>
 #include <limits>
 
@@ -10,7 +10,6 @@
 #include "store/api_key_records.h"
 #include "store/json_columns.h"
 #include "store/sandbox_records.h"
-#include "store/secret_records.h"
 #include "store/template_build_records.h"
 #include "store/template_records.h"
 #include "store/tenant_records.h"
@@ -174,54 +173,6 @@ TEST_F(RecordsTest, AVolumeIsFoundByNameOrIdByItsTenantOnly) {
   EXPECT_EQ(volumes.insert({"other", "more", "vol-1", 1_MiB, 64, "", kNow}).error().code(),
             ErrorCode::kConflict);
   EXPECT_THAT(volumes.of_tenant("default").value(), ::testing::ElementsAre(data));
-}
-
-TEST_F(RecordsTest, ASecretIsFoundByNameOrIdByItsTenantOnly) {
-  SecretRecords secrets(*database_);
-  ASSERT_TRUE(TenantRecords(*database_).insert({.name = "other"}));
-  const SecretRecord key{"default", "key", "s-1", 1, {{"for", "mail"}}, kNow, kNow};
-  ASSERT_TRUE(secrets.insert(key, "value"));
-  EXPECT_EQ(secrets.find("default", "key").value(), key);
-  EXPECT_EQ(secrets.find("default", "s-1").value(), key);
-  EXPECT_EQ(secrets.find("other", "s-1").error().code(), ErrorCode::kNotFound);
-  EXPECT_EQ(secrets.change("other", "s-1", "x", {}, kNow).error().code(), ErrorCode::kNotFound);
-  EXPECT_EQ(secrets.remove("other", "s-1").error().code(), ErrorCode::kNotFound);
-  EXPECT_EQ(secrets.insert(key, "again").error().code(), ErrorCode::kConflict);
-  ASSERT_TRUE(secrets.insert({"default", "later", "s-2", 1, {}, kNow, kNow}, "value"));
-  EXPECT_THAT(secrets.of_tenant("default", "", 1).value(), ::testing::ElementsAre(key));
-  EXPECT_EQ(secrets.of_tenant("default", "key", 9).value().size(), 1U);
-  EXPECT_EQ(secrets.count("default").value(), 2U);
-  EXPECT_EQ(secrets.count("other").value(), 0U);
-  EXPECT_TRUE(secrets.of_tenant("other", "", 9).value().empty());
-  EXPECT_TRUE(secrets.remove("default", "key"));
-  EXPECT_EQ(secrets.find("default", "s-1").error().code(), ErrorCode::kNotFound);
-}
-
-TEST_F(RecordsTest, AChangedSecretHasAnotherVersionAndValue) {
-  SecretRecords secrets(*database_);
-  ASSERT_TRUE(secrets.insert({"default", "key", "s-1", 1, {{"a", "1"}}, kNow, kNow}, "old"));
-  const auto kept = secrets.change("default", "key", "new", {}, kNow + 1s);
-  const SecretRecord expected{"default", "key", "s-1", 2, {{"a", "1"}}, kNow, kNow + 1s};
-  EXPECT_EQ(kept.value(), expected);
-  EXPECT_EQ(secrets.find("default", "key").value(), expected);
-  EXPECT_TRUE(secrets.change("default", "s-1", "newer", {{{"b", "2"}}}, kNow + 2s)
-                  .value()
-                  .metadata.contains("b"));
-  const auto values = database_->read([](Connection& connection) -> Result<std::string> {
-    Statement row = GB_TRY(connection.query("SELECT value FROM secrets"));
-    (void)GB_TRY(row.next());
-    return row.text();
-  });
-  EXPECT_EQ(values.value(), "newer");
-}
-
-TEST_F(RecordsTest, SecretsGoWithTheirTenant) {
-  SecretRecords secrets(*database_);
-  TenantRecords tenants(*database_);
-  ASSERT_TRUE(tenants.insert({.name = "other"}));
-  ASSERT_TRUE(secrets.insert({"other", "key", "s-1", 1, {}, kNow, kNow}, "value"));
-  ASSERT_TRUE(tenants.remove("other"));
-  EXPECT_EQ(secrets.find("other", "key").error().code(), ErrorCode::kNotFound);
 }
 
 TEST_F(RecordsTest, ANameThatIsAnotherVolumesIdNamesItsOwnVolume) {

@@ -193,6 +193,21 @@ Result<SandboxRecord> SandboxRecords::change(std::string_view tenant,
       durability);
 }
 
+Result<void> SandboxRecords::end(std::string_view tenant,
+                                 std::string_view id,
+                                 SystemTime now,
+                                 Durability durability) {
+  return database_.write(
+      [&](Connection& connection) -> Result<void> {
+        (void)GB_TRY(connection.run(
+            "UPDATE sandboxes SET state = 'ended', ended_at = ?3, env = '[]', network = '{}',"
+            " extra = '{}', storage = '{}' WHERE tenant = ?1 AND id = ?2 AND ended_at IS NULL",
+            tenant, id, now));
+        return {};
+      },
+      durability);
+}
+
 Result<SandboxRecordPage> SandboxRecords::list(const SandboxRecordQuery& query) {
   const Cursor cursor = GB_TRY(parse_cursor(query.after));
   const std::string metadata = GB_TRY(json_column::from_map(query.metadata));

@@ -77,6 +77,13 @@ class SandboxRecords {
                                const Edit& edit,
                                Durability durability);
 
+  // Marks it as ended, and forgets what it was given: its environment, its network's rules, the
+  // tokens in `extra`, and what it was made of. What has ended already stays as it is.
+  Result<void> end(std::string_view tenant,
+                   std::string_view id,
+                   SystemTime now,
+                   Durability durability);
+
   // kInvalid when `after` is none of ours.
   Result<SandboxRecordPage> list(const SandboxRecordQuery& query);
 

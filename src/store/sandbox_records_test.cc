@@ -327,5 +327,49 @@ TEST_F(SandboxRecordsTest, ListsUseTheirIndexes) {
   EXPECT_THAT(all, ::testing::Not(::testing::HasSubstr("TEMP B-TREE")));
 }
 
+TEST_F(SandboxRecordsTest, ASandboxThatEndsLeavesNothingThatItWasGiven) {
+  SandboxRecord record = sample("a");
+  record.env = {{"API_KEY", "variable of a tenant"}};
+  record.extra = R"({"envdAccessToken":"token of a tenant"})";
+  record.network = R"({"rules":["rule of a tenant"]})";
+  record.storage = R"({"base":"base of a tenant"})";
+  record.metadata = {{"name", "kept"}};
+  add(record);
+  const SystemTime end = record.created + 60s;
+  ASSERT_TRUE(records_->end("other", "a", end, kAny));
+  EXPECT_EQ(records_->find("default", "a").value(), record);
+  ASSERT_TRUE(records_->end("default", "a", end, kAny));
+  const SandboxRecord ended = records_->find("default", "a").value();
+  EXPECT_EQ(ended.state, State::kEnded);
+  EXPECT_EQ(ended.ended_at, end);
+  EXPECT_TRUE(ended.env.empty());
+  EXPECT_EQ(ended.extra + ended.network + ended.storage, "{}{}{}");
+  EXPECT_EQ(ended.metadata, record.metadata);
+  ASSERT_TRUE(records_->end("default", "a", end + 1s, kAny));
+  EXPECT_EQ(records_->find("default", "a").value().ended_at, end);
+}
+
+TEST_F(SandboxRecordsTest, WhatAnOlderVersionKeptOfThoseThatEndedIsForgotten) {
+  const std::string path = directory_ + "/old.db";
+  {
+    const auto old = Database::open(path, migrations().first(4)).value();
+    SandboxRecord living = sample("living");
+    living.extra = R"({"token":"1"})";
+    living.env = {{"A", "1"}};
+    SandboxRecord ended = living;
+    ended.id = "ended";
+    ended.state = State::kEnded;
+    ended.ended_at = ended.created;
+    ASSERT_TRUE(SandboxRecords(*old).insert(living, kAny));
+    ASSERT_TRUE(SandboxRecords(*old).insert(ended, kAny));
+  }
+  const auto database = Database::open(path).value();
+  SandboxRecords records(*database);
+  EXPECT_EQ(records.find("default", "living").value().env.size(), 1U);
+  EXPECT_EQ(records.find("default", "living").value().extra, R"({"token":"1"})");
+  EXPECT_TRUE(records.find("default", "ended").value().env.empty());
+  EXPECT_EQ(records.find("default", "ended").value().extra, "{}");
+}
+
 }  // namespace
 }  // namespace glovebox

@@ -26,7 +26,9 @@ constexpr std::uint32_t kBlock = 4096;
 Result<UniqueFd> open_locked(const std::string& image, std::chrono::milliseconds patience) {
   UniqueFd file(::open(image.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!file) {
-    return Error::from_errno("open " + image);
+    return errno == ENOENT
+               ? Error(ErrorCode::kConflict, "the volume or workspace was removed meanwhile")
+               : Error::from_errno("open a disk image");
   }
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != 0 ||
@@ -37,7 +39,7 @@ Result<UniqueFd> open_locked(const std::string& image, std::chrono::milliseconds
   const auto deadline = Clock::now() + patience;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
-      return Error::from_errno("lock " + image);
+      return Error::from_errno("lock a disk image");
     }
     if (Clock::now() >= deadline) {
       return Error(ErrorCode::kConflict, image + " is in use", "end the sandbox that uses it");
@@ -95,7 +97,7 @@ Result<LoopDevice> attach_loop(const std::string& image, std::chrono::millisecon
     }
     (void)::poll(nullptr, 0, 1);
   }
-  return Error::from_errno("attach " + image + " to a loop device", error);
+  return Error::from_errno("attach a disk image to a loop device", error);
 }
 
 }  // namespace glovebox

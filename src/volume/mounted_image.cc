@@ -99,7 +99,7 @@ Result<std::shared_ptr<MountedImage>> MountedImage::open(const std::string& imag
   mounted->root_ = UniqueFd(
       ::openat(mounted->mount_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!mounted->root_) {
-    return Error::from_errno("open the root of " + image);
+    return Error::from_errno("open the root of a disk image");
   }
   return mounted;
 }
@@ -113,7 +113,7 @@ Result<UniqueFd> MountedImage::mount(bool read_only) const {
 
 Result<void> MountedImage::flush() const {
   if (::syncfs(root_.get()) != 0) {
-    return Error::from_errno("flush " + image_);
+    return Error::from_errno("flush a disk image");
   }
   return {};
 }
@@ -125,7 +125,7 @@ Result<void> MountedImage::copy(const std::string& to) const {
   const UniqueFd target(
       ::open(to.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!from || !target) {
-    return Error::from_errno("copy " + image_ + " to " + to);
+    return Error::from_errno("copy a disk image");
   }
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -143,9 +143,9 @@ Result<void> MountedImage::copy(const std::string& to) const {
       copied = Error(ErrorCode::kExhausted, "copying " + image_ + " took too long",
                      "keep images on XFS or btrfs, which copy without copying");
     } else if (failed != 0) {
-      copied = Error::from_errno("copy " + image_, failed);
+      copied = Error::from_errno("copy a disk image", failed);
     } else if (::fsync(target.get()) != 0) {
-      copied = Error::from_errno("flush " + to);
+      copied = Error::from_errno("flush a disk image");
     }
   }
   if (!copied) {
@@ -157,7 +157,7 @@ Result<void> MountedImage::copy(const std::string& to) const {
 Result<MountedImage::Use> MountedImage::use() const {
   struct statfs status {};
   if (::fstatfs(root_.get(), &status) != 0) {
-    return Error::from_errno("look at " + image_);
+    return Error::from_errno("look at a disk image");
   }
   const auto bytes = [&](auto count) {
     return Bytes{static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(status.f_bsize)};

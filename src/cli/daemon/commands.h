@@ -21,5 +21,6 @@ void add_sandbox(CLI::App& app,
 void add_key(CLI::App& app, bool described, Action* action);
 void add_tenant(CLI::App& app, bool described, Action* action);
 void add_template(CLI::App& app, bool described, Action* action);
+void add_secret(CLI::App& app, bool described, Action* action);
 
 }  // namespace glovebox::cli

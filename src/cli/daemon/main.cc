@@ -18,6 +18,7 @@ void add_commands(CLI::App& app,
   cli::add_key(app, named == "key", action);
   cli::add_template(app, named == "template", action);
   cli::add_tenant(app, named == "tenant", action);
+  cli::add_secret(app, named == "secret", action);
 }
 
 // "sandbox exec" alone.

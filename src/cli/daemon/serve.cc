@@ -37,6 +37,7 @@ std::string own_program() {
 struct ServeOptionsText {
   DaemonOptions daemon;
   std::string drain = "10s";
+  std::string keep_records = "30d";
   bool listen_given = false;
   bool unix_given = false;
 };
@@ -48,6 +49,11 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
     return Error(drain.error()).within("--drain");
   }
   options.drain = *drain;
+  const auto keep = parse_duration(text.keep_records);
+  if (!keep) {
+    return Error(keep.error()).within("--keep-records");
+  }
+  options.keep_records = *keep;
   options.server.inherited = take_inherited_sockets();
   // Whoever passes sockets has decided where we listen.
   const bool passed = !options.server.inherited.empty();
@@ -113,6 +119,10 @@ void add_serve(CLI::App& app, Action* action) {
                    "Origin whose pages may use this, as https://app.example.com; repeatable")
       ->allow_extra_args(false);
   command->add_option("--drain", text->drain, "At the end, how long requests under way may take")
+      ->capture_default_str();
+  command
+      ->add_option("--keep-records", text->keep_records,
+                   "How long to keep the records of sandboxes that have ended")
       ->capture_default_str();
   command
       ->add_option("--package-source", options.package_sources,

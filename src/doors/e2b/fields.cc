@@ -3,10 +3,14 @@
 
 #include <charconv>
 
+#include "spec/json/bounded_json.h"
+
 namespace glovebox::e2b {
 namespace {
 
 constexpr std::size_t kMaxItems = 10'000;
+// A build of a template may have 2,000 steps of some values each.
+constexpr std::size_t kMostValues = 50'000;
 
 std::string in_snake_case(std::string_view name) {
   std::string snake;
@@ -31,15 +35,10 @@ Result<Json> parse_object(std::string_view text, int nesting) {
   if (text.empty()) {
     return Json::object();
   }
-  bool deep = false;
-  const Json::parser_callback_t shallow = [&deep, nesting](int depth, Json::parse_event_t, Json&) {
-    deep |= depth > nesting;
-    return !deep;
-  };
-  Json json = Json::parse(text, shallow, false);
-  if (deep || !json.is_object()) {
-    return Error(ErrorCode::kInvalid,
-                 deep ? "the JSON is nested too deeply" : "the body has to be a JSON object");
+  Json json =
+      GB_TRY(parse_json(text, {.values = kMostValues, .depth = static_cast<std::size_t>(nesting)}));
+  if (!json.is_object()) {
+    return Error(ErrorCode::kInvalid, "the body has to be a JSON object");
   }
   return json;
 }

@@ -6,12 +6,14 @@
 
 #include "base/text.h"
 #include "doors/e2b/times.h"
+#include "spec/json/bounded_json.h"
 
 namespace glovebox::e2b {
 namespace {
 
-// What a guest shows as JSON may be deep, but not as deep as our stack.
-constexpr int kMaxNesting = 200;
+// What a guest shows as JSON may be large and deep, but not as deep as our stack; and what it says
+// twice is its own business.
+constexpr JsonBounds kShown{.values = 1'000'000, .depth = 200, .names_twice = true};
 
 constexpr std::string_view kChart = "application/vnd.glovebox.chart+json";
 constexpr std::string_view kTable = "application/vnd.glovebox.table+json";
@@ -111,7 +113,7 @@ Json result_fields(const Json& bundle, bool main) {
 }
 
 std::string ExecutionLines::take(std::string_view event) {
-  const auto parsed = parse_object(event, kMaxNesting);
+  const auto parsed = parse_json(event, kShown);
   if (!parsed) {
     return {};
   }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/e2b/template_builds.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
+#include <exception>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -22,16 +20,17 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kMaxBody = 4UL << 20;
-constexpr std::uint64_t kMaxUpload = 1ULL << 30;
-constexpr std::size_t kMostBuilds = 256;
-constexpr std::size_t kMostUploads = 256;
+// Of a tenant, which loses its oldest for a further one. Nothing here is shared with another
+// tenant.
+constexpr std::size_t kMostBuilds = 64;
+constexpr std::size_t kMostUploads = 64;
 constexpr std::size_t kMostEntries = 20'000;
 constexpr std::size_t kPage = 100;
 // How long a build is remembered that nobody asks about any more, and a file that no build took.
 constexpr auto kRemembered = 1h;
 
-std::string upload_key(const Caller& caller, const std::string& name, const std::string& hash) {
-  return caller.tenant + "\n" + name + "\n" + hash;
+std::string upload_key(const std::string& name, const std::string& hash) {
+  return name + "\n" + hash;
 }
 
 Result<void> check_hash(const std::string& hash) {
@@ -39,32 +38,6 @@ Result<void> check_hash(const std::string& hash) {
                        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
                      });
   return plain ? Result<void>() : Error(ErrorCode::kInvalid, "invalid hash of files");
-}
-
-// Without a name: nothing is left when we end.
-Result<UniqueFd> receive(http::Request& request) {
-  UniqueFd file(::open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!file) {
-    return Error::from_errno("keep files of a template");
-  }
-  std::vector<char> buffer(256UL * 1024);
-  for (std::uint64_t size = 0;;) {
-    const std::size_t got = GB_TRY(request.read(buffer));
-    if (got == 0) {
-      return file;
-    }
-    size += got;
-    if (size > kMaxUpload) {
-      return Error(ErrorCode::kExhausted, "the files of a step are at most 1 GiB");
-    }
-    for (std::size_t at = 0; at < got;) {
-      const ssize_t put = ::write(file.get(), buffer.data() + at, got - at);
-      if (put < 0 && errno != EINTR) {
-        return Error::from_errno("keep files of a template");
-      }
-      at += put > 0 ? static_cast<std::size_t>(put) : 0;
-    }
-  }
 }
 
 std::string whole(const Error& error) {
@@ -104,20 +77,50 @@ void TemplateBuilds::add_to(Routes& routes) {
 void TemplateBuilds::drop_old() {
   const auto now = std::chrono::system_clock::now();
   std::erase_if(builds_, [now](const auto& each) {
-    Build& build = *each.second;
-    const bool over = build.status == "ready" || build.status == "error";
-    const bool old = now - build.created > kRemembered;
-    if (!old || (!over && build.status != "waiting")) {
-      return false;
-    }
-    if (build.thread.joinable()) {
-      build.thread.join();  // It has said its last word, and takes no lock any more.
-    }
-    return true;
+    return now - each.second->created > kRemembered && is_at_rest(*each.second);
   });
-  std::erase_if(uploads_, [](const auto& each) {
-    return std::chrono::steady_clock::now() - each.second.at > kRemembered;
-  });
+  for (auto& [tenant, uploads] : uploads_) {
+    std::erase_if(uploads, [](const auto& each) {
+      return std::chrono::steady_clock::now() - each.second.at > kRemembered;
+    });
+  }
+  std::erase_if(uploads_, [](const auto& each) { return each.second.empty(); });
+}
+
+// Requires: the mutex is held. Whether nobody works at it; its thread, if it had one, is joined.
+bool TemplateBuilds::is_at_rest(Build& build) {
+  if (build.status == "building") {
+    return false;
+  }
+  if (build.thread.joinable()) {
+    build.thread.join();  // It has said its last word, and takes no lock any more.
+  }
+  return true;
+}
+
+// Requires: the mutex is held.
+Result<void> TemplateBuilds::make_room(const std::string& tenant) {
+  std::size_t count = 0;
+  auto oldest = builds_.end();
+  for (auto each = builds_.begin(); each != builds_.end(); ++each) {
+    if (each->second->caller.tenant != tenant) {
+      continue;
+    }
+    ++count;
+    if (each->second->status != "building" &&
+        (oldest == builds_.end() || each->second->created < oldest->second->created)) {
+      oldest = each;
+    }
+  }
+  if (count < kMostBuilds) {
+    return {};
+  }
+  if (oldest == builds_.end() || !is_at_rest(*oldest->second)) {
+    return Error(ErrorCode::kExhausted, "the tenant has too many builds of templates under way",
+                 "try again in 60 s");
+  }
+  builds_.erase(oldest);
+  return {};
 }
 
 Result<void> TemplateBuilds::begin(ControlCall& call) {
@@ -144,9 +147,7 @@ Result<void> TemplateBuilds::begin(ControlCall& call) {
   {
     const std::scoped_lock lock(mutex_);
     drop_old();
-    if (builds_.size() >= kMostBuilds) {
-      return Error(ErrorCode::kExhausted, "too many builds of templates", "try again in 60 s");
-    }
+    GB_TRY(make_room(build->caller.tenant));
     builds_[id] = build;
   }
   // Before the client learns of it.
@@ -162,15 +163,21 @@ Result<void> TemplateBuilds::begin(ControlCall& call) {
   return {};
 }
 
-std::shared_ptr<const UniqueFd> TemplateBuilds::upload(const std::string& key) const {
+std::shared_ptr<const UniqueFd> TemplateBuilds::upload(const Caller& caller,
+                                                       const std::string& name,
+                                                       const std::string& hash) const {
   const std::scoped_lock lock(mutex_);
-  const auto found = uploads_.find(key);
-  return found == uploads_.end() ? nullptr : found->second.file;
+  const auto uploads = uploads_.find(caller.tenant);
+  if (uploads == uploads_.end()) {
+    return nullptr;
+  }
+  const auto found = uploads->second.find(upload_key(name, hash));
+  return found == uploads->second.end() ? nullptr : found->second.file;
 }
 
 Result<void> TemplateBuilds::link_upload(ControlCall& call) {
   GB_TRY(check_hash(call.arguments[1]));
-  if (upload(upload_key(call.caller, call.arguments[0], call.arguments[1]))) {
+  if (upload(call.caller, call.arguments[0], call.arguments[1])) {
     answer(call.response, 201, {{"present", true}});
     return {};
   }
@@ -192,18 +199,18 @@ Result<void> TemplateBuilds::link_upload(ControlCall& call) {
 
 Result<void> TemplateBuilds::take_upload(ControlCall& call) {
   GB_TRY(check_hash(call.arguments[1]));
+  auto file = GB_TRY(service_.template_service().keep_files(
+      call.caller, [&call](std::span<char> into) { return call.request.read(into); }));
   {
     const std::scoped_lock lock(mutex_);
     drop_old();
-    if (uploads_.size() >= kMostUploads) {
-      return Error(ErrorCode::kExhausted, "too many files of templates", "try again in 60 s");
+    auto& uploads = uploads_[call.caller.tenant];
+    uploads[upload_key(call.arguments[0], call.arguments[1])] = {std::move(file),
+                                                                 std::chrono::steady_clock::now()};
+    if (uploads.size() > kMostUploads) {
+      uploads.erase(
+          std::ranges::min_element(uploads, {}, [](const auto& each) { return each.second.at; }));
     }
-  }
-  auto file = std::make_shared<const UniqueFd>(GB_TRY(receive(call.request)));
-  {
-    const std::scoped_lock lock(mutex_);
-    uploads_[upload_key(call.caller, call.arguments[0], call.arguments[1])] = {
-        std::move(file), std::chrono::steady_clock::now()};
   }
   answer_empty(call.response, 200);
   return {};
@@ -259,7 +266,7 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
       GB_TRY(find(call.caller, call.arguments[0], call.arguments[1]));
   std::vector<std::shared_ptr<const UniqueFd>> files;
   const auto find_upload = [&](const std::string& hash) {
-    auto file = upload(upload_key(call.caller, build->name, hash));
+    auto file = upload(call.caller, build->name, hash);
     files.push_back(file);
     return file ? path_of(*file) : std::string();
   };
@@ -284,9 +291,15 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
   } else {
     recipe->name = build->name;
     recipe->limits = build->limits;
-    build->status = "building";
-    build->thread =
-        std::thread(&TemplateBuilds::run, this, build, *std::move(recipe), std::move(files));
+    try {
+      build->thread =
+          std::thread(&TemplateBuilds::run, this, build, *std::move(recipe), std::move(files));
+      build->status = "building";
+    } catch (const std::system_error&) {
+      // It waits as before, so the client may start it again.
+      return Error(ErrorCode::kUnavailable, "the build could not be started: no more threads",
+                   "try again in 10 s");
+    }
   }
   answer_empty(call.response, 202);
   return {};
@@ -305,13 +318,21 @@ void TemplateBuilds::run(const std::shared_ptr<Build>& build,
                          const Recipe& recipe,
                          const std::vector<std::shared_ptr<const UniqueFd>>& /*held meanwhile*/) {
   std::size_t step = 0;
-  const auto built =
-      service_.template_service().build(build->caller, recipe, [&](const BuildEvent& event) {
-        if (event.kind == BuildEvent::Kind::kProgress) {
-          step = event.step;
-        }
-        return note(*build, event.kind == BuildEvent::Kind::kLog ? "debug" : "info", event.text);
-      });
+  const auto tell = [&](const BuildEvent& event) {
+    if (event.kind == BuildEvent::Kind::kProgress) {
+      step = event.step;
+    }
+    return note(*build, event.kind == BuildEvent::Kind::kLog ? "debug" : "info", event.text);
+  };
+  const auto attempt = [&]() -> Result<TemplateBuilt> {
+    try {
+      return service_.template_service().build(build->caller, recipe, tell);
+    } catch (const std::exception& error) {  // No more threads or memory, say: this build's end.
+      return Error(ErrorCode::kUnavailable, std::string("the build broke off: ") + error.what(),
+                   "build it again");
+    }
+  };
+  const auto built = attempt();
   const std::string reason = built ? "" : whole(built.error());
   const std::string failed = built ? "" : step == 0 ? "base" : std::to_string(step);
   // Whoever has seen its end will see it again.

@@ -70,17 +70,22 @@ class TemplateBuilds {
   // How it ended, for those who ask when we are gone.
   void keep(const Build& build, bool ready, const std::string& reason, const std::string& step);
   void drop_old();
+  static bool is_at_rest(Build& build);
+  Result<void> make_room(const std::string& tenant);
   void run(const std::shared_ptr<Build>& build,
            const Recipe& recipe,
            const std::vector<std::shared_ptr<const UniqueFd>>& files);
   bool note(Build& build, std::string level, std::string message);
-  [[nodiscard]] std::shared_ptr<const UniqueFd> upload(const std::string& key) const;
+  [[nodiscard]] std::shared_ptr<const UniqueFd> upload(const Caller& caller,
+                                                       const std::string& name,
+                                                       const std::string& hash) const;
 
   SandboxService& service_;
   const E2bOptions& options_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Build>> builds_;  // By id.
-  std::map<std::string, Upload> uploads_;                 // By tenant, template and hash.
+  // By tenant; then by template and hash.
+  std::map<std::string, std::map<std::string, Upload>> uploads_;
 };
 
 }  // namespace glovebox::e2b

@@ -49,6 +49,10 @@ class FakeTemplates final : public TemplateService {
   Result<void> remove(const Caller&, std::string_view name) override {
     return name == "mine" ? Result<void>() : Error(ErrorCode::kConflict, "it is ours");
   }
+  Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller&,
+                                                     const FileClient::Source&) override {
+    return std::make_shared<const UniqueFd>();
+  }
   Result<void> keep_build(const Caller&, const BuildState&) override { return {}; }
   Result<BuildState> find_build(const Caller&, std::string_view) override {
     return Error(ErrorCode::kNotFound, "no such build");

@@ -7,33 +7,13 @@
 #include "base/bytes.h"
 #include "base/duration.h"
 #include "base/text.h"
+#include "spec/json/bounded_json.h"
 
 namespace glovebox::rest {
 namespace {
 
-constexpr int kMaxNesting = 32;
-
-// Counted before parsing, as the parser calls itself for each level.
-bool nests_too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_text) {
-      i += c == '\\' ? 1 : 0;
-      in_text = c != '"';
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxNesting) {
-        return true;
-      }
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
+// A recipe may have 2,000 files and commands of some values each.
+constexpr std::size_t kMostValues = 50'000;
 
 bool is_name_of_variable(std::string_view name) {
   return !name.empty() && name.size() <= 256 && name.find('=') == std::string_view::npos &&
@@ -46,14 +26,14 @@ Result<Fields> Fields::parse(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return Fields(Json::object(), "");
   }
-  if (nests_too_deep(text)) {
-    return Error(ErrorCode::kInvalid, "the body nests too deep");
+  auto object = parse_json(text, {.values = kMostValues});
+  if (!object) {
+    return std::move(object).error().within("read the body");
   }
-  Json object = Json::parse(text, nullptr, false);
-  if (!object.is_object()) {
-    return Error(ErrorCode::kInvalid, "the body is no JSON object");
+  if (!object->is_object()) {
+    return Error(ErrorCode::kInvalid, "the body is not a JSON object");
   }
-  return Fields(std::move(object), "");
+  return Fields(*std::move(object), "");
 }
 
 const Json* Fields::find(const char* name) {

@@ -37,9 +37,10 @@ TEST(FieldsTest, WhatIsWrongIsNamed) {
       {R"({"metadata": {"a": 1}})", "field 'metadata': the value of 'a' is to be a text"},
       {R"({"network": {"allow": "x"}})",
        "field 'network.allow': a list of at most 1000 texts is wanted"},
-      {"[]", "the body is no JSON object"},
-      {"{", "the body is no JSON object"},
-      {"{\"a\": \"\xff\"}", "the body is no JSON object"},
+      {"[]", "the body is not a JSON object"},
+      {"{", "read the body: invalid JSON at byte 2"},
+      {"{\"a\": \"\xff\"}", "read the body: invalid JSON at byte 8"},
+      {R"({"timeout": 1, "timeout": 2})", "read the body: the name 'timeout' is there twice"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_EQ(complaint(read_sandbox_request, text), expected) << text;
@@ -49,7 +50,7 @@ TEST(FieldsTest, WhatIsWrongIsNamed) {
 TEST(FieldsTest, NestingIsBounded) {
   std::string deep = R"({"metadata": )";
   deep.append(100'000, '[');
-  EXPECT_EQ(complaint(read_sandbox_request, deep), "the body nests too deep");
+  EXPECT_EQ(complaint(read_sandbox_request, deep), "read the body: the JSON nests too deep");
   // Brackets within a text are no nesting.
   EXPECT_EQ(complaint(read_execute_request, R"({"code": ")" + std::string(100, '[') + "\"}"), "");
 }

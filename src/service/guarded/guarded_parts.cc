@@ -174,6 +174,12 @@ Result<void> GuardedTemplates::remove(const Caller& caller, std::string_view nam
   return inner_.remove(caller, name);
 }
 
+Result<std::shared_ptr<const UniqueFd>> GuardedTemplates::keep_files(
+    const Caller& caller, const FileClient::Source& source) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.keep_files(caller, source);
+}
+
 Result<void> GuardedTemplates::keep_build(const Caller& caller, const BuildState& state) {
   GB_TRY(guard_.tenant(caller, kRun));
   return inner_.keep_build(caller, state);

@@ -98,6 +98,8 @@ class GuardedTemplates final : public TemplateService {
   Result<TemplateInfo> find(const Caller& caller, std::string_view name) override;
   Result<std::vector<TemplateInfo>> list(const Caller& caller) override;
   Result<void> remove(const Caller& caller, std::string_view name) override;
+  Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller& caller,
+                                                     const FileClient::Source& source) override;
   Result<void> keep_build(const Caller& caller, const BuildState& state) override;
   Result<BuildState> find_build(const Caller& caller, std::string_view id) override;
 

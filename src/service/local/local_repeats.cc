@@ -17,6 +17,9 @@ using nlohmann::json;
 constexpr std::chrono::hours kRemembered{24};
 // Outcomes that wait for the database to take them.
 constexpr std::size_t kMostUnsettled = 1'024;
+constexpr int kForgetRounds = 10;
+// A larger answer has a file of its own.
+constexpr std::size_t kMostInRow = 64UL * 1024;
 
 std::string name_of(std::string_view operation, const std::string& request) {
   ContentHash hash;
@@ -41,28 +44,76 @@ Result<std::optional<std::string>> LocalService::claim(const Caller& caller,
     case IdempotencyOutcome::Kind::kFirst:
       return std::optional<std::string>();
     case IdempotencyOutcome::Kind::kAnswered:
-      return std::optional(outcome.answer);
+      return std::optional(GB_TRY(answer_of(outcome)));
     case IdempotencyOutcome::Kind::kUnderWay:
       break;
   }
   return Error(ErrorCode::kConflict, "a request with this idempotency key is under way",
-               "ask again in a moment");
+               "send it again in 1 s");
+}
+
+Result<std::string> LocalService::answer_of(const IdempotencyOutcome& outcome) {
+  if (outcome.place == AnswerPlace::kRow) {
+    return outcome.answer;
+  }
+  if (outcome.place == AnswerPlace::kFile) {
+    if (auto answer = answers_.read(outcome.subject)) {
+      return answer;
+    }
+  }
+  return Error(ErrorCode::kConflict,
+               "the request with this idempotency key was done, but there was no room to keep its "
+               "answer",
+               "send the request with a new key to have it done again");
 }
 
 void LocalService::settle(const Caller& caller,
                           const std::string& key,
                           const std::string& subject,
                           const std::optional<std::string>& answer) {
-  const auto settled =
-      answer ? claims_.finish(caller.tenant, key, subject, *answer, Durability::kProcess)
-             : claims_.abandon(caller.tenant, key, subject);
-  if (settled || settled.error().code() == ErrorCode::kNotFound) {
+  settle(Unsettled{.caller = caller, .key = key, .subject = subject, .answer = answer});
+}
+
+Result<void> LocalService::record(Unsettled& one) {
+  const std::string& tenant = one.caller.tenant;
+  if (!one.answer) {
+    return claims_.abandon(tenant, one.key, one.subject);
+  }
+  if (one.answer->size() <= kMostInRow) {
+    return claims_.finish(tenant, one.key, one.subject, *one.answer, Durability::kProcess,
+                          one.place);
+  }
+  // Between the file and its record nobody may look for files without one.
+  const std::scoped_lock lock(keeping_);
+  if (answers_.keep(tenant, one.subject, *one.answer)) {
+    auto recorded =
+        claims_.finish(tenant, one.key, one.subject, "", Durability::kProcess, AnswerPlace::kFile);
+    if (recorded) {
+      return recorded;
+    }
+    answers_.remove(one.subject);
+  }
+  // It was done, and nothing of it is to be held in memory until there is room.
+  one.answer.emplace();
+  one.place = AnswerPlace::kNowhere;
+  return claims_.finish(tenant, one.key, one.subject, "", Durability::kProcess, one.place);
+}
+
+void LocalService::settle(Unsettled one) {
+  auto recorded = record(one);
+  if (!recorded && recorded.error().code() == ErrorCode::kInvalid) {
+    // The database will never take this answer.
+    one.answer.emplace();
+    one.place = AnswerPlace::kNowhere;
+    recorded = record(one);
+  }
+  if (recorded || recorded.error().code() == ErrorCode::kNotFound) {
     return;
   }
   // The disk is full, say. Until it is recorded the request counts as under way.
   const std::scoped_lock lock(mutex_);
   if (unsettled_.size() < kMostUnsettled) {
-    unsettled_.push_back({.caller = caller, .key = key, .subject = subject, .answer = answer});
+    unsettled_.push_back(std::move(one));
   }
 }
 
@@ -72,8 +123,24 @@ void LocalService::settle_again() {
     const std::scoped_lock lock(mutex_);
     left.swap(unsettled_);
   }
-  for (const Unsettled& one : left) {
-    settle(one.caller, one.key, one.subject, one.answer);
+  for (Unsettled& one : left) {
+    settle(std::move(one));
+  }
+}
+
+void LocalService::forget_old() {
+  const auto now = std::chrono::system_clock::now();
+  // In rounds, so that nothing waits for a long past to be forgotten; the rest goes the next time.
+  for (int round = 0; round < kForgetRounds; ++round) {
+    const auto ended = records_.forget_ended(now - keep_records_);
+    const auto expired = claims_.forget_expired(now);
+    if ((!ended || *ended == 0) && (!expired || *expired == 0)) {
+      break;
+    }
+  }
+  const std::scoped_lock lock(keeping_);
+  if (const auto kept = claims_.answered_by_files()) {
+    answers_.sweep(*kept);
   }
 }
 

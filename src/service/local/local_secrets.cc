@@ -35,8 +35,8 @@ bool has_control(std::string_view text) {
 Result<void> check_name(std::string_view name) {
   if (name.empty() || name.size() > kLongestName || !is_utf8(name) || has_control(name) ||
       name.find_first_of("{}") != std::string_view::npos) {
-    return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is no name of a secret",
-                 "choose 1 to 128 bytes without '{', '}' and control characters");
+    return Error(ErrorCode::kInvalid, "invalid name of a secret '" + printable(name) + "'",
+                 "use 1 to 128 bytes without '{', '}' and control characters");
   }
   return {};
 }

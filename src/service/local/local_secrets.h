@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LocalSecrets: secrets in the daemon's database, which its user alone can read.
+// LocalSecrets: secrets in the daemon's database, sealed with a key in DIRECTORY/secrets.key.
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,11 @@ namespace glovebox {
 // Safe to use from any thread.
 class LocalSecrets final : public SecretService {
  public:
-  explicit LocalSecrets(Database& database) : records_(database) {}
+  LocalSecrets(Database& database, const std::string& directory)
+      : records_(database, directory + "/secrets.key"), path_(directory + "/glovebox.db") {}
+
+  // Once, before all else (SecretRecords::prepare).
+  Result<void> prepare() { return records_.prepare(path_); }
 
   Result<SecretInfo> create(const Caller& caller, const SecretRequest& request) override;
   Result<std::vector<SecretInfo>> list(const Caller& caller,
@@ -29,7 +34,8 @@ class LocalSecrets final : public SecretService {
 
  private:
   SecretRecords records_;
-  std::mutex creating_;  // Between the count and the one more.
+  const std::string path_;  // Of the database.
+  std::mutex creating_;     // Between the count and the one more.
 };
 
 }  // namespace glovebox

@@ -35,7 +35,8 @@ LocalService::LocalService(std::string directory,
                            std::unique_ptr<Database> database,
                            std::unique_ptr<Tenants> tenants,
                            LocalPackages packages,
-                           std::string signing_key)
+                           std::string signing_key,
+                           std::chrono::milliseconds keep_records)
     : directory_(std::move(directory)),
       signing_key_(std::move(signing_key)),
       database_(std::move(database)),
@@ -49,10 +50,12 @@ LocalService::LocalService(std::string directory,
       admission_(kExecutions, pressure_, now),
       keeper_(keeper_socket),
       volumes_(directory_, *database_, quotas_, keeper_),
-      secrets_(*database_),
+      secrets_(*database_, directory_),
       templates_(
           directory_, *database_, quotas_, pressure_, keeper_, [this] { return content_in_use(); }),
       workspaces_(directory_),
+      answers_(directory_, quotas_),
+      keep_records_(keep_records),
       packages_(std::move(packages)),
       revive_(std::move(revive)) {}
 
@@ -60,21 +63,24 @@ Result<std::unique_ptr<LocalService>> LocalService::open(
     const std::string& directory,
     const std::string& keeper_socket,
     Revive revive,
-    const std::vector<std::string>& package_sources) {
+    const std::vector<std::string>& package_sources,
+    std::chrono::milliseconds keep_records) {
   auto packages = GB_TRY(LocalPackages::open(package_sources));
   auto database = GB_TRY(Database::open(directory + "/glovebox.db"));
   auto tenants = GB_TRY(Tenants::open(*database, [] { return std::chrono::system_clock::now(); }));
   (void)GB_TRY(tenants->make_first_key(directory + "/api-key"));
   std::string signing_key = GB_TRY(make_key_file(directory + "/signing-key"));
   GB_TRY(revive());
-  std::unique_ptr<LocalService> service(
-      new LocalService(directory, keeper_socket, std::move(revive), std::move(database),
-                       std::move(tenants), std::move(packages), std::move(signing_key)));
+  std::unique_ptr<LocalService> service(new LocalService(
+      directory, keeper_socket, std::move(revive), std::move(database), std::move(tenants),
+      std::move(packages), std::move(signing_key), keep_records));
+  GB_TRY(service->secrets_.prepare());
   service->warm_up();
   GB_TRY(service->adopt());
   service->sweep_snapshots();
   GB_TRY(service->templates_.fail_old_builds());
   service->templates_.sweep();
+  service->forget_old();
   service->watcher_ = std::thread(&LocalService::watch, service.get());
   return service;
 }
@@ -181,6 +187,8 @@ Result<void> LocalService::adopt() {
 }
 
 void LocalService::watch() {
+  const auto forget_every = std::clamp<std::chrono::milliseconds>(keep_records_ / 2, 1s, 1min);
+  auto forgotten = now();
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -190,6 +198,10 @@ void LocalService::watch() {
     }
     look_for_ended();
     settle_again();
+    if (now() - forgotten >= forget_every) {
+      forget_old();
+      forgotten = now();
+    }
   }
 }
 
@@ -227,12 +239,7 @@ void LocalService::forget(std::string_view id) {
 }
 
 void LocalService::end_record(const std::string& tenant, std::string_view id) {
-  const auto end = [](SandboxRecord& record) -> Result<void> {
-    record.state = SandboxRecord::State::kEnded;
-    record.ended_at = std::chrono::system_clock::now();
-    return {};
-  };
-  (void)records_.change(tenant, id, end, Durability::kProcess);
+  (void)records_.end(tenant, id, std::chrono::system_clock::now(), Durability::kProcess);
 }
 
 // What is to be known of it when the keeper is gone.

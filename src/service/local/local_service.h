@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -14,6 +15,8 @@
 
 #include "base/named_locks.h"
 #include "service/keeper/client.h"
+#include "service/local/disk_budget.h"
+#include "service/local/kept_answers.h"
 #include "service/local/kinds.h"
 #include "service/local/local_packages.h"
 #include "service/local/local_pages.h"
@@ -38,18 +41,21 @@ namespace glovebox {
 
 class LocalService final : public SandboxService {
  public:
+  static constexpr std::chrono::hours kKeepRecords{30 * 24};
+
   // Starts a keeper when there is none.
   using Revive = std::function<Result<void>()>;
 
   // Opens the database, then sees to it that there is a keeper. Reads from it which sandboxes live,
   // and marks those that do not as ended. The first key is written to `directory`/api-key.
   // Sandboxes are offered the packages in the directories `package_sources`; kInvalid where one is
-  // none.
+  // none. Records of sandboxes that ended are forgotten after `keep_records`.
   static Result<std::unique_ptr<LocalService>> open(
       const std::string& directory,
       const std::string& keeper_socket,
       Revive revive,
-      const std::vector<std::string>& package_sources = {});
+      const std::vector<std::string>& package_sources = {},
+      std::chrono::milliseconds keep_records = kKeepRecords);
   ~LocalService() override;
 
   Result<Caller> authenticate(std::string_view key) override;
@@ -173,6 +179,7 @@ class LocalService final : public SandboxService {
     std::string key;
     std::string subject;
     std::optional<std::string> answer;
+    AnswerPlace place = AnswerPlace::kRow;
   };
 
   LocalService(std::string directory,
@@ -181,7 +188,8 @@ class LocalService final : public SandboxService {
                std::unique_ptr<Database> database,
                std::unique_ptr<Tenants> tenants,
                LocalPackages packages,
-               std::string signing_key);
+               std::string signing_key,
+               std::chrono::milliseconds keep_records);
   Result<void> adopt();
   // Has the keeper make sandboxes ahead that are as most of ours will be.
   void warm_up();
@@ -212,11 +220,16 @@ class LocalService final : public SandboxService {
   Result<Base> base_of(const Caller& caller, const SandboxInfo& info);
   // As SandboxInfo::base.
   static std::string describe(std::string_view template_name, const Base& base);
-  Result<void> pack_workspace(const Caller& caller, std::string_view id, const std::string& path);
-  // The files of a sandbox as they are now: an image of one on disk, else an archive.
-  Result<void> keep_workspace(const Caller& caller,
-                              const SandboxInfo& info,
-                              const std::string& path);
+  [[nodiscard]] std::uint64_t most_packed(const Caller& caller, const SandboxInfo& info);
+  Result<QuotaLease> pack_workspace(const Caller& caller,
+                                    const SandboxInfo& info,
+                                    const std::string& path,
+                                    DiskBudget budget);
+  // The files of a sandbox as they are now: an image of one on disk, else an archive. What it takes
+  // counts against the tenant's disk as long as the lease is.
+  Result<QuotaLease> keep_workspace(const Caller& caller,
+                                    const SandboxInfo& info,
+                                    const std::string& path);
   Result<void> unpack_workspace(const Caller& caller,
                                 std::string_view id,
                                 const std::string& archive);
@@ -237,7 +250,12 @@ class LocalService final : public SandboxService {
               const std::string& key,
               const std::string& subject,
               const std::optional<std::string>& answer);
+  void settle(Unsettled one);
+  Result<void> record(Unsettled& one);
+  Result<std::string> answer_of(const IdempotencyOutcome& outcome);
   void settle_again();
+  // Records that are no longer kept, and answers that nobody may ask for again.
+  void forget_old();
   void settle_old_claims();
   // The start command of a template, and its waiting for that.
   Result<void> begin_template(const Caller& caller,
@@ -272,6 +290,8 @@ class LocalService final : public SandboxService {
   LocalSecrets secrets_;
   LocalTemplates templates_;
   LocalWorkspaces workspaces_;
+  KeptAnswers answers_;
+  const std::chrono::milliseconds keep_records_;
   const LocalPackages packages_;
   LocalPages pages_;
   const Revive revive_;
@@ -289,6 +309,7 @@ class LocalService final : public SandboxService {
   std::condition_variable changed_;
   bool stopping_ = false;
   std::vector<Unsettled> unsettled_;
+  std::mutex keeping_;  // Answers in files, between the file and its record.
   std::thread watcher_;
 };
 

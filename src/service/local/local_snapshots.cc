@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "service/local/disk_budget.h"
 #include "service/local/local_service.h"
 #include "service/local/own_disk.h"
 #include "service/local/parts_json.h"
@@ -22,17 +23,6 @@ constexpr const char* kSnapshots = "/snapshots";
 constexpr std::size_t kMostCopies = 100;
 // It is twice in JSON in a column of 64 KiB.
 constexpr std::size_t kMaxDescription = 16UL * 1024;
-
-Result<void> write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      return own_disk_error("write a snapshot");
-    }
-    bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -120,14 +110,23 @@ std::set<std::string> LocalService::content_in_use() const {
   return used;
 }
 
-Result<void> LocalService::keep_workspace(const Caller& caller,
-                                          const SandboxInfo& info,
-                                          const std::string& path) {
-  if (info.storage == Storage::kMemory) {
-    return pack_workspace(caller, info.id, path);
+Result<QuotaLease> LocalService::keep_workspace(const Caller& caller,
+                                                const SandboxInfo& info,
+                                                const std::string& path) {
+  if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
+    return own_disk_error("make the directory of snapshots");
   }
+  DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
+  if (info.storage == Storage::kMemory) {
+    return pack_workspace(caller, info, path, std::move(budget));
+  }
+  // The keeper writes it, and no more than the image may hold.
+  GB_TRY(budget.spend(info.limits.disk.count));
   (void)GB_TRY(call("copy_image", {{"image", workspaces_.path(info.id)}, {"to", path}}));
-  return {};
+  struct stat status {};
+  return std::move(budget).settle(::lstat(path.c_str(), &status) == 0
+                                      ? static_cast<std::uint64_t>(status.st_blocks) * 512
+                                      : info.limits.disk.count);
 }
 
 Result<std::vector<std::string>> LocalService::templates(const Caller& caller) {
@@ -138,24 +137,35 @@ Result<std::vector<std::string>> LocalService::templates(const Caller& caller) {
   return names;
 }
 
-Result<void> LocalService::pack_workspace(const Caller& caller,
-                                          std::string_view id,
-                                          const std::string& path) {
-  FileClient client = GB_TRY(files(caller, id, FileAccess::kRead));
-  const UniqueFd file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) {
-    return own_disk_error("make a snapshot");
+// What an archive of it can hold: holes take nothing; hard links may double what is on its disk.
+std::uint64_t LocalService::most_packed(const Caller& caller, const SandboxInfo& info) {
+  constexpr std::uint64_t kHead = 2'048;
+  std::uint64_t most = 2 * info.limits.disk.count + info.limits.inodes * kHead;
+  for (const VolumeMount& mount : info.volumes) {
+    if (const auto volume = volumes_.find(caller, mount.volume)) {
+      most += 2 * volume->size.count + volume->inodes * kHead;
+    }
   }
+  return most;
+}
+
+Result<QuotaLease> LocalService::pack_workspace(const Caller& caller,
+                                                const SandboxInfo& info,
+                                                const std::string& path,
+                                                DiskBudget budget) {
+  FileClient client = GB_TRY(files(caller, info.id, FileAccess::kRead));
+  CountedFile file =
+      GB_TRY(CountedFile::create(path, std::move(budget), most_packed(caller, info)));
   auto packed = client.pack(".", FileClient::ArchiveFormat::kTar,
-                            [&](std::string_view bytes) { return write_all(file.get(), bytes); });
-  if (packed && ::fsync(file.get()) != 0) {
-    packed = own_disk_error("flush a snapshot");
+                            [&](std::string_view bytes) { return file.write(bytes); });
+  if (packed) {
+    packed = file.flush();
   }
   if (!packed) {
     (void)::unlink(path.c_str());
+    return std::move(packed).error().within("keep the workspace of '" + info.id + "'");
   }
-  return packed;
+  return std::move(file).settle().second;
 }
 
 Result<void> LocalService::unpack_workspace(const Caller& caller,
@@ -193,17 +203,19 @@ void LocalService::sweep_snapshots() {
 Result<std::string> LocalService::snapshot(const Caller& caller,
                                            std::string_view id,
                                            std::string_view name) {
+  if (!name.empty()) {
+    GB_TRY(check_template_name(name));
+  }
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   const Base base = GB_TRY(base_of(caller, info));
   if (find_kind(name)) {
     return Error(ErrorCode::kConflict, "'" + std::string(name) + "' is a template of ours",
                  "choose another name");
   }
-  if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
-    return own_disk_error("make the directory of snapshots");
-  }
   const std::string content = random_name();
-  GB_TRY(keep_workspace(caller, info, directory_ + kSnapshots + "/" + content));
+  std::vector<std::pair<std::string, QuotaLease>> counted;
+  counted.emplace_back(
+      content, GB_TRY(keep_workspace(caller, info, directory_ + kSnapshots + "/" + content)));
   json settings = info.storage == Storage::kMemory
                       ? json::object()
                       : json{{"disk", info.limits.disk.count}, {"inodes", info.limits.inodes}};
@@ -212,13 +224,14 @@ Result<std::string> LocalService::snapshot(const Caller& caller,
   }
   const std::string known = name.empty() ? "snapshot-" + content : std::string(name);
   const auto before = template_records_.find(caller.tenant, known);
-  auto put = template_records_.put({.tenant = caller.tenant,
-                                    .name = known,
-                                    .source = "snapshot",
-                                    .content_hash = content,
-                                    .made_from = base.name,
-                                    .settings = settings.dump(),
-                                    .created = std::chrono::system_clock::now()});
+  auto put = templates_.put({.tenant = caller.tenant,
+                             .name = known,
+                             .source = "snapshot",
+                             .content_hash = content,
+                             .made_from = base.name,
+                             .settings = settings.dump(),
+                             .created = std::chrono::system_clock::now()},
+                            std::move(counted));
   if (!put) {
     remove_unused_snapshot(content);
     return std::move(put).error();
@@ -240,11 +253,8 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   }
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   Base base = GB_TRY(base_of(caller, info));
-  if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
-    return own_disk_error("make the directory of snapshots");
-  }
   const std::string archive = directory_ + kSnapshots + "/" + random_name();
-  GB_TRY(keep_workspace(caller, info, archive));
+  const QuotaLease counted = GB_TRY(keep_workspace(caller, info, archive));
   (info.storage == Storage::kDisk ? base.image : base.archive) = archive;
   SandboxRequest request{.template_name = base.name};
   request.storage = info.storage;

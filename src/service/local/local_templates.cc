@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -24,8 +23,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kMaxArchive = 8ULL << 30;
+constexpr std::uint64_t kMaxFiles = 1ULL << 30;
 // Each takes a sandbox with much memory.
-constexpr int kMostBuilds = 4;
+constexpr int kMostBuilds = 8;
+constexpr int kMostBuildsOfTenant = 2;
 // Of a failure; what pip or a command says may be long, and the database takes no more than 64 KiB.
 constexpr std::size_t kMaxReason = 16UL * 1024;
 constexpr std::chrono::hours kBuildsKept{24};
@@ -39,31 +40,33 @@ TemplateParts parts_of_kind(const Kind& kind) {
   return parts;
 }
 
-// A file without a name, so that nothing is left of an upload that ends early.
-Result<UniqueFd> receive(const std::string& directory, const FileClient::Source& source) {
-  UniqueFd file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!file) {
-    return Error::from_errno("keep an archive");
-  }
+Result<void> receive(CountedFile& file, const FileClient::Source& source) {
   std::vector<char> buffer(256UL * 1024);
-  std::uint64_t size = 0;
-  for (;;) {
-    const std::size_t got = GB_TRY(source(buffer));
-    if (got == 0) {
-      return file;
-    }
-    size += got;
-    if (size > kMaxArchive) {
-      return Error(ErrorCode::kExhausted, "an archive is at most 8 GiB");
-    }
-    for (std::size_t at = 0; at < got;) {
-      const ssize_t put = ::write(file.get(), buffer.data() + at, got - at);
-      if (put < 0 && errno != EINTR) {
-        return Error::from_errno("keep an archive");
-      }
-      at += put > 0 ? static_cast<std::size_t>(put) : 0;
-    }
+  while (const std::size_t got = GB_TRY(source(buffer))) {
+    GB_TRY(file.write({buffer.data(), got}));
   }
+  return {};
+}
+
+std::uint64_t disk_use_of_file(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512
+                                             : 0;
+}
+
+Error busy(const std::string& what) { return {ErrorCode::kExhausted, what, "try again in 10 s"}; }
+
+// The pieces that a record names: what its sandboxes are made of, and a snapshot's own files.
+std::set<std::string> pieces_of(const TemplateRecord& record) {
+  std::set<std::string> keys;
+  if (const auto parts = LocalTemplates::parts_of(record)) {
+    const std::vector<std::string> named = parts->keys();
+    keys.insert(named.begin(), named.end());
+  }
+  if (record.source == "snapshot") {
+    keys.insert(record.content_hash);
+  }
+  return keys;
 }
 
 class Counted {
@@ -172,38 +175,124 @@ Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const
   return info;
 }
 
-Result<TemplateBuilt> LocalTemplates::build_checked(const Caller& caller,
-                                                    const Recipe& recipe,
-                                                    const std::string& source,
-                                                    BuildMonitor& monitor) {
-  if (find_kind(recipe.name) || recipe.name == "host") {
-    return Error(ErrorCode::kConflict, "'" + recipe.name + "' is a template of ours",
+Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller, const std::string& name) {
+  if (find_kind(name) || name == "host") {
+    return Error(ErrorCode::kConflict, "'" + name + "' is a template of ours",
                  "choose another name");
   }
+  if (building_ >= kMostBuilds) {
+    return busy("other templates are being built");
+  }
+  {
+    const std::scoped_lock lock(turns_mutex_);
+    int& under_way = turns_[caller.tenant];
+    if (under_way >= kMostBuildsOfTenant) {
+      return busy("the tenant builds " + std::to_string(under_way) + " templates already");
+    }
+    ++under_way;
+  }
+  std::shared_ptr<void> turn(this, [this, tenant = caller.tenant](void*) {
+    const std::scoped_lock lock(turns_mutex_);
+    if (--turns_[tenant] == 0) {
+      turns_.erase(tenant);
+    }
+  });
+  GB_TRY(pressure_.check());
+  QuotaLease sandbox = GB_TRY(quotas_.reserve(caller.tenant, kBuildUse));
+  (void)GB_TRY(store());
+  DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
+  return Begun{.turn = std::move(turn), .sandbox = std::move(sandbox), .budget = std::move(budget)};
+}
+
+Result<TemplateBuilt> LocalTemplates::finish(const Caller& caller,
+                                             const Recipe& recipe,
+                                             const std::string& source,
+                                             const BuildSink& sink,
+                                             Begun begun) {
   const Counted builds(building_);
   if (builds.now() > kMostBuilds) {
-    return Error(ErrorCode::kExhausted, "other templates are being built", "try again in 10 s");
+    return busy("other templates are being built");
   }
-  GB_TRY(pressure_.check());
-  const QuotaLease lease = GB_TRY(quotas_.reserve(caller.tenant, kBuildUse));
+  BuildMonitor monitor(sink, [&begun](std::uint64_t bytes) { return begun.budget.spend(bytes); });
   const ContentStore contents = GB_TRY(store());
   const TemplateParts base = GB_TRY(base_of(caller, recipe));
   const BuiltParts built = GB_TRY(build_template(recipe, base, contents, monitor));
   std::uint64_t size = 0;
+  std::map<std::string, std::uint64_t> sizes;
   for (const std::string& key : built.parts.keys()) {
-    size += disk_use_of(contents.path_of(key));
+    size += sizes[key] = disk_use_of(contents.path_of(key));
   }
+  // What came from elsewhere, or was there already, was not counted for this tenant.
+  (void)std::move(begun.budget).settle(0);
+  auto counted = GB_TRY(charge(caller.tenant, sizes));
   const json parts = parts_json(built.parts);
-  const TemplateRecord record{.tenant = caller.tenant,
-                              .name = recipe.name,
-                              .source = source,
-                              .content_hash = ContentHash().add(parts.dump()).hex(),
-                              .made_from = recipe.debootstrap || recipe.image ? "" : recipe.base,
-                              .settings = json{{"parts", parts}, {"size", size}}.dump(),
-                              .created = std::chrono::time_point_cast<std::chrono::milliseconds>(
-                                  std::chrono::system_clock::now())};
-  GB_TRY(records_.put(record));
+  const TemplateRecord record{
+      .tenant = caller.tenant,
+      .name = recipe.name,
+      .source = source,
+      .content_hash = ContentHash().add(parts.dump()).hex(),
+      .made_from = recipe.debootstrap || recipe.image ? "" : recipe.base,
+      .settings = json{{"parts", parts}, {"size", size}, {"sizes", sizes}}.dump(),
+      .created = std::chrono::time_point_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now())};
+  GB_TRY(put(record, std::move(counted)));
   return TemplateBuilt{.info = GB_TRY(info_of(record)), .cached = built.cached};
+}
+
+Result<std::vector<std::pair<std::string, QuotaLease>>> LocalTemplates::charge(
+    const std::string& tenant, const std::map<std::string, std::uint64_t>& sizes) {
+  std::vector<std::pair<std::string, QuotaLease>> counted;
+  const std::scoped_lock lock(charging_);
+  for (const auto& [key, size] : sizes) {
+    if (!charges_.has({tenant, key})) {
+      DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, tenant, directory_));
+      GB_TRY(budget.spend(size));
+      counted.emplace_back(key, std::move(budget).settle(size));
+    }
+  }
+  return counted;
+}
+
+Result<void> LocalTemplates::put(const TemplateRecord& record,
+                                 std::vector<std::pair<std::string, QuotaLease>> counted) {
+  const std::scoped_lock lock(charging_);
+  GB_TRY(records_.put(record));
+  for (auto& [key, lease] : counted) {
+    charges_.keep({record.tenant, key}, std::move(lease));
+  }
+  return {};
+}
+
+std::uint64_t LocalTemplates::size_of(const TemplateRecord& record, const std::string& key) const {
+  if (record.source == "snapshot" && key == record.content_hash) {
+    return disk_use_of_file(directory_ + "/snapshots/" + key);
+  }
+  const json settings = json::parse(record.settings, nullptr, false);
+  const json sizes = settings.is_object() ? settings.value("sizes", json::object()) : json();
+  const auto known = sizes.find(key);
+  if (known != sizes.end() && known->is_number_unsigned()) {
+    return known->get<std::uint64_t>();
+  }
+  return disk_use_of(directory_ + "/templates/" + key);
+}
+
+void LocalTemplates::recount() {
+  const std::scoped_lock lock(charging_);
+  const auto records = records_.all();
+  if (!records) {
+    return;
+  }
+  std::set<StorageCharges::Item> named;
+  for (const TemplateRecord& record : *records) {
+    for (const std::string& key : pieces_of(record)) {
+      const StorageCharges::Item item(record.tenant, key);
+      named.insert(item);
+      if (!charges_.has(item)) {
+        charges_.keep(item, quotas_.adopt(record.tenant, disk_use(Bytes{size_of(record, key)})));
+      }
+    }
+  }
+  charges_.retain(named);
 }
 
 Result<TemplateBuilt> LocalTemplates::build(const Caller& caller,
@@ -213,8 +302,7 @@ Result<TemplateBuilt> LocalTemplates::build(const Caller& caller,
   const std::string source = recipe.debootstrap ? "debootstrap"
                              : recipe.image     ? to_string(recipe.image->format)
                                                 : "recipe";
-  BuildMonitor monitor(sink);
-  auto built = build_checked(caller, recipe, source, monitor);
+  auto built = finish(caller, recipe, source, sink, GB_TRY(begin(caller, recipe.name)));
   // One that was replaced, and drafts.
   sweep();
   return built;
@@ -226,15 +314,29 @@ Result<TemplateBuilt> LocalTemplates::import(const Caller& caller,
                                              const FileClient::Source& source,
                                              const BuildSink& sink) {
   GB_TRY(check_template_name(name));
-  (void)GB_TRY(store());
-  const UniqueFd file = GB_TRY(receive(directory_ + "/templates", source));
+  // Before the first byte: what has no place is not received.
+  Begun begun = GB_TRY(begin(caller, name));
+  DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
+  CountedFile file = GB_TRY(
+      CountedFile::create_nameless(directory_ + "/templates", std::move(budget), kMaxArchive));
+  GB_TRY(receive(file, source));
   Recipe recipe;
   recipe.name = name;
-  recipe.image = ImageFile{.format = format, .path = "/proc/self/fd/" + std::to_string(file.get())};
-  BuildMonitor monitor(sink);
-  auto built = build_checked(caller, recipe, to_string(format), monitor);
+  recipe.image = ImageFile{.format = format, .path = "/proc/self/fd/" + std::to_string(file.fd())};
+  auto built = finish(caller, recipe, to_string(format), sink, std::move(begun));
   sweep();
   return built;
+}
+
+Result<std::shared_ptr<const UniqueFd>> LocalTemplates::keep_files(
+    const Caller& caller, const FileClient::Source& source) {
+  (void)GB_TRY(store());
+  DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
+  CountedFile file =
+      GB_TRY(CountedFile::create_nameless(directory_ + "/templates", std::move(budget), kMaxFiles));
+  GB_TRY(receive(file, source));
+  auto kept = std::make_shared<std::pair<UniqueFd, QuotaLease>>(std::move(file).settle());
+  return std::shared_ptr<const UniqueFd>(kept, &kept->first);
 }
 
 Result<TemplateInfo> LocalTemplates::find(const Caller& caller, std::string_view name) {
@@ -305,6 +407,7 @@ Result<void> LocalTemplates::fail_old_builds() {
 }
 
 void LocalTemplates::sweep() {
+  recount();
   const auto contents = store();
   const auto records = records_.all();
   if (!contents || !records) {
@@ -312,11 +415,7 @@ void LocalTemplates::sweep() {
   }
   std::set<std::string> used;
   for (const TemplateRecord& record : *records) {
-    if (const auto parts = parts_of(record)) {
-      for (const std::string& key : parts->keys()) {
-        used.insert(key);
-      }
-    }
+    used.merge(pieces_of(record));
   }
   for (const std::string& key : contents->unused(used)) {
     // Sandboxes that wait in a pool hold it, too, and nobody will ask for them.

@@ -4,16 +4,23 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "service/keeper/client.h"
 #include "service/keeper/keeper.h"
+#include "service/local/disk_budget.h"
+#include "service/local/storage_charges.h"
 #include "service/template_service.h"
 #include "service/templates/content_store.h"
 #include "service/tenants/memory_pressure.h"
@@ -47,6 +54,8 @@ class LocalTemplates final : public TemplateService {
   Result<TemplateInfo> find(const Caller& caller, std::string_view name) override;
   Result<std::vector<TemplateInfo>> list(const Caller& caller) override;
   Result<void> remove(const Caller& caller, std::string_view name) override;
+  Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller& caller,
+                                                     const FileClient::Source& source) override;
   Result<void> keep_build(const Caller& caller, const BuildState& state) override;
   Result<BuildState> find_build(const Caller& caller, std::string_view id) override;
 
@@ -64,18 +73,36 @@ class LocalTemplates final : public TemplateService {
   // The archive that its workspace begins with; empty: none.
   [[nodiscard]] std::string archive(const TemplateParts& parts) const;
 
+  // Records a template whose pieces were counted, each by its key; they count as long as a template
+  // of the tenant's names them.
+  Result<void> put(const TemplateRecord& record,
+                   std::vector<std::pair<std::string, QuotaLease>> counted);
+
   // Once, before the first call: what an earlier daemon built when it ended has failed.
   Result<void> fail_old_builds();
 
-  // Removes content that no template and no sandbox uses.
+  // Removes content that no template and no sandbox uses, and counts what templates name.
   void sweep();
 
  private:
   Result<ContentStore> store() const { return ContentStore::open(directory_ + "/templates"); }
-  Result<TemplateBuilt> build_checked(const Caller& caller,
-                                      const Recipe& recipe,
-                                      const std::string& source,
-                                      BuildMonitor& monitor);
+  // What a build has before it reads or writes anything.
+  struct Begun {
+    std::shared_ptr<void> turn;  // Of its tenant's.
+    QuotaLease sandbox;
+    DiskBudget budget;
+  };
+  Result<Begun> begin(const Caller& caller, const std::string& name);
+  Result<TemplateBuilt> finish(const Caller& caller,
+                               const Recipe& recipe,
+                               const std::string& source,
+                               const BuildSink& sink,
+                               Begun begun);
+  // Room for the pieces of a template that do not count for its tenant yet.
+  Result<std::vector<std::pair<std::string, QuotaLease>>> charge(
+      const std::string& tenant, const std::map<std::string, std::uint64_t>& sizes);
+  void recount();
+  [[nodiscard]] std::uint64_t size_of(const TemplateRecord& record, const std::string& key) const;
   Result<TemplateParts> base_of(const Caller& caller, const Recipe& recipe);
   Result<TemplateInfo> info_of(const TemplateRecord& record) const;
 
@@ -87,6 +114,10 @@ class LocalTemplates final : public TemplateService {
   keeper::KeeperClient& keeper_;
   const InUse in_use_;
   std::atomic<int> building_ = 0;
+  std::mutex turns_mutex_;
+  std::map<std::string, int> turns_;  // Builds and imports under way, by tenant.
+  std::mutex charging_;               // Between a record and what counts for it.
+  StorageCharges charges_;
 };
 
 }  // namespace glovebox

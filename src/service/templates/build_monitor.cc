@@ -16,8 +16,9 @@ constexpr std::size_t kMaxLog = 4UL << 20;
 
 }  // namespace
 
-BuildMonitor::BuildMonitor(BuildSink sink)
+BuildMonitor::BuildMonitor(BuildSink sink, BuildSpend spend)
     : sink_(std::move(sink)),
+      spend_(std::move(spend)),
       canceled_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       watcher_(&BuildMonitor::watch, this) {}
 

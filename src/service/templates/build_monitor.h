@@ -4,12 +4,14 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace glovebox {
@@ -26,9 +28,12 @@ struct BuildEvent {
 // one at a time, from any thread.
 using BuildSink = std::function<bool(const BuildEvent&)>;
 
+// Counts bytes that the build is about to write; its error says that there is no room for them.
+using BuildSpend = std::function<Result<void>(std::uint64_t bytes)>;
+
 class BuildMonitor {
  public:
-  explicit BuildMonitor(BuildSink sink);
+  BuildMonitor(BuildSink sink, BuildSpend spend);
   BuildMonitor(const BuildMonitor&) = delete;
   BuildMonitor& operator=(const BuildMonitor&) = delete;
   ~BuildMonitor();
@@ -39,6 +44,9 @@ class BuildMonitor {
   // What a program says; bounded over the whole build.
   void log(std::string_view text);
 
+  // Before `bytes` are written that will be part of the template. On the build's own thread.
+  Result<void> spend(std::uint64_t bytes) { return spend_(bytes); }
+
   [[nodiscard]] bool wanted() const;
   // Becomes readable when the build is canceled.
   [[nodiscard]] int cancel_fd() const { return canceled_.get(); }
@@ -48,6 +56,7 @@ class BuildMonitor {
   void watch();
 
   const BuildSink sink_;
+  const BuildSpend spend_;
   const UniqueFd canceled_;
   std::size_t step_ = 0;
   std::size_t steps_ = 0;

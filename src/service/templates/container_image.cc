@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "base/sys/beneath.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "service/content_hash.h"
+#include "spec/json/bounded_json.h"
 
 namespace glovebox {
 namespace {
@@ -20,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxDocument = 4UL << 20;
-constexpr int kMaxNesting = 32;
+constexpr std::size_t kMostValues = 100'000;
 constexpr std::size_t kMaxLayers = 256;
 constexpr std::size_t kMaxManifests = 256;
 constexpr std::size_t kMaxVariables = 256;
@@ -54,27 +56,6 @@ bool is_hash(std::string_view text) {
          });
 }
 
-bool is_too_deep(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      i += c == '\\' ? 1 : 0;
-      quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxNesting) {
-        return true;
-      }
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 Result<json> read_document(int directory, const std::string& path) {
   const UniqueFd file = GB_TRY(open_file(directory, path));
   std::string text(kMaxDocument + 1, '\0');
@@ -84,10 +65,14 @@ Result<json> read_document(int directory, const std::string& path) {
     size += got > 0 ? static_cast<std::size_t>(got) : 0;
   }
   text.resize(size);
-  json document =
-      size > kMaxDocument || is_too_deep(text) ? json() : json::parse(text, nullptr, false);
-  if (!document.is_structured()) {
-    return bad_image("'" + printable(path) + "' is no JSON of a size that it may have");
+  if (size > kMaxDocument) {
+    return bad_image("'" + printable(path) + "' is too large");
+  }
+  auto document = parse_json(text, {.values = kMostValues});
+  if (!document || !document->is_structured()) {
+    return bad_image("'" + printable(path) + "': " +
+                     (document ? "it is neither an object nor a list"
+                               : std::string(document.error().message())));
   }
   return document;
 }
@@ -189,11 +174,19 @@ class Reader {
     return digest.substr(kSha256.size());
   }
 
-  Result<void> compare(const std::string& path, const std::string& hash) const {
+  // The size is compared first: a digest takes as long as the file is large.
+  Result<void> compare(const std::string& path,
+                       const std::string& hash,
+                       std::optional<std::uint64_t> size = {}) const {
     if (wanted_ && !wanted_()) {
       return Error(ErrorCode::kUnavailable, "canceled");
     }
     const UniqueFd file = GB_TRY(open_file(directory_, path));
+    struct stat status {};
+    if (size && (::fstat(file.get(), &status) != 0 ||
+                 static_cast<std::uint64_t>(status.st_size) != *size)) {
+      return bad_image("'" + printable(path) + "' is not of the size that its descriptor says");
+    }
     if (GB_TRY(hash_of_file(file.get())) != hash) {
       return bad_image("'" + printable(path) + "' is not what its digest says");
     }
@@ -204,7 +197,11 @@ class Reader {
   Result<std::string> checked_blob(const json& descriptor) const {
     const std::string hash = GB_TRY(hash_in(text_in(descriptor, "digest")));
     const std::string path = "blobs/sha256/" + hash;
-    GB_TRY(compare(path, hash));
+    const json& size = member(descriptor, "size");
+    if (!size.is_number_unsigned()) {
+      return bad_image("the descriptor of '" + printable(path) + "' has no size");
+    }
+    GB_TRY(compare(path, hash, size.get<std::uint64_t>()));
     return path;
   }
 

@@ -44,7 +44,12 @@ Result<std::string> run_archiver(const std::string& task,
         return {};
       },
       .wanted = wanted};
-  GB_TRY(confined::run_confined(job));
+  if (const auto done = confined::run_confined(job); !done) {
+    // Beyond a bound it will be the next time too.
+    const bool beyond = done.error().code() == ErrorCode::kExhausted;
+    return Error(beyond ? ErrorCode::kInvalid : done.error().code(), done.error().message(),
+                 done.error().hint());
+  }
   return said;
 }
 

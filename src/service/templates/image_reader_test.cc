@@ -87,7 +87,7 @@ TEST_F(ImageReaderTest, WhatIsTooLargeOrNoArchiveIsRefusedWithItsCode) {
   const UniqueFd large = tar_of("a", std::string(100, 'x'));
   const auto too_large = unpack_layer(large.get(), root_.get(), small, nullptr);
   ASSERT_FALSE(too_large);
-  EXPECT_EQ(too_large.error().code(), ErrorCode::kExhausted);
+  EXPECT_EQ(too_large.error().code(), ErrorCode::kInvalid);
   UnpackBounds left;
   const UniqueFd broken = file_of("this is no archive, whatever else it is");
   const auto refused = unpack_layer(broken.get(), root_.get(), left, nullptr);

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -26,6 +28,7 @@ namespace {
 // Changes whenever a root of the same source would come out differently.
 constexpr std::uint64_t kFormat = 1;
 constexpr std::size_t kMostFilesOfArchive = 10'000;
+constexpr std::size_t kMostAtTop = 64;
 
 Result<UniqueFd> open_image(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -81,10 +84,35 @@ RootContent found(Content content, bool cached) {
   return {.content = std::move(content), .cached = cached, .env = std::move(env)};
 }
 
+// How large the content of an archive may be. One that shrinks by more than this was made to.
+Result<std::uint64_t> most_unpacked(int archive) {
+  constexpr std::uint64_t kMostShrunk = 10;
+  struct stat status {};
+  std::array<unsigned char, 4> start{};
+  if (::fstat(archive, &status) != 0 ||
+      ::pread(archive, start.data(), start.size(), 0) != static_cast<ssize_t>(start.size())) {
+    return Error(ErrorCode::kInvalid, "the image holds no files");
+  }
+  const bool gzip = start[0] == 0x1f && start[1] == 0x8b;
+  const bool zstd = start == std::array<unsigned char, 4>{0x28, 0xb5, 0x2f, 0xfd};
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  return gzip || zstd ? size * kMostShrunk : size;
+}
+
+// The archiver counts for nobody, so what it may write is counted before it starts.
+Result<std::size_t> unpack_counted(int layer, int root, UnpackBounds& left, BuildMonitor& monitor) {
+  UnpackBounds bounds = left;
+  bounds.bytes = std::min(left.bytes, GB_TRY(most_unpacked(layer)));
+  GB_TRY(monitor.spend(bounds.bytes));
+  left.bytes -= bounds.bytes;
+  const std::size_t left_out =
+      GB_TRY(unpack_layer(layer, root, bounds, [&monitor] { return monitor.wanted(); }));
+  left = {.bytes = left.bytes + bounds.bytes, .entries = bounds.entries};
+  return left_out;
+}
+
 // The directory of the image: itself, or what its archive holds.
-Result<UniqueFd> open_layout(int image,
-                             const std::string& scratch,
-                             const std::function<bool()>& wanted) {
+Result<UniqueFd> open_layout(int image, const std::string& scratch, BuildMonitor& monitor) {
   if (is_directory(image)) {
     return UniqueFd(::openat(image, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }
@@ -92,9 +120,35 @@ Result<UniqueFd> open_layout(int image,
     return Error::from_errno("unpack an image");
   }
   UniqueFd directory(::open(scratch.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const UnpackBounds bounds{.entries = kMostFilesOfArchive};
+  UnpackBounds bounds{.entries = kMostFilesOfArchive};
+  bounds.bytes = std::min(bounds.bytes, GB_TRY(most_unpacked(image)));
+  GB_TRY(monitor.spend(bounds.bytes));
+  const auto wanted = [&monitor] { return monitor.wanted(); };
   GB_TRY(unpack_archive_of_image(image, directory.get(), bounds, wanted));
   return directory;
+}
+
+std::size_t directories_in(const std::string& path) {
+  std::size_t count = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end;
+       at.increment(error)) {
+    count += at->symlink_status(error).type() == std::filesystem::file_type::directory ? 1 : 0;
+  }
+  return count;
+}
+
+// Each directory at the top, and in /opt, becomes a mount of every sandbox.
+Result<void> check_top(const std::string& root) {
+  std::error_code error;
+  if (std::filesystem::is_empty(root, error)) {
+    return Error(ErrorCode::kInvalid, "the image holds no files");
+  }
+  if (directories_in(root) > kMostAtTop || directories_in(root + "/opt") > kMostAtTop) {
+    return Error(ErrorCode::kInvalid, "the image has more than " + std::to_string(kMostAtTop) +
+                                          " directories at its top, or in /opt");
+  }
+  return {};
 }
 
 Result<void> unpack_image(int image,
@@ -107,16 +161,16 @@ Result<void> unpack_image(int image,
   UnpackBounds left;
   std::size_t left_out = 0;
   if (format == ImageFormat::kRootfs) {
-    left_out = GB_TRY(unpack_layer(image, root.get(), left, wanted));
+    left_out = GB_TRY(unpack_counted(image, root.get(), left, monitor));
   } else {
     const std::string scratch = draft + "/image";
-    const UniqueFd layout = GB_TRY(open_layout(image, scratch, wanted));
+    const UniqueFd layout = GB_TRY(open_layout(image, scratch, monitor));
     const ContainerImage described = GB_TRY(read_container_image(layout.get(), format, wanted));
     for (std::size_t i = 0; i < described.layers.size(); ++i) {
       monitor.log("layer " + std::to_string(i + 1) + " of " +
                   std::to_string(described.layers.size()) + "\n");
       const UniqueFd layer = GB_TRY(sys::open_beneath(layout.get(), described.layers[i], O_RDONLY));
-      left_out += GB_TRY(unpack_layer(layer.get(), root.get(), left, wanted));
+      left_out += GB_TRY(unpack_counted(layer.get(), root.get(), left, monitor));
     }
     write_environment(draft + "/environment", described.env);
     GB_TRY(sys::remove_tree(scratch));
@@ -124,6 +178,7 @@ Result<void> unpack_image(int image,
   if (left_out > 0) {
     monitor.log(std::to_string(left_out) + " devices, FIFOs and sockets are left out\n");
   }
+  GB_TRY(check_top(root_path));
   return prepare_foreign_root(root.get());
 }
 

@@ -196,15 +196,16 @@ class Workshop {
     if (!file) {
       return Error::from_errno("make an archive");
     }
-    // Headers and paddings come on top of what the disk can hold; holes are as large as they like.
+    // Headers and paddings come on top of what the disk can hold, and links may double it.
     std::uint64_t left = 2 * limits_.disk.count;
     FileClient client = GB_TRY(files());
     return client.pack(
         parts_.home, FileClient::ArchiveFormat::kTar, [&](std::string_view bytes) -> Result<void> {
           if (bytes.size() > left) {
-            return Error(ErrorCode::kExhausted, "the workspace is too large for a template");
+            return Error(ErrorCode::kInvalid, "the workspace is too large for a template");
           }
           left -= bytes.size();
+          GB_TRY(monitor_.spend(bytes.size()));
           while (!bytes.empty()) {
             const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
             if (put < 0 && errno != EINTR) {

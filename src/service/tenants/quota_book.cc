@@ -97,7 +97,16 @@ QuotaLease& QuotaLease::operator=(QuotaLease&& other) noexcept {
   return *this;
 }
 
-QuotaLease::~QuotaLease() {
+QuotaLease::~QuotaLease() { give_back(use_); }
+
+void QuotaLease::shrink_disk(Bytes disk) {
+  if (disk.count < use_.disk.count) {
+    give_back(disk_use(Bytes{use_.disk.count - disk.count}));
+    use_.disk = disk;
+  }
+}
+
+void QuotaLease::give_back(const QuotaUse& use) {
   if (ledger_ == nullptr) {
     return;
   }
@@ -106,7 +115,7 @@ QuotaLease::~QuotaLease() {
   if (found == ledger_->entries.end()) {
     return;
   }
-  subtract(found->second, entry_of(use_));
+  subtract(found->second, entry_of(use));
   const Entry& left = found->second;
   if (left.sandboxes == 0 && left.memory == 0 && left.millicpus == 0 && left.disk == 0) {
     ledger_->entries.erase(found);
@@ -127,6 +136,21 @@ Result<QuotaLease> QuotaBook::reserve(std::string_view tenant, const QuotaUse& u
   GB_TRY(check(after, quotas));
   ledger_->entries.insert_or_assign(std::string(tenant), after);
   return QuotaLease(ledger_, std::string(tenant), use);
+}
+
+Result<void> QuotaBook::extend(QuotaLease& lease, Bytes disk) {
+  const TenantQuotas quotas = quotas_(lease.tenant_);
+  const std::scoped_lock lock(ledger_->mutex);
+  const auto found = ledger_->entries.find(lease.tenant_);
+  const Entry before = found == ledger_->entries.end() ? Entry() : found->second;
+  const Entry after = sum(before, entry_of(disk_use(disk)));
+  // Of the disk alone: what else the tenant has over its quota is no concern here.
+  Entry of_disk;
+  of_disk.disk = after.disk;
+  GB_TRY(check(of_disk, quotas));
+  ledger_->entries.insert_or_assign(lease.tenant_, after);
+  lease.use_.disk = Bytes{plus(lease.use_.disk.count, disk.count)};
+  return {};
 }
 
 QuotaLease QuotaBook::adopt(std::string_view tenant, const QuotaUse& use) {

@@ -28,6 +28,10 @@ struct QuotaUse {
   Bytes disk;
 };
 
+constexpr QuotaUse disk_use(Bytes disk) {
+  return {.sandboxes = 0, .memory = {}, .cpus = 0, .disk = disk};
+}
+
 namespace detail {
 struct QuotaLedger;
 }
@@ -42,10 +46,14 @@ class [[nodiscard]] QuotaLease {
   QuotaLease& operator=(const QuotaLease&) = delete;
   ~QuotaLease();
 
+  // Gives back what of the disk is over `disk`.
+  void shrink_disk(Bytes disk);
+
  private:
   friend class QuotaBook;
   QuotaLease(std::shared_ptr<detail::QuotaLedger> ledger, std::string tenant, QuotaUse use)
       : ledger_(std::move(ledger)), tenant_(std::move(tenant)), use_(use) {}
+  void give_back(const QuotaUse& use);
 
   std::shared_ptr<detail::QuotaLedger> ledger_;
   std::string tenant_;
@@ -62,6 +70,9 @@ class QuotaBook {
 
   // kExhausted, naming the quota that is used up; then nothing is reserved.
   Result<QuotaLease> reserve(std::string_view tenant, const QuotaUse& use);
+
+  // Adds to what `lease` holds of its tenant's disk. kExhausted as above; then it is as before.
+  Result<void> extend(QuotaLease& lease, Bytes disk);
 
   // Without asking: for what exists already, when a daemon that starts finds it.
   QuotaLease adopt(std::string_view tenant, const QuotaUse& use);

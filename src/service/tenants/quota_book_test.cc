@@ -183,5 +183,30 @@ TEST_F(QuotaBookTest, ARateOfNothingOrLessRefusesWithoutACrash) {
   }
 }
 
+TEST_F(QuotaBookTest, ALeaseOfDiskGrowsToTheQuotaAndGivesBackWhatItDoesNotNeed) {
+  quotas_["a"].disk = 10_MiB;
+  {
+    QuotaLease lease = book_.reserve("a", disk_use({})).value();
+    EXPECT_TRUE(book_.extend(lease, 8_MiB));
+    EXPECT_EQ(book_.extend(lease, 3_MiB).error().code(), ErrorCode::kExhausted);
+    EXPECT_EQ(book_.used("a").disk, 8_MiB);
+    EXPECT_TRUE(book_.extend(lease, 2_MiB));
+    lease.shrink_disk(4_MiB);
+    EXPECT_EQ(book_.used("a").disk, 4_MiB);
+    lease.shrink_disk(6_MiB);
+    EXPECT_EQ(book_.used("a").disk, 4_MiB);
+    const QuotaLease moved = std::move(lease);
+    EXPECT_EQ(book_.used("a").disk, 4_MiB);
+  }
+  EXPECT_EQ(book_.used("a").disk, Bytes{0});
+}
+
+TEST_F(QuotaBookTest, WhoHasTooManySandboxesMayStillWriteWithinItsDisk) {
+  const QuotaLease two = reserve({.sandboxes = 2, .memory = {}, .cpus = 0, .disk = {}}).value();
+  quotas_["a"] = {.sandboxes = 1, .disk = 10_MiB};
+  QuotaLease lease = book_.adopt("a", disk_use({}));
+  EXPECT_TRUE(book_.extend(lease, 1_MiB));
+}
+
 }  // namespace
 }  // namespace glovebox
