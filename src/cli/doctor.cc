@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox doctor: which walls can be built here, what is missing for the others, and how to get it.
+// glovebox doctor: which walls can be built here, what is missing for the others, and how to get
+// it.
 #include <sys/utsname.h>
 #include <unistd.h>
 

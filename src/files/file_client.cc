@@ -194,7 +194,7 @@ Result<FileEntry> FileClient::write(std::string_view path,
 Result<void> FileClient::pack(std::string_view path, ArchiveFormat format, const Sink& sink) {
   Connection& connection = state_->connection;
   GB_TRY(state_->ask(Request::kPack,
-                        {.path = std::string(path), .number = static_cast<std::uint32_t>(format)}));
+                     {.path = std::string(path), .number = static_cast<std::uint32_t>(format)}));
   for (;;) {
     const Frame frame = GB_TRY(connection.receive());
     if (static_cast<Reply>(frame.type) == Reply::kDone) {

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 // A directory with the root in it: what a link or a ".." reaches beyond the root lands here.
 struct Place {
   Place() {
-    std::string name = fs::exists("/dev/shm") ? "/dev/shm/layer-fuzz-XXXXXX" : "/tmp/layer-fuzz-XXXXXX";
+    std::string name =
+        fs::exists("/dev/shm") ? "/dev/shm/layer-fuzz-XXXXXX" : "/tmp/layer-fuzz-XXXXXX";
     require(::mkdtemp(name.data()) != nullptr);
     path = name;
   }

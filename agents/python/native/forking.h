@@ -4,9 +4,10 @@
 
 namespace glovebox::zygote {
 
-// Forks into the sandbox whose warden `warden` is a pidfd of: the child is born in its pid namespace
-// with all capabilities over its user namespace, and in `cgroup_fd` when that is a v2 group. Answers
-// the child's pid in the caller's pid namespace, 0 in the child, or a negative errno.
+// Forks into the sandbox whose warden `warden` is a pidfd of: the child is born in its pid
+// namespace with all capabilities over its user namespace, and in `cgroup_fd` when that is a v2
+// group. Answers the child's pid in the caller's pid namespace, 0 in the child, or a negative
+// errno.
 //
 // Requires that the caller's user owns that user namespace, which is one below its own; it needs no
 // capability. As after fork(3), libc's idea of its own thread holds in the child. Handlers of

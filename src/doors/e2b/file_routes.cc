@@ -238,8 +238,8 @@ void FileRoutes::upload(const Target& target,
                         http::Request& request,
                         http::Response& response) {
   auto metadata = metadata_of(request);
-  auto files =
-      metadata ? service_.files(visit.caller, visit.info.id, FileAccess::kUse) : Result<FileClient>(metadata.error());
+  auto files = metadata ? service_.files(visit.caller, visit.info.id, FileAccess::kUse)
+                        : Result<FileClient>(metadata.error());
   if (!files) {
     refuse_file(response, files.error());
     return;

@@ -108,10 +108,12 @@ Result<void> Watchers::begin(const Visit& visit,
                              const std::string& directory,
                              bool recursive,
                              bool with_entry) {
-  auto files = std::make_shared<FileClient>(GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse)));
+  auto files = std::make_shared<FileClient>(
+      GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse)));
   std::shared_ptr<FileClient> entries;
   if (with_entry) {
-    entries = std::make_shared<FileClient>(GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse)));
+    entries = std::make_shared<FileClient>(
+        GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse)));
   }
   auto standing = std::make_shared<std::promise<Result<void>>>();
   auto stands = standing->get_future();

@@ -329,9 +329,9 @@ TEST_F(DoorTest, APortOfTheSandboxSeesTheRequestWithoutOurKey) {
   });
   ASSERT_TRUE(inner);
   const std::string base = "/v1/sandboxes/sb1/ports/" + std::to_string((*inner)->port());
-  const Answer answer = ask("POST", base + "/a%2Fb?q=1", "hello",
-                            {{"Authorization", "Bearer " + FakeService::kRealKey},
-                             {"X-Mine", "kept"}});
+  const Answer answer =
+      ask("POST", base + "/a%2Fb?q=1", "hello",
+          {{"Authorization", "Bearer " + FakeService::kRealKey}, {"X-Mine", "kept"}});
   EXPECT_EQ(answer.status, 201);
   EXPECT_EQ(answer.body, "inner hello");
   EXPECT_EQ(answer.header("X-Inner"), "yes");

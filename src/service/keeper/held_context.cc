@@ -249,9 +249,7 @@ Result<std::unique_ptr<Context>> HeldContext::fork_from(std::uint32_t checkpoint
   return GB_TRY(living())->fork_from(checkpoint);
 }
 
-Result<std::string> HeldContext::notebook() const {
-  return history_.write(request_.language);
-}
+Result<std::string> HeldContext::notebook() const { return history_.write(request_.language); }
 
 ContextInfo HeldContext::info() const {
   const std::scoped_lock lock(mutex_);

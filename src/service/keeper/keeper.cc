@@ -321,7 +321,6 @@ void Keeper::watch_locks() {
   }
 }
 
-
 void Keeper::end_idle_images() {
   for (auto& idle : images_.take_idle()) {
     chores_.post({}, [ends = std::move(idle)] {});

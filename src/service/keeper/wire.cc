@@ -63,8 +63,7 @@ Result<void> KeeperWire::send_queued(std::span<const int> passed,
       sent_ += static_cast<std::size_t>(sent);
     } else if (errno == EAGAIN && patience.count() == 0) {
       return {};
-    } else if (errno != EINTR &&
-               (errno != EAGAIN || !is_ready(socket_.get(), POLLOUT, patience))) {
+    } else if (errno != EINTR && (errno != EAGAIN || !is_ready(socket_.get(), POLLOUT, patience))) {
       return gone();
     }
   }
