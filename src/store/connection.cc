@@ -106,7 +106,7 @@ Result<void> configure(Connection& connection, sqlite3* handle, const std::strin
   (void)::sqlite3_extended_result_codes(handle, 1);
   (void)::sqlite3_busy_timeout(handle, kBusyMilliseconds);
   (void)::sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMostRowBytes);
-  (void)::sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+  (void)::sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 1);
   // A database that somebody prepared must not make us do more than read and write it.
   (void)::sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   (void)::sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
