@@ -55,7 +55,7 @@ test('a restart forgets variables and keeps the id', async () => {
 test('unknown contexts are not found', async () => {
   await assert.rejects(() => sandbox().removeCodeContext('nothing'), NotFoundError)
   await assert.rejects(() => sandbox().restartCodeContext('nothing'), NotFoundError)
-  await assert.rejects(() => sandbox().createCodeContext({ language: 'klingon' }), /500/)
+  await assert.rejects(() => sandbox().createCodeContext({ language: 'klingon' }), /400/)
 })
 
 test('a context and a language exclude each other', async () => {

@@ -27,7 +27,9 @@ test('an expired signature is refused, and says so', async () => {
   const link = await held.sandbox.downloadUrl('up.txt', { useSignatureExpiration: -120 })
   const answer = await fetch(link)
   assert.equal(answer.status, 401)
-  assert.deepEqual(await answer.json(), { code: 401, message: 'signature is already expired' })
+  const { code, message, hint } = await answer.json()
+  assert.deepEqual({ code, message }, { code: 401, message: 'signature is already expired' })
+  assert.ok(hint, 'a refusal says what to do')
 })
 
 test('a signature is good for its path, its operation and its user alone', async () => {
