@@ -302,7 +302,7 @@ class LayerPass {
         return unreadable(reader);
       }
       if (size > unpacker_.left_.bytes || offset < 0 ||
-          static_cast<std::uint64_t>(offset) > unpacker_.left_.bytes) {
+          static_cast<std::uint64_t>(offset) > room - size) {
         return too_large();
       }
       unpacker_.left_.bytes -= size;

@@ -237,6 +237,15 @@ TEST_F(LayerUnpackTest, AnImageThatIsTooLargeIsRefused) {
   EXPECT_EQ(entries.error().code(), ErrorCode::kExhausted);
 }
 
+TEST_F(LayerUnpackTest, AFileMayTakeAllThatIsLeft) {
+  const std::string text(1U << 20U, 'x');
+  const UniqueFd layer = tar_of({file("whole", text)});
+  LayerUnpacker unpacker(fd_.get(), {.bytes = text.size(), .entries = 1}, nullptr);
+  const auto unpacked = unpacker.unpack(layer.get());
+  EXPECT_TRUE(unpacked) << (unpacked ? "" : unpacked.error().message());
+  EXPECT_EQ(unpacker.left().bytes, 0U);
+}
+
 TEST_F(LayerUnpackTest, ABombOfZerosIsRefusedBeforeItIsWritten) {
   const UniqueFd bomb = tar_of({file("zeros", std::string(8UL << 20, '\0'))}, Compression::kGzip);
   LayerUnpacker unpacker(fd_.get(), {.bytes = 1UL << 20, .entries = 10}, nullptr);

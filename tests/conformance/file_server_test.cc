@@ -183,7 +183,8 @@ TEST_P(FileServer, MetadataIsReplacedByEachWriteAndSeenByTheGuest) {
       put("file", "x", {.metadata = {{"author", "me"}, {"purpose", std::string("a\0b", 3)}}});
   EXPECT_THAT(entry.metadata,
               UnorderedElementsAre(Pair("author", "me"), Pair("purpose", std::string("a\0b", 3))));
-  EXPECT_EQ(guest("python3 -c 'import os; print(os.getxattr(\"file\", \"user.e2b.author\"))'"),
+  EXPECT_EQ(guest("python3 -c 'import os; f = os.open(\"file\", 0); "
+                  "print(os.getxattr(f, \"user.e2b.author\"))'"),
             "b'me'\n");
   EXPECT_THAT(put("file", "y", {.append = true, .metadata = {{"other", "1"}}}).metadata,
               UnorderedElementsAre(Pair("other", "1")));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <string_view>
 
 #include "base/unique_fd.h"
@@ -71,7 +72,14 @@ std::map<std::string, std::string> attributes_of(const std::string& path) {
   // No file has more (XATTR_LIST_MAX). Static: one thread, and most files need nothing of it.
   static std::array<char, XATTR_LIST_MAX> names;
   static std::array<char, XATTR_SIZE_MAX> value;
-  const ssize_t size = ::llistxattr(path.c_str(), names.data(), names.size());
+  ssize_t size = ::llistxattr(path.c_str(), names.data(), names.size());
+  UniqueFd file;
+  if (size < 0 && errno == EOPNOTSUPP) {
+    // Where Landlock is the only wall the filter refuses attributes by path, and allows those of
+    // what one may open (policy/tables.h).
+    file = UniqueFd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    size = ::flistxattr(file.get(), names.data(), names.size());
+  }
   std::size_t bytes = 0;
   for (ssize_t at = 0; at < size;) {
     const std::string_view name(names.data() + at);
@@ -79,7 +87,9 @@ std::map<std::string, std::string> attributes_of(const std::string& path) {
     if (!name.starts_with(kAttributePrefix)) {
       continue;
     }
-    const ssize_t length = ::lgetxattr(path.c_str(), name.data(), value.data(), value.size());
+    const ssize_t length = file
+                               ? ::fgetxattr(file.get(), name.data(), value.data(), value.size())
+                               : ::lgetxattr(path.c_str(), name.data(), value.data(), value.size());
     const std::string_view key = name.substr(kAttributePrefix.size());
     if (length < 0) {
       continue;

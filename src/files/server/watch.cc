@@ -40,6 +40,12 @@ bool is_nameless(std::string_view name) {
          name.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
+// The tier without a user of its own refuses what tells of others' files (policy/tables.h).
+Error watch_error(std::string_view path) {
+  return errno == EPERM ? Error(ErrorCode::kUnsupported, "this tier cannot watch files")
+                        : file_error("watch " + std::string(path));
+}
+
 class Watch {
  public:
   Watch(int inotify, std::string root, bool recursive, Channel& channel)
@@ -85,8 +91,7 @@ class Watch {
   Result<void> add(int directory_fd, const std::string& path, bool tell, std::size_t depth) {
     const int number = ::inotify_add_watch(inotify_, path_of(directory_fd).c_str(), kInterest);
     if (number < 0) {
-      return errno == EPERM ? Error(ErrorCode::kUnsupported, "no watching of files in this tier")
-                            : file_error("watch " + path);
+      return watch_error(path);
     }
     if (path.empty()) {
       root_ = number;
@@ -282,7 +287,7 @@ class Watch {
 Result<void> watch(std::string_view path, bool recursive, Channel& channel) {
   const UniqueFd inotify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!inotify) {
-    return file_error("watch files");
+    return watch_error(path);
   }
   Watch watching(inotify.get(), inner_path(path), recursive, channel);
   GB_TRY(watching.begin());

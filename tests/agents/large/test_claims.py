@@ -112,9 +112,12 @@ class Claims:
 
     def test_an_interrupt_between_executions_leaves_the_agent_serving(self) -> None:
         self.session.interrupt()
-        # When a signal arrives is the kernel's and the runtime's matter: this one may still be hit.
-        self.session.run(self.language.no_value)
-        self.assertIn("3", self.session.run(self.language.print_then_value).result["text/plain"])
+        # When a signal arrives is the kernel's and the runtime's matter: one of these may be hit.
+        after = [self.session.run(self.language.print_then_value) for _ in range(3)]
+        hit = [execution for execution in after if execution.error]
+        self.assertLessEqual(len(hit), 1)
+        self.assertTrue(all("interrupt" in execution.error["name"].lower() for execution in hit))
+        self.assertIn("3", after[-1].result["text/plain"])
 
     def test_an_environment_variable_holds_for_one_execution(self) -> None:
         code = self.language.variable
