@@ -2,6 +2,7 @@
 #include "context/pool.h"
 
 #include <algorithm>
+#include <exception>
 #include <fstream>
 #include <utility>
 
@@ -178,6 +179,18 @@ void ContextPool::adapt(Clock::time_point now) {
 }
 
 void ContextPool::work() {
+  for (bool stopped = false; !stopped;) {
+    try {
+      keep_filled();
+      stopped = true;
+    } catch (const std::exception&) {  // No memory, or no threads: a later try may succeed.
+      std::unique_lock lock(mutex_);
+      (void)changed_.wait_for(lock, kPause);
+    }
+  }
+}
+
+void ContextPool::keep_filled() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     adapt(Clock::now());

@@ -75,6 +75,7 @@ class ContextPool {
   Result<std::shared_ptr<Zygote>> zygote();
   Result<LiveContext> make();
   void work();
+  void keep_filled();
   void adapt(Clock::time_point now);
 
   PoolSpec spec_;

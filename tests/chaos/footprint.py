@@ -10,7 +10,15 @@ from traces import Traces, family
 
 SLOTS = pathlib.Path(os.environ.get("GLOVEBOX_RUNTIME_DIR", "/run/glovebox"))
 # Files of a data directory that has ended.
-LASTING = {"glovebox.db", "glovebox.db-wal", "glovebox.db-shm", "api-key"}
+LASTING = {
+    "glovebox.db",
+    "glovebox.db-wal",
+    "glovebox.db-shm",
+    "api-key",
+    "daemon.lock",
+    "secrets.key",
+    "signing-key",
+}
 LASTING |= {"keeper.lock", "keeper.log", "snapshots", "workspaces", "volumes", "images"}
 LASTING |= {"templates"}
 

@@ -81,8 +81,10 @@ class Bytes(Case):
     def test_an_image_without_files_is_no_template(self):
         tenant = self.tenant("empty")
         for body in (b"", bytes(10240)):
-            refused = tenant.ask("PUT", "/v1/templates/empty/archive?format=rootfs", body)
-            self.assertEqual(refused.status, 400, str(refused))
+            answer = tenant.ask("PUT", "/v1/templates/empty/archive?format=rootfs", body)
+            last = json.loads(answer.body.splitlines()[-1])
+            self.assertEqual((last["type"], last["error"]["code"]), ("failed", 400), str(answer))
+        self.assertEqual(tenant.ask("GET", "/v1/templates/empty").status, 404)
 
     def test_uploads_of_one_tenant_take_its_own_disk_and_nobody_elses_places(self):
         greedy = self.tenant("greedy", disk="64M")

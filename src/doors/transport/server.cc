@@ -43,6 +43,9 @@ constexpr auto kPause = 100ms;
 constexpr int kAcceptedAtOnce = 64;
 // Connections that wait for a request and are ended for those that wait for a connection.
 constexpr std::size_t kEndedAtOnce = 64;
+// What the kernel holds for a reader beyond what its window lets through (TCP_NOTSENT_LOWAT,
+// tcp(7)). It would take megabytes (net.ipv4.tcp_wmem) for each of those who never read.
+constexpr int kMostUnsent = 256 * 1024;
 
 // Whose a connection is as long as no key is known. Who has one address of IPv6 has them all up to
 // the network's prefix.
@@ -246,6 +249,7 @@ void LoopServer::admit(UniqueFd fd, std::string peer, bool unix_socket) {
   } else {
     const int on = 1;
     (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent, sizeof kMostUnsent);
   }
   auto channel =
       identity_ && !unix_socket ? identity_->wrap(std::move(fd)) : plain_channel(std::move(fd));

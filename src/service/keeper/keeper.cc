@@ -315,8 +315,11 @@ void Keeper::watch_locks() {
         return;
       }
     }
-    for (const auto& sandbox : all()) {
-      sandbox->end_lock_hoarders();
+    try {
+      for (const auto& sandbox : all()) {
+        sandbox->end_lock_hoarders();
+      }
+    } catch (const std::exception&) {  // As above.
     }
   }
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <system_error>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -67,17 +67,22 @@ bool WorkQueue::take(State& state, std::string& tenant, Job& job) {
 
 void WorkQueue::start_threads(const std::shared_ptr<State>& state) {
   const std::scoped_lock lock(state->mutex);
-  std::string tenant;
-  Job job;
-  while (state->threads < state->bounds.all && take(*state, tenant, job)) {
-    auto held = std::make_shared<Job>(std::move(job));
+  while (state->threads < state->bounds.all) {
+    std::string tenant;
+    std::shared_ptr<Job> held;
     try {
+      held = std::make_shared<Job>();
+      if (!take(*state, tenant, *held)) {
+        return;
+      }
       std::thread([state, tenant, held] { work(state, tenant, std::move(*held)); }).detach();
       ++state->threads;
-    } catch (const std::system_error&) {
-      Line& line = state->lines[tenant];
-      line.waiting.push_front(std::move(*held));
-      --line.running;
+    } catch (const std::exception&) {  // No memory, or std::system_error (pthread_create(3)).
+      if (held && *held) {
+        Line& line = state->lines[tenant];
+        line.waiting.push_front(std::move(*held));
+        --line.running;
+      }
       return;
     }
   }
