@@ -155,7 +155,8 @@ class Soak:
         self.seconds = minutes * 60
         self.restart_every_s = restart_every_s
         self.daemon = Daemon()
-        self.daemon.options = ["--leave-sandboxes", *self.daemon.options]
+        # The records of those that have ended go with the next start, so that the database has an end.
+        self.daemon.options = ["--leave-sandboxes", "--keep-records", "30s", *self.daemon.options]
         self.samples = []
         self.restarts = 0
 
