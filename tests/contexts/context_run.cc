@@ -24,11 +24,13 @@ namespace {
 // A cell that runs a program and ends as it did.
 std::string cell_for(const Command& command) {
   const std::string argv = nlohmann::json(command.argv).dump(-1, ' ', true);
-  return "import os, subprocess\n"
+  return "import os, signal, subprocess\n"
          "status = subprocess.run(" +
          argv +
          ").returncode\n"
          "if status < 0:\n"
+         "    if -status in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these.\n"
+         "        signal.signal(-status, signal.SIG_DFL)\n"
          "    os.kill(os.getpid(), -status)\n"
          "assert status == 0, status\n";
 }
