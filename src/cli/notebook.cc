@@ -218,10 +218,6 @@ int run(const NotebookOptionsText& options) {
 }
 
 int export_notebook(const NotebookOptionsText& options) {
-  if (options.to == "ipynb" && options.out.empty()) {
-    return report(Error(ErrorCode::kInvalid, "--to ipynb would write over the notebook itself",
-                        "name a file with -o"));
-  }
   const std::string to =
       options.to.empty() && !options.out.ends_with(".ipynb") ? "html" : options.to;
   auto targets = notebook_targets(options.in, options.out, to, "");

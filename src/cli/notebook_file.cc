@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -152,6 +154,13 @@ Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
   }
   if (form != "ipynb") {
     targets.push_back({stem + ".html", NotebookFormat::kHtml});
+  }
+  for (const NotebookTarget& target : targets) {
+    std::error_code ignored;
+    if (target.path != out && std::filesystem::equivalent(target.path, in, ignored)) {
+      return Error(ErrorCode::kInvalid, "'" + printable(target.path) + "' would be overwritten",
+                   "name another file with -o");
+    }
   }
   return targets;
 }

@@ -184,10 +184,15 @@ Result<std::string> read_input() {
 
 Result<void> work_off(ReplEngine& engine, const std::string& text) {
   const auto complete = [&engine](const std::string& code) { return engine.check(code).complete; };
-  for (const std::string& cell : split_cells(text, complete)) {
-    GB_TRY(handle(engine, cell));
-    if (engine.is_over()) {
-      break;
+  const std::vector<std::string> cells = split_cells(text, complete);
+  for (std::size_t at = 0; at < cells.size() && !engine.is_over(); ++at) {
+    GB_TRY(handle(engine, cells[at]));
+    const std::size_t left = cells.size() - at - 1;
+    if (engine.is_over() && left > 0 && !engine.session().alive()) {
+      engine.note_failure(1);
+      (void)report(
+          Error(ErrorCode::kConflict, "a cell ended the interpreter; " + std::to_string(left) +
+                                          (left == 1 ? " cell was" : " cells were") + " not run"));
     }
   }
   return {};

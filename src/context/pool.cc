@@ -120,25 +120,29 @@ Result<LiveContext> ContextPool::make() {
 }
 
 Result<LiveContext> ContextPool::claim() {
-  {
-    const std::scoped_lock lock(mutex_);
-    last_claim_ = Clock::now();
-    while (!ready_.empty()) {
-      // The newest: what it needs is the likeliest to be in the caches still.
-      LiveContext live = std::move(ready_.back().live);
-      ready_.pop_back();
-      // What waited may have been killed with its realm, or by itself.
-      if (!live.sandbox->alive() || !live.zygote->alive()) {
-        discarded_.push_back(std::move(live));
-        continue;
+  for (;;) {
+    LiveContext live;
+    {
+      const std::scoped_lock lock(mutex_);
+      last_claim_ = Clock::now();
+      if (ready_.empty()) {
+        wanted_ = std::min(std::max<std::size_t>(wanted_ * 2, 1), spec_.most);
+        break;
       }
+      // The newest: what it needs is the likeliest to be in the caches still.
+      live = std::move(ready_.back().live);
+      ready_.pop_back();
       if (ready_.size() < wanted_ / 2) {
         wanted_ = std::min(wanted_ * 2, spec_.most);
       }
-      changed_.notify_all();
+    }
+    changed_.notify_all();
+    // What waited may have been killed with its realm, or by itself. Not under the lock: a zygote
+    // that forks just now makes who asks it wait.
+    if (live.sandbox->alive() && live.zygote->alive()) {
       return live;
     }
-    wanted_ = std::min(std::max<std::size_t>(wanted_ * 2, 1), spec_.most);
+    discard(std::move(live));
   }
   changed_.notify_all();
   return make();

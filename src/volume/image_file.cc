@@ -100,9 +100,9 @@ Result<UniqueFd> create_file(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) {
     if (errno == EEXIST) {
-      return Error(ErrorCode::kConflict, "the image " + path + " exists");
+      return Error(ErrorCode::kConflict, "the disk image exists");
     }
-    return Error::from_errno("create " + path);
+    return Error::from_errno("create a disk image");
   }
   return file;
 }
@@ -113,7 +113,7 @@ Result<void> make_durable(int file, const std::string& path) {
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
   const UniqueFd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory || ::fsync(file) != 0 || ::fsync(directory.get()) != 0) {
-    return Error::from_errno("flush " + path);
+    return Error::from_errno("flush a disk image");
   }
   return {};
 }
@@ -122,7 +122,7 @@ Result<void> format(const std::string& path, const ImageShape& shape) {
   {
     const UniqueFd file = GB_TRY(create_file(path));
     if (::ftruncate(file.get(), static_cast<off_t>(image_bytes(shape))) != 0) {
-      return Error::from_errno("make room for " + path);
+      return Error::from_errno("make room for a disk image");
     }
   }
   const char* const mkfs = mkfs_program();
@@ -154,7 +154,7 @@ Result<void> format(const std::string& path, const ImageShape& shape) {
   // The guest's directory is empty at first, as one in memory is; fsck makes it anew when needed.
   const auto image = GB_TRY(MountedImage::open(path));
   if (::unlinkat(image->root_fd(), "lost+found", AT_REMOVEDIR) != 0) {
-    return Error::from_errno("empty " + path);
+    return Error::from_errno("empty a disk image");
   }
   return image->flush();
 }
@@ -185,7 +185,7 @@ Result<std::string> take_from_stock(const ImageShape& shape, const std::string& 
   static std::mutex mutex;  // One maker of a shape at a time.
   const std::scoped_lock lock(mutex);
   if (::mkdir(stock.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make " + stock);
+    return Error::from_errno("make the stock of disk images");
   }
   const std::string path =
       stock + "/" + std::to_string(shape.size.count) + "-" + std::to_string(shape.inodes);
@@ -202,7 +202,7 @@ Result<std::string> take_from_stock(const ImageShape& shape, const std::string& 
     return std::move(made).error();
   }
   if (::rename(draft.c_str(), path.c_str()) != 0) {
-    return Error::from_errno("keep " + path);
+    return Error::from_errno("keep a disk image");
   }
   return path;
 }
@@ -303,13 +303,13 @@ Result<void> make_image(const std::string& path,
 Result<void> copy_image(const std::string& from, const std::string& to) {
   const UniqueFd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!source) {
-    return Error::from_errno("open " + from);
+    return Error::from_errno("open a disk image");
   }
   const UniqueFd target = GB_TRY(create_file(to));
   const int failed =
       copy_contents(source.get(), target.get(), std::numeric_limits<std::int64_t>::max());
   Result<void> copied =
-      failed != 0 ? Error::from_errno("copy " + from, failed) : make_durable(target.get(), to);
+      failed != 0 ? Error::from_errno("copy a disk image", failed) : make_durable(target.get(), to);
   if (!copied) {
     (void)::unlink(to.c_str());
   }

@@ -33,7 +33,7 @@ Result<UniqueFd> open_locked(const std::string& image, std::chrono::milliseconds
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != 0 ||
       (status.st_mode & 0077) != 0) {
-    return Error(ErrorCode::kRefused, image + " is no file that root alone can write",
+    return Error(ErrorCode::kRefused, "others than root could write this disk image",
                  "disk images must be files of root with mode 0600");
   }
   const auto deadline = Clock::now() + patience;
@@ -42,7 +42,8 @@ Result<UniqueFd> open_locked(const std::string& image, std::chrono::milliseconds
       return Error::from_errno("lock a disk image");
     }
     if (Clock::now() >= deadline) {
-      return Error(ErrorCode::kConflict, image + " is in use", "end the sandbox that uses it");
+      return Error(ErrorCode::kConflict, "this volume or workspace is in use",
+                   "end the sandbox that uses it");
     }
     (void)::poll(nullptr, 0, 2);
   }

@@ -140,7 +140,7 @@ Result<void> MountedImage::copy(const std::string& to) const {
     }
     const int failed = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
     if (failed == ETIMEDOUT) {
-      copied = Error(ErrorCode::kExhausted, "copying " + image_ + " took too long",
+      copied = Error(ErrorCode::kExhausted, "copying a disk image took too long",
                      "keep images on XFS or btrfs, which copy without copying");
     } else if (failed != 0) {
       copied = Error::from_errno("copy a disk image", failed);

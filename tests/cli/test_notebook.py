@@ -236,6 +236,19 @@ class TestRun(NotebookCase):
         self.assertIn("&lt;b&gt;seen&lt;/b&gt;", page)
         self.validate(self.dir / "in.run.ipynb")
 
+    def test_the_notebook_that_is_read_is_overwritten_only_by_its_name(self):
+        path = self.write(code("6 * 7"))
+        before = path.read_bytes()
+        page = path.with_suffix(".html")
+        for command in (("run", path, "-o", page, "--to", "both"), ("export", path, "--to", "both"),
+                        ("export", path, "--to", "ipynb")):
+            answer = glovebox("notebook", *command)
+            self.assertNotEqual(answer.status, 0, command)
+            self.assertIn("would be overwritten", answer.err.decode())
+        self.assertEqual(path.read_bytes(), before)
+        self.assert_status(glovebox("notebook", "run", path, "-o", path), 0)
+        self.assertNotEqual(path.read_bytes(), before)
+
     def test_json_says_which_cell_failed(self):
         path = self.write(code("x = 1"), code("x / 0"))
         answer = glovebox("notebook", "run", path, "--json", "--tier", "native")

@@ -87,6 +87,13 @@ class TestPiped(ReplCase):
         self.assertIn("exit status 3", answer.message)
         self.assertIn("variables are gone, files are kept", answer.message)
 
+    def test_cells_behind_one_that_ends_the_interpreter_are_missed(self):
+        answer = self.repl("print('before')\n\nimport os; os._exit(0)\n\nprint('after')\n")
+        self.assertEqual(answer.status, 1)
+        self.assertEqual(answer.out, b"before\n")
+        self.assertIn("1 cell was not run", answer.message)
+        self.assertEqual(self.repl("import os; os._exit(0)\n").status, 0)
+
     def test_exit_ends_it(self):
         answer = self.repl("print('before')\n\nexit()\n\nprint('after')\n")
         self.assert_status(answer, 0)

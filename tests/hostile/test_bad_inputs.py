@@ -46,7 +46,7 @@ REST = [
     # Queries.
     *((400, "GET", "/v1/sandboxes?" + query, None) for query in (
         "limit=0", "limit=1001", "limit=x", "limit=-1", "limit=", "limit=1e3", "state=dead",
-        "state=", "unknown=1", "limit=99999999999999999999",
+        "state=", "unknown=1", "limit=99999999999999999999", "after=x", "after=1x.y",
     )),
     (400, "GET", BOX + "/files?depth=x", None),
     (400, "GET", BOX + "/files?depth=65", None),
@@ -183,6 +183,7 @@ E2B = [
     (400, "POST", "/sandboxes/{e2b}/fork", {"count": 0}),
     (400, "GET", "/v2/sandboxes?limit=x", None),
     (400, "GET", "/v2/sandboxes?state=dead", None),
+    (400, "GET", "/v2/sandboxes?nextToken=x", None),
     (400, "GET", "/sandboxes/metrics", None),
     (404, "DELETE", "/templates/nobody", None),
     (404, "GET", "/templates/aliases/nobody", None),

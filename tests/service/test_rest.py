@@ -69,6 +69,10 @@ class Life(Case):
         how = {"headers": {"Idempotency-Key": "make-once"}}
         first, again = (self.daemon.must(201, "POST", "/v1/sandboxes", {}, **how) for _ in "ab")
         self.assertEqual(first["id"], again["id"])
+        for other in ({"on_timeout": "pause"}, {"tier": "native"}, {"storage": "disk"},
+                      {"metadata": {"a": "b"}}, {"timeout": "1m"}):
+            with self.subTest(other):
+                self.daemon.must(409, "POST", "/v1/sandboxes", other, **how)
 
     def test_mistakes_are_told_apart(self):
         sandbox = self.create()

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
 
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
 #include "doors/rest/template_json.h"
+#include "spec/json/verdict_json.h"
 
 namespace glovebox::rest {
 namespace {
@@ -134,6 +136,22 @@ TEST(OpenApiTest, TheFieldsOfBodiesAreThoseThatAreRead) {
   EXPECT_EQ(described("Terminal"), taken(read_terminal, ""));
   EXPECT_EQ(described("TemplateRecipe"), taken(read_recipe, R"(, "name": "a")"));
   EXPECT_EQ(described("TemplateFile"), taken(read_recipe_file, R"(, "path": "a", "content": "")"));
+}
+
+TEST(OpenApiTest, AVerdictHasTheFieldsThatAreDescribed) {
+  Verdict verdict;
+  verdict.limit = "time";
+  verdict.out.bytes = "\xff";
+  verdict.err.bytes = "\xff";
+  verdict.execution_count = 1;
+  verdict.files_truncated = true;
+  verdict.notes = {"cut"};
+  verdict.verification = std::make_shared<const Verdict>();
+  std::set<std::string> names;
+  for (const auto& [name, value] : Json::parse(to_json(verdict)).items()) {
+    names.insert(name);
+  }
+  EXPECT_EQ(described("Verdict"), names);
 }
 
 }  // namespace

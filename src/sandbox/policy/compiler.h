@@ -101,7 +101,6 @@ class Assembler {
   }
   constexpr void load(std::uint32_t offset) { emit(BPF_LD | BPF_W | BPF_ABS, offset); }
   constexpr void ret(std::uint32_t value) { emit(BPF_RET | BPF_K, value); }
-  constexpr void ret_errno(int error) { ret(refuse(error).value); }
   // Returns `value` when the accumulator equals `k`; goes on otherwise.
   constexpr void ret_if_equal(std::uint32_t k, std::uint32_t value) {
     emit(BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);

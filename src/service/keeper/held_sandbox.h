@@ -52,7 +52,6 @@ class HeldSandbox {
   // That it shows another root than the host's, and what of templates must stay while it lives. To
   // be called once, before anybody else knows of it.
   void show_template(bool other_root, std::vector<UniqueFd> contents);
-  [[nodiscard]] const std::string& workspace_image() const { return workspace_image_; }
   // Removes its workspace on disk, when it has one: it will never be wanted again.
   void discard_workspace() const;
 

@@ -21,6 +21,26 @@ constexpr int kForgetRounds = 10;
 // A larger answer has a file of its own.
 constexpr std::size_t kMostInRow = 64UL * 1024;
 
+// All that a client asks for. What a door adds (`extra`) differs from call to call.
+std::string text_of(const SandboxRequest& request) {
+  json volumes = json::array();
+  for (const VolumeMount& mount : request.volumes) {
+    volumes.push_back({mount.volume, mount.path, mount.read_only});
+  }
+  return keeper::pack(
+      {{"template", request.template_name},
+       {"timeout", request.timeout.count()},
+       {"pauses", request.on_timeout == OnTimeout::kPause},
+       {"auto_resume", request.auto_resume},
+       {"limits", keeper::to_json(request.limits)},
+       {"env", keeper::to_json(request.env)},
+       {"metadata", request.metadata},
+       {"tier", {request.tier.exactly, request.tier.at_least}},
+       {"network", request.network},
+       {"on_disk", request.storage ? json(*request.storage == Storage::kDisk) : json()},
+       {"volumes", std::move(volumes)}});
+}
+
 std::string name_of(std::string_view operation, const std::string& request) {
   ContentHash hash;
   hash.add(request);
@@ -164,12 +184,7 @@ Result<SandboxInfo> LocalService::create(const Caller& caller, const SandboxRequ
     return create_once(caller, request, {});
   }
   const std::string subject = random_name();
-  const std::string what =
-      name_of("create", keeper::pack({{"template", request.template_name},
-                                      {"timeout", request.timeout.count()},
-                                      {"limits", keeper::to_json(request.limits)},
-                                      {"env", keeper::to_json(request.env)},
-                                      {"metadata", request.metadata}}));
+  const std::string what = name_of("create", text_of(request));
   if (const auto known = GB_TRY(claim(caller, key, what, subject))) {
     return find(caller, *known);
   }

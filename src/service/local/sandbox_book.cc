@@ -143,7 +143,12 @@ std::optional<SandboxEntry> SandboxBook::remove(std::string_view id) {
   return entry;
 }
 
-SandboxPage SandboxBook::list(std::string_view tenant, const SandboxQuery& query) const {
+Result<SandboxPage> SandboxBook::list(std::string_view tenant, const SandboxQuery& query) const {
+  const auto after = parse_cursor(query.after);
+  if (!after && !query.after.empty()) {
+    return Error(ErrorCode::kInvalid, "invalid cursor",
+                 "pass the token of the previous page, or none for the first page");
+  }
   SandboxPage page;
   {
     const std::scoped_lock lock(mutex_);
@@ -154,7 +159,7 @@ SandboxPage SandboxBook::list(std::string_view tenant, const SandboxQuery& query
     }
   }
   std::ranges::sort(page.sandboxes, is_before);
-  if (const auto after = parse_cursor(query.after)) {
+  if (after) {
     std::erase_if(page.sandboxes,
                   [&](const SandboxInfo& info) { return !is_before(*after, info); });
   }

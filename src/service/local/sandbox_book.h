@@ -50,7 +50,7 @@ class SandboxBook {
   // The entry, when it was there. Its quota is free again.
   std::optional<SandboxEntry> remove(std::string_view id);
 
-  SandboxPage list(std::string_view tenant, const SandboxQuery& query) const;
+  Result<SandboxPage> list(std::string_view tenant, const SandboxQuery& query) const;
   [[nodiscard]] std::vector<SandboxEntry> all() const;
 
  private:

@@ -40,7 +40,6 @@ class RootPlan {
   // The same of another root in place of the host's.
   Result<void> add_other_root(const std::string& root);
   Result<void> add_other_directory(int directory, const std::string& prefix);
-  Result<void> bind_other_files();
   [[nodiscard]] bool is_of_other_root(const std::string& target) const;
   void add_devices();
   void add_writable(const SandboxSpec& spec);
