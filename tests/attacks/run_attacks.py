@@ -145,7 +145,7 @@ class Runner:
             output, verdict, complaints = "", {"status": "never ended"}, []
         finally:
             oracle.remove()
-        complaints += judge_attempts(case, self.places, output)
+        complaints += judge_attempts(case, self.places, output, verdict.get("status", "ok"))
         if not self.arguments.control:
             complaints += judge_verdict(case, self.places, verdict)
         complaints += self.host.complaints(output)
@@ -250,16 +250,18 @@ def for_tier(table, *places):
     return answers
 
 
-def judge_attempts(case, places, output):
+def judge_attempts(case, places, output, status):
     expected = for_tier(case["expect"], *places)
     seen = {}
     for line in output.splitlines():
         words = line.split(maxsplit=2)
         if len(words) >= 2 and words[0] == "ATTEMPT":
             seen.setdefault(words[1], []).append(words[2] if len(words) > 2 else "")
-    # An empty list allows no answer: the attempt must not happen at all.
+    # An empty list allows no answer: the attempt must not happen at all. "ended" among the answers:
+    # it may be ended for its limits before it has one.
     complaints = [f"{name}: never attempted" for name in expected
-                  if name not in seen and expected[name]]
+                  if name not in seen and expected[name]
+                  and (status == "ok" or "ended" not in expected[name])]
     for name, answers in seen.items():
         allowed = expected.get(name, [])
         allowed = [allowed] if isinstance(allowed, str) else allowed
