@@ -139,8 +139,8 @@ TEST(LanguageFileTest, NamesLineAndColumnOfAWrongType) {
 }
 
 TEST(LanguageFileTest, RefusesLimitsThatCouldNeverHold) {
-  EXPECT_EQ(complaint("[run_limits]\nmemory = \"1X\""), "5:10: '1X' is no size");
-  EXPECT_EQ(complaint("[run_limits]\ntime = \"soon\""), "5:8: 'soon' is no duration");
+  EXPECT_EQ(complaint("[run_limits]\nmemory = \"1X\""), "5:10: invalid size '1X'");
+  EXPECT_EQ(complaint("[run_limits]\ntime = \"soon\""), "5:8: invalid duration 'soon'");
   EXPECT_EQ(complaint("[run_limits]\nmemory = 0"), "5:10: limit memory is out of range");
   EXPECT_EQ(complaint("[run_limits]\npids = -1"), "5:8: this number is out of range");
   EXPECT_EQ(complaint("[run_limits]\ncpus = nan"), "5:8: limit cpus is out of range");

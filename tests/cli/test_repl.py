@@ -85,7 +85,7 @@ class TestPiped(ReplCase):
         self.assert_status(answer, 1)
         self.assertEqual(answer.out, b"'here'\n")
         self.assertIn("exit status 3", answer.message)
-        self.assertIn("variables are gone, files are kept", answer.message)
+        self.assertIn("variables are lost, files are kept", answer.message)
 
     def test_exit_ends_it(self):
         answer = self.repl("print('before')\n\nexit()\n\nprint('after')\n")
@@ -136,7 +136,7 @@ class TestCheckpoints(ReplCase):
         answer = self.repl(SET.format("before") + ":checkpoint\n" + CRASH +
                            "('x' in globals(), open('x').read())\n\n:rollback\n")
         self.assertEqual(answer.out, b"(False, 'before')\n", str(answer))
-        self.assertIn("variables are gone, files are kept", answer.message)
+        self.assertIn("variables are lost, files are kept", answer.message)
         self.assertIn("there is no checkpoint", answer.message)
 
     def test_what_was_installed_since_is_gone_and_what_was_started_is_killed(self):
@@ -180,7 +180,7 @@ class TestCommands(ReplCase):
         self.assert_status(answer, 1)
         self.assertTrue((self.dir / "a.png").read_bytes().startswith(b"\x89PNG"))
         self.assertEqual((self.dir / "a.txt").read_text(), "42")
-        self.assertIn("none is overwritten", answer.message)
+        self.assertIn("existing files are not overwritten", answer.message)
 
     def test_a_value_too_large_for_the_record_is_fetched_when_it_is_saved(self):
         answer = self.repl("from IPython.display import display\n"
@@ -188,7 +188,7 @@ class TestCommands(ReplCase):
                            " 'application/json': ['y' * 18_000_000]}, raw=True)\n\n"
                            ":save 1 a.html\n:save b.json\n:export s.ipynb\n")
         self.assert_status(answer, 0)
-        self.assertIn("fetches what was too large", answer.message)
+        self.assertIn("saves the value that was too large", answer.message)
         self.assertEqual((self.dir / "a.html").read_text(), "x" * 20_000_000)
         self.assertEqual(json.loads((self.dir / "b.json").read_text()), ["y" * 18_000_000])
         shown = (self.dir / "s.ipynb").read_text()

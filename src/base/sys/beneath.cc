@@ -17,7 +17,7 @@ Result<UniqueFd> open_beneath(int directory_fd,
                               int flags,
                               std::uint32_t mode) {
   if (path.empty() || path.find('\0') != std::string_view::npos) {
-    return Error(ErrorCode::kInvalid, "no path");
+    return Error(ErrorCode::kInvalid, "empty path, or a NUL byte in the path");
   }
   open_how how{};
   // openat2 refuses flags that O_PATH makes meaningless.
