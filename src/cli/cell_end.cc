@@ -20,7 +20,8 @@ std::string describe(const Execution& execution, std::string_view language) {
       return std::string(language) + " was killed by signal " +
              std::to_string(execution.signal.value_or(0));
     default:
-      return std::string(language) + " ended with exit status " + std::to_string(execution.exit_code);
+      return std::string(language) + " ended with exit status " +
+             std::to_string(execution.exit_code);
   }
 }
 

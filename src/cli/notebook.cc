@@ -24,8 +24,8 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kRunFooter =
-    R"(Without -o and --to, writes IN.run.ipynb next to IN. If a cell fails, the notebook is still written
-with the outputs so far.
+    R"(Without -o and --to, writes IN.run.ipynb next to IN. If a cell fails, the notebook is still
+written with the outputs so far.
 
 Exit status: 0 success; 1 a cell failed; 124 time limit; 137 memory limit; 130 interrupted; 125
 glovebox error; 2 usage error.

@@ -14,10 +14,10 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(While the pool is running, each of your 'glovebox run' commands takes its sandbox from it, which
-halves the run's time. Each sandbox is used once. The pool learns which sandboxes to keep from your
-runs: the first run of a language, or with different limits, still creates its own sandbox. So does a
-run with packages, with --no-pool, or from a different cgroup, resource limits or CPU set.
+    R"(While the pool is running, each of your 'glovebox run' commands takes its sandbox from it,
+which halves the run's time. Each sandbox is used once. The pool learns which sandboxes to keep from
+your runs: the first run of a language, or with different limits, still creates its own sandbox. So
+does a run with packages, with --no-pool, or with a different cgroup, resource limits or CPU set.
 
 Ctrl-C or SIGTERM stops the pool once the runs that use its sandboxes are done; a second signal ends
 those runs too.

@@ -25,8 +25,8 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Exactly one of FROM and TO is ID:PATH, relative to the workspace; ID:/PATH is absolute. If TO is a
-directory or ends with a slash, files are copied into it. '-' is standard input or output.
+    R"(Exactly one of FROM and TO is ID:PATH, relative to the workspace; ID:/PATH is absolute. If TO
+is a directory or ends with a slash, files are copied into it. '-' is standard input or output.
 
 Examples:
   glovebox sandbox cp data.csv ID:

@@ -21,10 +21,10 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Code runs in a context: an interpreter that keeps its variables between calls. Without --context,
-the sandbox's default context for the language is used, and created if needed. Images are saved as
-files. Words after '--' are run as a command instead, with standard input passed through; with -t
-the command gets this terminal.
+    R"(Code runs in a context: an interpreter that keeps its variables between calls. Without
+--context, the sandbox's default context for the language is used, and created if needed. Images
+are saved as files. Words after '--' are run as a command instead, with standard input passed
+through; with -t the command gets this terminal.
 
 Press Ctrl-C to interrupt the execution, and again to detach from it.
 

@@ -15,8 +15,8 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(For a process: prints the output buffered while no client was connected, then new output until the
-process ends. For a context: prints its execution history as a notebook.
+    R"(For a process: prints the output buffered while no client was connected, then new output
+until the process ends. For a context: prints its execution history as a notebook.
 
 Examples:
   glovebox sandbox logs ID 17

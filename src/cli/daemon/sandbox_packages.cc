@@ -14,7 +14,7 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Packages are installed from the daemon's package sources: glovebox serve --package-source DIR.
+    R"(Packages are installed from the daemon's sources: glovebox serve --package-source DIR.
 Running interpreters can import them right away.
 
 Exit status: 0 if all packages were installed; 1 if pip or npm failed; 124 time limit; 137 memory
