@@ -193,7 +193,7 @@ class TestCommands(ReplCase):
         self.assertEqual(json.loads((self.dir / "b.json").read_text()), ["y" * 18_000_000])
         shown = (self.dir / "s.ipynb").read_text()
         self.assertLess(len(shown), 10_000)
-        self.assertIn("too large to be kept", shown)
+        self.assertIn("too large to keep", shown)
 
     def test_variables_are_listed(self):
         answer = self.repl("speed = 12\n\n:vars\n")
@@ -214,7 +214,7 @@ class TestCommands(ReplCase):
         answer = self.repl(":checkpoint\n", "--tier", "landlock")
         self.assert_status(answer, 1)
         self.assertIn("cannot be copied", answer.message)
-        self.assertIn("tier native", answer.message)
+        self.assertIn("native tier", answer.message)
 
     def test_a_rollback_without_a_checkpoint_names_the_fix(self):
         answer = self.repl(":rollback\n")

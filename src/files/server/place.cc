@@ -59,7 +59,7 @@ enum class Missing { kFail, kMake };
 
 Result<Place> place_from(int from, std::string_view path, Missing missing) {
   if (path.empty()) {
-    return Error(ErrorCode::kInvalid, "an empty path");
+    return Error(ErrorCode::kInvalid, "empty path");
   }
   while (path.size() > 1 && path.ends_with('/')) {
     path.remove_suffix(1);
