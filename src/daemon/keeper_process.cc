@@ -127,7 +127,7 @@ Result<bool> ensure_keeper(const std::string& program, const std::string& direct
     }
     (void)::poll(nullptr, 0, 10);
   }
-  return Error(ErrorCode::kUnavailable, "the keeper of the sandboxes did not start",
+  return Error(ErrorCode::kUnavailable, "the sandbox keeper did not start",
                "see " + directory + "/keeper.log");
 }
 

@@ -40,7 +40,7 @@ TEST(FieldsTest, WhatIsWrongIsNamed) {
       {"[]", "the body is not a JSON object"},
       {"{", "read the body: invalid JSON at byte 2"},
       {"{\"a\": \"\xff\"}", "read the body: invalid JSON at byte 8"},
-      {R"({"timeout": 1, "timeout": 2})", "read the body: the name 'timeout' is there twice"},
+      {R"({"timeout": 1, "timeout": 2})", "read the body: duplicate name 'timeout'"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_EQ(complaint(read_sandbox_request, text), expected) << text;
@@ -50,7 +50,7 @@ TEST(FieldsTest, WhatIsWrongIsNamed) {
 TEST(FieldsTest, NestingIsBounded) {
   std::string deep = R"({"metadata": )";
   deep.append(100'000, '[');
-  EXPECT_EQ(complaint(read_sandbox_request, deep), "read the body: the JSON nests too deep");
+  EXPECT_EQ(complaint(read_sandbox_request, deep), "read the body: the JSON is nested too deeply");
   // Brackets within a text are no nesting.
   EXPECT_EQ(complaint(read_execute_request, R"({"code": ")" + std::string(100, '[') + "\"}"), "");
 }
