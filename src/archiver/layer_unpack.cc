@@ -105,7 +105,7 @@ Result<UniqueFd> make_directories(int root, const std::string& path) {
       const std::string name = path.substr(at, end - at);
       (void)::unlinkat(current.get(), name.c_str(), 0);
       if (::mkdirat(current.get(), name.c_str(), 0755) != 0) {
-        return Error::from_errno("make directory '" + printable(known) + "'");
+        return Error::from_errno("create directory '" + printable(known) + "'");
       }
       next = open_in_root(root, known, O_RDONLY | O_DIRECTORY);
     }
@@ -274,7 +274,7 @@ class LayerPass {
       remove_at(place.parent.get(), place.name);
     }
     if (::mkdirat(place.parent.get(), place.name.c_str(), 0755) != 0) {
-      return Error::from_errno("make directory '" + printable(path) + "'");
+      return Error::from_errno("create directory '" + printable(path) + "'");
     }
     return {};
   }

@@ -122,7 +122,7 @@ Result<void> format(const std::string& path, const ImageShape& shape) {
   {
     const UniqueFd file = GB_TRY(create_file(path));
     if (::ftruncate(file.get(), static_cast<off_t>(image_bytes(shape))) != 0) {
-      return Error::from_errno("make room for " + path);
+      return Error::from_errno("allocate space for " + path);
     }
   }
   const char* const mkfs = mkfs_program();

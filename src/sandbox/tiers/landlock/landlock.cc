@@ -91,10 +91,10 @@ Result<std::string> make_tree(Slot& slot, uid_t owner) {
   GB_TRY(slot.note_tree(tree));
   for (const std::string& path : {tree, tree + "/workspace", tree + "/tmp"}) {
     if (::mkdir(path.c_str(), 0700) != 0) {
-      return Error::from_errno("make " + path);
+      return Error::from_errno("create " + path);
     }
     if (owner != ::geteuid() && ::lchown(path.c_str(), owner, owner) != 0) {
-      return Error::from_errno("give " + path + " to the guest");
+      return Error::from_errno("chown " + path);
     }
   }
   return tree;

@@ -57,7 +57,7 @@ Result<void> lend(const std::vector<Attachment>& attachments, pid_t pid) {
     const long set =
         sys::raw(SYS_mount_setattr, attachment.mount_fd, "", AT_EMPTY_PATH, &mapped, sizeof mapped);
     if (set < 0) {
-      return Error::from_errno("map the ids of what is mounted at " + attachment.target,
+      return Error::from_errno("map the ids of the mount at " + attachment.target,
                                static_cast<int>(-set))
           .with_hint("use Linux 5.12 or later");
     }
