@@ -68,7 +68,7 @@ Result<void> bring_up_to_date(Connection& connection, std::span<const Migration>
     return Error(ErrorCode::kUnsupported,
                  "the database has version " + std::to_string(version) +
                      ", but this program supports versions up to " + std::to_string(newest),
-                 "upgrade glovebox, or use another data directory");
+                 "upgrade glovebox to that version or later, or use another data directory");
   }
   if (version == 0) {
     Transaction transaction = GB_TRY(Transaction::begin(connection));

@@ -152,7 +152,7 @@ class Bytes(Case):
             answer = self.daemon.ask("POST", path, b'{"timeout": 60, "timeout": 61}',
                                      {"Content-Type": "application/json"})
             self.assertEqual(answer.status, 400, str(answer))
-            self.assertIn("twice", answer.json["message"])
+            self.assertIn("duplicate", answer.json["message"])
 
 
 class Forgetting(unittest.TestCase):
