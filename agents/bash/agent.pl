@@ -60,20 +60,20 @@ sub boot {
 
 sub execute {
     my ($self, $front, $request) = @_;
-    return 'the code holds a NUL byte' if index($request->{code}, "\0") >= 0;
+    return 'the code contains a NUL byte' if index($request->{code}, "\0") >= 0;
     my ($before, $after) = ('', '');
     my $cwd = $request->{cwd};
     if (defined $cwd) {
         utf8::encode($cwd);
-        return "the working directory $cwd is not there" if !-d $cwd || $cwd =~ /\0/;
+        return "the working directory $cwd does not exist" if !-d $cwd || $cwd =~ /\0/;
         $before .= '__glovebox_cwd=$PWD; builtin cd -- ' . _quote($cwd) . "\n";
         $after .= 'builtin cd -- "$__glovebox_cwd"; unset __glovebox_cwd;';
     }
     my $env = ref $request->{env} eq 'HASH' ? $request->{env} : {};
     for my $name (sort keys %$env) {
         my $value = $env->{$name} // '';
-        return "no variable can be named $name" if $name !~ /\A[A-Za-z_][A-Za-z0-9_]*\z/;
-        return "the variable $name holds a NUL byte" if ref $value || index($value, "\0") >= 0;
+        return "invalid variable name $name" if $name !~ /\A[A-Za-z_][A-Za-z0-9_]*\z/;
+        return "the variable $name contains a NUL byte" if ref $value || index($value, "\0") >= 0;
         utf8::encode($value);
         # A line each: setting a read-only variable makes bash drop the rest of the line.
         $before .= "__glovebox_env_$name=\${$name\@A}; export $name=" . _quote($value) . "\n";
@@ -82,7 +82,7 @@ sub execute {
     # The guest's options, which END_FUNCTION turned off, are turned on again by the code itself.
     my $options = $self->{options} eq '' ? '' : "set -$self->{options}\n";
     my $why = $front->store($options . $request->{code});
-    return "cannot pass the code on: $why" if defined $why;
+    return "cannot run the code: $why" if defined $why;
     my $token = $front->token;
     my $end = $self->{end} = "{ __glovebox_end $token \$?; } 2>/dev/null\n";
     $front->order($before . '__glovebox_after=' . _quote($after) . "; __glovebox_token=$token; "

@@ -69,7 +69,7 @@ class Agent:
             unit = self._history.unit(code, self._number)
             library = self._compiler.load(unit.text, self._number)
         except source.Unfinished:
-            value = "a bracket, a string or a comment is still open at the end"
+            value = "unterminated bracket, string or comment at the end of the code"
             self._error("CompilationError", value)
             return False
         except CompilationError as failure:
@@ -96,7 +96,7 @@ class Agent:
             name, value = tidy(said[_ERROR_NAME]), said[_ERROR_VALUE]
             self._error(name, value)
             if any(part.index >= reached for part in unit.parts):
-                text = "what this cell declares at and after the failed statement is not kept"
+                text = "declarations from the failed statement onwards are not kept"
                 self._link.send(frames.NOTE, {"text": text})
             return False
         if results and not silent:
@@ -114,7 +114,7 @@ class Agent:
             return {"status": "unknown", "indent": ""}
         if kind == frames.FETCH:
             return self._blobs.fetch(request)
-        return {"error": "the C++ agent does not serve this request"}
+        return {"error": "the C++ agent does not support this request"}
 
     def _error(self, name: str, value: str, lines: list[str] | None = None) -> None:
         traceback = lines or [f"{name}: {value}" if value else name]

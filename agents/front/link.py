@@ -159,9 +159,9 @@ class Blobs:
         blob = self._blobs.get(str(request.get("ref")))
         offset, size = request.get("offset", 0), request.get("size", _FETCH_LIMIT)
         if blob is None:
-            return {"error": "no such value, or it was dropped for newer ones"}
+            return {"error": "no such value, or it was dropped to make room for newer ones"}
         if not isinstance(offset, int) or not isinstance(size, int) or offset < 0 or size < 0:
-            return {"error": "offset and size must be whole numbers from 0 on"}
+            return {"error": "offset and size must be non-negative integers"}
         piece = blob[offset : offset + min(size, _FETCH_LIMIT * 3 // 4)]
         return {"base64": base64.b64encode(piece).decode("ascii"), "size": len(blob)}
 

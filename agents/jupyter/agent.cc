@@ -207,7 +207,7 @@ void Agent::handle_time() {
   if (state_ == State::kServing) {
     executions_.handle_time(now);
   } else if (now >= start_deadline_) {
-    outside_.note(0, "the kernel did not answer in time");
+    outside_.note(0, "the kernel did not respond in time");
     end_with(1);
   } else if (next_greeting_ && now >= *next_greeting_) {
     greet();
@@ -233,7 +233,7 @@ void Agent::interrupt_kernel() {
   if (options_.spec.interrupt_mode == InterruptMode::kSignal) {
     kernel_.interrupt();
   } else if (!channels_.send(Channel::kControl, maker_.make("interrupt_request", Json::object()))) {
-    executions_.note_once("interrupt", "the kernel does not take the interrupt");
+    executions_.note_once("interrupt", "the kernel does not accept the interrupt");
   }
 }
 

@@ -77,7 +77,7 @@ std::optional<Result<Message>> Channels::receive(Channel channel) {
     }
   }
   if (too_large) {
-    return Error(ErrorCode::kInvalid, "a message that is over the limit");
+    return Error(ErrorCode::kInvalid, "a message over the size limit");
   }
   std::vector<std::string_view> views;
   views.reserve(parts.size());

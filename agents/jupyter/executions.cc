@@ -47,13 +47,14 @@ void Executions::handle_execute(const Request& request) {
   const bool full =
       waiting_.size() == kMaxWaiting || waiting_bytes_ + request.payload.size() > kMaxWaitingBytes;
   if (!json || full) {
-    outside_.note(request.channel, full ? "too many executions wait" : json.error().message());
+    outside_.note(request.channel, full ? "too many queued executions" : json.error().message());
     done(request.channel, "aborted", 0);
     return;
   }
   if (!object_at(*json, "env").empty() || !string_at(*json, "cwd").empty()) {
-    outside_.note(request.channel,
-                  "a Jupyter kernel cannot change environment or directory for one execution");
+    outside_.note(
+        request.channel,
+        "a Jupyter kernel cannot change the environment or working directory for one execution");
   }
   const bool silent = flag_at(*json, "silent", false);
   Json content{{"code", string_at(*json, "code")},
@@ -80,7 +81,7 @@ void Executions::start_next() {
     const bool silent = flag_at(next.content, "silent", false);
     const Message message = maker_.make("execute_request", std::move(next.content));
     if (!channels_.send(Channel::kShell, message)) {
-      outside_.note(next.channel, "the kernel takes no more requests");
+      outside_.note(next.channel, "the kernel accepts no more requests");
       done(next.channel, "aborted", 0);
       continue;
     }
@@ -94,14 +95,14 @@ void Executions::start_next() {
 void Executions::handle_input(const Request& request) {
   const auto json = parse_json_object(request.payload, kMaxJoined);
   if (!json || !running_ || !running_->input_request) {
-    outside_.note(request.channel, "input was dropped: nothing asks for it");
+    outside_.note(request.channel, "input was dropped: nothing is waiting for input");
     return;
   }
   const std::string text = flag_at(*json, "eof", false) ? kEndOfInput : string_at(*json, "text");
   Message reply = maker_.make("input_reply", {{"value", text}, {"status", "ok"}});
   reply.parent = *std::exchange(running_->input_request, std::nullopt);
   if (!channels_.send(Channel::kStdin, reply)) {
-    outside_.note(request.channel, "input was dropped: the kernel does not take it");
+    outside_.note(request.channel, "input was dropped: the kernel does not accept it");
   }
 }
 
@@ -145,7 +146,7 @@ void Executions::handle_output(const Message& message) {
     outside_.send(FrameType::kClear, output_channel(message),
                   {{"wait", flag_at(content, "wait", false)}});
   } else if (type == "comm_open") {
-    note_once("comm", "interactive widgets are shown as their plain text");
+    note_once("comm", "interactive widgets are shown as plain text");
   }
 }
 
@@ -273,9 +274,9 @@ void Executions::handle_time(Clock::time_point now) {
   if (running_ && running_->missing_due && now >= *running_->missing_due) {
     outside_.note(running_->channel,
                   running_->reply
-                      ? "the kernel did not say that it is idle; output may be missing, as a "
-                        "message over 64 MiB would be"
-                      : "the kernel did not say how the execution ended");
+                      ? "the kernel never reported that it is idle; output may be missing, for "
+                        "example a message over 64 MiB"
+                      : "the kernel did not report how the execution ended");
     finish();
   }
 }

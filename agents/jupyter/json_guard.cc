@@ -46,7 +46,7 @@ const Json* member(const Json& object, const char* key) {
 Result<Json> parse_json(std::string_view text, std::size_t most) {
   if (text.size() > most) {
     return Error(ErrorCode::kInvalid,
-                 "JSON of " + std::to_string(text.size()) + " bytes is over the limit");
+                 "JSON of " + std::to_string(text.size()) + " bytes exceeds the limit");
   }
   if (depth_of(text) > kMaxJsonDepth) {
     return Error(ErrorCode::kInvalid, "JSON is nested too deeply");

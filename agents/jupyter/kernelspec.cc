@@ -28,7 +28,7 @@ Result<std::string> c_string(const Json& value, const std::string& what) {
   }
   auto text = value.get<std::string>();
   if (text.find('\0') != std::string::npos) {
-    return unusable(what + " holds a NUL");
+    return unusable(what + " contains a NUL byte");
   }
   return text;
 }
@@ -44,7 +44,7 @@ Result<std::vector<std::string>> read_argv(const Json& spec) {
     argv.push_back(GB_TRY(c_string(item, "argv")));
   }
   if (argv.front().empty()) {
-    return unusable("argv names no program");
+    return unusable("argv does not name a program");
   }
   return argv;
 }
@@ -61,7 +61,7 @@ Result<std::vector<std::pair<std::string, std::string>>> read_environment(const 
   }
   for (const auto& [name, value] : found->items()) {
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
-      return unusable("env has a variable without a proper name");
+      return unusable("env contains an invalid variable name");
     }
     variables.emplace_back(name, GB_TRY(c_string(value, "env")));
   }
@@ -76,7 +76,7 @@ Result<InterruptMode> read_interrupt_mode(const Json& spec) {
   if (mode == "message") {
     return InterruptMode::kMessage;
   }
-  return unusable("interrupt_mode is neither signal nor message");
+  return unusable("interrupt_mode must be signal or message");
 }
 
 bool is_kernel_name(std::string_view name) {
@@ -186,7 +186,7 @@ std::vector<std::string> kernel_folders(std::string_view jupyter_path, std::stri
 
 Result<Kernelspec> find_kernelspec(std::string_view name, const std::vector<std::string>& folders) {
   if (!is_kernel_name(name)) {
-    return Error(ErrorCode::kInvalid, "\"" + printable(name) + "\" is not the name of a kernel");
+    return Error(ErrorCode::kInvalid, "invalid kernel name \"" + printable(name) + "\"");
   }
   for (const std::string& folder : folders) {
     const std::string path = folder + "/" + std::string(name) + "/kernel.json";
@@ -194,7 +194,7 @@ Result<Kernelspec> find_kernelspec(std::string_view name, const std::vector<std:
       return load_kernelspec(path);
     }
   }
-  return Error(ErrorCode::kNotFound, "no kernel \"" + std::string(name) + "\" is installed");
+  return Error(ErrorCode::kNotFound, "kernel \"" + std::string(name) + "\" is not installed");
 }
 
 }  // namespace glovebox::jupyter

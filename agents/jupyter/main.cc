@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kStartTimeout(120);
 
 constexpr std::string_view kUsage =
     "usage: glovebox-jupyter-agent --kernel NAME | --spec FILE\n"
-    "Started by glovebox, with a socket as descriptor 3.\n";
+    "Started by glovebox with a socket as file descriptor 3.\n";
 
 std::string_view variable(const char* name) {
   const char* value = getenv(name);
@@ -47,7 +47,7 @@ Result<Kernelspec> requested_kernelspec(const std::vector<std::string>& argument
   if (arguments.size() == 2 && arguments[0] == "--spec") {
     return load_kernelspec(arguments[1]);
   }
-  return Error(ErrorCode::kInvalid, "wrong arguments", std::string(kUsage));
+  return Error(ErrorCode::kInvalid, "invalid arguments", std::string(kUsage));
 }
 
 // From here on these signals only come as bytes.

@@ -90,7 +90,7 @@ Json MimeValues::fetch(const Json& request) const {
   const auto found = std::find_if(kept_.begin(), kept_.end(),
                                   [&ref](const Kept& value) { return value.ref == ref; });
   if (found == kept_.end()) {
-    return {{"error", "no such value, or no longer kept"}};
+    return {{"error", "no such value, or it is no longer kept"}};
   }
   const std::int64_t offset = integer_at(request, "offset", 0);
   const std::int64_t size = integer_at(request, "size", kMaxFetch);

@@ -44,7 +44,7 @@ Result<bool> Outside::receive(std::vector<Request>& requests) {
     if (frame.type == static_cast<std::uint8_t>(FrameType::kPart)) {
       parts_size_ += frame.payload.size();
       if (parts_size_ > kMaxJoined) {
-        return Error(ErrorCode::kInvalid, "a joined message is over the limit");
+        return Error(ErrorCode::kInvalid, "a multi-part message exceeds the size limit");
       }
       parts_[frame.channel] += frame.payload;
       continue;

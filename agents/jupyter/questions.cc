@@ -53,7 +53,7 @@ void Questions::handle_request(const Request& request) {
       answer(request.channel, values_.fetch(*json));
       return;
     default:
-      answer(request.channel, {{"error", "a Jupyter kernel cannot do this"}});
+      answer(request.channel, {{"error", "a Jupyter kernel does not support this"}});
   }
 }
 

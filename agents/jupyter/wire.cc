@@ -107,12 +107,12 @@ Result<Message> parse_message(const std::vector<std::string_view>& parts, const 
   const auto delimiter = std::find(parts.begin(), parts.end(), kDelimiter);
   const auto behind = static_cast<std::size_t>(parts.end() - delimiter);
   if (behind < 2 + kSignedParts) {
-    return Error(ErrorCode::kInvalid, "a message without its six parts");
+    return Error(ErrorCode::kInvalid, "a message with fewer than six parts");
   }
   const auto first = delimiter + 2;
   const std::vector<std::string_view> body(first, first + kSignedParts);
   if (!signer.verify(delimiter[1], body)) {
-    return Error(ErrorCode::kRefused, "a message with a wrong signature");
+    return Error(ErrorCode::kRefused, "a message with an invalid signature");
   }
   Message message;
   message.header = GB_TRY(parse_json_object(body[0], kMaxPart));

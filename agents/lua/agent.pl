@@ -45,7 +45,7 @@ sub execute {
     my ($self, $front, $request) = @_;
     return 'Lua cannot change its working directory' if defined $request->{cwd};
     my $why = $front->store($request->{code});
-    return "cannot pass the code on: $why" if defined $why;
+    return "cannot run the code: $why" if defined $why;
     # Ends the statement that a SIGINT may have used up.
     $front->order("rearm\n") if $self->{rearm};
     $self->{rearm} = 0;

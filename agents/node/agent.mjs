@@ -4,7 +4,7 @@
 import process from 'node:process';
 
 if (!process.execArgv.includes('--expose-internals')) {
-  process.stderr.write('glovebox: the Node agent has to be started as: node --expose-internals agent.mjs\n');
+  process.stderr.write('glovebox: start the Node agent as: node --expose-internals agent.mjs\n');
   process.exit(2);
 }
 

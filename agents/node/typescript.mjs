@@ -56,5 +56,5 @@ export function stripTypes(code) {
   if (typeof stripTypeScriptTypes === 'function') {
     return {code: stripTypeScriptTypes(code), original: (line, column) => ({line, column})};
   }
-  throw new Error('TypeScript needs the program esbuild, or a Node that can strip types (22.13 or newer)');
+  throw new Error('TypeScript requires esbuild, or Node.js 22.13 or newer, which can strip types');
 }

@@ -51,7 +51,7 @@ export function bundleOf(value) {
 }
 
 function completed(value, bundle) {
-  if (!isBundle(bundle)) throw new TypeError('the display method of the object gave no MIME bundle');
+  if (!isBundle(bundle)) throw new TypeError('the object\'s display method returned no MIME bundle');
   return 'text/plain' in bundle ? bundle : {'text/plain': plain(value), ...bundle};
 }
 
@@ -88,9 +88,9 @@ export class Bundles {
   /** Answers a fetch. */
   fetch({ref, offset = 0, size = 1 << 20}) {
     const bytes = this.#kept.get(ref);
-    if (bytes === undefined) return {error: 'no such value, or no longer kept'};
+    if (bytes === undefined) return {error: 'no such value, or it is no longer kept'};
     const isCount = (number) => Number.isSafeInteger(number) && number >= 0;
-    if (!isCount(offset) || !isCount(size)) return {error: 'offset and size must be natural numbers'};
+    if (!isCount(offset) || !isCount(size)) return {error: 'offset and size must be non-negative integers'};
     const end = offset + Math.min(size, 16 << 20);
     return {base64: bytes.toString('base64', offset, Math.min(end, bytes.length)), size: bytes.length};
   }

@@ -107,10 +107,10 @@ sub bundle {
             $data{$type} = Glovebox::Json::text("$data{$type}");
         } elsif ($type eq 'text/plain') {
             $data{$type} = Glovebox::Json::text(substr $data{$type}, 0, $inline)
-                . "\n... (cut: $size bytes)";
+                . "\n... (truncated: $size bytes)";
         } else {
             delete $data{$type};
-            emit(Glovebox::Frames::NOTE, { text => "a $type of $size bytes was left out" });
+            emit(Glovebox::Frames::NOTE, { text => "omitted a $type of $size bytes" });
         }
     }
     return \%data;
@@ -287,7 +287,7 @@ sub answer {
         return { status => is_complete($code), indent => '' }
             if $type == Glovebox::Frames::IS_COMPLETE;
     }
-    return { error => 'this agent does not answer this frame' };
+    return { error => 'this agent does not support this request' };
 }
 
 sub serve {

@@ -204,7 +204,7 @@ final class Session
         $fatal = $last !== null
             && $last['type'] & (E_ERROR | E_PARSE | E_CORE_ERROR | E_COMPILE_ERROR);
         $this->frames->send(Frames::NOTE, $this->channel, [
-            'text' => 'PHP has ended: its state is gone',
+            'text' => 'PHP has ended: its state is lost',
         ]);
         if ($fatal) {
             $text = self::nameCell($last['message']);
@@ -228,7 +228,7 @@ final class Session
         }
         $this->directory = isset($request['cwd']) ? getcwd() : null;
         if ($this->directory !== null && !@chdir((string) $request['cwd'])) {
-            $this->fail('Refused', "the working directory {$request['cwd']} is not there", []);
+            $this->fail('Refused', "the working directory {$request['cwd']} does not exist", []);
             return false;
         }
         $this->environment = [];
@@ -300,7 +300,7 @@ final class Session
         $statements = statements($code);
         $again = redeclared($statements);
         if ($again !== null) {
-            throw new \Error("$again is declared already, and PHP cannot replace it");
+            throw new \Error("$again is already declared, and PHP cannot redeclare it");
         }
         $last = array_pop($statements);
         if ($last !== null && !preg_match(self::SILENT_START, $last)) {
@@ -390,7 +390,7 @@ final class Session
             Frames::IS_COMPLETE => ['status' => completeness($code), 'indent' => ''],
             Frames::COMPLETE => complete($code, $request['cursor'] ?? null, variables()),
             Frames::VARIABLES => ['variables' => listed(variables())],
-            default => ['error' => 'this agent does not answer this frame'],
+            default => ['error' => 'this agent does not support this request'],
         };
     }
 }

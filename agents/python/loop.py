@@ -208,7 +208,7 @@ class Context:
             request = unpack_json(payload)
             code = request["code"]
             if not isinstance(code, str):
-                raise TypeError("code is no string")
+                raise TypeError("code is not a string")
         except Exception as error:
             self._fail(error)
             self._done("error")
@@ -326,7 +326,7 @@ class Context:
                 self.emit(DISPLAY, {"data": data, "metadata": {}})
             elif payload.get("source") == "set_next_input":
                 text = _text(lambda: str(payload.get("text")))
-                self.note(f"the code proposes as the next input:\n{text}")
+                self.note(f"suggested next input:\n{text}")
 
     def _answer(self, kind: int, channel: int, payload: bytes) -> None:
         try:
@@ -347,7 +347,7 @@ class Context:
 
     def _checkpoint(self, channel: int) -> None:
         copy = self._agent.checkpoint
-        error = "this agent can't make checkpoints"
+        error = "this agent does not support checkpoints"
         if copy is not None:
             self.streams.flush()
             self.streams.dismiss_helper()
@@ -382,9 +382,9 @@ class Context:
     def _ask(self, prompt: str, password: bool) -> str:
         wire = self.wire
         if wire.detached:
-            raise EOFError("a process that the cell started has no input")
+            raise EOFError("a process started by the cell cannot read input")
         if not wire.is_main_thread():
-            raise RuntimeError("input is possible in the main thread only")
+            raise RuntimeError("input is only possible in the main thread")
         self.emit(INPUT_REQUEST, {"prompt": prompt, "password": password})
         try:
             while True:

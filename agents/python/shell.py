@@ -170,7 +170,7 @@ class AgentShell(InteractiveShell):
 
     def enable_gui(self, gui=None) -> None:
         if gui not in (None, "inline", "agg", "asyncio"):
-            raise UsageError(f"Invalid GUI request {gui!r}: there is no display here")
+            raise UsageError(f"Invalid GUI request {gui!r}: no display is available")
         self.active_eventloop = gui
 
     def ask_exit(self) -> None:

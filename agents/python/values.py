@@ -54,7 +54,7 @@ class ValueStore:
     def fetch(self, request: dict) -> dict:
         data = self._values.get(str(request.get("ref")))
         if data is None:
-            return {"error": "no such value: it was never there, or gave way to newer ones"}
+            return {"error": "no such value, or it was dropped to make room for newer ones"}
         offset = max(0, int(request.get("offset", 0)))
         size = min(max(0, int(request.get("size", 1 << 20))), FETCH_LIMIT)
         piece = data[offset : offset + size]
@@ -159,7 +159,7 @@ def _clean(value, depth: int):
         for key, item in value.items():
             result[_key(key)] = _clean(item, depth + 1)
         if len(result) != len(value):
-            raise ValueError("keys that are one and the same in JSON")
+            raise ValueError("different keys map to the same JSON key")
         return result
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:

@@ -63,7 +63,7 @@ class Agent:
         else:
             answer = self._r.call("run", str(request.get("code", "")))
             if answer is None:
-                self._error("Error", "the evaluation was left in a way that R could not report")
+                self._error("Error", "the evaluation was aborted in a way that R could not report")
             else:
                 status = answer[0]
             surroundings.restore()
@@ -89,7 +89,7 @@ class Agent:
             return {"variables": [{"name": n, "type": t, "value": v} for n, t, v in rows]}
         if kind == frames.FETCH:
             return self._blobs.fetch(request)
-        return {"error": "the R agent does not serve this request"}
+        return {"error": "the R agent does not support this request"}
 
     def _send(self, kind: int, payload: dict[str, Any]) -> None:
         self._output.flush()

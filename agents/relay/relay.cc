@@ -28,7 +28,7 @@ constexpr timeval kPatience{.tv_sec = 5, .tv_usec = 0};
 
 constexpr std::string_view kNoIndex =
     "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain\r\nConnection: close\r\n"
-    "Content-Length: 50\r\n\r\nnobody answers at the socket of this package index";
+    "Content-Length: 44\r\n\r\nthe package index's socket is not responding";
 
 UniqueFd connect_to(const std::string& path) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

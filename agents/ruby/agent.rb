@@ -209,7 +209,7 @@ module Glovebox
       when Frames::COMPLETE then complete(code, request['cursor'])
       when Frames::IS_COMPLETE then { status: check(code), indent: '' }
       when Frames::VARIABLES then { variables: variables }
-      else { error: 'this agent does not answer this frame' }
+      else { error: 'this agent does not support this request' }
       end
     rescue Exception => e # rubocop:disable Lint/RescueException
       { error: e.class.name.to_s }

@@ -51,7 +51,7 @@ module Glovebox
         raise IOError, "a frame of #{size} bytes" if size > MAX_PAYLOAD
         payload = take(size)
         return nil if payload.nil?
-        raise IOError, 'a message over the limit' if parts.bytesize + size > MAX_MESSAGE
+        raise IOError, 'a message over the size limit' if parts.bytesize + size > MAX_MESSAGE
         parts << payload
         return [type, channel, parts] if type != PART
       end

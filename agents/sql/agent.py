@@ -131,7 +131,7 @@ class Agent:
                                       for name, of_type, sql in self._database.objects()]}
         except sqlite3.Error as problem:
             return {"error": str(problem)}
-        return {"error": "this agent does not answer this frame"}
+        return {"error": "this agent does not support this request"}
 
     def _complete(self, code: str, cursor: object) -> dict:
         end = cursor if isinstance(cursor, int) and 0 <= cursor <= len(code) else len(code)

@@ -88,7 +88,7 @@ class Database:
         command = self._commands.get(name) or (
             self._commands[found[0]] if name and len(found) == 1 else None)
         if command is None:
-            raise CommandError(f"unknown command .{name}; .help lists those there are")
+            raise CommandError(f"unknown command .{name}; type .help for a list")
         if command == self._read:
             self._read(arguments, depth)
         else:
@@ -128,7 +128,7 @@ class Database:
         if len(arguments) != 1:
             raise CommandError(".read takes one file")
         if depth >= 8:
-            raise CommandError("files read one another too deeply")
+            raise CommandError("nested .read commands are too deep")
         for statement in statements.split(Path(arguments[0]).read_text()):
             self.run(statement.text, depth + 1)
 
@@ -186,7 +186,7 @@ def _guess_columns(rows: "csv._reader") -> tuple[list[str], list[str]]:
     """Names and types by all values, since text in a column of numbers would compare as text."""
     names = next(rows, None)
     if not names:
-        raise CommandError("the CSV file has no first line")
+        raise CommandError("the CSV file is empty")
     rank = [0] * len(names)
     kinds = [int, float]
     for row in rows:

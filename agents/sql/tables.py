@@ -115,7 +115,7 @@ def columns(table: Table) -> dict:
 def bundle(table: Table, mode: str, limit: int) -> dict:
     """MIME values; those over `limit` bytes are left out, or cut where they are text."""
     text = plain(table, mode)
-    data = {"text/plain": text if len(text) <= limit // 4 else text[:limit // 4] + "\n... (cut)"}
+    data = {"text/plain": text if len(text) <= limit // 4 else text[:limit // 4] + "\n... (truncated)"}
     page = rich(table)
     if len(page) <= limit // 4:
         data["text/html"] = page

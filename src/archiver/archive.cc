@@ -31,11 +31,11 @@ Result<std::string> read_all(int fd) {
       if (errno == EINTR) {
         continue;
       }
-      return Error::from_errno("read the names");
+      return Error::from_errno("read the list of names");
     }
     all.append(bytes.data(), static_cast<std::size_t>(got));
     if (all.size() > kMaxNames) {
-      return Error(ErrorCode::kInvalid, "there are too many names");
+      return Error(ErrorCode::kInvalid, "too many names");
     }
   }
 }

@@ -39,8 +39,8 @@ Error bad_entry(std::string_view name, std::string_view why) {
 
 Error unreadable(struct archive* reader) {
   const char* const text = ::archive_error_string(reader);
-  return {ErrorCode::kInvalid,
-          std::string("read a layer: ") + (text != nullptr ? printable(text) : "no tar")};
+  return {ErrorCode::kInvalid, std::string("read a layer: ") +
+                                   (text != nullptr ? printable(text) : "not a tar archive")};
 }
 
 // As if `root` were the root of the file system.
@@ -59,11 +59,11 @@ UniqueFd open_in_root(int root, const std::string& path, int flags) {
 // The name without "./" and slashes at its ends; empty for the root itself.
 Result<std::string> clean_name(const char* name) {
   if (name == nullptr || *name == '\0') {
-    return bad_entry("", "no name");
+    return bad_entry("", "empty name");
   }
   const std::string_view whole(name);
   if (whole.size() > kMaxName) {
-    return bad_entry(whole.substr(0, 64), "its name is too long");
+    return bad_entry(whole.substr(0, 64), "name too long");
   }
   std::string clean;
   for (std::size_t at = 0; at <= whole.size();) {
@@ -71,7 +71,7 @@ Result<std::string> clean_name(const char* name) {
     const std::string_view part = whole.substr(at, end - at);
     at = end + 1;
     if (part == "..") {
-      return bad_entry(whole, "'..' in its name");
+      return bad_entry(whole, "'..' in the name");
     }
     if (!part.empty() && part != ".") {
       clean += (clean.empty() ? "" : "/") + std::string(part);
@@ -105,7 +105,7 @@ Result<UniqueFd> make_directories(int root, const std::string& path) {
       const std::string name = path.substr(at, end - at);
       (void)::unlinkat(current.get(), name.c_str(), 0);
       if (::mkdirat(current.get(), name.c_str(), 0755) != 0) {
-        return Error::from_errno("make directory '" + printable(known) + "'");
+        return Error::from_errno("create directory '" + printable(known) + "'");
       }
       next = open_in_root(root, known, O_RDONLY | O_DIRECTORY);
     }
@@ -221,7 +221,7 @@ class LayerPass {
 
  private:
   static Error too_large() {
-    return {ErrorCode::kExhausted, "the image is larger than a template may be"};
+    return {ErrorCode::kExhausted, "the image exceeds the size limit for templates"};
   }
 
   void apply_whiteout(const std::string& path) {
@@ -274,7 +274,7 @@ class LayerPass {
       remove_at(place.parent.get(), place.name);
     }
     if (::mkdirat(place.parent.get(), place.name.c_str(), 0755) != 0) {
-      return Error::from_errno("make directory '" + printable(path) + "'");
+      return Error::from_errno("create directory '" + printable(path) + "'");
     }
     return {};
   }
@@ -331,7 +331,7 @@ class LayerPass {
 
   static Result<void> link_soft(const Place& place, const std::string& path, const char* target) {
     if (target == nullptr || *target == '\0' || std::string_view(target).size() > kMaxName) {
-      return bad_entry(path, "a link to nothing");
+      return bad_entry(path, "a link without a target");
     }
     remove_at(place.parent.get(), place.name);
     if (::symlinkat(target, place.parent.get(), place.name.c_str()) != 0) {
@@ -349,7 +349,7 @@ class LayerPass {
     if (!parent || name.empty() ||
         ::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !(S_ISREG(status.st_mode) || S_ISLNK(status.st_mode))) {
-      return bad_entry(path, "a hard link to what is no file of the image");
+      return bad_entry(path, "a hard link to something that is not a file in the image");
     }
     struct stat there {};
     if (::fstatat(place.parent.get(), place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -69,7 +69,7 @@ Result<void> unpack_layer(UnpackBounds bounds) {
                            std::to_string(unpacker.left_out());
   return ::write(STDOUT_FILENO, left.data(), left.size()) == static_cast<ssize_t>(left.size())
              ? Result<void>()
-             : Error::from_errno("write what is left");
+             : Error::from_errno("write the remaining data");
 }
 
 Result<void> work(std::span<const std::string_view> words) {

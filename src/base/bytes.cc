@@ -11,8 +11,8 @@ namespace glovebox {
 
 Result<Bytes> parse_bytes(std::string_view text) {
   const auto invalid = [text] {
-    return Error(ErrorCode::kInvalid, "'" + std::string(text) + "' is no size",
-                 "write a number with K, M, G or T, for instance 512M");
+    return Error(ErrorCode::kInvalid, "invalid size '" + std::string(text) + "'",
+                 "use a number with a unit (K, M, G or T), for example 512M");
   };
   // Apart from each other, since no double holds every whole number of 63 bits.
   std::uint64_t whole = 0;

@@ -90,7 +90,7 @@ TEST(ParseBytesTest, SaysWhatIsWrongAndWhatToWrite) {
 
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.error().code(), ErrorCode::kInvalid);
-  EXPECT_EQ(bytes.error().message(), "'lots' is no size");
+  EXPECT_EQ(bytes.error().message(), "invalid size 'lots'");
   EXPECT_THAT(bytes.error().hint(), HasSubstr("512M"));
 }
 

@@ -7,7 +7,8 @@
 namespace glovebox {
 
 void check_failed(const char* condition, const char* file, int line) noexcept {
-  (void)std::fprintf(stderr, "glovebox: bug: %s does not hold at %s:%d\n", condition, file, line);
+  (void)std::fprintf(stderr, "glovebox: bug: assertion failed: %s at %s:%d\n", condition, file,
+                     line);
   std::abort();
 }
 

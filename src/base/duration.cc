@@ -9,8 +9,8 @@ namespace glovebox {
 
 Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const auto invalid = [text] {
-    return Error(ErrorCode::kInvalid, "'" + std::string(text) + "' is no duration",
-                 "write a number with ms, s, m, h or d, for instance 30s");
+    return Error(ErrorCode::kInvalid, "invalid duration '" + std::string(text) + "'",
+                 "use a number with a unit (ms, s, m, h or d), for example 30s");
   };
   double number = 0;
   const char* const end = text.data() + text.size();

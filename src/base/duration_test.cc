@@ -75,7 +75,7 @@ TEST(ParseDurationTest, SaysWhatIsWrongAndWhatToWrite) {
 
   ASSERT_FALSE(duration);
   EXPECT_EQ(duration.error().code(), ErrorCode::kInvalid);
-  EXPECT_EQ(duration.error().message(), "'soon' is no duration");
+  EXPECT_EQ(duration.error().message(), "invalid duration 'soon'");
   EXPECT_THAT(duration.error().hint(), HasSubstr("30s"));
 }
 

@@ -6,18 +6,18 @@ namespace glovebox::cli {
 std::string describe(const Execution& execution, std::string_view language) {
   switch (execution.status) {
     case Status::kTimeout:
-      return execution.limit == "cpu-time" ? "the cell used up its CPU time"
-                                           : "the cell ran into its time limit";
+      return execution.limit == "cpu-time" ? "the cell exceeded its CPU time limit"
+                                           : "the cell exceeded its time limit";
     case Status::kOutOfMemory:
-      return "the cell used more memory than it may; raise --memory";
+      return "the cell exceeded its memory limit; raise --memory";
     case Status::kPidsLimit:
-      return "the cell started more processes than it may; raise --pids";
+      return "the cell exceeded its process limit; raise --pids";
     case Status::kDiskFull:
-      return "the cell wrote more than it may; raise --disk";
+      return "the cell exceeded its disk limit; raise --disk";
     case Status::kCanceled:
       return "interrupted";
     case Status::kSignaled:
-      return std::string(language) + " was ended by signal " +
+      return std::string(language) + " was killed by signal " +
              std::to_string(execution.signal.value_or(0));
     default:
       return std::string(language) + " ended with exit status " +

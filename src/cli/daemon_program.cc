@@ -37,7 +37,7 @@ Error become_daemon_program(char** argv) {
   }
   return {ErrorCode::kUnsupported,
           std::string(kProgram) + " cannot be started in " + directories->front(),
-          "install it there or in /usr/libexec/glovebox; in a source tree, './dev build' makes it"};
+          "install it there or in /usr/libexec/glovebox; in a source tree, run './dev build'"};
 }
 
 }  // namespace glovebox::cli

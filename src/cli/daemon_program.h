@@ -19,12 +19,14 @@ struct DaemonCommand {
   const char* description;
 };
 
-inline constexpr DaemonCommand kServe{"serve", "The daemon: REST and E2B's protocol over HTTP"};
-inline constexpr DaemonCommand kSandbox{"sandbox", "Sandboxes that a daemon holds"};
-inline constexpr DaemonCommand kKey{"key", "API keys of a daemon"};
-inline constexpr DaemonCommand kTemplate{"template", "What sandboxes are made from"};
-inline constexpr DaemonCommand kTenant{"tenant", "Those who share a daemon, and their quotas"};
-inline constexpr DaemonCommand kSecret{"secret", "The key that encrypts a daemon's secrets"};
+inline constexpr DaemonCommand kServe{"serve",
+                                      "Run the daemon: a REST API and the E2B protocol over HTTP"};
+inline constexpr DaemonCommand kSandbox{"sandbox", "Manage sandboxes on a daemon"};
+inline constexpr DaemonCommand kKey{"key", "Manage a daemon's API keys"};
+inline constexpr DaemonCommand kTemplate{"template",
+                                         "Manage the templates that sandboxes are created from"};
+inline constexpr DaemonCommand kTenant{"tenant", "Manage tenants and their quotas"};
+inline constexpr DaemonCommand kSecret{"secret", "Manage the key that encrypts a daemon's secrets"};
 inline constexpr std::array kDaemonCommands = {kServe, kSandbox, kKey, kTemplate, kTenant, kSecret};
 
 [[nodiscard]] bool is_daemon_command(std::string_view name);

@@ -42,7 +42,7 @@ Finding warden() {
 Finding cgroups() {
   const CgroupSupport& support = Cgroup::support();
   if (support.mode == CgroupMode::kNone) {
-    return {"cgroup", false, "none: memory and pids are limited by rlimits only", support.reason};
+    return {"cgroup", false, "none: memory and pids are limited only by rlimits", support.reason};
   }
   std::string controllers;
   const auto add = [&controllers](bool has, const char* name) {
@@ -58,12 +58,12 @@ Finding cgroups() {
 Finding landlock() {
   const int abi = landlock_abi();
   if (abi == 0) {
-    return {"landlock", false, "not in this kernel, or switched off",
+    return {"landlock", false, "not in this kernel, or disabled",
             "boot Linux 5.13 or later with landlock in lsm="};
   }
   if (abi < 6) {
-    return {"landlock", true, "ABI " + std::to_string(abi) + ": no scopes for signals",
-            "Linux 6.12 has them"};
+    return {"landlock", true, "ABI " + std::to_string(abi) + ": no signal scoping",
+            "use Linux 6.12 or later for signal scoping"};
   }
   return {"landlock", true, "ABI " + std::to_string(abi), {}};
 }
@@ -94,7 +94,7 @@ Finding tier(Tier& tier) {
   need(walls.cgroup != "none", "cgroup");
   need(walls.no_capabilities, "locked capabilities");
   finding.good = true;
-  finding.detail = absent.empty() ? "built, every wall held" : "built, without: " + absent;
+  finding.detail = absent.empty() ? "works, with every wall in place" : "works, without: " + absent;
   return finding;
 }
 
@@ -106,11 +106,11 @@ std::vector<Finding> examine() {
   const Swept swept = sweep_leftovers();
   Finding leftovers{"leftovers",
                     swept.failures.empty(),
-                    std::to_string(swept.slots) + " dead sandboxes swept",
+                    std::to_string(swept.slots) + " dead sandboxes cleaned up",
                     {}};
   if (!swept.failures.empty()) {
     leftovers.detail = swept.failures.front();
-    leftovers.hint = "remove it by hand, then run glovebox doctor again";
+    leftovers.hint = "remove it by hand, then run 'glovebox doctor' again";
   }
   findings.push_back(std::move(leftovers));
   return findings;
@@ -144,10 +144,11 @@ int run(bool json) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action* action) {
-  auto* const command = app.add_subcommand("doctor", "Examine which walls can be built here");
+  auto* const command =
+      app.add_subcommand("doctor", "Check which isolation features work on this host");
   command->footer("Examples:\n  glovebox doctor\n  glovebox doctor --json");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "A JSON list");
+  command->add_flag("--json", *json, "Print a JSON list");
   command->callback([action, json] { *action = [json] { return run(*json); }; });
 }
 

@@ -123,11 +123,13 @@ int run(const LanguagesOptions& options) {
 }  // namespace
 
 void add_languages(CLI::App& app, Action* action) {
-  auto* const command = app.add_subcommand("languages", "List the languages and what they lack");
+  auto* const command =
+      app.add_subcommand("languages", "List languages and what is missing for each");
   command->footer("Examples:\n  glovebox languages\n  glovebox languages --json --no-versions");
   auto options = std::make_shared<LanguagesOptions>();
-  command->add_flag("--json", options->json, "A JSON list");
-  command->add_flag("--no-versions", options->no_versions, "Do not start the programs");
+  command->add_flag("--json", options->json, "Print a JSON list");
+  command->add_flag("--no-versions", options->no_versions,
+                    "Do not start interpreters to query their versions");
   command->callback([action, options] { *action = [options] { return run(*options); }; });
 }
 

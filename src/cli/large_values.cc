@@ -24,7 +24,7 @@ constexpr auto kPatience = 30s;
 constexpr std::size_t kMaxEntries = 1'000;
 
 Error gone(const std::string& why) {
-  return {ErrorCode::kNotFound, "the value is not there any more" + why,
+  return {ErrorCode::kNotFound, "the value is no longer available" + why,
           "show it again, or write it to a file in the cell"};
 }
 
@@ -60,7 +60,7 @@ Result<std::string> LargeValues::fetch_encoded(Context& context,
                                                Clock::time_point deadline,
                                                int cancel_fd) {
   if (!context.can("fetch")) {
-    return Error(ErrorCode::kUnsupported, "this interpreter keeps no large values");
+    return Error(ErrorCode::kUnsupported, "this interpreter does not keep large values");
   }
   if (reference.size > kMaxSize) {
     return gone("");

@@ -24,11 +24,11 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kRunFooter =
-    R"(Writes IN.run.ipynb beside IN where -o and --to are absent. The notebook is written with the
-outputs so far when a cell fails, too.
+    R"(Without -o and --to, writes IN.run.ipynb next to IN. If a cell fails, the notebook is still
+written with the outputs so far.
 
-Exit status: 0; 1 a cell failed; 124 time limit; 137 memory limit; 130 interrupted; 125 glovebox
-could not do it; 2 wrong usage.
+Exit status: 0 success; 1 a cell failed; 124 time limit; 137 memory limit; 130 interrupted; 125
+glovebox error; 2 usage error.
 
 Examples:
   glovebox notebook run analysis.ipynb
@@ -37,7 +37,7 @@ Examples:
   glovebox notebook run report.ipynb --file data --timeout 2m --to html -o report.html
   glovebox notebook run model.ipynb --kernel ir --json)";
 
-constexpr const char* kExportFooter = R"(Runs nothing.
+constexpr const char* kExportFooter = R"(Does not run any cells.
 
 Examples:
   glovebox notebook export analysis.ipynb                         writes analysis.html
@@ -76,8 +76,9 @@ Result<NotebookJob> make_job(const NotebookOptionsText& options) {
   NotebookJob job;
   job.targets = GB_TRY(notebook_targets(options.in, options.out, options.to, ".run"));
   if (options.json && job.targets.front().path == "-") {
-    return Error(ErrorCode::kInvalid, "standard output cannot carry both the notebook and --json",
-                 "name a file with -o");
+    return Error(ErrorCode::kInvalid,
+                 "cannot write both the notebook and --json to standard output",
+                 "choose a file with -o");
   }
   job.options.cell_time = GB_TRY(parse_time(options.timeout, "--timeout"));
   job.options.total_time = GB_TRY(parse_time(options.time, "--time"));
@@ -242,32 +243,34 @@ void add_run_command(CLI::App& app, Action* action) {
   auto options = std::make_shared<NotebookOptionsText>();
   command->add_option("IN", options->in, "The notebook; '-' reads standard input")->required();
   command->add_option("-o,--output", options->out,
-                      "The file to write, its format by its ending; '-' is standard output");
-  command->add_option("--to", options->to, "html, ipynb or both")
+                      "Output file; its extension selects the format; '-' writes standard output");
+  command->add_option("--to", options->to, "Output format: html, ipynb or both")
       ->check(CLI::IsMember({"html", "ipynb", "both"}));
   command->add_option("-p,--parameter", options->parameters,
-                      "NAME=VALUE, put behind the cell tagged 'parameters'; repeatable");
-  auto* const language = command->add_option("-l,--language", options->language,
-                                             "In place of the notebook's own; jupyter:NAME too");
-  command->add_option("--kernel", options->kernel, "An installed Jupyter kernel")
+                      "NAME=VALUE, injected after the cell tagged 'parameters'; repeatable");
+  auto* const language =
+      command->add_option("-l,--language", options->language,
+                          "Language to use instead of the notebook's own; or jupyter:NAME");
+  command->add_option("--kernel", options->kernel, "Use this installed Jupyter kernel")
       ->excludes(language);
-  command->add_flag("--allow-errors", options->allow_errors, "Go on behind cells that fail");
-  command->add_option("--timeout", options->timeout, "Wall time of each cell: 30s; none if absent");
-  command->add_option("--time", options->time, "Wall time of all cells together");
-  command->add_flag("--json", options->json, "One JSON object that says how it went");
-  command->add_flag("-q,--quiet", options->quiet, "Neither progress nor errors of cells");
+  command->add_flag("--allow-errors", options->allow_errors, "Continue after failing cells");
+  command->add_option("--timeout", options->timeout,
+                      "Wall-clock time of each cell: 30s [default: no limit]");
+  command->add_option("--time", options->time, "Wall-clock time of all cells together");
+  command->add_flag("--json", options->json, "Print the result as one JSON object");
+  command->add_flag("-q,--quiet", options->quiet, "Print neither progress nor cell errors");
   add_options(*command, options->sandbox);
   forbid_empty_values(*command);
   command->callback([action, options] { *action = [options] { return run(*options); }; });
 }
 
 void add_export_command(CLI::App& app, Action* action) {
-  auto* const command = app.add_subcommand("export", "Write a notebook as a page");
+  auto* const command = app.add_subcommand("export", "Convert a notebook to an HTML page");
   command->footer(kExportFooter);
   auto options = std::make_shared<NotebookOptionsText>();
   command->add_option("IN", options->in, "The notebook; '-' reads standard input")->required();
-  command->add_option("-o,--output", options->out, "The file to write; '-' is standard output");
-  command->add_option("--to", options->to, "html or ipynb")
+  command->add_option("-o,--output", options->out, "Output file; '-' writes standard output");
+  command->add_option("--to", options->to, "Output format: html or ipynb")
       ->check(CLI::IsMember({"html", "ipynb"}));
   forbid_empty_values(*command);
   command->callback(
@@ -277,7 +280,7 @@ void add_export_command(CLI::App& app, Action* action) {
 }  // namespace
 
 void add_notebook(CLI::App& app, Action* action) {
-  auto* const command = app.add_subcommand("notebook", "Run notebooks, or show them as pages");
+  auto* const command = app.add_subcommand("notebook", "Run notebooks or convert them to HTML");
   command->require_subcommand(1);
   add_run_command(*command, action);
   add_export_command(*command, action);

@@ -25,7 +25,7 @@ namespace {
 Error cannot(const char* what, const std::string& path) {
   return Error(ErrorCode::kInvalid,
                Error::from_errno(std::string(what) + " '" + printable(path) + "'").message(),
-               "check the name and its permissions");
+               "check the path and its permissions");
 }
 
 Result<std::string> read_all(const std::string& path) {
@@ -51,7 +51,8 @@ Result<std::string> read_all(const std::string& path) {
     }
     bytes.append(block.data(), static_cast<std::size_t>(got));
     if (bytes.size() > most.count) {
-      return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is over " + to_string(most),
+      return Error(ErrorCode::kInvalid,
+                   "'" + printable(path) + "' is larger than " + to_string(most),
                    "clear its outputs in Jupyter first");
     }
   }
@@ -86,7 +87,7 @@ class Writer {
       return {};
     }
     errno = error_;
-    return Error::from_errno("write '" + printable(path) + "'").with_hint("free some room");
+    return Error::from_errno("write '" + printable(path) + "'").with_hint("free some disk space");
   }
 
  private:
@@ -127,15 +128,16 @@ Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
   const bool names_html = out.ends_with(".html") || out.ends_with(".htm");
   const std::string form = !to.empty() ? to : names_html ? "html" : "ipynb";
   if (form == "both" && (out == "-" || (out.empty() && in == "-"))) {
-    return Error(ErrorCode::kInvalid, "standard output takes one format, not both",
-                 "name a file with -o, or one format with --to");
+    return Error(ErrorCode::kInvalid, "cannot write both formats to standard output",
+                 "choose a file with -o, or one format with --to");
   }
   if (names_html && form == "ipynb") {
-    return Error(ErrorCode::kInvalid, "-o names a page and --to a notebook", "leave --to out");
+    return Error(ErrorCode::kInvalid, "-o names an HTML file, but --to selects ipynb",
+                 "leave out --to");
   }
   if (out.ends_with(".ipynb") && form == "html") {
-    return Error(ErrorCode::kInvalid, "-o names a notebook and --to a page",
-                 "leave --to out, or write --to both");
+    return Error(ErrorCode::kInvalid, "-o names a notebook file, but --to selects html",
+                 "leave out --to, or use --to both");
   }
   if (out.empty() && in == "-") {
     return std::vector<NotebookTarget>{
@@ -159,7 +161,7 @@ Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
     std::error_code ignored;
     if (target.path != out && std::filesystem::equivalent(target.path, in, ignored)) {
       return Error(ErrorCode::kInvalid, "'" + printable(target.path) + "' would be overwritten",
-                   "name another file with -o");
+                   "choose another file with -o");
     }
   }
   return targets;

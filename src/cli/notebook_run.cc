@@ -136,7 +136,7 @@ class NotebookRunner {
       failure.error = *execution.error;
     } else if (own_error) {
       // Wrong uses of IPython's magics, for instance, are told on stderr alone.
-      failure.error = {.name = "CellFailed", .value = "its output says why", .traceback = {}};
+      failure.error = {.name = "CellFailed", .value = "see the cell's output", .traceback = {}};
     } else {
       failure.error = {.name = std::string(name_of(execution)),
                        .value = describe(execution, session_.spec().language.title),

@@ -32,7 +32,7 @@ std::string wall_list(const Walls& walls) {
     list += (list.empty() ? "" : ", ") + name;
   };
   add(walls.user_ns, "user namespace");
-  add(walls.mount_ns, "own root");
+  add(walls.mount_ns, "private root");
   add(walls.pid_ns, "pid namespace");
   add(walls.net_ns, "no network");
   add(walls.ipc_ns, "ipc namespace");

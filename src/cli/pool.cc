@@ -14,12 +14,13 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(While it runs, each 'glovebox run' of yours takes its sandbox from here, which halves its time.
-Each sandbox is used once. Which are made follows from the runs: the first one of a language, or
-with other limits, still makes its own. So does one with packages, one from a place where sandboxes
-would be others (another cgroup, other resource limits, other processors), and 'run --no-pool'.
+    R"(While the pool is running, each of your 'glovebox run' commands takes its sandbox from it,
+which halves the run's time. Each sandbox is used once. The pool learns which sandboxes to keep from
+your runs: the first run of a language, or with different limits, still creates its own sandbox. So
+does a run with packages, with --no-pool, or with a different cgroup, resource limits or CPU set.
 
-Ctrl-C or SIGTERM ends it, when the runs that have a sandbox of it are done; twice ends these too.
+Ctrl-C or SIGTERM stops the pool once the runs that use its sandboxes are done; a second signal ends
+those runs too.
 
 Examples:
   glovebox pool &
@@ -49,7 +50,9 @@ void add_pool(CLI::App& app, Action* action) {
   auto* const command = app.add_subcommand("pool", "Keep sandboxes ready for 'glovebox run'");
   command->footer(kFooter);
   auto options = std::make_shared<PoolOptions>();
-  command->add_option("--size", options->size, "How many of each kind wait (4)")
+  command
+      ->add_option("--size", options->size,
+                   "How many sandboxes of each kind to keep ready [default: 4]")
       ->check(CLI::Range(std::size_t{1}, SandboxPool::kMostSandboxes));
   command->callback([action, options] { *action = [options] { return ended(keep(*options)); }; });
 }

@@ -24,15 +24,15 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
-  glovebox run script.py                  run a file, sealed, and remove the sandbox
-  glovebox run -l python -e 'print(6*7)'  run a line
+  glovebox run script.py                  run a file in a fresh sandbox
+  glovebox run -l python -e 'print(6*7)'  run a line of code
   glovebox run plot.py --file data.csv --out results
-  glovebox repl -l python                 a live interpreter, sealed
-  glovebox notebook run analysis.ipynb    run a notebook, write its outputs
-  glovebox serve                          the daemon: REST, and E2B's own SDKs
-  glovebox sandbox create                 a sandbox that the daemon holds
-  glovebox languages                      what can run here
-  glovebox doctor                         which walls can be built here, and how to fix the rest)";
+  glovebox repl -l python                 start a live interpreter in a sandbox
+  glovebox notebook run analysis.ipynb    run a notebook and save its outputs
+  glovebox serve                          run the daemon for REST and E2B SDK clients
+  glovebox sandbox create                 create a sandbox on the daemon
+  glovebox languages                      list the languages that can run here
+  glovebox doctor                         check which isolation features work here)";
 
 // What is wrong with the command line, and where the right one is shown.
 Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
@@ -44,12 +44,12 @@ Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
       path += " " + below->get_name();
     }
     return {ErrorCode::kInvalid, wrong.what(),
-            "'glovebox " + path + " --help' shows what it takes"};
+            "run 'glovebox " + path + " --help' for its options"};
   }
   if (words.empty() || words.front().starts_with('-')) {
     return {ErrorCode::kInvalid,
             words.empty() ? wrong.what() : "unknown option '" + words.front() + "'",
-            "'glovebox --help' lists the commands"};
+            "run 'glovebox --help' for a list of commands"};
   }
   std::vector<std::string_view> names;
   for (const CLI::App* const command : app.get_subcommands({})) {
@@ -57,12 +57,12 @@ Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
   }
   const std::string nearest = nearest_word(words.front(), names);
   return {ErrorCode::kInvalid, "unknown command '" + words.front() + "'",
-          nearest.empty() ? "'glovebox --help' lists the commands"
+          nearest.empty() ? "run 'glovebox --help' for a list of commands"
                           : "did you mean 'glovebox " + nearest + "'?"};
 }
 
 int run(int argc, char** argv, const Commands& commands) {
-  CLI::App app("Runs untrusted code in a sealed sandbox.", "glovebox");
+  CLI::App app("Run untrusted code in a sandbox.", "glovebox");
   app.set_version_flag("--version", std::string("glovebox ") + GB_VERSION);
   app.require_subcommand(1);
   app.footer(kFooter);

@@ -24,11 +24,11 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Lines that begin with ':' are commands of the repl; ':help' lists them. Without a terminal the
-input is cut into cells at blank lines, or at '# %%' lines where there are any.
+    R"(Lines that start with ':' are REPL commands; ':help' lists them. If standard input is not a
+terminal, it is split into cells at blank lines, or at '# %%' lines if there are any.
 
-Exit status: 0; without a terminal that of the first cell that failed: 1, 124 time limit, 137
-memory limit; 125 glovebox could not do it; 2 wrong usage.
+Exit status: 0 success. Without a terminal, that of the first failing cell: 1 error; 124 time limit;
+137 memory limit. 125 glovebox error; 2 usage error.
 
 Examples:
   glovebox repl
@@ -139,7 +139,7 @@ Result<void> converse(ReplEngine& engine, Interrupts& interrupts, bool colour) {
   write_fully(STDOUT_FILENO, spec.language.title + " " + printable(context.version()) +
                                  " in a sandbox, tier " +
                                  std::string(engine.session().sandbox().tier()) +
-                                 ". ':help' shows the commands, Ctrl-D ends.\n");
+                                 ". Type ':help' for commands, Ctrl-D to exit.\n");
   ReplEditor editor(interrupts, history_file(spec.language.id));
   editor.complete = [&engine](const std::string& code, std::size_t cursor) {
     return engine.complete(code, cursor);
@@ -176,7 +176,7 @@ Result<std::string> read_input() {
     }
     text.append(block.data(), static_cast<std::size_t>(got));
     if (text.size() > kMaxInput) {
-      return Error(ErrorCode::kInvalid, "standard input is over 64 MiB",
+      return Error(ErrorCode::kInvalid, "standard input is larger than 64 MiB",
                    "pass large data with --file");
     }
   }
@@ -221,13 +221,15 @@ Result<int> run(const ReplOptionsText& options) {
 }  // namespace
 
 void add_repl(CLI::App& app, Action* action) {
-  auto* const command = app.add_subcommand("repl", "Talk to a live interpreter in a sandbox");
+  auto* const command = app.add_subcommand("repl", "Start a live interpreter in a sandbox");
   command->footer(kFooter);
   auto options = std::make_shared<ReplOptionsText>();
   command->add_option("-l,--language", options->language,
-                      "Language, 'python' when absent; jupyter:NAME for a Jupyter kernel");
-  command->add_option("--save", options->save, "Directory for plots, the current one when absent");
-  command->add_option("--time", options->time, "Wall time of each cell: 30s; none if absent");
+                      "Language, or jupyter:NAME for a Jupyter kernel [default: python]");
+  command->add_option("--save", options->save,
+                      "Directory to save plots in [default: the current directory]");
+  command->add_option("--time", options->time,
+                      "Wall-clock time of each cell: 30s [default: no limit]");
   add_options(*command, options->sandbox);
   forbid_empty_values(*command);
   command->callback([action, options] {

@@ -33,7 +33,7 @@ struct ReplCommand {
 };
 
 Error wrong_use(std::string_view usage) {
-  return {ErrorCode::kInvalid, "wrong arguments", "write " + std::string(usage)};
+  return {ErrorCode::kInvalid, "invalid arguments", "usage: " + std::string(usage)};
 }
 
 std::optional<std::uint32_t> number(const std::string& word) {
@@ -64,8 +64,8 @@ Result<void> write_new(const std::string& path, std::string_view bytes) {
   if (!fd) {
     return Error(ErrorCode::kInvalid,
                  Error::from_errno("write '" + printable(path) + "'").message(),
-                 errno == EEXIST ? "name another file: none is overwritten"
-                                 : "check the name and its permissions");
+                 errno == EEXIST ? "choose another file name: existing files are not overwritten"
+                                 : "check the path and its permissions");
   }
   write_fully(fd.get(), bytes);
   return {};
@@ -107,7 +107,7 @@ Result<void> save(ReplEngine& engine, const Words& words) {
   const auto type = std::ranges::find_if(
       kFileTypes, [&path](const FileType& known) { return path.ends_with(known.ending); });
   if (type == kFileTypes.end()) {
-    return Error(ErrorCode::kInvalid, "the ending of '" + printable(path) + "' says no type",
+    return Error(ErrorCode::kInvalid, "unknown file extension in '" + printable(path) + "'",
                  "use .png, .jpg, .svg, .gif, .webp, .pdf, .html, .json, .md or .txt");
   }
   std::optional<Found> found = find_output(engine.record(), count, type->mime);
@@ -126,7 +126,7 @@ Result<void> save(ReplEngine& engine, const Words& words) {
     return Error(ErrorCode::kNotFound,
                  (count ? "cell " + std::to_string(*count) : std::string("no cell so far")) +
                      (count ? " has not shown " : " has shown ") + std::string(type->mime),
-                 "another ending asks for another type");
+                 "use another file extension to save another type");
   }
   GB_TRY(write_new(path, found->bytes));
   engine.screen().say("saved " + printable(path));
@@ -138,8 +138,8 @@ Result<void> export_record(ReplEngine& engine, const Words& words) {
     return wrong_use(":export FILE.ipynb or :export FILE.html");
   }
   if (::access(words[1].c_str(), F_OK) == 0) {
-    return Error(ErrorCode::kInvalid, "'" + printable(words[1]) + "' is there already",
-                 "name another file: none is overwritten");
+    return Error(ErrorCode::kInvalid, "'" + printable(words[1]) + "' already exists",
+                 "choose another file name: existing files are not overwritten");
   }
   const NotebookFormat format =
       words[1].ends_with(".html") ? NotebookFormat::kHtml : NotebookFormat::kIpynb;
@@ -156,7 +156,7 @@ Result<void> checkpoint(ReplEngine& engine, const Words& /*words*/) {
   engine.screen().say("checkpoint " + std::to_string(id) + "; ':rollback " + std::to_string(id) +
                       "' goes back to it");
   for (const std::string& entry : left_out) {
-    engine.screen().say("not carried along: " + printable(entry));
+    engine.screen().say("not included: " + printable(entry));
   }
   return {};
 }
@@ -167,7 +167,7 @@ Result<void> rollback(ReplEngine& engine, const Words& words) {
     return wrong_use(":rollback [N]");
   }
   const std::uint32_t to = GB_TRY(engine.rollback(named));
-  engine.screen().say("memory and workspace are as at checkpoint " + std::to_string(to));
+  engine.screen().say("memory and workspace restored to checkpoint " + std::to_string(to));
   return {};
 }
 
@@ -202,15 +202,15 @@ Result<void> quit(ReplEngine& engine, const Words& /*words*/) {
 }
 
 constexpr std::array<ReplCommand, 8> kCommands = {{
-    {":save", "[N] FILE", "saves what cell N, or the last one, showed; the ending says as what",
-     save},
-    {":export", "FILE", "writes the session as FILE.ipynb or FILE.html", export_record},
-    {":vars", "", "lists the variables", variables},
-    {":checkpoint", "", "remembers memory and files as they are", checkpoint},
-    {":rollback", "[N]", "goes back to a checkpoint", rollback},
-    {":restart", "", "starts a new interpreter in the same sandbox", restart},
-    {":help", "", "shows this", help},
-    {":quit", "", "ends; so does Ctrl-D", quit},
+    {":save", "[N] FILE",
+     "save the output of cell N, or of the last cell; the extension selects the type", save},
+    {":export", "FILE", "save the session as FILE.ipynb or FILE.html", export_record},
+    {":vars", "", "list the variables", variables},
+    {":checkpoint", "", "save the current memory and files", checkpoint},
+    {":rollback", "[N]", "go back to a checkpoint", rollback},
+    {":restart", "", "start a new interpreter in the same sandbox", restart},
+    {":help", "", "show this help", help},
+    {":quit", "", "exit (or press Ctrl-D)", quit},
 }};
 
 Result<void> help(ReplEngine& /*engine*/, const Words& /*words*/) {
@@ -221,8 +221,9 @@ Result<void> help(ReplEngine& /*engine*/, const Words& /*words*/) {
     text += head + std::string(command.does) + "\n";
   }
   text +=
-      "Tab completes, Ctrl-C interrupts the cell or clears the line, Alt-Enter begins a new line.\n"
-      "Pictures are saved beside you as plot-1.png and so on; --save names another directory.\n";
+      "Tab completes, Ctrl-C interrupts the cell or clears the line, Alt-Enter inserts a new "
+      "line.\n"
+      "Plots are saved as plot-1.png and so on in the current directory, or in that of --save.\n";
   write_fully(STDOUT_FILENO, text);
   return {};
 }
@@ -267,7 +268,7 @@ Result<void> run_command(ReplEngine& engine, std::string_view line) {
   const std::string nearest = nearest_word(words.front(), names);
   return Error(ErrorCode::kInvalid, "unknown command '" + printable(words.front()) + "'",
                nearest.empty()
-                   ? "':help' lists the commands; a blank before the colon makes it code"
+                   ? "':help' lists the commands; to run it as code, put a space before the colon"
                    : "did you mean '" + nearest + "'?");
 }
 

@@ -106,8 +106,9 @@ ReplEditor::ReplEditor(Interrupts& interrupts, std::string history_file)
   (void)::el_set(editor_, EL_HIST, ::history, history_);
   (void)::el_set(editor_, EL_PROMPT_ESC, &ReplEditor::prompt_of, kInvisible);
   (void)::el_set(editor_, EL_GETCFN, &ReplEditor::read_character);
-  (void)::el_set(editor_, EL_ADDFN, "glovebox-complete", "Completes code", &ReplEditor::on_tab);
-  (void)::el_set(editor_, EL_ADDFN, "glovebox-newline", "Begins a line", &ReplEditor::on_newline);
+  (void)::el_set(editor_, EL_ADDFN, "glovebox-complete", "Complete code", &ReplEditor::on_tab);
+  (void)::el_set(editor_, EL_ADDFN, "glovebox-newline", "Insert a new line",
+                 &ReplEditor::on_newline);
   (void)::el_set(editor_, EL_BIND, "^I", "glovebox-complete", nullptr);
   (void)::el_set(editor_, EL_BIND, "^J", "glovebox-newline", nullptr);
   (void)::el_set(editor_, EL_BIND, "\\e^M", "glovebox-newline", nullptr);

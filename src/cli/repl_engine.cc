@@ -99,7 +99,7 @@ Result<void> ReplEngine::run_cell(const std::string& code) {
   }
   if (!execution) {
     if (execution.error().code() == ErrorCode::kConflict && !session_.alive()) {
-      screen_.say("glovebox: the interpreter had ended before; the cell was not run");
+      screen_.say("glovebox: the interpreter has ended; the cell was not run");
       note_failure(1);
       return replace();
     }
@@ -111,7 +111,7 @@ Result<void> ReplEngine::run_cell(const std::string& code) {
   }
   if (has_large && session_.alive()) {
     screen_.say("glovebox: ':save " + std::to_string(count_) +
-                " FILE' fetches what was too large; the file's ending says which");
+                " FILE' saves the value that was too large; the file extension selects the type");
   }
   return conclude(*execution);
 }
@@ -143,7 +143,7 @@ Result<void> ReplEngine::replace() {
   awaits_choice_ = true;
   screen_.say("glovebox: ':rollback' goes back to checkpoint " +
               std::to_string(checkpoints_.rbegin()->first) +
-              "; another cell starts a new interpreter instead");
+              "; running another cell starts a new interpreter instead");
   return {};
 }
 
@@ -155,7 +155,7 @@ Result<std::uint32_t> ReplEngine::checkpoint(std::vector<std::string>* not_carri
 
 Result<std::uint32_t> ReplEngine::rollback(std::optional<std::uint32_t> checkpoint) {
   if (checkpoints_.empty()) {
-    return Error(ErrorCode::kConflict, "there is no checkpoint", "make one with :checkpoint");
+    return Error(ErrorCode::kConflict, "there is no checkpoint", "create one with :checkpoint");
   }
   const std::uint32_t to = checkpoint.value_or(checkpoints_.rbegin()->first);
   GB_TRY(session_.context().rollback(to));
@@ -177,8 +177,8 @@ Result<void> ReplEngine::restart() {
   const LiveSession::Restarted what = GB_TRY(session_.restart());
   count_ = 0;
   screen_.say(what == LiveSession::Restarted::kInterpreter
-                  ? "glovebox: a new interpreter: variables are gone, files are kept"
-                  : "glovebox: a new sandbox: variables and the files that were made are gone");
+                  ? "glovebox: started a new interpreter: variables are lost, files are kept"
+                  : "glovebox: started a new sandbox: variables and created files are lost");
   return {};
 }
 

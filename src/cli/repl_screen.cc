@@ -237,7 +237,7 @@ bool ReplScreen::save_picture(const Event& event) {
 void ReplScreen::save(std::string_view stem, std::string_view mime, const std::string& bytes) {
   if (files_ >= kMaxFiles || saved_ + bytes.size() > kMaxSaved) {
     if (!full_) {
-      say("glovebox: no more files are saved: 1,000 files or 1 GiB are enough for one session");
+      say("glovebox: no more files will be saved: the limit is 1,000 files or 1 GiB per session");
       full_ = true;
     }
     return;
@@ -253,7 +253,7 @@ void ReplScreen::save(std::string_view stem, std::string_view mime, const std::s
     }
     if (!fd) {
       say("glovebox: " + Error::from_errno("save '" + path + "'").message() +
-          "\n  hint: name a directory that can be written to with --save");
+          "\n  hint: choose a writable directory with --save");
       return;
     }
     write_fully(fd.get(), bytes);

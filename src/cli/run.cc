@@ -20,8 +20,8 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Exit status: the program's own (128+N when signal N ended it); 124 time limit; 137 memory
-limit; 126 refused; 125 glovebox could not do it; 2 wrong usage.
+    R"(Exit status: the program's own exit status (128+N if signal N killed it); 124 time limit; 137
+memory limit; 126 refused; 125 glovebox error; 2 usage error.
 
 Examples:
   glovebox run hello.c

@@ -31,14 +31,14 @@ Result<std::string> read_code(int fd, const std::string& name) {
     if (got < 0) {
       return Error(ErrorCode::kInvalid,
                    Error::from_errno("read '" + printable(name) + "'").message(),
-                   "check the name and its permissions");
+                   "check the path and its permissions");
     }
     if (got == 0) {
       return code;
     }
     code.append(block.data(), static_cast<std::size_t>(got));
     if (code.size() > kMaxCode) {
-      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is over 64 MiB",
+      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is larger than 64 MiB",
                    "pass large data with --file");
     }
   }
@@ -49,11 +49,11 @@ Result<UniqueFd> open_to_read(const std::string& path) {
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     return Error(ErrorCode::kInvalid, Error::from_errno("open '" + printable(path) + "'").message(),
-                 "check the name and its permissions");
+                 "check the path and its permissions");
   }
   if (S_ISDIR(status.st_mode)) {
     return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is a directory",
-                 "name a file; copy directories in with --file DIR");
+                 "pass a file; use --file DIR to copy in a directory");
   }
   return fd;
 }
@@ -95,8 +95,8 @@ Result<LimitDefaults> parse_limits(const RunOptionsText& options) {
   GB_TRY(parse_into(limits.time, options.time, "--time", parse_duration));
   GB_TRY(parse_into(limits.cpu_time, options.cpu_time, "--cpu-time", parse_duration));
   if (limits.cpu_time && limits.cpu_time->count() == 0) {
-    return Error(ErrorCode::kInvalid, "--cpu-time: zero leaves no time at all",
-                 "give 1ms or more, or leave it out");
+    return Error(ErrorCode::kInvalid, "--cpu-time must be greater than zero",
+                 "use 1ms or more, or leave it out");
   }
   GB_TRY(parse_into(limits.memory, options.memory, "--memory", parse_bytes));
   GB_TRY(parse_into(limits.disk, options.disk, "--disk", parse_bytes));
@@ -113,8 +113,8 @@ Result<Environment> parse_environment(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return Error(ErrorCode::kInvalid, "--env: '" + printable(text) + "' is no NAME=VALUE",
-                   "write for instance --env MODE=test");
+      return Error(ErrorCode::kInvalid, "--env: '" + printable(text) + "' is not NAME=VALUE",
+                   "for example: --env MODE=test");
     }
     env.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -126,16 +126,16 @@ Result<Environment> parse_environment(const std::vector<std::string>& texts) {
 Result<void> refuse_what_is_missing(const RunOptionsText& options) {
   if (!options.template_name.empty() && options.template_name != "default") {
     return Error(ErrorCode::kInvalid, "unknown template '" + printable(options.template_name) + "'",
-                 "leave --template out: this version has one, 'default'");
+                 "leave out --template: 'default' is the only template in this version");
   }
   if (!options.allow_net.empty()) {
     return Error(ErrorCode::kRefused,
-                 "--allow-net: this version has no filtered network, and gives guests none at all",
-                 "leave it out to run without a network; copy what is needed in with --file");
+                 "--allow-net is not supported: sandboxes have no network in this version",
+                 "leave it out to run without a network; copy in the files you need with --file");
   }
   if (!options.policy_file.empty()) {
-    return Error(ErrorCode::kRefused, "--policy: this version cannot enforce policy files",
-                 "leave it out, and set each limit and wall by its own option");
+    return Error(ErrorCode::kRefused, "--policy is not supported in this version",
+                 "leave it out, and set each limit with its own option");
   }
   return {};
 }
@@ -145,14 +145,15 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
   const Registry registry = Registry::load(Registry::user_directories());
   if (options.has_code) {
     if (!options.file.empty()) {
-      return Error(ErrorCode::kInvalid, "both a file and -e are given", "leave one of them out");
+      return Error(ErrorCode::kInvalid, "a file and -e cannot be combined",
+                   "leave one of them out");
     }
     request.code = options.code;
   } else if (options.file == "-") {
     request.code = GB_TRY(read_code(STDIN_FILENO, "standard input"));
   } else if (options.file.empty()) {
     return Error(ErrorCode::kInvalid, "nothing to run",
-                 "name a file, '-' for standard input, or give code with -e");
+                 "pass a file, '-' for standard input, or code with -e");
   } else {
     const UniqueFd file = GB_TRY(open_to_read(options.file));
     request.name = options.file;
@@ -200,87 +201,106 @@ std::string not_empty(const std::string& value) {
 }  // namespace
 
 void add_options(CLI::App& command, RunOptionsText& options) {
-  command.add_option("FILE", options.file, "The program's file; '-' reads it from standard input");
+  command.add_option("FILE", options.file, "Program to run; '-' reads it from standard input");
   auto* const arguments =
       command.add_option("ARGS", options.arguments, "Arguments for the program (after --)");
-  auto* const code = command.add_option("-e,--code", options.code, "Code, in place of a file");
+  auto* const code = command.add_option("-e,--code", options.code, "Code to run instead of a file");
   code->each([&options](const std::string&) { options.has_code = true; });
   command.add_option("-l,--language", options.language,
-                     "Language; found by ending or shebang when absent");
+                     "Language [default: detected from the file extension or shebang]");
 
-  constexpr const char* kWalls = "Walls";
-  command.add_option("--tier", options.tier, "This tier or none: native, landlock")->group(kWalls);
-  command.add_option("--min-tier", options.min_tier, "Accept this tier or a stronger one")
+  constexpr const char* kWalls = "Isolation";
+  command
+      .add_option("--tier", options.tier, "Require exactly this isolation tier: native, landlock")
+      ->group(kWalls);
+  command
+      .add_option("--min-tier", options.min_tier, "Require this isolation tier or a stronger one")
       ->group(kWalls);
   command
       .add_option("--seccomp", options.seccomp,
-                  "System call policy: 'default', or 'strict', an allow-list for compiled programs")
+                  "System call policy: 'default', or 'strict' (an allowlist for compiled programs)")
       ->check(CLI::IsMember({"default", "strict"}))
       ->group(kWalls);
-  command.add_option("--template", options.template_name, "What the sandbox shows: 'default'")
+  command.add_option("--template", options.template_name, "Template for the sandbox: 'default'")
       ->group(kWalls);
 
   command
-      .add_flag("--no-pool", options.no_pool, "Make a sandbox, also when 'glovebox pool' has one")
+      .add_flag("--no-pool", options.no_pool,
+                "Create a new sandbox even if 'glovebox pool' has one ready")
       ->group(kWalls);
 
   constexpr const char* kAbsent = "Not in this version (refused, never ignored)";
-  command.add_option("--allow-net", options.allow_net, "Host that may be reached; repeatable")
+  command
+      .add_option("--allow-net", options.allow_net,
+                  "Host that the program may connect to; repeatable")
       ->group(kAbsent);
-  command.add_option("--policy", options.policy_file, "File of rules for the guest")
-      ->group(kAbsent);
+  command.add_option("--policy", options.policy_file, "Policy file")->group(kAbsent);
 
-  constexpr const char* kLimits = "Limits (the language's own defaults apply where one is absent)";
-  command.add_option("--time", options.time, "Wall time: 30s, 500ms, 2m")->group(kLimits);
-  command.add_option("--cpu-time", options.cpu_time, "CPU time, over all processes")
+  constexpr const char* kLimits = "Limits (defaults depend on the language)";
+  command.add_option("--time", options.time, "Wall-clock time limit: 30s, 500ms, 2m")
       ->group(kLimits);
-  command.add_option("--memory", options.memory, "Memory: 512M")->group(kLimits);
-  command.add_option("--cpus", options.cpus, "Processors: 0.5, 2")->group(kLimits);
-  command.add_option("--pids", options.pids, "Processes and threads")->group(kLimits);
-  command.add_option("--disk", options.disk, "Bytes in files: 256M")->group(kLimits);
-  command.add_option("--inodes", options.inodes, "Number of files")->group(kLimits);
-  command.add_option("--open-files", options.open_files, "Open files of one process")
+  command.add_option("--cpu-time", options.cpu_time, "CPU time limit for all processes together")
       ->group(kLimits);
-  command.add_option("--output", options.output, "Bytes kept of each output stream: 1M")
+  command.add_option("--memory", options.memory, "Memory limit: 512M")->group(kLimits);
+  command.add_option("--cpus", options.cpus, "CPU limit: 0.5, 2")->group(kLimits);
+  command.add_option("--pids", options.pids, "Maximum number of processes and threads")
       ->group(kLimits);
-  command.add_option("--io-rate", options.io_rate, "Bytes a second to and from disks: 10M")
+  command.add_option("--disk", options.disk, "Disk space limit: 256M")->group(kLimits);
+  command.add_option("--inodes", options.inodes, "Maximum number of files")->group(kLimits);
+  command
+      .add_option("--open-files", options.open_files, "Maximum number of open files per process")
       ->group(kLimits);
-  command.add_option("--compile-time", options.compile_time, "Wall time of the compiler")
+  command.add_option("--output", options.output, "Bytes to keep of each output stream: 1M")
       ->group(kLimits);
-  command.add_option("--compile-memory", options.compile_memory, "Memory of the compiler")
+  command.add_option("--io-rate", options.io_rate, "Disk I/O limit in bytes per second: 10M")
+      ->group(kLimits);
+  command
+      .add_option("--compile-time", options.compile_time, "Wall-clock time limit for the compiler")
+      ->group(kLimits);
+  command.add_option("--compile-memory", options.compile_memory, "Memory limit for the compiler")
       ->group(kLimits);
 
   constexpr const char* kFiles = "Files and environment";
-  command.add_option("--env", options.env, "NAME=VALUE, repeatable")->group(kFiles);
-  command.add_option("--file", options.files, "SRC[:DST], copied in; repeatable")->group(kFiles);
-  command.add_option("--out", options.out, "Directory for the files that the program made")
+  command.add_option("--env", options.env, "Environment variable NAME=VALUE; repeatable")
       ->group(kFiles);
-  command.add_option("--stdin", options.stdin_file, "File for the program's standard input")
+  command
+      .add_option("--file", options.files, "File or directory to copy in, as SRC[:DST]; repeatable")
+      ->group(kFiles);
+  command.add_option("--out", options.out, "Directory to copy created and changed files to")
+      ->group(kFiles);
+  command.add_option("--stdin", options.stdin_file, "File to use as the program's standard input")
       ->group(kFiles);
   command
       .add_option("--packages", options.packages,
-                  "pip:NAME[==VERSION],npm:NAME[@VERSION]: installed once, then shown read-only")
+                  "Packages to install: pip:NAME[==VERSION],npm:NAME[@VERSION]; cached and "
+                  "mounted read-only")
       ->group(kFiles);
   command
       .add_option("--package-source", options.package_sources,
-                  "Directory with wheels, or archives of npm pack; repeatable")
+                  "Directory of wheels or npm tarballs to install from; repeatable")
       ->group(kFiles);
 
-  constexpr const char* kAnswer = "Answer";
+  constexpr const char* kAnswer = "Output";
   command
       .add_option("--verify", options.verify,
-                  "Shell command, run in the same sandbox after the program")
+                  "Shell command to run in the same sandbox after the program")
       ->group(kAnswer);
-  auto* const json = command.add_flag("--json", options.json, "One JSON object")->group(kAnswer);
-  command.add_flag("--events", options.events, "JSON lines as they happen")
+  auto* const json =
+      command.add_flag("--json", options.json, "Print the result as one JSON object")
+          ->group(kAnswer);
+  command.add_flag("--events", options.events, "Print events as JSON lines as they happen")
       ->group(kAnswer)
       ->excludes(json);
-  command.add_flag("--timings", options.timings, "Show where the time of the start went")
+  command.add_flag("--timings", options.timings, "Show a breakdown of the startup time")
       ->group(kAnswer);
-  command.add_flag("--summary", options.summary, "Say at the end how it went and which walls held")
+  command
+      .add_flag("--summary", options.summary,
+                "Print a summary of the result, usage and isolation at the end")
       ->group(kAnswer);
-  command.add_flag("-q,--quiet", options.quiet, "Nothing but the program's output")->group(kAnswer);
-  command.add_flag("--strip-ansi", options.strip_ansi, "Remove terminal control sequences")
+  command.add_flag("-q,--quiet", options.quiet, "Print only the program's output")->group(kAnswer);
+  command
+      .add_flag("--strip-ansi", options.strip_ansi,
+                "Remove terminal control sequences from the output")
       ->group(kAnswer);
 
   for (CLI::Option* const option : command.get_options()) {

@@ -47,8 +47,8 @@ Result<Environment> parse_environment(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return Error(ErrorCode::kInvalid, "--env: '" + printable(text) + "' is no NAME=VALUE",
-                   "write for instance --env MODE=test");
+      return Error(ErrorCode::kInvalid, "--env: '" + printable(text) + "' is not NAME=VALUE",
+                   "for example: --env MODE=test");
     }
     env.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -58,39 +58,48 @@ Result<Environment> parse_environment(const std::vector<std::string>& texts) {
 }  // namespace
 
 void add_options(CLI::App& command, SandboxOptionsText& options) {
-  constexpr const char* kWalls = "Walls";
-  command.add_option("--tier", options.tier, "This tier or none: native, landlock")->group(kWalls);
-  command.add_option("--min-tier", options.min_tier, "Accept this tier or a stronger one")
+  constexpr const char* kWalls = "Isolation";
+  command
+      .add_option("--tier", options.tier, "Require exactly this isolation tier: native, landlock")
+      ->group(kWalls);
+  command
+      .add_option("--min-tier", options.min_tier, "Require this isolation tier or a stronger one")
       ->group(kWalls);
 
-  constexpr const char* kLimits = "Limits (the language's own defaults apply where one is absent)";
-  command.add_option("--cpu-time", options.cpu_time, "CPU time of a cell")->group(kLimits);
-  command.add_option("--memory", options.memory, "Memory: 512M")->group(kLimits);
-  command.add_option("--cpus", options.cpus, "Processors: 0.5, 2")->group(kLimits);
-  command.add_option("--pids", options.pids, "Processes and threads")->group(kLimits);
-  command.add_option("--disk", options.disk, "Bytes in files: 256M")->group(kLimits);
-  command.add_option("--inodes", options.inodes, "Number of files")->group(kLimits);
-  command.add_option("--open-files", options.open_files, "Open files of one process")
+  constexpr const char* kLimits = "Limits (defaults depend on the language)";
+  command.add_option("--cpu-time", options.cpu_time, "CPU time limit for each cell")
       ->group(kLimits);
-  command.add_option("--io-rate", options.io_rate, "Bytes a second to and from disks: 10M")
+  command.add_option("--memory", options.memory, "Memory limit: 512M")->group(kLimits);
+  command.add_option("--cpus", options.cpus, "CPU limit: 0.5, 2")->group(kLimits);
+  command.add_option("--pids", options.pids, "Maximum number of processes and threads")
+      ->group(kLimits);
+  command.add_option("--disk", options.disk, "Disk space limit: 256M")->group(kLimits);
+  command.add_option("--inodes", options.inodes, "Maximum number of files")->group(kLimits);
+  command
+      .add_option("--open-files", options.open_files, "Maximum number of open files per process")
+      ->group(kLimits);
+  command.add_option("--io-rate", options.io_rate, "Disk I/O limit in bytes per second: 10M")
       ->group(kLimits);
 
   constexpr const char* kFiles = "Files and environment";
-  command.add_option("--env", options.env, "NAME=VALUE, repeatable")->group(kFiles);
-  command.add_option("--file", options.files, "SRC[:DST], copied in; repeatable")->group(kFiles);
+  command.add_option("--env", options.env, "Environment variable NAME=VALUE; repeatable")
+      ->group(kFiles);
+  command
+      .add_option("--file", options.files, "File or directory to copy in, as SRC[:DST]; repeatable")
+      ->group(kFiles);
   command
       .add_option("--packages", options.packages,
-                  "pip:NAME[==VERSION],npm:NAME[@VERSION]: there from the start")
+                  "Packages to install at the start: pip:NAME[==VERSION],npm:NAME[@VERSION]")
       ->group(kFiles);
   command
       .add_option("--package-source", options.package_sources,
-                  "Directory with wheels, or archives of npm pack; repeatable. Cells may install "
-                  "from it, too")
+                  "Directory of wheels or npm tarballs to install from, for --packages and for "
+                  "cells; repeatable")
       ->group(kFiles);
   command
       .add_option("--package-index", options.package_indexes,
-                  "pip:SOCKET or npm:SOCKET: an index on a Unix socket of yours, for cells to "
-                  "install from")
+                  "Package index on a Unix socket for cells to install from: pip:SOCKET or "
+                  "npm:SOCKET")
       ->group(kFiles);
 }
 
@@ -110,8 +119,8 @@ Result<std::optional<std::chrono::milliseconds>> parse_time(const std::string& t
   std::optional<std::chrono::milliseconds> time;
   GB_TRY(parse_into(time, text, option, parse_duration));
   if (time && time->count() == 0) {
-    return Error(ErrorCode::kInvalid, std::string(option) + ": zero leaves no time at all",
-                 "give 1ms or more, or leave it out");
+    return Error(ErrorCode::kInvalid, std::string(option) + " must be greater than zero",
+                 "use 1ms or more, or leave it out");
   }
   return time;
 }

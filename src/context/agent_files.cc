@@ -30,9 +30,9 @@ Result<std::string> find_directory() {
       return std::string(resolved.data());
     }
   }
-  return Error(ErrorCode::kUnsupported, "the agents are not in " + candidates.front(),
-               "install them in /usr/libexec/glovebox/agents, or name their directory in "
-               "GLOVEBOX_AGENTS");
+  return Error(ErrorCode::kUnsupported, "the agents were not found in " + candidates.front(),
+               "install them in /usr/libexec/glovebox/agents, or set GLOVEBOX_AGENTS to their "
+               "directory");
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ Result<std::optional<AgentLink::Message>> AgentLink::take_frame() {
       return std::optional(Message{type, frame.channel, frame.payload});
     }
     if (parts_.size() + frame.payload.size() > agent::kMaxMessage) {
-      return Error(ErrorCode::kInvalid, "the agent sent a message over 64 MiB");
+      return Error(ErrorCode::kInvalid, "the agent sent a message larger than 64 MiB");
     }
     parts_ += frame.payload;
     if (type != agent::Reply::kPart) {
@@ -80,7 +80,7 @@ Result<std::optional<AgentLink::Message>> AgentLink::poll_message() {
   const ssize_t got = passed_.receive(socket_.get(), {received_.get(), kReceiveSize}, MSG_DONTWAIT);
   if (passed_.size() > kMaxKept) {
     passed_.close();
-    return Error(ErrorCode::kInvalid, "the agent sent descriptors that nobody asked for");
+    return Error(ErrorCode::kInvalid, "the agent sent unexpected file descriptors");
   }
   if (got == 0 || (got < 0 && errno == ECONNRESET)) {
     return gone();
@@ -89,7 +89,7 @@ Result<std::optional<AgentLink::Message>> AgentLink::poll_message() {
     if (errno == EAGAIN || errno == EINTR) {
       return std::optional<Message>();
     }
-    return Error::from_errno("hear the agent");
+    return Error::from_errno("receive from the agent");
   }
   parser_.feed({received_.get(), static_cast<std::size_t>(got)});
   return take_frame();

@@ -26,7 +26,7 @@ bool is_unix_socket(int fd) {
 
 Result<Checkpoint> Checkpoint::adopt(std::uint32_t id, ForeignDescriptors passed) {
   if (passed.size() != 2 || !is_inner_pidfd(passed[0]) || !is_unix_socket(passed[1])) {
-    return Error(ErrorCode::kInvalid, "the agent answered without its copy");
+    return Error(ErrorCode::kInvalid, "the agent replied without its copy");
   }
   return Checkpoint(id, passed.take(0), passed.take(1));
 }
@@ -50,7 +50,7 @@ Result<std::unique_ptr<AgentProcess>> Checkpoint::ask(std::string_view words,
   }
   if (came.size() != 1 || !is_inner_pidfd(came[0])) {
     return Error(ErrorCode::kUnavailable, "the copy of the interpreter could not fork",
-                 "raise the limits of pids or memory");
+                 "raise the pids or memory limit");
   }
   return std::unique_ptr<AgentProcess>(new PidfdProcess(came.take(0)));
 }

@@ -104,7 +104,7 @@ Result<void> run_beside(Sandbox& sandbox, std::vector<std::string> argv) {
   while (!process->ended()) {
     const auto now = sandbox.clock().now();
     if (now >= deadline + kLastBreath) {
-      return Error(ErrorCode::kUnavailable, "a process of ours does not end");
+      return Error(ErrorCode::kUnavailable, "a helper process does not end");
     }
     if (now >= deadline && !killed) {
       killed = true;
@@ -125,7 +125,7 @@ Result<void> run_beside(Sandbox& sandbox, std::vector<std::string> argv) {
     return Error(ErrorCode::kExhausted, "it took too long");
   }
   if (process->ended()->wait_status != 0) {
-    return Error(ErrorCode::kExhausted, printable(said), "raise the limits of disk or inodes");
+    return Error(ErrorCode::kExhausted, printable(said), "raise the disk or inodes limit");
   }
   return {};
 }
@@ -239,7 +239,7 @@ Result<Execution> Context::execute(const ExecuteOptions& options) {
     return Error(ErrorCode::kConflict, "the interpreter has ended", "start a new context");
   }
   if (options.code.size() > agent::kMaxMessage / 2) {
-    return Error(ErrorCode::kInvalid, "the code is over 32 MiB",
+    return Error(ErrorCode::kInvalid, "the code is larger than 32 MiB",
                  "write it to a file and import it");
   }
   if (!options.recover) {
@@ -250,7 +250,8 @@ Result<Execution> Context::execute(const ExecuteOptions& options) {
   if (execution && ended_) {
     GB_TRY(rollback(before));
     execution->recovered = true;
-    execution->notes.emplace_back("memory and workspace were put back to just before this");
+    execution->notes.emplace_back(
+        "memory and workspace were restored to their state before this execution");
   }
   // Its files stay until the next one is made, which then costs only what has changed.
   checkpoints_.erase(before);
@@ -282,13 +283,13 @@ Result<std::string> Context::ask(agent::Request request,
     pollfd polled{link_.fd(), static_cast<short>(POLLIN | (link_.has_unsent() ? POLLOUT : 0)), 0};
     (void)::poll(&polled, 1, milliseconds_until(deadline));
   }
-  return Error(ErrorCode::kUnavailable, "the interpreter does not answer");
+  return Error(ErrorCode::kUnavailable, "the interpreter does not respond");
 }
 
 Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried) {
   if (!can(kCheckpoint)) {
     return Error(ErrorCode::kUnsupported, "a live " + language_ + " cannot be copied here",
-                 "Python in the tier native can");
+                 "use Python in the native tier");
   }
   const std::uint32_t id = sandbox_.unused_number();
   (void)link_.take_descriptors();

@@ -229,7 +229,7 @@ void Executing::take_event(Event event) {
     } else if (std::ranges::find(execution_.hits, "output") == execution_.hits.end()) {
       execution_.hits.emplace_back("output");
       execution_.notes.emplace_back(
-          "results beyond 64 MiB, 1,000 in number, or what the sandbox may keep were dropped");
+          "dropped results beyond 64 MiB, 1,000 results, or what the sandbox may keep");
     }
   }
 }
@@ -329,7 +329,7 @@ Execution Executing::judge() {
   judge_end(execution);
   if (wait_status_) {
     context_.ended_ = true;
-    execution.notes.emplace_back("the interpreter has ended, its variables are gone");
+    execution.notes.emplace_back("the interpreter has ended and its variables are lost");
   }
   return execution;
 }

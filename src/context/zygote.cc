@@ -145,7 +145,7 @@ Result<void> Zygote::await_ready() {
   const ssize_t got = ::pread(log_.get(), log.data(), log.size(), from);
   log.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return Error(ErrorCode::kUnavailable, "the warm interpreter did not start: " + printable(log),
-               "see which modules it is to preload, and whether they can be imported");
+               "check that all modules in 'preload' can be imported");
 }
 
 Result<std::optional<zygote::Message>> Zygote::receive(Clock::time_point deadline) {
@@ -233,7 +233,7 @@ Result<UniqueFd> Zygote::await_fork(std::uint32_t id) {
     const auto message = GB_TRY(receive(deadline));
     if (!message) {
       dead_ = true;
-      return Error(ErrorCode::kUnavailable, "the warm interpreter does not answer");
+      return Error(ErrorCode::kUnavailable, "the warm interpreter does not respond");
     }
     if (message->kind == zygote::Message::Kind::kExited) {
       GB_TRY(note(*message));
@@ -258,7 +258,7 @@ Result<UniqueFd> Zygote::await_fork(std::uint32_t id) {
 
 Error Zygote::out_of_turn() {
   dead_ = true;
-  return {ErrorCode::kUnavailable, "the warm interpreter does not keep to its protocol"};
+  return {ErrorCode::kUnavailable, "the warm interpreter violated its protocol"};
 }
 
 std::uint64_t Zygote::forks() const {

@@ -12,7 +12,7 @@ constexpr std::size_t kMaxVariables = 4096;
 template <typename T>
 Result<T> checked(const WireReader& reader, T value) {
   if (!reader.complete()) {
-    return Error(ErrorCode::kInvalid, "malformed message of a zygote");
+    return Error(ErrorCode::kInvalid, "malformed message from a zygote");
   }
   return value;
 }

@@ -57,15 +57,15 @@ class NewKeeper {
 Result<void> make_directory(const std::string& path) {
   struct stat status {};
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make " + path)
-        .with_hint("its parent directory must exist; or choose another one with --data");
+    return Error::from_errno("create " + path)
+        .with_hint("create its parent directory, or choose another directory with --data");
   }
   if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
     return Error(ErrorCode::kInvalid, path + " is not a directory");
   }
   if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
-    return Error(ErrorCode::kRefused, "others may use the data directory " + path,
-                 "chmod 700 " + path + ", as its owner");
+    return Error(ErrorCode::kRefused, "other users can access the data directory " + path,
+                 "run 'chmod 700 " + path + "' as its owner");
   }
   return {};
 }
@@ -93,10 +93,11 @@ void write_log(std::string_view line) {
 
 void drain(http::Server& server, std::chrono::milliseconds patience) {
   tell_service_manager("STOPPING=1");
-  write_log("glovebox ends; requests under way have " + std::to_string(patience.count()) + " ms");
+  write_log("shutting down; waiting up to " + std::to_string(patience.count()) +
+            " ms for running requests");
   server.drain(patience);
   if (const std::size_t left = server.connections(); left > 0) {
-    write_log("glovebox ends; connections cut off: " + std::to_string(left));
+    write_log("shutting down; open connections closed: " + std::to_string(left));
   }
 }
 
@@ -121,7 +122,7 @@ Result<void> run_daemon(DaemonOptions options,
                        directory = options.directory]() -> Result<void> {
     const std::scoped_lock lock(keeper_mutex);
     if (keeper_ends) {
-      return Error(ErrorCode::kUnavailable, "the daemon ends");
+      return Error(ErrorCode::kUnavailable, "the daemon is shutting down");
     }
     if (GB_TRY(ensure_keeper(program, directory))) {
       new_keeper.started();

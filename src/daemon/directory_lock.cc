@@ -25,7 +25,7 @@ Result<UniqueFd> lock_directory(const std::string& directory,
     if (std::chrono::steady_clock::now() >= deadline) {
       return Error(ErrorCode::kConflict,
                    "another " + std::string(role) + " uses the data directory " + directory,
-                   "end that one first, or choose another directory with --data");
+                   "stop it first, or choose another directory with --data");
     }
     (void)::poll(nullptr, 0, 10);
   }

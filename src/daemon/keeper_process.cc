@@ -64,7 +64,7 @@ Result<UniqueFd> listen_at(const std::string& path) {
       ::listen(socket.get(), SOMAXCONN) == 0;
   (void)::umask(before);
   if (!listening) {
-    return Error::from_errno("listen at " + path);
+    return Error::from_errno("listen on " + path);
   }
   return socket;
 }
@@ -113,7 +113,7 @@ Result<bool> ensure_keeper(const std::string& program, const std::string& direct
     case Found::kSilent:
       return Error(ErrorCode::kUnavailable, "the keeper of " + directory + " does not respond",
                    "see " + directory +
-                       "/keeper.log; to end it, and its sandboxes, kill the "
+                       "/keeper.log; to stop it and its sandboxes, kill the "
                        "process 'glovebox keeper --data " +
                        directory + "'");
     case Found::kNone:
@@ -127,7 +127,7 @@ Result<bool> ensure_keeper(const std::string& program, const std::string& direct
     }
     (void)::poll(nullptr, 0, 10);
   }
-  return Error(ErrorCode::kUnavailable, "the keeper of the sandboxes did not start",
+  return Error(ErrorCode::kUnavailable, "the sandbox keeper did not start",
                "see " + directory + "/keeper.log");
 }
 

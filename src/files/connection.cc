@@ -43,7 +43,7 @@ Result<void> Connection::ask(Request request, const Order& order) {
   }
   const std::string payload = order.encode();
   if (payload.size() > kMaxFramePayload || !Order::decode(payload)) {
-    return Error(ErrorCode::kInvalid, "a path or metadata that no file can have");
+    return Error(ErrorCode::kInvalid, "invalid path or metadata");
   }
   asked_ = Clock::now();
   close_foreign(passed_);
@@ -95,14 +95,15 @@ Result<std::optional<Frame>> Connection::poll() {
 Result<std::string_view> Connection::expect(Reply last) {
   const Frame frame = GB_TRY(receive());
   if (static_cast<Reply>(frame.type) != last) {
-    return give_up({ErrorCode::kUnavailable, "the file server answers something else"});
+    return give_up({ErrorCode::kUnavailable, "the file server sent an unexpected reply"});
   }
   return frame.payload;
 }
 
 Result<UniqueFd> Connection::take_descriptor() {
   if (passed_.size() != 1) {
-    return give_up({ErrorCode::kUnavailable, "the file server passes not one descriptor"});
+    return give_up(
+        {ErrorCode::kUnavailable, "the file server did not pass exactly one file descriptor"});
   }
   UniqueFd taken = std::move(passed_.front());
   passed_.clear();
@@ -137,7 +138,7 @@ Result<bool> Connection::take_frame(Frame& frame) {
       return true;
     }
     if (Clock::now() - asked_ > kLongest) {
-      return give_up({ErrorCode::kUnavailable, "the file server takes too long"});
+      return give_up({ErrorCode::kUnavailable, "the file server took too long"});
     }
   }
 }
@@ -147,7 +148,7 @@ Result<bool> Connection::read_some() {
   const ssize_t got =
       sys::receive_with(socket_.get(), {buffer_.get(), kPiece}, passed_, MSG_DONTWAIT);
   if (passed_.size() > 1) {
-    return give_up({ErrorCode::kUnavailable, "the file server passes more than it was asked for"});
+    return give_up({ErrorCode::kUnavailable, "the file server passed unexpected file descriptors"});
   }
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     return false;
@@ -165,7 +166,7 @@ Result<void> Connection::wait(short events) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) {
-      return give_up({ErrorCode::kUnavailable, "the file server does not answer"});
+      return give_up({ErrorCode::kUnavailable, "the file server does not respond"});
     }
     pollfd polled{socket_.get(), events, 0};
     const int ready = ::poll(&polled, 1, static_cast<int>(left));

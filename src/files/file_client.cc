@@ -32,7 +32,7 @@ struct FileClient::State {
                        request == Request::kOpen || request == Request::kPack ||
                        request == Request::kWatch;
     if (only_reads && !reads) {
-      return Error(ErrorCode::kRefused, "these files may only be read");
+      return Error(ErrorCode::kRefused, "these files are read-only");
     }
     return connection.ask(request, order);
   }
@@ -82,7 +82,7 @@ struct FileClient::State {
 
   Result<void> refuse_early(Result<std::optional<Frame>> early) {
     if (early) {
-      return connection.give_up({ErrorCode::kUnavailable, "the file server answers too early"});
+      return connection.give_up({ErrorCode::kUnavailable, "the file server replied too early"});
     }
     // The server passes over what comes until this. Fails where the connection itself did.
     (void)connection.send(Request::kAbort, {});
@@ -131,7 +131,7 @@ Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::uint
     const std::size_t before = entries.size();
     if (static_cast<Reply>(frame.type) != Reply::kEntries ||
         !files::decode_listed(frame.payload, entries)) {
-      return connection.give_up({ErrorCode::kUnavailable, "the file server answers no list"});
+      return connection.give_up({ErrorCode::kUnavailable, "the file server did not return a list"});
     }
     for (std::size_t i = before; i < entries.size(); ++i) {
       bytes += files::weight_of(entries[i]) + above.size();
@@ -139,7 +139,8 @@ Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::uint
     }
     // What an honest server never does: it counts itself.
     if (entries.size() > kMaxEntries || bytes > 2 * files::kMaxListBytes) {
-      return connection.give_up({ErrorCode::kExhausted, "the file server lists too much"});
+      return connection.give_up(
+          {ErrorCode::kExhausted, "the file server returned too large a list"});
     }
   }
 }
@@ -171,7 +172,7 @@ Result<FileClient::OpenFile> FileClient::open(std::string_view path) {
     return connection.give_up(std::move(checked).error());
   }
   if (::fstat(held[0].get(), &status) != 0) {
-    return connection.give_up(Error::from_errno("look at a file"));
+    return connection.give_up(Error::from_errno("stat a file"));
   }
   // What the file itself says counts.
   entry->path = path;
@@ -201,7 +202,8 @@ Result<void> FileClient::pack(std::string_view path, ArchiveFormat format, const
       return {};
     }
     if (static_cast<Reply>(frame.type) != Reply::kData) {
-      return connection.give_up({ErrorCode::kUnavailable, "the file server answers no archive"});
+      return connection.give_up(
+          {ErrorCode::kUnavailable, "the file server did not return an archive"});
     }
     if (auto taken = sink(frame.payload); !taken) {
       // The rest of an archive has no bound, so it is not waited for.
@@ -242,7 +244,8 @@ Result<void> FileClient::watch(std::string_view path,
     }
     const auto events = files::decode_events(frame->payload);
     if (static_cast<Reply>(frame->type) != Reply::kEvents || !events) {
-      return connection.give_up({ErrorCode::kUnavailable, "the file server tells no changes"});
+      return connection.give_up(
+          {ErrorCode::kUnavailable, "the file server did not return changes"});
     }
     for (const FileEvent& event : events.value()) {
       if (!changed(event)) {

@@ -65,17 +65,17 @@ void close_foreign(std::vector<UniqueFd>& descriptors) {
 Result<void> check_file(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY) {
-    return unexpected("what cannot be read");
+    return unexpected("an unreadable file");
   }
   struct stat status {};
   // Guests mount nothing, so no file system of theirs (FUSE) can keep us waiting for this.
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    return unexpected("what is no regular file");
+    return unexpected("something other than a regular file");
   }
   struct statfs system {};
   if (::fstatfs(fd, &system) != 0 ||
       std::ranges::find(kHoldData, static_cast<unsigned long>(system.f_type)) == kHoldData.end()) {
-    return unexpected("a file of a file system that holds no data");
+    return unexpected("a file on an unsupported file system");
   }
   return {};
 }
@@ -84,7 +84,7 @@ Result<void> check_connection(int fd) {
   const int domain = option(fd, SO_DOMAIN);
   if ((domain != AF_INET && domain != AF_INET6) || option(fd, SO_TYPE) != SOCK_STREAM ||
       option(fd, SO_PROTOCOL) != IPPROTO_TCP || option(fd, SO_ACCEPTCONN) != 0) {
-    return unexpected("what is no connection");
+    return unexpected("something other than a connection");
   }
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;

@@ -38,9 +38,9 @@ Result<std::string> find_directory() {
       return std::string(resolved.data());
     }
   }
-  return Error(ErrorCode::kUnsupported, "the file server is not in " + candidates.front(),
-               "install it in /usr/libexec/glovebox/files, or name its directory in "
-               "GLOVEBOX_FILES");
+  return Error(ErrorCode::kUnsupported, "the file server was not found in " + candidates.front(),
+               "install it in /usr/libexec/glovebox/files, or set GLOVEBOX_FILES to its "
+               "directory");
 }
 
 Result<int> null_device() {

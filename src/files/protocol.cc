@@ -8,7 +8,7 @@ namespace {
 
 Error garbled(std::string_view what) {
   return {ErrorCode::kInvalid,
-          "the file server and its client do not agree on " + std::string(what)};
+          "the file server or its client sent a malformed message: " + std::string(what)};
 }
 
 bool holds_zero(std::string_view text) { return text.find('\0') != std::string_view::npos; }
@@ -129,7 +129,7 @@ Result<FileEntry> decode_facts(std::string_view payload) {
   WireReader in(payload);
   FileEntry entry;
   if (!take_entry(in, entry) || !in.complete() || !entry.path.empty()) {
-    return garbled("what is known of a file");
+    return garbled("file information");
   }
   return entry;
 }

@@ -57,40 +57,41 @@ const char* id_fault(std::string_view text) {
   return consists_of(text, {kLower, kDigits, "+#-_"}) &&
                  consists_of(text.substr(0, 1), {kLower, kDigits})
              ? nullptr
-             : "is no id: lower-case letters, digits, + # - and _, a letter or digit first";
+             : "is not a valid id: use lower-case letters, digits, + # - and _, with a letter or "
+               "digit first";
 }
 
 const char* name_fault(std::string_view text) {
   return text.size() <= kMaxName && is_printable(text) && text.find(' ') == std::string_view::npos
              ? nullptr
-             : "is no name: at most 32 bytes, without spaces";
+             : "is not a valid name: use at most 32 bytes, without spaces";
 }
 
 const char* extension_fault(std::string_view text) {
   const std::string_view name = text.starts_with('.') ? text.substr(1) : text;
   return name.size() <= kMaxName && is_file_name(name)
              ? nullptr
-             : "is neither an extension like .py nor a whole file name";
+             : "is neither an extension like .py nor a file name";
 }
 
 const char* interpreter_fault(std::string_view text) {
   return text.size() <= kMaxName && is_printable(text) &&
                  text.find_first_of("/ ") == std::string_view::npos
              ? nullptr
-             : "is no program's base name";
+             : "is not the base name of a program";
 }
 
 const char* file_name_fault(std::string_view text) {
-  return is_file_name(text)
-             ? nullptr
-             : "is no file name: letters, digits, - _ + and ., a letter, digit or _ first";
+  return is_file_name(text) ? nullptr
+                            : "is not a valid file name: use letters, digits, - _ + and ., with a "
+                              "letter, digit or _ first";
 }
 
 const char* package_fault(std::string_view text) {
   return text.size() <= kMaxFileName && consists_of(text, {kLower, kDigits, "+-."}) &&
                  consists_of(text.substr(0, 1), {kLower, kDigits})
              ? nullptr
-             : "is no name of a Debian package";
+             : "is not a valid Debian package name";
 }
 
 const char* variable_fault(std::string_view text) {
@@ -98,19 +99,19 @@ const char* variable_fault(std::string_view text) {
                  consists_of(text, {kLower, kUpper, kDigits, "_"}) &&
                  !consists_of(text.substr(0, 1), {kDigits})
              ? nullptr
-             : "is no variable's name: letters, digits and _";
+             : "is not a valid variable name: use letters, digits and _";
 }
 
 const char* mount_fault(std::string_view path) {
   if (!path.starts_with('/') || path.ends_with('/') || path.find("//") != std::string_view::npos ||
       !is_printable(path)) {
-    return "is no absolute path";
+    return "is not an absolute path";
   }
   for (std::string_view rest = path; !rest.empty();) {
     const std::size_t end = rest.find('/', 1);
     const std::string_view part = rest.substr(1, end == std::string_view::npos ? end : end - 1);
     if (part == "." || part == "..") {
-      return "must not hold . or ..";
+      return "must not contain . or ..";
     }
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end);
   }
@@ -122,7 +123,7 @@ const char* mount_fault(std::string_view path) {
   if (std::any_of(kSecret.begin(), kSecret.end(), [path](std::string_view secret) {
         return is_within(path, secret) || is_within(secret, path);
       })) {
-    return "holds secrets of the host";
+    return "contains secrets of the host";
   }
   return nullptr;
 }

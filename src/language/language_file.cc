@@ -33,12 +33,12 @@ constexpr std::size_t kMaxItems = 64;
 constexpr std::size_t kMaxText = 4'096;
 
 // The hint where nothing more is known.
-constexpr const char* kShown = "docs/languages.md shows what each key takes";
+constexpr const char* kShown = "see docs/languages.md for the values of each key";
 
 std::string_view kind_of(const toml::node& node) {
   return node.is_table()     ? "a table"
          : node.is_array()   ? "a list"
-         : node.is_string()  ? "a text"
+         : node.is_string()  ? "a string"
          : node.is_number()  ? "a number"
          : node.is_boolean() ? "true or false"
                              : "something else";
@@ -158,25 +158,25 @@ Error Reader::unknown_key(const toml::key& key) const {
   const std::string nearest = nearest_word(key.str(), names);
   return fault(
       key.source(), "unknown key '" + std::string(key.str().substr(0, kMaxFileName)) + "'",
-      nearest.empty() ? "docs/languages.md lists the keys" : "did you mean '" + nearest + "'?");
+      nearest.empty() ? "see docs/languages.md for the keys" : "did you mean '" + nearest + "'?");
 }
 
 Error Reader::wrong_type(const toml::node& node, std::string_view wanted) const {
   return fault(node.source(),
-               "this must be " + std::string(wanted) + ", not " + std::string(kind_of(node)));
+               "expected " + std::string(wanted) + ", found " + std::string(kind_of(node)));
 }
 
 Result<std::string> Reader::text(const toml::node& node, std::size_t most) {
   const auto* value = node.as_string();
   if (value == nullptr) {
-    return wrong_type(node, "a text in quotes");
+    return wrong_type(node, "a quoted string");
   }
   if (value->get().empty() || value->get().size() > most) {
-    return fault(node.source(), "this text must have 1 to " + std::to_string(most) + " bytes");
+    return fault(node.source(), "this string must have 1 to " + std::to_string(most) + " bytes");
   }
   // A NUL would end the text early in every system call.
   if (value->get().find('\0') != std::string::npos) {
-    return fault(node.source(), "this text holds a zero byte");
+    return fault(node.source(), "this string contains a NUL byte");
   }
   return value->get();
 }
@@ -184,7 +184,7 @@ Result<std::string> Reader::text(const toml::node& node, std::size_t most) {
 Result<std::string> Reader::one_line(const toml::node& node, std::size_t most) {
   std::string value = GB_TRY(text(node, most));
   if (!is_printable(value)) {
-    return fault(node.source(), "this must be one line of printable text");
+    return fault(node.source(), "expected one line of printable text");
   }
   return value;
 }
@@ -201,7 +201,7 @@ Result<std::string> Reader::checked_text(const toml::node& node, Check check) {
 Result<std::vector<std::string>> Reader::texts(const toml::node& node, std::size_t most) {
   const toml::array* list = node.as_array();
   if (list == nullptr) {
-    return wrong_type(node, "a list of texts, [\"…\"]");
+    return wrong_type(node, "a list of strings, [\"…\"]");
   }
   if (list->size() > kMaxItems) {
     return fault(node.source(), "this list has more than " + std::to_string(kMaxItems) + " items");
@@ -225,7 +225,7 @@ Result<void> Reader::no_unknown_placeholder(const toml::node& node, std::string_
   const std::string_view unknown = unknown_placeholder(value);
   if (!unknown.empty()) {
     return fault(node.source(), "unknown placeholder " + std::string(unknown),
-                 "there are {file}, {stem}, {dir}, {main}, {memory_mib}, {cpus} and {agents}");
+                 "use {file}, {stem}, {dir}, {main}, {memory_mib}, {cpus} or {agents}");
   }
   return {};
 }
@@ -233,7 +233,7 @@ Result<void> Reader::no_unknown_placeholder(const toml::node& node, std::string_
 Result<std::vector<std::string>> Reader::argv(const toml::node& node) {
   std::vector<std::string> values = GB_TRY(texts(node, kMaxText));
   if (values.empty()) {
-    return fault(node.source(), "this command is empty", "give the program first: [\"program\"]");
+    return fault(node.source(), "this command is empty", "start with the program: [\"program\"]");
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     GB_TRY(no_unknown_placeholder(*node.as_array()->get(i), values[i]));
@@ -271,7 +271,7 @@ Result<Bytes> Reader::size(const toml::node& node) {
 Result<std::uint32_t> Reader::count(const toml::node& node) {
   const auto* number = node.as_integer();
   if (number == nullptr) {
-    return wrong_type(node, "a whole number");
+    return wrong_type(node, "an integer");
   }
   if (number->get() < 0 || number->get() > std::numeric_limits<std::uint32_t>::max()) {
     return fault(node.source(), "this number is out of range");
@@ -305,7 +305,7 @@ Result<void> Reader::limit(const toml::key& key, const toml::node& node, LimitDe
     limits.output = GB_TRY(size(node));
   } else {
     return fault(key.source(), "unknown limit '" + std::string(name) + "'",
-                 "there are time, cpu_time, memory, cpus, pids, disk, inodes, open_files, output");
+                 "use time, cpu_time, memory, cpus, pids, disk, inodes, open_files or output");
   }
   if (auto valid = validate(limits.over(Limits{})); !valid) {
     return fault(node.source(), valid.error().message(), valid.error().hint());
@@ -366,7 +366,7 @@ Result<void> Reader::read_naming(const toml::node& node) {
     language_.naming = SourceNaming::kJavaScript;
   } else {
     return fault(node.source(), "unknown naming '" + naming + "'",
-                 "there are \"fixed\", \"java\" and \"javascript\"");
+                 "use \"fixed\", \"java\" or \"javascript\"");
   }
   return {};
 }
@@ -436,7 +436,7 @@ Result<void> Reader::read_agent_env(const toml::node& node) {
 Result<void> Reader::read_variables(const toml::node& node, Environment& variables) {
   const toml::table* table = node.as_table();
   if (table == nullptr) {
-    return wrong_type(node, "a table of names and texts");
+    return wrong_type(node, "a table of strings");
   }
   if (table->size() > kMaxItems) {
     return fault(node.source(), "more than " + std::to_string(kMaxItems) + " variables");
@@ -476,9 +476,10 @@ Result<Language> Reader::read(std::string_view text) {
   start.begin = {1, 1};
   if (text.size() > kMaxLanguageFile) {
     return fault(start, "this file is larger than 64 KiB",
-                 "a language file is a page of text; docs/languages.md shows one");
+                 "see docs/languages.md for an example of a language file");
   }
-  constexpr const char* kMend = "the file must be TOML; docs/languages.md shows a whole one";
+  constexpr const char* kMend =
+      "write the file in TOML; see docs/languages.md for a complete example";
   const GuardedToml guarded = guard_toml(text);
   if (guarded.fault) {
     toml::source_region there;
@@ -505,7 +506,7 @@ Result<Language> Reader::read(std::string_view text) {
         std::pair{"run", language_.run.empty()}}) {
     if (missing) {
       return fault(start, std::string("the key '") + name + "' is missing",
-                   "docs/languages.md shows a whole file");
+                   "see docs/languages.md for a complete example");
     }
   }
   if (language_.title.empty()) {

@@ -129,18 +129,17 @@ TEST(LanguageFileTest, SuggestsTheKeyThatWasMeant) {
 }
 
 TEST(LanguageFileTest, NamesLineAndColumnOfAWrongType) {
-  EXPECT_EQ(complaint("title = 7"), "4:9: this must be a text in quotes, not a number");
-  EXPECT_EQ(complaint("names = \"a\""), "4:9: this must be a list of texts, [\"…\"], not a text");
-  EXPECT_EQ(complaint("names = [\"a\", 7]"), "4:15: this must be a text in quotes, not a number");
-  EXPECT_EQ(complaint("env = []"), "4:7: this must be a table of names and texts, not a list");
-  EXPECT_EQ(complaint("file_executable = 1"), "4:19: this must be true or false, not a number");
-  EXPECT_EQ(complaint("[run_limits]\npids = \"9\""),
-            "5:8: this must be a whole number, not a text");
+  EXPECT_EQ(complaint("title = 7"), "4:9: expected a quoted string, found a number");
+  EXPECT_EQ(complaint("names = \"a\""), "4:9: expected a list of strings, [\"…\"], found a string");
+  EXPECT_EQ(complaint("names = [\"a\", 7]"), "4:15: expected a quoted string, found a number");
+  EXPECT_EQ(complaint("env = []"), "4:7: expected a table of strings, found a list");
+  EXPECT_EQ(complaint("file_executable = 1"), "4:19: expected true or false, found a number");
+  EXPECT_EQ(complaint("[run_limits]\npids = \"9\""), "5:8: expected an integer, found a string");
 }
 
 TEST(LanguageFileTest, RefusesLimitsThatCouldNeverHold) {
-  EXPECT_EQ(complaint("[run_limits]\nmemory = \"1X\""), "5:10: '1X' is no size");
-  EXPECT_EQ(complaint("[run_limits]\ntime = \"soon\""), "5:8: 'soon' is no duration");
+  EXPECT_EQ(complaint("[run_limits]\nmemory = \"1X\""), "5:10: invalid size '1X'");
+  EXPECT_EQ(complaint("[run_limits]\ntime = \"soon\""), "5:8: invalid duration 'soon'");
   EXPECT_EQ(complaint("[run_limits]\nmemory = 0"), "5:10: limit memory is out of range");
   EXPECT_EQ(complaint("[run_limits]\npids = -1"), "5:8: this number is out of range");
   EXPECT_EQ(complaint("[run_limits]\ncpus = nan"), "5:8: limit cpus is out of range");
@@ -179,7 +178,7 @@ TEST(LanguageFileTest, RefusesFileNamesThatLeaveTheWorkspace) {
 TEST(LanguageFileTest, RefusesMountsThatHoldSecrets) {
   for (const std::string path : {"/etc/shadow", "/etc/ssh", "/etc/ssh/keys", "/etc/ssl",
                                  "/var/lib/docker/x", "/etc/ssl/private"}) {
-    EXPECT_THAT(complaint("mounts = [\"" + path + "\"]"), HasSubstr("holds secrets of the host"))
+    EXPECT_THAT(complaint("mounts = [\"" + path + "\"]"), HasSubstr("contains secrets of the host"))
         << path;
   }
 }
@@ -198,14 +197,17 @@ TEST(LanguageFileTest, TakesMountsOfSettingsAndTools) {
 }
 
 TEST(LanguageFileTest, RefusesOtherBadValues) {
-  EXPECT_THAT(complaint("names = [\"a b\"]"), HasSubstr("is no name"));
+  EXPECT_THAT(complaint("names = [\"a b\"]"), HasSubstr("is not a valid name"));
   EXPECT_THAT(complaint("extensions = [\"a/b\"]"), HasSubstr("is neither an extension"));
-  EXPECT_THAT(complaint("interpreters = [\"/bin/x\"]"), HasSubstr("is no program's base name"));
-  EXPECT_THAT(complaint("package = \"$(reboot)\""), HasSubstr("is no name of a Debian package"));
-  EXPECT_THAT(complaint("extra_packages = [\"-y\"]"), HasSubstr("is no name of a Debian package"));
+  EXPECT_THAT(complaint("interpreters = [\"/bin/x\"]"),
+              HasSubstr("is not the base name of a program"));
+  EXPECT_THAT(complaint("package = \"$(reboot)\""),
+              HasSubstr("is not a valid Debian package name"));
+  EXPECT_THAT(complaint("extra_packages = [\"-y\"]"),
+              HasSubstr("is not a valid Debian package name"));
   EXPECT_THAT(complaint("naming = \"random\""), HasSubstr("unknown naming"));
   EXPECT_THAT(complaint("title = \"a\\nb\""), HasSubstr("one line"));
-  EXPECT_THAT(complaint("[env]\n\"A=B\" = \"c\""), HasSubstr("is no variable's name"));
+  EXPECT_THAT(complaint("[env]\n\"A=B\" = \"c\""), HasSubstr("is not a valid variable name"));
 }
 
 TEST(LanguageFileTest, RefusesAFileOverTheBound) {

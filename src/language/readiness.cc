@@ -72,7 +72,7 @@ bool is_in_path(const std::string& program, const Language& language, const Prog
 
 std::string hint_for(const Language& language) {
   if (language.package.empty()) {
-    return language.install.empty() ? "put it below /usr/local" : language.install;
+    return language.install.empty() ? "install it below /usr/local" : language.install;
   }
   std::string hint = "apt-get install " + language.package;
   for (const std::string& package : language.extra_packages) {

@@ -68,7 +68,7 @@ Result<std::vector<std::string>> language_files(const std::string& directory) {
     const std::string_view name(&entry->d_name[0]);
     if (name.ends_with(kSuffix) && !name.starts_with('.')) {
       if (names.size() == kMaxFiles) {
-        return Error(ErrorCode::kInvalid, directory + " holds more than 256 language files");
+        return Error(ErrorCode::kInvalid, directory + " contains more than 256 language files");
       }
       names.emplace_back(name);
     }
@@ -83,7 +83,7 @@ Result<std::string> read_file(const std::string& path) {
   if (!fd) {
     const int why = errno;
     Error error = Error::from_errno("open " + path, why);
-    return why == ELOOP ? std::move(error).with_hint("put the file itself there, not a link to it")
+    return why == ELOOP ? std::move(error).with_hint("replace the link with the file itself")
                         : error;
   }
   struct stat status {};
@@ -91,7 +91,7 @@ Result<std::string> read_file(const std::string& path) {
     return Error::from_errno("stat " + path);
   }
   if (!S_ISREG(status.st_mode)) {
-    return Error(ErrorCode::kInvalid, path + " is no regular file");
+    return Error(ErrorCode::kInvalid, path + " is not a regular file");
   }
   // One byte more than allowed: the parser is the one to complain about size.
   std::string text(kMaxLanguageFile + 1, '\0');
@@ -304,7 +304,7 @@ Result<Language> Registry::find(std::string_view name) const {
   const std::string nearest = nearest_word(wanted, known_names());
   return Error(ErrorCode::kNotFound, "unknown language '" + std::string(name.substr(0, 64)) + "'",
                (nearest.empty() ? std::string() : "did you mean '" + nearest + "'? ") +
-                   "`glovebox languages` lists them");
+                   "run `glovebox languages` for a list");
 }
 
 Result<Language> Registry::detect(std::string_view file_name, std::string_view head) const {
@@ -345,15 +345,15 @@ Result<Language> Registry::detect(std::string_view file_name, std::string_view h
       }
     }
   }
-  std::string message = "cannot tell the language";
+  std::string message = "cannot detect the language";
   if (!name.empty()) {
     message += " of '" + std::string(name.substr(0, 255)) + "'";
   }
   if (!program.empty()) {
-    message += ", whose first line names '" + std::string(program.substr(0, 64)) + "'";
+    message += ": unknown interpreter '" + std::string(program.substr(0, 64)) + "'";
   }
   return Error(ErrorCode::kNotFound, std::move(message),
-               "name it with -l; `glovebox languages` lists them");
+               "pass it with -l; run `glovebox languages` for a list");
 }
 
 std::vector<Language> Registry::all() const {

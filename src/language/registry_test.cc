@@ -145,7 +145,7 @@ TEST(RegistryTest, SaysWhyItCannotTellALanguage) {
   ASSERT_FALSE(language);
   EXPECT_EQ(language.error().code(), ErrorCode::kNotFound);
   EXPECT_EQ(language.error().message(),
-            "cannot tell the language of 'a', whose first line names 'strange'");
+            "cannot detect the language of 'a': unknown interpreter 'strange'");
 }
 
 TEST(RegistryTest, ReadsLanguagesOfUsers) {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxDots = 256;
 
 constexpr const char* kForeign =
-    "letters beyond ASCII may stand in comments only; write them as \\uXXXX in double quotes";
+    "non-ASCII characters are allowed only in comments; write them as \\uXXXX in double quotes";
 
 bool is_foreign(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 
@@ -69,7 +69,7 @@ class Scan {
         return fault(at_, kForeign);
       }
       if (c == '.' && ++dots > kMaxDots) {
-        return fault(at_, "there are too many dotted keys");
+        return fault(at_, "too many dotted keys");
       }
       if (c == '[' && previous == '\n' && !header_has_name()) {
         return fault(at_, "this table has no name");

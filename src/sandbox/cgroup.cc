@@ -67,7 +67,7 @@ Result<int> Cgroup::add_branch(Slot& slot, const std::string& parent) {
   std::string path = parent + "/" + slot.name();
   GB_TRY(slot.note_cgroup(path));
   if (::mkdir(path.c_str(), 0755) != 0) {
-    return Error::from_errno("make cgroup " + path);
+    return Error::from_errno("create cgroup " + path);
   }
   // Ours from here on, to be removed also when it cannot be opened.
   Branch& branch = branches_.emplace_back(std::move(path), UniqueFd());
@@ -365,7 +365,7 @@ Result<Cgroup> Cgroup::described(WireReader& from, std::vector<UniqueFd> directo
   const std::vector<std::string> paths = from.texts(directories.size());
   if (!from.ok() || !fits || paths.size() != directories.size() ||
       (group.mode_ == CgroupMode::kNone) != paths.empty()) {
-    return Error(ErrorCode::kInvalid, "malformed description of a cgroup");
+    return Error(ErrorCode::kInvalid, "malformed cgroup description");
   }
   for (std::size_t branch = 0; branch < paths.size(); ++branch) {
     group.branches_.push_back({paths[branch], std::move(directories[branch])});

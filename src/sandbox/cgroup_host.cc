@@ -184,14 +184,15 @@ CgroupHost look_at_host() {
   if (!unified) {
     host.support.reason =
         ::geteuid() == 0 ? "the memory and pids controllers are not mounted below /sys/fs/cgroup"
-                         : "cgroup v1 is for root only; run as root, or boot with cgroup v2 "
+                         : "cgroup v1 requires root; run as root, or boot with cgroup v2 "
                            "(systemd.unified_cgroup_hierarchy=1)";
     return host;
   }
   host.v2_parent = find_v2_parent(root, own_path(*table, "").value_or("/"));
   if (host.v2_parent.empty()) {
     host.support.reason =
-        "no cgroup is delegated to us; start glovebox with 'systemd-run --user --scope -p "
+        "no cgroup is delegated to this process; start glovebox with 'systemd-run --user --scope "
+        "-p "
         "Delegate=yes', or as root";
     return host;
   }

@@ -31,7 +31,7 @@ Result<UniqueFd> make_directory(int parent, const char* name) {
       break;
     }
   }
-  return Error::from_errno(std::string("make /") + name + " of the template");
+  return Error::from_errno(std::string("create /") + name + " in the template");
 }
 
 bool is_file(int directory, const char* name) {
@@ -47,7 +47,7 @@ Result<void> make_file(int directory, const char* name) {
   const UniqueFd file(
       ::openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   return file ? Result<void>()
-              : Error::from_errno(std::string("make /etc/") + name + " of the template");
+              : Error::from_errno(std::string("create /etc/") + name + " in the template");
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Result<void> prepare_foreign_root(int root_fd) {
   (void)::unlinkat(var.get(), "tmp", 0);
   (void)::unlinkat(var.get(), "tmp", AT_REMOVEDIR);
   if (::symlinkat("../tmp", var.get(), "tmp") != 0 && errno != EEXIST) {
-    return Error::from_errno("make /var/tmp of the template");
+    return Error::from_errno("create /var/tmp in the template");
   }
   return {};
 }
@@ -71,9 +71,8 @@ Result<void> check_foreign_root(int root_fd) {
   const auto etc = sys::open_beneath(root_fd, "etc", O_PATH | O_DIRECTORY);
   for (const char* const name : kCovered) {
     if (!etc || !is_file(etc->get(), name)) {
-      return Error(ErrorCode::kInvalid,
-                   std::string("the root of the template has no file /etc/") + name,
-                   "build it with 'glovebox template', which prepares it");
+      return Error(ErrorCode::kInvalid, std::string("the template's root has no file /etc/") + name,
+                   "build the template with 'glovebox template build'");
     }
   }
   return {};

@@ -59,10 +59,11 @@ Result<Programs> open_programs() {
       return programs;
     }
   }
-  return Error(ErrorCode::kUnsupported,
-               std::string(kWarden) + " and " + kArchiver + " are not in " + directories.front(),
-               "install both there or in /usr/libexec/glovebox, or name the warden in "
-               "GLOVEBOX_WARDEN, with the archiver beside it");
+  return Error(
+      ErrorCode::kUnsupported,
+      std::string(kWarden) + " and " + kArchiver + " were not found in " + directories.front(),
+      "install both there or in /usr/libexec/glovebox, or set GLOVEBOX_WARDEN to the "
+      "warden's path, with the archiver next to it");
 }
 
 Result<void> write_map(pid_t pid, const char* file, std::string_view text) {
@@ -158,7 +159,7 @@ Result<void> admit(int control_fd, std::span<const int> cgroup_tasks) {
   GB_CHECK(cgroup_tasks.size() <= child::kMaxTaskFiles);
   // EPIPE: it has failed before, and its report says of what.
   if (sys::send_with(control_fd, "g", cgroup_tasks, 0) != 1 && errno != EPIPE) {
-    return Error::from_errno("admit the child to its cgroup");
+    return Error::from_errno("move the child into its cgroup");
   }
   return {};
 }

@@ -116,7 +116,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::borrow(UniqueFd lease,
   }
   Cgroup cgroup = GB_TRY(Cgroup::described(reader, std::move(directories)));
   if (!reader.complete()) {
-    return Error(ErrorCode::kInvalid, "what was lent makes no sense");
+    return Error(ErrorCode::kInvalid, "malformed message about a lent sandbox");
   }
   std::unique_ptr<Sandbox> sandbox(new Sandbox(Enclosure{.slot = std::nullopt,
                                                          .cgroup = std::move(cgroup),

@@ -143,7 +143,7 @@ Result<RunOutcome> Run::execute(const Command& command) {
   file_size_limited_ = start.file_size > 0;
   const std::string request = start.encode();
   if (request.size() > kMaxFramePayload) {
-    return Error(ErrorCode::kInvalid, "arguments and environment are over 1 MiB",
+    return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
                  "pass large input as a file or on standard input");
   }
   program_ = command.argv.front();
@@ -176,7 +176,7 @@ Result<RunOutcome> Run::follow() {
     }
   }
   if (warden_lost_ && cause_ == Cause::kItself && count().oom_kills == before_.oom_kills) {
-    return Error(ErrorCode::kInternal, "the sandbox ended without saying why");
+    return Error(ErrorCode::kInternal, "the sandbox ended for an unknown reason");
   }
   return judge();
 }
@@ -352,9 +352,9 @@ RunOutcome Run::judge() {
   }
   if (forced_ || warden_lost_) {
     outcome.notes.emplace_back(cgroup.counts_cpu_time()
-                                   ? "the sandbox had to be killed: its disk use is unknown"
-                                   : "the sandbox had to be killed: its use of processors, memory "
-                                     "and disk is unknown");
+                                   ? "the sandbox had to be killed: its disk usage is unknown"
+                                   : "the sandbox had to be killed: its CPU, memory and disk "
+                                     "usage is unknown");
   }
   outcome.out = out_.finish();
   outcome.err = err_.finish();

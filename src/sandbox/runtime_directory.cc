@@ -49,13 +49,13 @@ Result<UniqueFd> open_runtime_directory() {
       }
       if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
         return Error(ErrorCode::kUnavailable,
-                     path + " belongs to another user or is open to others",
-                     "remove it, or set " + variable() + " to a directory of mode 0700");
+                     path + " belongs to another user or is accessible to others",
+                     "remove it, or set " + variable() + " to a directory with mode 0700");
       }
       return directory;
     }
     if (errno != ENOENT || (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)) {
-      return Error::from_errno("make " + path)
+      return Error::from_errno("create " + path)
           .with_hint("glovebox keeps track of its sandboxes there; make it writable, or set " +
                      variable());
     }

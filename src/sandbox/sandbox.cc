@@ -75,7 +75,7 @@ Error setup_error(const warden::SetupReport& report) {
                          report.error == ENOSYS || report.error == EINVAL || report.error == ENODEV;
   const Error error = Error::from_errno(attempt, report.error);
   return {forbidden ? ErrorCode::kUnsupported : error.code(), error.message(),
-          "run 'glovebox doctor' to see which walls can be built here"};
+          "run 'glovebox doctor' to see which isolation features work here"};
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
                     " does not work here: " + last->message());
   }
   if (!last) {
-    return Error(ErrorCode::kUnsupported, "no tier fits");
+    return Error(ErrorCode::kUnsupported, "no isolation tier is available");
   }
   return *std::move(last);
 }
@@ -145,12 +145,12 @@ Result<void> Sandbox::await_walls() {
       continue;
     }
     if (static_cast<warden::Reply>(frame.type) != warden::Reply::kReady) {
-      return Error(ErrorCode::kInternal, "the warden began with a frame of the wrong type");
+      return Error(ErrorCode::kInternal, "the warden started with a frame of the wrong type");
     }
     const auto ready = GB_TRY(warden::ReadyReport::decode(frame.payload));
     enclosure_.setup.reset();
     if (ready.namespaces.size() != 7) {
-      return Error(ErrorCode::kInternal, "the warden named the wrong namespaces");
+      return Error(ErrorCode::kInternal, "the warden reported the wrong namespaces");
     }
     const auto own = [&ready](std::size_t index, const char* name) {
       return ready.namespaces[index] != 0 && ready.namespaces[index] != own_namespace(name);
@@ -173,19 +173,18 @@ Result<void> Sandbox::await_walls() {
     timings_.insert(timings_.end(), laps.begin(), laps.end());
     // Steps are checked as they are made; this is what nobody may go on without.
     if (ready.seccomp_mode != 2 || !ready.no_new_privs) {
-      return Error(ErrorCode::kInternal, "the sandbox came up without its system call filter");
+      return Error(ErrorCode::kInternal, "the sandbox started without its system call filter");
     }
     if (enclosure_.landlock == 0 && !enclosure_.realm) {
-      notes_.emplace_back("this kernel has no Landlock; the other walls stand");
+      notes_.emplace_back("this kernel has no Landlock; the other walls are in place");
     }
     if (!walls_.user_ns && ready.uid == ::geteuid()) {
       notes_.emplace_back(
-          "the guest has your own user id, so it may not change modes of files by name: what a "
-          "linker "
-          "makes does not run here");
+          "the guest has your own user id, so it may not change file modes by name: linked "
+          "programs cannot run here");
     }
     if (!enclosure_.features.limits_memory) {
-      notes_.push_back("no cgroup limits memory here: " + Cgroup::support().reason);
+      notes_.push_back("no cgroup is available to limit memory: " + Cgroup::support().reason);
     }
     return {};
   }
@@ -244,7 +243,7 @@ Result<std::unique_ptr<GuestProcess>> Sandbox::start_beside(warden::StartRequest
   request.deadline_ms = 0;
   const std::string bytes = request.encode();
   if (bytes.size() > kMaxFramePayload) {
-    return Error(ErrorCode::kInvalid, "arguments and environment are over 1 MiB",
+    return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
                  "pass large input as a file or on standard input");
   }
   used_ = true;
@@ -316,7 +315,7 @@ Result<void> Sandbox::write_file(std::string_view path,
   // One frame holds the path as well; what does not fit would go by unpack().
   constexpr std::size_t kMost = kMaxFramePayload - 8192;
   if (bytes.size() > kMost) {
-    return Error(ErrorCode::kInvalid, std::string(path) + " is too large to be written at once");
+    return Error(ErrorCode::kInvalid, std::string(path) + " is too large to write at once");
   }
   const warden::WriteRequest request{.path = std::string(path), .mode = mode, .bytes = bytes};
   auto done = ask_done(warden::Request::kWrite, request.encode(), kPatience);
@@ -444,7 +443,7 @@ Result<void> Sandbox::end() {
   }
   if (!dead) {
     return Error(ErrorCode::kUnavailable, "the first process of the sandbox does not end",
-                 "'ps -o stat,wchan' shows what the kernel waits for");
+                 "run 'ps -o stat,wchan' to see what the kernel is waiting for");
   }
   return removed;
 }

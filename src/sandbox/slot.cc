@@ -127,7 +127,7 @@ Result<Slot> Slot::take() {
       if (errno == EEXIST) {
         continue;
       }
-      return Error::from_errno("take a slot");
+      return Error::from_errno("acquire a slot");
     }
     // A sweep may see the file before it is locked, take it for a leftover and unlink it.
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_linked(file.get())) {

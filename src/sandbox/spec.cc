@@ -34,32 +34,32 @@ bool is_plain(std::string_view path) {
 
 Result<void> check_targets(const std::vector<Attachment>& attachments, std::string_view home) {
   const auto refuse = [](const std::string& target, const char* why) {
-    return Error(ErrorCode::kInvalid, "nothing can be mounted at '" + target + "': " + why,
+    return Error(ErrorCode::kInvalid, "cannot mount at '" + target + "': " + why,
                  "choose a path like /volumes/data");
   };
   if (attachments.size() > kMostAttachments) {
     return Error(ErrorCode::kInvalid,
-                 "a sandbox has at most " + std::to_string(kMostAttachments) + " volumes");
+                 "a sandbox can have at most " + std::to_string(kMostAttachments) + " volumes");
   }
   for (std::size_t i = 0; i < attachments.size(); ++i) {
     const std::string& target = attachments[i].target;
     if (!is_plain(target)) {
-      return refuse(target, "it is no plain absolute path");
+      return refuse(target, "not a normalized absolute path");
     }
     for (const std::string_view part : kSystem) {
       if (is_within(target, part)) {
-        return refuse(target, "it belongs to the system");
+        return refuse(target, "the path belongs to the system");
       }
     }
     // Home may be moved; /workspace then is a link to it.
     if (target != home &&
         (is_within(home, target) || (home != kWorkspace && is_within(target, kWorkspace)))) {
-      return refuse(target, "the workspace is there");
+      return refuse(target, "the path overlaps the workspace");
     }
     for (std::size_t j = 0; j < i; ++j) {
       const std::string& other = attachments[j].target;
       if (is_within(target, other) || is_within(other, target)) {
-        return refuse(target, "another volume is there, above it or below it");
+        return refuse(target, "the path overlaps another volume");
       }
     }
   }

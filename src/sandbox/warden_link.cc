@@ -58,7 +58,7 @@ Result<std::optional<Frame>> WardenLink::Channel::poll() {
     return std::optional(Frame{.type = type, .channel = number_, .payload = current_});
   }
   if (overflowed_) {
-    return Error(ErrorCode::kInvalid, "the warden said more than was read");
+    return Error(ErrorCode::kInvalid, "the warden sent too much data");
   }
   if (link_.lost_) {
     return *link_.lost_;
@@ -94,7 +94,7 @@ Result<Frame> WardenLink::Channel::receive(Clock::time_point deadline) {
     }
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) {
-      return Error(ErrorCode::kUnavailable, "the warden does not answer");
+      return Error(ErrorCode::kUnavailable, "the warden does not respond");
     }
     auto polled = watch();
     if (polled[1].fd < 0) {
@@ -171,7 +171,7 @@ void WardenLink::hear_for(const Channel* reader) {
     return;
   }
   if (got <= 0) {
-    lose(got == 0 || errno == ECONNRESET ? gone() : Error::from_errno("hear the warden"));
+    lose(got == 0 || errno == ECONNRESET ? gone() : Error::from_errno("receive from the warden"));
     return;
   }
   parser_.feed({received_.get(), static_cast<std::size_t>(got)});

@@ -69,7 +69,7 @@ Result<LayerSeal> LayerSeal::decode(const std::string& text) {
   std::string format;
   LayerSeal seal;
   if (!(words >> format >> seal.hash >> seal.bytes) || format != kFormat) {
-    return Error(ErrorCode::kInvalid, "no seal of a layer");
+    return Error(ErrorCode::kInvalid, "invalid layer seal");
   }
   return seal;
 }
@@ -81,7 +81,8 @@ Result<LayerSeal> seal_of(const std::string& directory) {
   GB_TRY(walk(directory, [&](const FTSENT& entry) -> Result<void> {
     const struct stat& status = *entry.fts_statp;
     if (status.st_uid != us) {
-      return Error(ErrorCode::kInvalid, "'" + printable(entry.fts_path) + "' is somebody else's");
+      return Error(ErrorCode::kInvalid,
+                   "'" + printable(entry.fts_path) + "' belongs to another user");
     }
     hash.add(std::string_view(entry.fts_path).substr(directory.size())).add(status.st_mode);
     if (S_ISREG(status.st_mode)) {

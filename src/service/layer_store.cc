@@ -46,8 +46,7 @@ std::string default_directory() {
 }
 
 Error cannot_keep(const std::string& attempt) {
-  return Error::from_errno(attempt).with_hint(
-      "name a directory that can be written in XDG_CACHE_HOME");
+  return Error::from_errno(attempt).with_hint("set XDG_CACHE_HOME to a writable directory");
 }
 
 // Others may look, for a guest of root's is somebody else; only we may write.
@@ -55,7 +54,7 @@ Result<void> make_directories(const std::string& path) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
     if (::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
-      return cannot_keep("make " + printable(part));
+      return cannot_keep("create " + printable(part));
     }
     if (slash == std::string::npos) {
       return {};
@@ -131,9 +130,8 @@ Result<LayerStore> LayerStore::open(const std::string& directory) {
   }
   if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     // Who can write there could give other code to every sandbox that asks for a package.
-    return Error(ErrorCode::kRefused,
-                 "'" + printable(directory) + "' is not ours alone to write to",
-                 "remove it, or name another cache directory in XDG_CACHE_HOME");
+    return Error(ErrorCode::kRefused, "'" + printable(directory) + "' is writable by other users",
+                 "remove it, or set XDG_CACHE_HOME to another cache directory");
   }
   return store;
 }
@@ -160,19 +158,20 @@ Result<LayerDraft> LayerStore::begin() const {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::string path = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
     if (::mkdtemp(path.data()) == nullptr) {
-      return cannot_keep("make " + printable(path));
+      return cannot_keep("create " + printable(path));
     }
     LayerDraft draft(path, lock(path, Lock::kExclusive));
     if (!draft.lock_) {
       continue;
     }
     if (::mkdir(draft.files().c_str(), 0755) != 0 || ::chmod(path.c_str(), 0755) != 0) {
-      return cannot_keep("make " + printable(draft.files()));
+      return cannot_keep("create " + printable(draft.files()));
     }
     return draft;
   }
-  return Error(ErrorCode::kUnavailable, "'" + printable(directory_) + "' loses what is made in it",
-               "see who else removes directories there");
+  return Error(ErrorCode::kUnavailable,
+               "directories in '" + printable(directory_) + "' disappear after they are created",
+               "check which other program removes directories there");
 }
 
 Result<Layer> LayerStore::commit(LayerDraft draft, const std::string& key, Bytes max) const {
@@ -187,20 +186,20 @@ Result<Layer> LayerStore::commit(LayerDraft draft, const std::string& key, Bytes
   const std::string path = directory_ + "/" + key;
   if (::rename(draft.path_.c_str(), path.c_str()) != 0) {
     if (errno != ENOTEMPTY && errno != EEXIST) {
-      return cannot_keep("keep " + printable(path));
+      return cannot_keep("store " + printable(path));
     }
     if (auto other = GB_TRY(find(key))) {
       return std::move(*other);
     }
     // Theirs was broken, and is gone now.
     if (::rename(draft.path_.c_str(), path.c_str()) != 0) {
-      return cannot_keep("keep " + printable(path));
+      return cannot_keep("store " + printable(path));
     }
   }
   // From here on the draft's lock is the layer's. Weakening it lets go of it for a moment.
   UniqueFd held = std::move(draft.lock_);
   if (::flock(held.get(), LOCK_SH) != 0 || !is_named(held.get(), path)) {
-    return Error(ErrorCode::kUnavailable, "'" + printable(path) + "' was removed meanwhile",
+    return Error(ErrorCode::kUnavailable, "'" + printable(path) + "' was removed in the meantime",
                  "try again");
   }
   Layer layer(key, path, std::move(held));

@@ -48,15 +48,16 @@ std::string joined(const std::vector<std::string>& words) {
 // where it is there.
 Result<Language> kernel_language(std::string_view name) {
   if (!is_kernel_name(name)) {
-    return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is no name of a Jupyter kernel",
-                 "write for instance jupyter:python3");
+    return Error(ErrorCode::kInvalid, "invalid Jupyter kernel name '" + printable(name) + "'",
+                 "for example: jupyter:python3");
   }
   if (!is_installed(std::string(name))) {
     const std::vector<std::string> known = installed_kernels();
-    return Error(ErrorCode::kNotFound, "no Jupyter kernel '" + std::string(name) + "' is installed",
-                 known.empty() ? "install one below /usr, for instance by apt-get install "
-                                 "python3-ipykernel"
-                               : "installed are: " + joined(known));
+    return Error(ErrorCode::kNotFound,
+                 "Jupyter kernel '" + std::string(name) + "' is not installed",
+                 known.empty() ? "install a kernel below /usr, for example with 'apt-get install "
+                                 "python3-ipykernel'"
+                               : "installed kernels: " + joined(known));
   }
   Language language;
   language.id = std::string(kJupyterPrefix) + std::string(name);
@@ -89,8 +90,8 @@ Error explain_start(Error error, const Language& language) {
   if (error.message().find("IPython") != std::string::npos) {
     return std::move(error).with_hint("apt-get install python3-ipython");
   }
-  return std::move(error).with_hint("see whether 'glovebox run -l " + language.id +
-                                    "' works, and raise --memory or --pids if it does");
+  return std::move(error).with_hint("check that 'glovebox run -l " + language.id +
+                                    "' works; if it does, raise --memory or --pids");
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ Result<Language> find_live_language(const Registry& registry, std::string_view n
   if (language.agent.empty()) {
     return Error(ErrorCode::kUnsupported, language.title + " has no live interpreter here",
                  "run whole programs with 'glovebox run -l " + language.id +
-                     "', or name a Jupyter kernel: jupyter:NAME");
+                     "', or use a Jupyter kernel: jupyter:NAME");
   }
   if (const Readiness ready = live_readiness(language); !ready.ready) {
     return Error(ErrorCode::kUnsupported,

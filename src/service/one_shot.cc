@@ -52,11 +52,12 @@ Result<void> check_counts(const Command& command, const Environment& env) {
   constexpr std::size_t kMaxVariables = warden::kMaxArguments - 256;
   if (command.argv.size() > warden::kMaxArguments) {
     return Error(ErrorCode::kInvalid,
-                 "over " + std::to_string(warden::kMaxArguments) + " arguments",
+                 "more than " + std::to_string(warden::kMaxArguments) + " arguments",
                  "pass them in a file with --file, or on standard input");
   }
   if (env.size() + command.env.size() > kMaxVariables) {
-    return Error(ErrorCode::kInvalid, "over " + std::to_string(kMaxVariables) + " variables",
+    return Error(ErrorCode::kInvalid,
+                 "more than " + std::to_string(kMaxVariables) + " environment variables",
                  "pass them in a file with --file");
   }
   return {};
@@ -272,9 +273,9 @@ class OneShotRun {
     for (const FileChange& file : result_.verdict.files) {
       if (file.kind != FileChange::Kind::kDeleted && !copied.contains(file.path)) {
         keep_not_copied(Error(ErrorCode::kExhausted,
-                              "not all files were copied out: '" + printable(file.path) +
-                                  "' is left, of " + to_string(Bytes{file.size}),
-                              "raise --disk, or let the program make smaller files"));
+                              "not all files were copied out: '" + printable(file.path) + "' (" +
+                                  to_string(Bytes{file.size}) + ") is missing",
+                              "raise --disk, or make the program write smaller files"));
         return;
       }
     }

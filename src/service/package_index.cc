@@ -47,20 +47,20 @@ Result<PackageIndex> parse_one(const std::string& text) {
   if (text.starts_with("npm:")) {
     index.manager = PackageManager::kNpm;
   } else if (!text.starts_with("pip:")) {
-    return wrong("neither 'pip:' nor 'npm:' is in front of it", "write pip:SOCKET or npm:SOCKET");
+    return wrong("missing 'pip:' or 'npm:' prefix", "use pip:SOCKET or npm:SOCKET");
   }
   index.socket = text.substr(4);
   if (!index.socket.starts_with('/')) {
-    return wrong("no absolute path", "write for instance pip:/run/index.sock");
+    return wrong("not an absolute path", "for example: pip:/run/index.sock");
   }
   // The relay sees it by a short path; a longer one outside could not have been bound at all.
   struct stat status {};
   if (::stat(index.socket.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) {
-    return wrong("there is no Unix socket", "start the index first, and let it listen there");
+    return wrong("not a Unix socket", "start the index first, listening on this path");
   }
   // A guest of root's is another user.
   if (::geteuid() == 0 && (status.st_mode & S_IWOTH) == 0) {
-    return wrong("a guest may not connect to it", "chmod 0666 SOCKET");
+    return wrong("guests are not permitted to connect to it", "run 'chmod 0666 SOCKET'");
   }
   return index;
 }
@@ -73,8 +73,8 @@ Result<std::vector<PackageIndex>> parse_package_indexes(const std::vector<std::s
     PackageIndex index = GB_TRY(parse_one(text));
     if (std::ranges::find(indexes, index.manager, &PackageIndex::manager) != indexes.end()) {
       return Error(ErrorCode::kInvalid,
-                   "two indexes are named for " + std::string(to_string(index.manager)),
-                   "name one; what it lacks can be in a directory");
+                   "two indexes were given for " + std::string(to_string(index.manager)),
+                   "pass one index, and put other packages in a --package-source directory");
     }
     indexes.push_back(std::move(index));
   }
@@ -114,8 +114,8 @@ Result<UniqueFd> start_index_relay(Sandbox& sandbox, const std::vector<PackageIn
   if (!sandbox.features().own_root || !sandbox.features().loopback_network) {
     return Error(ErrorCode::kUnsupported,
                  "tier " + std::string(sandbox.tier()) +
-                     " gives a guest no loopback of its own, which a package index needs",
-                 "use a directory of packages, or --tier native");
+                     " has no private loopback interface, which a package index requires",
+                 "use --package-source, or --tier native");
   }
   Command command{.argv = {std::string(kAgentsTarget) + "/relay/glovebox-relay"},
                   .env = {},

@@ -63,10 +63,10 @@ TEST_F(PackageIndexTest, NamesItsManagerAndASocketThatIsThere) {
 }
 
 TEST_F(PackageIndexTest, IsRefusedWithItsMendWhereItCannotServe) {
-  EXPECT_THAT(refusal({socket()}), HasSubstr("write pip:SOCKET or npm:SOCKET"));
-  EXPECT_THAT(refusal({"pip:index.sock"}), HasSubstr("no absolute path"));
-  EXPECT_THAT(refusal({"pip:" + root_ + "/absent"}), HasSubstr("there is no Unix socket"));
-  EXPECT_THAT(refusal({"pip:" + root_}), HasSubstr("there is no Unix socket"));
+  EXPECT_THAT(refusal({socket()}), HasSubstr("use pip:SOCKET or npm:SOCKET"));
+  EXPECT_THAT(refusal({"pip:index.sock"}), HasSubstr("not an absolute path"));
+  EXPECT_THAT(refusal({"pip:" + root_ + "/absent"}), HasSubstr("not a Unix socket"));
+  EXPECT_THAT(refusal({"pip:" + root_}), HasSubstr("not a Unix socket"));
   EXPECT_THAT(refusal({"pip:" + socket(), "pip:" + socket()}), HasSubstr("two indexes"));
 }
 

@@ -132,13 +132,13 @@ Error explain(const PackageInstall& install, const RunOutcome& outcome) {
   const bool pip = install.manager == PackageManager::kPip;
   const std::string manager(to_string(install.manager));
   if (outcome.status == Status::kCanceled) {
-    return {ErrorCode::kUnavailable, "canceled while packages were installed"};
+    return {ErrorCode::kUnavailable, "canceled while installing packages"};
   }
   if (outcome.status != Status::kError) {
     return {ErrorCode::kExhausted,
             manager + " ended with " + std::string(to_string(outcome.status)) +
-                " while it installed packages",
-            "ask for fewer packages at once, or for wheels in place of source archives"};
+                " while installing packages",
+            "install fewer packages at once, or use wheels instead of source archives"};
   }
   if (says_not_installed(outcome)) {
     return {ErrorCode::kUnsupported, manager + " is not installed below /usr",
@@ -147,13 +147,13 @@ Error explain(const PackageInstall& install, const RunOutcome& outcome) {
   const std::string complaint = complaint_in(outcome);
   if (says_missing(install.manager, complaint)) {
     return {ErrorCode::kInvalid, manager + ": a package is not in the sources: " + complaint,
-            std::string("check its name, or put it there, with all that it needs: ") +
+            std::string("check its name, or add it and its dependencies to the sources: ") +
                 (pip ? "pip download -d DIR NAME" : "npm pack NAME")};
   }
   return {ErrorCode::kUnavailable, manager + " could not install the packages: " + complaint,
-          pip ? "put wheels into the source directory; a source archive is built with what is "
+          pip ? "put wheels into the source directory; source archives are built with the tools "
                 "installed below /usr"
-              : "see what the package's install script needs"};
+              : "check what the package's install script needs"};
 }
 
 Result<void> run_steps(Sandbox& sandbox, const PackageInstall& install) {
@@ -220,8 +220,8 @@ Result<void> take_out(Sandbox& sandbox, const PackageInstall& install, const std
   }
   if (!extracted) {
     return Error(ErrorCode::kRefused,
-                 "what was installed is refused: " + printable(extracted.error().message()),
-                 "packages may hold regular files and directories, and links to nothing");
+                 "refused the installed files: " + printable(extracted.error().message()),
+                 "packages may contain only regular files and directories");
   }
   return {};
 }

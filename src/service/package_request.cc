@@ -59,7 +59,7 @@ std::string normalised(std::string_view name) {
 
 Error wrong(std::string_view text, std::string_view why) {
   return {ErrorCode::kInvalid, "package '" + printable(text) + "': " + std::string(why),
-          "write pip:NAME, pip:NAME==VERSION, npm:NAME or npm:NAME@VERSION, with commas between"};
+          "use pip:NAME, pip:NAME==VERSION, npm:NAME or npm:NAME@VERSION, separated by commas"};
 }
 
 Result<PackageRequest> parse_one(std::string_view text) {
@@ -67,7 +67,7 @@ Result<PackageRequest> parse_one(std::string_view text) {
   if (text.starts_with("npm:")) {
     request.manager = PackageManager::kNpm;
   } else if (!text.starts_with("pip:")) {
-    return wrong(text, "neither 'pip:' nor 'npm:' is in front of its name");
+    return wrong(text, "missing 'pip:' or 'npm:' prefix");
   }
   const bool pip = request.manager == PackageManager::kPip;
   const std::string_view rest = text.substr(4);
@@ -75,13 +75,13 @@ Result<PackageRequest> parse_one(std::string_view text) {
   const std::size_t mark = pip ? rest.find("==") : rest.find('@', 1);
   const std::string_view name = rest.substr(0, mark);
   if (name.size() > kMaxName || !(pip ? is_word(name, "-_.") : is_npm_name(name))) {
-    return wrong(text, "'" + printable(name) + "' is no package's name");
+    return wrong(text, "invalid package name '" + printable(name) + "'");
   }
   request.name = pip ? normalised(name) : std::string(name);
   if (mark != std::string_view::npos) {
     request.version = rest.substr(mark + (pip ? 2 : 1));
     if (!is_version(request.version)) {
-      return wrong(text, "'" + printable(request.version) + "' is no version");
+      return wrong(text, "invalid version '" + printable(request.version) + "'");
     }
   }
   return request;
@@ -108,9 +108,8 @@ Result<std::vector<PackageRequest>> parse_packages(const std::vector<std::string
       requests.push_back(GB_TRY(parse_one(std::string_view(text).substr(at, comma - at))));
       at = comma + 1;
       if (requests.size() > kMaxRequests) {
-        return Error(ErrorCode::kInvalid,
-                     "over " + std::to_string(kMaxRequests) + " packages are wanted",
-                     "make one package that depends on them");
+        return Error(ErrorCode::kInvalid, "more than " + std::to_string(kMaxRequests) + " packages",
+                     "create one package that depends on them");
       }
     }
   }
@@ -121,7 +120,7 @@ Result<std::vector<PackageRequest>> parse_packages(const std::vector<std::string
     return a.manager == b.manager && a.name == b.name;
   });
   if (twice != requests.end()) {
-    return wrong(twice->name, "two versions of it are wanted");
+    return wrong(twice->name, "two different versions requested");
   }
   return requests;
 }

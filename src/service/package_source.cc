@@ -97,7 +97,7 @@ class HashMemory {
 
 Error unreadable(const std::string& path) {
   return {ErrorCode::kInvalid, "the sandbox could not read '" + printable(path) + "'",
-          "the guest is nobody's user: run chmod -R a+rX on the directory"};
+          "the guest runs as an unprivileged user: run 'chmod -R a+rX' on the directory"};
 }
 
 // The guest of root is another user; anybody else's has the rights that we have.
@@ -110,11 +110,11 @@ Result<PackageSource> PackageSource::open(const std::string& path) {
   struct stat status {};
   if (::realpath(path.c_str(), real.data()) == nullptr || ::stat(real.data(), &status) != 0) {
     return Error(ErrorCode::kInvalid, Error::from_errno("open '" + printable(path) + "'").message(),
-                 "name a directory that holds wheels, or the archives of npm pack");
+                 "pass a directory of wheels or npm tarballs ('npm pack')");
   }
   if (!S_ISDIR(status.st_mode)) {
-    return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is no directory",
-                 "name the directory that holds the packages");
+    return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is not a directory",
+                 "pass the directory that contains the packages");
   }
   if (!guest_may(status.st_mode, S_IROTH | S_IXOTH)) {
     return unreadable(path);
@@ -152,9 +152,10 @@ Result<std::vector<PackageFile>> PackageSource::files(PackageManager manager,
                      .size = static_cast<std::uint64_t>(status.st_size),
                      .hash = GB_TRY(known.hash(file.get(), status))});
     if (found.size() > kMaxFiles) {
-      return Error(ErrorCode::kInvalid,
-                   "over " + std::to_string(kMaxFiles) + " packages in '" + printable(path_) + "'",
-                   "name a directory with fewer");
+      return Error(
+          ErrorCode::kInvalid,
+          "more than " + std::to_string(kMaxFiles) + " packages in '" + printable(path_) + "'",
+          "use a directory with fewer packages");
     }
   }
   known.save();

@@ -93,8 +93,7 @@ struct Maker {
                                  .cancel_fd = cancel_fd};
     GB_TRY(install_packages(install, draft.files()));
     if (GB_TRY(key_of(manager, requests, sources, store)) != key) {
-      return Error(ErrorCode::kUnavailable,
-                   "the package sources changed while packages were installed from them",
+      return Error(ErrorCode::kUnavailable, "the package sources changed during the installation",
                    "try again");
     }
     return store.commit(std::move(draft), key);
@@ -110,11 +109,11 @@ std::string& value_of(Environment& env, std::string_view name) {
 
 Result<void> validate(const PackageWish& wish) {
   if (!wish.requests.empty() && wish.sources.empty()) {
-    return Error(ErrorCode::kRefused,
-                 "without a source they would come from the network, and this version gives "
-                 "guests none at all",
-                 "name a directory that holds wheels, or the archives of npm pack, with "
-                 "--package-source DIR");
+    return Error(
+        ErrorCode::kRefused,
+        "installing packages without a source requires a network, which guests do not have "
+        "in this version",
+        "pass a directory of wheels or npm tarballs ('npm pack') with --package-source DIR");
   }
   return {};
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kMostMounts = 256;
 
-Error nonsense() { return {ErrorCode::kInvalid, "a request to the pool that makes no sense"}; }
+Error nonsense() { return {ErrorCode::kInvalid, "malformed request to the pool"}; }
 
 }  // namespace
 

@@ -24,7 +24,7 @@ bool admits_native(const TierWish& wish) {
 
 Result<std::unique_ptr<Sandbox>> claim_from_pool(const SandboxSpec& spec, const TierWish& wish) {
   const auto asked = std::chrono::steady_clock::now();
-  const Error none(ErrorCode::kUnavailable, "no pool has such a sandbox");
+  const Error none(ErrorCode::kUnavailable, "no pool has a matching sandbox");
   if (!can_be_pooled(spec) || !admits_native(wish)) {
     return none;
   }

@@ -54,8 +54,8 @@ Result<UniqueFd> lock_pool(int directory) {
       return file;
     }
     if (std::chrono::steady_clock::now() > deadline) {
-      return Error(ErrorCode::kConflict, "a pool of yours runs already",
-                   "one serves every command");
+      return Error(ErrorCode::kConflict, "another pool of yours is already running",
+                   "use that pool: one pool serves all commands");
     }
     (void)::poll(nullptr, 0, 10);
   }
@@ -70,7 +70,7 @@ Result<UniqueFd> listen_in(int directory) {
   if (!socket ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(socket.get(), SOMAXCONN) != 0) {
-    return Error::from_errno("listen for those who want a sandbox");
+    return Error::from_errno("listen for pool clients");
   }
   return socket;
 }
@@ -84,7 +84,7 @@ Result<std::unique_ptr<Sandbox>> make(const SandboxSpec& spec) {
 Result<std::unique_ptr<SandboxPool>> SandboxPool::open(std::size_t size) {
   if (size < 1 || size > kMostSandboxes) {
     return Error(ErrorCode::kInvalid,
-                 "a pool has 1 to " + std::to_string(kMostSandboxes) + " sandboxes");
+                 "a pool must have 1 to " + std::to_string(kMostSandboxes) + " sandboxes");
   }
   std::string own = GB_TRY(surroundings());
   const UniqueFd directory = GB_TRY(open_runtime_directory());

@@ -35,7 +35,7 @@ std::string base_name(std::string path) {
 
 Error cannot_read(const std::string& path) {
   return Error::from_errno("read '" + printable(path) + "'")
-      .with_hint("check the name and its permissions");
+      .with_hint("check the path and its permissions");
 }
 
 // A file in the way is the caller's mistake; whatever else keeps us from writing is the host's.
@@ -43,7 +43,7 @@ Error cannot_write(const char* attempt, const std::string& directory) {
   const ErrorCode code = errno == ENOTDIR ? ErrorCode::kInvalid : ErrorCode::kUnavailable;
   const std::string call = std::string(attempt) + " '" + printable(directory) + "'";
   return {code, Error::from_errno(call).message(),
-          "give --out a directory that can be written, or a new name in one"};
+          "pass --out a writable directory, or a new name in one"};
 }
 
 // The sandbox answers in words; these are what ENOSPC is called.
@@ -57,7 +57,7 @@ Error cannot_copy_in(Error error) {
     return error;
   }
   const bool full = is_out_of_space(error);
-  return std::move(error).with_hint(full ? "raise --disk, or --inodes where the files are many"
+  return std::move(error).with_hint(full ? "raise --disk, or --inodes if there are many files"
                                          : "check the SRC[:DST] of --file");
 }
 
@@ -104,8 +104,9 @@ class Packer {
       if (special_ == SpecialFiles::kLeftOut) {
         return {};
       }
-      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is neither file nor directory",
-                   "leave it out, or copy what it gives into a file first");
+      return Error(ErrorCode::kInvalid,
+                   "'" + printable(name) + "' is neither a file nor a directory",
+                   "leave it out, or copy its content into a regular file first");
     }
     const int flags = depth == 0 ? 0 : O_NOFOLLOW;
     UniqueFd fd(::openat(parent, entry.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags));
@@ -121,8 +122,8 @@ class Packer {
  private:
   Result<void> add_directory(UniqueFd fd, mode_t mode, const std::string& name, std::size_t depth) {
     if (depth >= kMaxDepth) {
-      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is too deep",
-                   "copy a directory further down in, or an archive of this one");
+      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is nested too deeply",
+                   "copy in a deeper directory, or an archive of this one");
     }
     GB_TRY(writer_.add_directory(name, mode));
     const std::string below = name + "/";
@@ -197,8 +198,8 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text) {
     file.target = text.substr(colon + 1);
   }
   if (file.source.empty()) {
-    return Error(ErrorCode::kInvalid, "'" + std::string(text) + "' names no file",
-                 "write SRC or SRC:DST");
+    return Error(ErrorCode::kInvalid, "'" + std::string(text) + "' does not name a file",
+                 "use SRC or SRC:DST");
   }
   const std::string home = std::string(kWorkspace) + "/";
   if (file.target.starts_with(home)) {
@@ -210,7 +211,7 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text) {
   if (file.target.starts_with('/') || ("/" + file.target + "/").find("/../") != std::string::npos ||
       file.target == "." || file.target == "..") {
     return Error(ErrorCode::kInvalid, "'" + printable(file.target) + "' is outside the workspace",
-                 "give a name relative to /workspace, for instance SRC:data/input.csv");
+                 "use a path relative to /workspace, for example SRC:data/input.csv");
   }
   return file;
 }
@@ -294,7 +295,7 @@ Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
     while (!bytes.empty()) {
       const ssize_t put = ::write(pipe.write.get(), bytes.data(), bytes.size());
       if (put < 0) {
-        return Error::from_errno("pass the archive on");
+        return Error::from_errno("forward the archive");
       }
       bytes.remove_prefix(static_cast<std::size_t>(put));
     }
@@ -306,7 +307,7 @@ Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
     return std::move(extracted)
         .error()
         .within("copy out")
-        .with_hint("give --out an empty directory that can be written");
+        .with_hint("pass --out an empty, writable directory");
   }
   if (!packed) {
     return std::move(packed).error();

@@ -164,7 +164,7 @@ TEST_F(TransferTest, RefusesToCopyWhatIsNeitherFileNorDirectory) {
     const auto copied = copy_in(sandbox(), {{.source = path(name), .target = "x"}});
     ASSERT_FALSE(copied) << name;
     EXPECT_EQ(copied.error().code(), ErrorCode::kInvalid);
-    EXPECT_THAT(copied.error().message(), HasSubstr("neither file nor directory"));
+    EXPECT_THAT(copied.error().message(), HasSubstr("neither a file nor a directory"));
   }
   EXPECT_EQ(shell("echo alive"), "alive\n");
 }

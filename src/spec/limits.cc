@@ -20,21 +20,21 @@ Result<void> validate(const Limits& limits, std::string_view prefix) {
                  hint);
   };
   GB_TRY(check(limits.wall > milliseconds(0) && limits.wall <= hours(24 * 366), "time",
-               "give 1ms up to a year"));
+               "use 1ms to a year"));
   GB_TRY(check(limits.cpu_time >= milliseconds(0) && limits.cpu_time <= hours(24 * 366), "cpu-time",
-               "give 1ms up to a year"));
+               "use 1ms to a year"));
   // A shell with its libraries touches about 2 MiB; the warden needs some of its own.
   GB_TRY(check(limits.memory >= 4_MiB && limits.memory <= Bytes{1ULL << 50}, "memory",
-               "give 4M up to 1024T"));
-  GB_TRY(check(limits.cpus >= 0.01 && limits.cpus <= 4096, "cpus", "give 0.01 up to 4096"));
-  GB_TRY(check(limits.pids >= 1 && limits.pids <= 4'000'000, "pids", "give 1 up to 4000000"));
-  GB_TRY(check(limits.disk >= 64_KiB && limits.disk <= Bytes{1ULL << 50}, "disk",
-               "give 64K up to 1024T"));
+               "use 4M to 1024T"));
+  GB_TRY(check(limits.cpus >= 0.01 && limits.cpus <= 4096, "cpus", "use 0.01 to 4096"));
+  GB_TRY(check(limits.pids >= 1 && limits.pids <= 4'000'000, "pids", "use 1 to 4000000"));
+  GB_TRY(
+      check(limits.disk >= 64_KiB && limits.disk <= Bytes{1ULL << 50}, "disk", "use 64K to 1024T"));
   GB_TRY(check(limits.inodes >= 64 && limits.inodes <= 1'000'000'000, "inodes",
-               "give 64 up to 1000000000"));
+               "use 64 to 1000000000"));
   GB_TRY(check(limits.open_files >= 8 && limits.open_files <= 1'048'576, "open-files",
-               "give 8 up to 1048576"));
-  GB_TRY(check(limits.output <= 1_GiB, "output", "give 0 up to 1G"));
+               "use 8 to 1048576"));
+  GB_TRY(check(limits.output <= 1_GiB, "output", "use 0 to 1G"));
   return {};
 }
 

@@ -53,7 +53,7 @@ Result<StartRequest> StartRequest::decode(std::string_view bytes) {
   request.with_stdin = in.u8() != 0;
   const std::uint8_t streams = in.u8();
   if (streams > static_cast<std::uint8_t>(Streams::kTerminal)) {
-    return Error(ErrorCode::kInvalid, "a start request names streams that there are not");
+    return Error(ErrorCode::kInvalid, "a start request names unknown streams");
   }
   request.streams = static_cast<Streams>(streams);
   request.alone = in.u8() != 0;

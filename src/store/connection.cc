@@ -55,18 +55,19 @@ ErrorCode code_of(int extended) {
 std::string hint_of(int extended) {
   switch (extended & 0xff) {
     case SQLITE_FULL:
-      return "Free some space on the disk of the data directory.";
+      return "free some space on the data directory's disk";
     case SQLITE_BUSY:
-      return "Another process holds the database; end it, or try again.";
+      return "another process has locked the database; stop it, or try again";
     case SQLITE_CORRUPT:
-      return "Move the database away, or put a copy of it back; `sqlite3 FILE .recover` reads what "
-             "can be read.";
+      return "restore the database from a backup, or move it away; `sqlite3 FILE .recover` "
+             "salvages "
+             "what can be read";
     case SQLITE_NOTADB:
-      return "Move the file away, or name another data directory.";
+      return "move the file away, or use another data directory";
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
-      return "See who owns the data directory and its files.";
+      return "check who owns the data directory and its files";
     default:
       return {};
   }
@@ -114,8 +115,8 @@ Result<void> configure(Connection& connection, sqlite3* handle, const std::strin
   (void)::sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   (void)::sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
   if (GB_TRY(switch_to_log(connection, handle)) != "wal") {
-    return Error(ErrorCode::kUnsupported, "no write-ahead log for " + path,
-                 "Put the data directory on a local file system.");
+    return Error(ErrorCode::kUnsupported, "write-ahead logging is not available for " + path,
+                 "put the data directory on a local file system");
   }
   // The log is cut back to this after a burst. What is deleted or replaced is overwritten: it may
   // have been somebody's token.
@@ -217,7 +218,7 @@ void Statement::bind(double value) {
 
 void Statement::bind(std::string_view value) {
   if (value.find('\0') != std::string_view::npos || !is_utf8(value)) {
-    refused_ = Error(ErrorCode::kInvalid, "a text is not UTF-8, or holds a null byte");
+    refused_ = Error(ErrorCode::kInvalid, "a string is not UTF-8, or contains a NUL byte");
     return;
   }
   // An empty view may point nowhere, which would bind NULL.
@@ -306,7 +307,7 @@ bool Connection::in_transaction() const { return ::sqlite3_get_autocommit(handle
 
 Error Connection::error(std::string_view attempt) const {
   if (handle_ == nullptr) {
-    return {ErrorCode::kUnavailable, std::string(attempt) + ": no memory"};
+    return {ErrorCode::kUnavailable, std::string(attempt) + ": out of memory"};
   }
   const int code = ::sqlite3_extended_errcode(handle_);
   return {code_of(code), std::string(attempt) + ": " + ::sqlite3_errmsg(handle_), hint_of(code)};

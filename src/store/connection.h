@@ -144,7 +144,7 @@ requires std::is_integral_v<Number>
 void Statement::bind(Number value) {
   if constexpr (sizeof(Number) == sizeof(std::int64_t) && std::is_unsigned_v<Number>) {
     if (value > static_cast<Number>(INT64_MAX)) {
-      refused_ = Error(ErrorCode::kInvalid, "a number does not fit 63 bits");
+      refused_ = Error(ErrorCode::kInvalid, "a number does not fit in 63 bits");
       return;
     }
   }

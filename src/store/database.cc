@@ -29,8 +29,8 @@ Result<void> check_ours(Connection& connection) {
   if (id == kApplicationId || (id == 0 && tables == 0)) {  // Ours, or a new one.
     return {};
   }
-  return Error(ErrorCode::kInvalid, "this is a database of another program",
-               "Name another data directory.");
+  return Error(ErrorCode::kInvalid, "the database belongs to another program",
+               "use another data directory");
 }
 
 // A version cannot be bound to a PRAGMA, and a number is no literal: the schema's own table keeps
@@ -66,9 +66,9 @@ Result<void> bring_up_to_date(Connection& connection, std::span<const Migration>
   const std::int64_t version = GB_TRY(version_of(connection));
   if (version > newest) {
     return Error(ErrorCode::kUnsupported,
-                 "the database is of version " + std::to_string(version) +
-                     ", and this program knows versions up to " + std::to_string(newest),
-                 "Use the glovebox that wrote it or a later one, or name another data directory.");
+                 "the database has version " + std::to_string(version) +
+                     ", but this program supports versions up to " + std::to_string(newest),
+                 "upgrade glovebox to that version or later, or use another data directory");
   }
   if (version == 0) {
     Transaction transaction = GB_TRY(Transaction::begin(connection));

@@ -81,7 +81,7 @@ TEST_F(DatabaseTest, ADatabaseOfALaterVersionIsRefusedWithTheMend) {
   const auto opened = Database::open(path_, std::span(kSteps).first(1));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code(), ErrorCode::kUnsupported);
-  EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("of version 2"));
+  EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("has version 2"));
   EXPECT_THAT(opened.error().hint(), ::testing::HasSubstr("later"));
 }
 

@@ -32,8 +32,9 @@ Result<IdempotencyOutcome> claim_in(Connection& connection,
     return Error(ErrorCode::kInternal, "an idempotency key is neither free nor taken");
   }
   if (row.text() != claim.what) {
-    return Error(ErrorCode::kConflict, "the idempotency key was used for another request",
-                 "Send each new request with a new key.");
+    return Error(ErrorCode::kConflict,
+                 "the idempotency key was already used for a different request",
+                 "use a new key for each new request");
   }
   IdempotencyOutcome outcome;
   outcome.subject = row.text();
@@ -80,7 +81,7 @@ Result<void> IdempotencyRecords::finish(std::string_view tenant,
                            " WHERE tenant = ?1 AND key = ?2 AND subject = ?3 AND answer IS NULL",
                            tenant, key, subject, answer, static_cast<std::int64_t>(place)));
         if (found == 0) {
-          return Error(ErrorCode::kNotFound, "the claim of this idempotency key has ended");
+          return Error(ErrorCode::kNotFound, "the claim on this idempotency key has expired");
         }
         return {};
       },

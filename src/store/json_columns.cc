@@ -16,14 +16,14 @@ using Json = nlohmann::json;
 
 Result<void> check_text(std::string_view text) {
   if (text.find('\0') != std::string_view::npos || !is_utf8(text)) {
-    return Error(ErrorCode::kInvalid, "a text is not UTF-8, or holds a null byte");
+    return Error(ErrorCode::kInvalid, "a string is not UTF-8, or contains a NUL byte");
   }
   return {};
 }
 
 Error damaged() {
-  return {ErrorCode::kUnavailable, "a column of the database does not hold what was written",
-          "Put a copy of the database back."};
+  return {ErrorCode::kUnavailable, "a column of the database is damaged",
+          "restore the database from a backup"};
 }
 
 Json parse(std::string_view column) { return Json::parse(column, nullptr, false); }

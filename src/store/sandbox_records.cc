@@ -52,7 +52,7 @@ Result<State> state_of(const std::string& name) {
   const auto* found = std::find_if(kStates.begin(), kStates.end(),
                                    [&](const auto& pair) { return pair.second == name; });
   if (found == kStates.end()) {
-    return Error(ErrorCode::kUnavailable, "the database holds an unknown state");
+    return Error(ErrorCode::kUnavailable, "the database contains an unknown state");
   }
   return found->first;
 }
@@ -151,8 +151,8 @@ Result<Cursor> parse_cursor(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [rest, failed] = std::from_chars(text.data(), end, cursor.created);
   if (failed != std::errc() || rest == end || *rest != '-') {
-    return Error(ErrorCode::kInvalid, "this is no place in a list",
-                 "Pass what the page before gave as `next`, unchanged.");
+    return Error(ErrorCode::kInvalid, "invalid page token",
+                 "pass the previous page's `next` value unchanged");
   }
   cursor.id.assign(rest + 1, end);
   return cursor;

@@ -74,7 +74,7 @@ bool from_hex(std::string_view text, std::span<unsigned char> into) {
 
 Error damaged() {
   return {ErrorCode::kUnavailable, "a secret cannot be decrypted",
-          "put back the key file that was beside the database"};
+          "restore the key file that belongs to the database"};
 }
 
 }  // namespace
@@ -154,13 +154,13 @@ Result<std::string> unseal(const std::vector<SecretKey>& keys,
 Result<std::vector<SecretKey>> SecretKeyFile::read() const {
   const UniqueFd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) {
-    return Error::from_errno("open the key file of secrets");
+    return Error::from_errno("open the secrets key file");
   }
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       (status.st_mode & 077U) != 0) {
-    return Error(ErrorCode::kRefused, "others may read the key file of secrets",
-                 "chmod 600 " + path_);
+    return Error(ErrorCode::kRefused, "other users can read the secrets key file",
+                 "run 'chmod 600 " + path_ + "'");
   }
   std::string text(kMostKeys * kLine + 1, '\0');
   const ssize_t got = ::read(file.get(), text.data(), text.size());
@@ -175,8 +175,8 @@ Result<std::vector<SecretKey>> SecretKeyFile::read() const {
   }
   ::OPENSSL_cleanse(text.data(), text.size());
   if (!whole) {
-    return Error(ErrorCode::kInvalid, "the key file of secrets is damaged",
-                 "put a copy of it back");
+    return Error(ErrorCode::kInvalid, "the secrets key file is damaged",
+                 "restore it from a backup");
   }
   return keys;
 }
@@ -197,14 +197,14 @@ Result<void> SecretKeyFile::write(const std::vector<SecretKey>& keys) const {
   ::OPENSSL_cleanse(text.data(), text.size());
   if (!written) {
     (void)::unlink(draft.c_str());
-    return Error::from_errno("write the key file of secrets", error);
+    return Error::from_errno("write the secrets key file", error);
   }
   const std::string above = path_.substr(0, path_.rfind('/') + 1);
   const UniqueFd directory(
       ::open(above.empty() ? "." : above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return directory && ::fsync(directory.get()) == 0
              ? Result<void>()
-             : Error::from_errno("flush the key file of secrets");
+             : Error::from_errno("flush the secrets key file");
 }
 
 }  // namespace glovebox

@@ -118,8 +118,8 @@ Result<void> SecretRecords::prepare(const std::string& database_path) {
     if (!keys && keys.error().code() == ErrorCode::kNotFound) {
       if (!GB_TRY(all_in(connection)).empty()) {
         return Error(ErrorCode::kUnavailable,
-                     "the database holds secrets, but their key file is missing",
-                     "put '" + key_file_.path() + "' back from a backup");
+                     "the database contains secrets, but their key file is missing",
+                     "restore '" + key_file_.path() + "' from a backup");
       }
       keys = std::vector{GB_TRY(SecretKey::random())};
       GB_TRY(key_file_.write(*keys));

@@ -48,7 +48,7 @@ Result<void> TenantRecords::remove(std::string_view name) {
     if (!found && found.error().code() == ErrorCode::kNotFound) {
       // The foreign keys of what it still has.
       return Error(ErrorCode::kConflict, "the tenant still has sandboxes or volumes",
-                   "Remove them first.");
+                   "remove them first");
     }
     return GB_TRY(std::move(found)) == 0 ? no_such_tenant() : Result<void>();
   });

@@ -91,7 +91,7 @@ Result<void> run_mkfs(std::vector<std::string> arguments) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return Error(ErrorCode::kUnavailable, "mkfs.ext4 failed",
-                 "see whether the disk is full, and try " + arguments.front() + " by hand");
+                 "check that the disk is not full, and try " + arguments.front() + " by hand");
   }
   return {};
 }
@@ -100,7 +100,7 @@ Result<UniqueFd> create_file(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) {
     if (errno == EEXIST) {
-      return Error(ErrorCode::kConflict, "the disk image exists");
+      return Error(ErrorCode::kConflict, "the disk image already exists");
     }
     return Error::from_errno("create a disk image");
   }
@@ -122,7 +122,7 @@ Result<void> format(const std::string& path, const ImageShape& shape) {
   {
     const UniqueFd file = GB_TRY(create_file(path));
     if (::ftruncate(file.get(), static_cast<off_t>(image_bytes(shape))) != 0) {
-      return Error::from_errno("make room for a disk image");
+      return Error::from_errno("allocate space for a disk image");
     }
   }
   const char* const mkfs = mkfs_program();
@@ -185,7 +185,7 @@ Result<std::string> take_from_stock(const ImageShape& shape, const std::string& 
   static std::mutex mutex;  // One maker of a shape at a time.
   const std::scoped_lock lock(mutex);
   if (::mkdir(stock.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make the stock of disk images");
+    return Error::from_errno("create the stock of disk images");
   }
   const std::string path =
       stock + "/" + std::to_string(shape.size.count) + "-" + std::to_string(shape.inodes);
@@ -202,7 +202,7 @@ Result<std::string> take_from_stock(const ImageShape& shape, const std::string& 
     return std::move(made).error();
   }
   if (::rename(draft.c_str(), path.c_str()) != 0) {
-    return Error::from_errno("keep a disk image");
+    return Error::from_errno("store a disk image");
   }
   return path;
 }
@@ -263,20 +263,19 @@ int copy_range(int from, int to, off_t begin, off_t end) {
 Result<void> images_usable() {
   const auto refuse = [](const char* missing, const char* hint) {
     return Error(ErrorCode::kUnsupported,
-                 std::string("volumes and workspaces on disk cannot be had here: ") + missing,
-                 hint);
+                 std::string("volumes and workspaces on disk are not available: ") + missing, hint);
   };
   if (::geteuid() != 0) {
-    return refuse("only root may mount a disk image",
+    return refuse("only root can mount a disk image",
                   "run the daemon as root, or use workspaces in memory");
   }
   if (::access("/dev/loop-control", R_OK | W_OK) != 0) {
     return refuse("there are no loop devices (/dev/loop-control)",
-                  "load the kernel's module 'loop'; in a container, give it /dev/loop-control and "
-                  "the loop devices");
+                  "load the kernel module 'loop'; in a container, add /dev/loop-control and the "
+                  "loop devices");
   }
   if (!knows_ext4()) {
-    return refuse("this kernel has no ext4", "load the kernel's module 'ext4'");
+    return refuse("this kernel has no ext4", "load the kernel module 'ext4'");
   }
   if (mkfs_program() == nullptr) {
     return refuse("mkfs.ext4 is missing", "install the package e2fsprogs");
@@ -292,8 +291,8 @@ Result<void> make_image(const std::string& path,
       shape.inodes > kMostInodes) {
     return Error(ErrorCode::kInvalid,
                  "an image of " + to_string(shape.size) + " with " + std::to_string(shape.inodes) +
-                     " inodes is not made",
-                 "ask for " + to_string(kLeastImage) + " to " + to_string(kMostImage) + " and " +
+                     " inodes is not supported",
+                 "request " + to_string(kLeastImage) + " to " + to_string(kMostImage) + " and " +
                      std::to_string(kLeastInodes) + " to " + std::to_string(kMostInodes) +
                      " inodes");
   }

@@ -27,14 +27,14 @@ Result<UniqueFd> open_locked(const std::string& image, std::chrono::milliseconds
   UniqueFd file(::open(image.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!file) {
     return errno == ENOENT
-               ? Error(ErrorCode::kConflict, "the volume or workspace was removed meanwhile")
+               ? Error(ErrorCode::kConflict, "the volume or workspace was removed in the meantime")
                : Error::from_errno("open a disk image");
   }
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != 0 ||
       (status.st_mode & 0077) != 0) {
-    return Error(ErrorCode::kRefused, "others than root could write this disk image",
-                 "disk images must be files of root with mode 0600");
+    return Error(ErrorCode::kRefused, "the disk image is not a file that only root can access",
+                 "disk images must be owned by root and have mode 0600");
   }
   const auto deadline = Clock::now() + patience;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -69,7 +69,7 @@ Result<LoopDevice> attach_loop(const std::string& image, std::chrono::millisecon
   const UniqueFd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
   if (!control) {
     return Error::from_errno("open /dev/loop-control")
-        .with_hint("load the kernel's module 'loop'; in a container, give it /dev/loop-control");
+        .with_hint("load the kernel module 'loop'; in a container, add /dev/loop-control");
   }
   int error = EBUSY;
   for (int i = 0; i < kMostTries; ++i) {
@@ -84,7 +84,7 @@ Result<LoopDevice> attach_loop(const std::string& image, std::chrono::millisecon
         continue;
       }
       return Error(ErrorCode::kUnsupported, Error::from_errno("open " + loop.path).message(),
-                   "in a container, give it the host's /dev or more loop devices");
+                   "in a container, add the host's /dev or more loop devices");
     }
     error = configure(loop.fd.get(), file.get(), true, image);
     if (error == EINVAL) {

@@ -39,7 +39,7 @@ std::string said_by(int context) {
 Result<UniqueFd> mount_device(const std::string& device, unsigned attributes) {
   const UniqueFd context(::fsopen("ext4", FSOPEN_CLOEXEC));
   if (!context) {
-    return Error::from_errno("fsopen ext4").with_hint("load the kernel's module 'ext4'");
+    return Error::from_errno("fsopen ext4").with_hint("load the kernel module 'ext4'");
   }
   const auto set = [&](const char* key, const char* value) {
     return ::fsconfig(context.get(), FSCONFIG_SET_STRING, key, value, 0) == 0;
@@ -141,7 +141,7 @@ Result<void> MountedImage::copy(const std::string& to) const {
     const int failed = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
     if (failed == ETIMEDOUT) {
       copied = Error(ErrorCode::kExhausted, "copying a disk image took too long",
-                     "keep images on XFS or btrfs, which copy without copying");
+                     "put the data directory on XFS or btrfs, which support copy-on-write copies");
     } else if (failed != 0) {
       copied = Error::from_errno("copy a disk image", failed);
     } else if (::fsync(target.get()) != 0) {
@@ -157,7 +157,7 @@ Result<void> MountedImage::copy(const std::string& to) const {
 Result<MountedImage::Use> MountedImage::use() const {
   struct statfs status {};
   if (::fstatfs(root_.get(), &status) != 0) {
-    return Error::from_errno("look at a disk image");
+    return Error::from_errno("statfs a disk image");
   }
   const auto bytes = [&](auto count) {
     return Bytes{static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(status.f_bsize)};

@@ -132,7 +132,7 @@ Result<void> Contents::prepare(int directory) {
   }
   UniqueFd store(::openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
   if (!store) {
-    return Error::from_errno("make room for snapshots");
+    return Error::from_errno("allocate space for snapshots");
   }
   fine_times_ = true;
   for (int i = 0; i < 4; ++i) {
@@ -140,7 +140,7 @@ Result<void> Contents::prepare(int directory) {
     struct stat after {};
     (void)::fstat(store.get(), &before);
     if (::pwrite(store.get(), "", 1, 0) != 1) {
-      return Error::from_errno("make room for snapshots");
+      return Error::from_errno("allocate space for snapshots");
     }
     (void)::fstat(store.get(), &after);
     fine_times_ = fine_times_ && nanoseconds(before.st_ctim) != nanoseconds(after.st_ctim);

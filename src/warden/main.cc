@@ -57,7 +57,7 @@ int serve(Pids pids) {
   UniqueFd archiver(kArchiverFd);
   const ReadyReport walls = observe_walls();
   if (!stands_within(walls, pids)) {
-    constexpr std::string_view kMessage = "glovebox-warden runs inside sandboxes only\n";
+    constexpr std::string_view kMessage = "glovebox-warden runs only inside sandboxes\n";
     (void)!::write(STDERR_FILENO, kMessage.data(), kMessage.size());
     return 2;
   }

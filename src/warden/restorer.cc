@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxRestoreNs = 60'000'000'000;
 constexpr std::size_t kAtOnce = 1024;
 
 Error too_busy() {
-  return {ErrorCode::kUnavailable, "the files change faster than they are restored"};
+  return {ErrorCode::kUnavailable, "the files change faster than they can be restored"};
 }
 
 std::uint64_t bytes_of(const struct stat& status) {
@@ -34,7 +34,7 @@ std::uint64_t bytes_of(const struct stat& status) {
 Result<void> finish(int fd, const Manifest::Entry& entry) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) {
-    return Error::from_errno("look at");
+    return Error::from_errno("stat");
   }
   if (((status.st_mode ^ entry.mode) & 07777U) != 0 && ::fchmod(fd, entry.mode & 07777U) != 0) {
     return Error::from_errno("set the mode of");
@@ -176,7 +176,7 @@ void Restorer::measure_removed(int directory,
 Result<void> Restorer::check(const Room& room) const {
   struct statfs status {};
   if (::fstatfs(workspace_, &status) != 0) {
-    return Error::from_errno("look at the disk");
+    return Error::from_errno("statfs the workspace");
   }
   const std::uint64_t free = status.f_bavail * static_cast<std::uint64_t>(status.f_bsize);
   if (room.bytes_taken > free + room.bytes_freed ||
@@ -319,7 +319,7 @@ Result<void> Restorer::fill_one(int directory, const Entry& entry, const std::st
   }
   const std::string name = manifest_.name_of(entry);
   if (::mkdirat(directory, name.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make the directory");
+    return Error::from_errno("create the directory");
   }
   struct stat status {};
   const UniqueFd below = open_directory(directory, name, 0700, status);
@@ -341,7 +341,7 @@ Result<void> Restorer::fill_link(int directory, const Entry& entry) {
     (void)::unlinkat(directory, name.c_str(), 0);
   }
   if (::symlinkat(target.c_str(), directory, name.c_str()) != 0) {
-    return Error::from_errno("make the link");
+    return Error::from_errno("create the link");
   }
   return {};
 }
@@ -354,7 +354,7 @@ Result<void> Restorer::fill_file(int directory, const Entry& entry, const std::s
   bool shared = false;
   if (file) {
     if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-      return Error(ErrorCode::kUnavailable, "something else is there again");
+      return Error(ErrorCode::kUnavailable, "the path was replaced during the restore");
     }
     shared = open_for_writing(file.get());
   } else if (errno != ENOENT) {
@@ -365,7 +365,7 @@ Result<void> Restorer::fill_file(int directory, const Entry& entry, const std::s
   }
   GB_TRY(finish(file.get(), entry));
   if (::fstat(file.get(), &status) != 0) {
-    return Error::from_errno("look at the file");
+    return Error::from_errno("stat the file");
   }
   const Contents::Identity after = Contents::identity_of(status);
   if (after != contents_.identity(entry.value)) {
@@ -395,7 +395,7 @@ Result<UniqueFd> Restorer::write_file(int directory, const Entry& entry, const U
   (void)::unlinkat(directory, name.c_str(), 0);
   UniqueFd file(::openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) {
-    return Error::from_errno("make the file");
+    return Error::from_errno("create the file");
   }
   GB_TRY(contents_.write_to(entry.value, file.get(), deadline_));
   return file;

@@ -29,10 +29,10 @@ Error within(Error error, const std::string& name) { return std::move(error).wit
 
 Result<void> Snapshots::take(std::uint32_t id) {
   if (taken_.contains(id)) {
-    return Error(ErrorCode::kInvalid, "there is a snapshot " + std::to_string(id) + " already");
+    return Error(ErrorCode::kInvalid, "snapshot " + std::to_string(id) + " already exists");
   }
   if (taken_.size() >= kMaxSnapshots) {
-    return Error(ErrorCode::kInvalid, "there are too many snapshots; drop one first");
+    return Error(ErrorCode::kInvalid, "too many snapshots; drop one first");
   }
   GB_TRY(contents_.prepare(workspace_.get()));
   const Deadline deadline(kMaxTakeNs);
@@ -59,14 +59,14 @@ Result<void> Snapshots::check_room(const Manifest& manifest) const {
   std::size_t entries = manifest.entries.size();
   std::size_t text = manifest.text.size();
   if (entries > kMaxSnapshotFiles || text > kMaxText) {
-    return Error(ErrorCode::kInvalid, "there are too many files for a snapshot");
+    return Error(ErrorCode::kInvalid, "too many files for a snapshot");
   }
   for (const auto& [id, other] : taken_) {
     entries += other.entries.size();
     text += other.text.size();
   }
   if (entries > kMaxEntriesOfAll || text > kMaxTextOfAll) {
-    return Error(ErrorCode::kInvalid, "the snapshots hold too many files; drop one first");
+    return Error(ErrorCode::kInvalid, "the snapshots contain too many files; drop one first");
   }
   return {};
 }
@@ -77,7 +77,7 @@ Result<void> Snapshots::capture(int directory,
                                 Manifest& manifest,
                                 const Deadline& deadline) {
   if (depth > kMaxSnapshotDepth) {
-    return Error(ErrorCode::kInvalid, "directories lie too deep for a snapshot");
+    return Error(ErrorCode::kInvalid, "directories are nested too deeply for a snapshot");
   }
   std::vector<std::string> names;
   for_each_name(directory, [&](std::string_view name) {
@@ -129,7 +129,7 @@ Result<void> Snapshots::capture_one(int directory,
                                     const Deadline& deadline) {
   struct stat status {};
   if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT ? Result<void>() : Result<void>(Error::from_errno("look at"));
+    return errno == ENOENT ? Result<void>() : Result<void>(Error::from_errno("stat"));
   }
   Manifest::Entry& entry = manifest.entries[index];
   entry.modified_ns = nanoseconds(status.st_mtim);
@@ -151,7 +151,7 @@ Result<void> Snapshots::capture_one(int directory,
       return Error::from_errno("open");
     }
     if (!S_ISREG(status.st_mode)) {
-      return Error(ErrorCode::kUnavailable, "it changes while it is looked at");
+      return Error(ErrorCode::kUnavailable, "it changed while it was being read");
     }
     // The mode comes last: an entry without one owns no content.
     entry.value = GB_TRY(contents_.keep(file.get(), status, deadline));
@@ -163,7 +163,7 @@ Result<void> Snapshots::capture_one(int directory,
 Result<void> Snapshots::restore(std::uint32_t id, std::vector<Rewritten>& rewritten) {
   const auto found = taken_.find(id);
   if (found == taken_.end()) {
-    return Error(ErrorCode::kNotFound, "there is no snapshot " + std::to_string(id));
+    return Error(ErrorCode::kNotFound, "no snapshot " + std::to_string(id));
   }
   return Restorer(contents_, found->second, workspace_.get(), rewritten).run();
 }
@@ -171,7 +171,7 @@ Result<void> Snapshots::restore(std::uint32_t id, std::vector<Rewritten>& rewrit
 Result<void> Snapshots::drop(std::uint32_t id) {
   const auto found = taken_.find(id);
   if (found == taken_.end()) {
-    return Error(ErrorCode::kNotFound, "there is no snapshot " + std::to_string(id));
+    return Error(ErrorCode::kNotFound, "no snapshot " + std::to_string(id));
   }
   release(found->second);
   taken_.erase(found);

@@ -73,7 +73,7 @@ Result<Warden::Streams> Warden::make_streams(const StartRequest& request) {
   Streams streams;
   const std::size_t count = descriptors_of(request.streams);
   if (passed_.size() < count) {
-    return Error(ErrorCode::kInvalid, "descriptors are missing");
+    return Error(ErrorCode::kInvalid, "file descriptors are missing");
   }
   // Those of the next frame may have come with the end of this one.
   const auto own_end = passed_.begin() + static_cast<std::ptrdiff_t>(count);

@@ -48,23 +48,22 @@ def main():
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--glovebox", required=True, type=pathlib.Path,
-                        help="the program under attack")
+                        help="program to attack")
     parser.add_argument("--tier", default="native", choices=TIERS)
     parser.add_argument("--as-user", type=int, metavar="UID", help="run glovebox as this user")
     parser.add_argument("--position", metavar="NAME",
-                        help="where the attacker is, if not in a process of its own: 'context'")
+                        help="where to run the attacker instead of in its own process: 'context'")
     parser.add_argument("--pool", action="store_true",
-                        help="attack from sandboxes that 'glovebox pool' made ahead")
+                        help="attack from sandboxes prepared by 'glovebox pool'")
     parser.add_argument("--patience", type=int, default=1, metavar="N",
-                        help="give each attack N times the time that its case says: the processors "
-                             "are emulated")
+                        help="multiply the time limit of each case by N, for emulated processors")
     parser.add_argument("--control", action="store_true",
-                        help="run attacks without walls; succeeds when each is judged a failure")
+                        help="run attacks without a sandbox; succeeds if each is judged a failure")
     parser.add_argument("--case", type=int, action="append", metavar="NN",
-                        help="only this; repeatable")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results here")
+                        help="run only this case; repeatable")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results to FILE")
     parser.add_argument("--expected-skips", type=pathlib.Path, metavar="FILE",
-                        help="lines 'NN reason' of cases that may be skipped")
+                        help="file with lines 'NN reason' for cases that may be skipped")
     parser.add_argument("--verbose", action="store_true", help="show what each attack printed")
     return parser.parse_args()
 

@@ -174,7 +174,7 @@ class TestIndexes(LiveCase):
                            "    print(error.code, error.read().decode())\n",
                            "--package-index", f"pip:{self.socket}")
         self.assert_status(answer, 0)
-        self.assertIn(b"502 nobody answers", answer.out)
+        self.assertIn(b"502 the package index's socket is not responding", answer.out)
 
     def test_neither_socket_nor_relay_is_seen_by_a_session_without_them(self):
         code = ("import os, socket\nprint(os.path.exists('/opt/glovebox/package-index'))\n"

@@ -277,7 +277,7 @@ class TestRun(NotebookCase):
         self.assertEqual(len(fits["image/png"]), 20 << 20)
         self.assertEqual(plain(fits), "fits")
         self.assertNotIn("image/png", lacks)
-        self.assertIn("too large to be kept: image/png", plain(lacks))
+        self.assertIn("too large to keep: image/png", plain(lacks))
         self.assertIn("cell 2: image/png of 65 MiB left out", answer.message)
         self.assertNotIn("cell 1", answer.message)
         self.assert_status(glovebox("notebook", "export", out), 0)

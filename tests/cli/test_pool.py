@@ -338,7 +338,7 @@ class Ends(Pool):
         self.start_pool()
         second = self.start("pool")
         self.assertEqual(second.wait(timeout=20), 125)
-        self.assertIn(b"runs already", second.stderr.read())
+        self.assertIn(b"already running", second.stderr.read())
         self.pool.kill()
         self.pool.wait()
         self.start_pool()

@@ -85,7 +85,7 @@ class TestPiped(ReplCase):
         self.assert_status(answer, 1)
         self.assertEqual(answer.out, b"'here'\n")
         self.assertIn("exit status 3", answer.message)
-        self.assertIn("variables are gone, files are kept", answer.message)
+        self.assertIn("variables are lost, files are kept", answer.message)
 
     def test_cells_behind_one_that_ends_the_interpreter_are_missed(self):
         answer = self.repl("print('before')\n\nimport os; os._exit(0)\n\nprint('after')\n")
@@ -143,7 +143,7 @@ class TestCheckpoints(ReplCase):
         answer = self.repl(SET.format("before") + ":checkpoint\n" + CRASH +
                            "('x' in globals(), open('x').read())\n\n:rollback\n")
         self.assertEqual(answer.out, b"(False, 'before')\n", str(answer))
-        self.assertIn("variables are gone, files are kept", answer.message)
+        self.assertIn("variables are lost, files are kept", answer.message)
         self.assertIn("there is no checkpoint", answer.message)
 
     def test_what_was_installed_since_is_gone_and_what_was_started_is_killed(self):
@@ -187,7 +187,7 @@ class TestCommands(ReplCase):
         self.assert_status(answer, 1)
         self.assertTrue((self.dir / "a.png").read_bytes().startswith(b"\x89PNG"))
         self.assertEqual((self.dir / "a.txt").read_text(), "42")
-        self.assertIn("none is overwritten", answer.message)
+        self.assertIn("existing files are not overwritten", answer.message)
 
     def test_a_value_too_large_for_the_record_is_fetched_when_it_is_saved(self):
         answer = self.repl("from IPython.display import display\n"
@@ -195,12 +195,12 @@ class TestCommands(ReplCase):
                            " 'application/json': ['y' * 18_000_000]}, raw=True)\n\n"
                            ":save 1 a.html\n:save b.json\n:export s.ipynb\n")
         self.assert_status(answer, 0)
-        self.assertIn("fetches what was too large", answer.message)
+        self.assertIn("saves the value that was too large", answer.message)
         self.assertEqual((self.dir / "a.html").read_text(), "x" * 20_000_000)
         self.assertEqual(json.loads((self.dir / "b.json").read_text()), ["y" * 18_000_000])
         shown = (self.dir / "s.ipynb").read_text()
         self.assertLess(len(shown), 10_000)
-        self.assertIn("too large to be kept", shown)
+        self.assertIn("too large to keep", shown)
 
     def test_variables_are_listed(self):
         answer = self.repl("speed = 12\n\n:vars\n")
@@ -221,7 +221,7 @@ class TestCommands(ReplCase):
         answer = self.repl(":checkpoint\n", "--tier", "landlock")
         self.assert_status(answer, 1)
         self.assertIn("cannot be copied", answer.message)
-        self.assertIn("tier native", answer.message)
+        self.assertIn("native tier", answer.message)
 
     def test_a_rollback_without_a_checkpoint_names_the_fix(self):
         answer = self.repl(":rollback\n")

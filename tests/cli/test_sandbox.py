@@ -293,7 +293,7 @@ class Terminals(Case):
 
     def test_without_a_terminal_it_is_refused(self):
         refused = self.sandbox("exec", "-t", self.create(), "--", "sh", status=2)
-        self.assertIn("leave -t out", refused.message)
+        self.assertIn("leave out -t", refused.message)
 
 
 class Copies(Case):

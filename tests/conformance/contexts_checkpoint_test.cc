@@ -151,7 +151,7 @@ TEST_P(CheckpointsOfAContext, RecoverFromASegmentationFault) {
   EXPECT_EQ(execution.status, Status::kSignaled);
   EXPECT_EQ(execution.signal, SIGSEGV);
   EXPECT_TRUE(execution.recovered);
-  EXPECT_THAT(execution.notes, Contains(HasSubstr("put back")));
+  EXPECT_THAT(execution.notes, Contains(HasSubstr("were restored")));
   ASSERT_TRUE(context().alive());
   EXPECT_EQ(get(), "before before");
 }

@@ -85,9 +85,9 @@ def main():
     parser.add_argument("--glovebox", default=os.environ.get("GLOVEBOX", "glovebox"))
     parser.add_argument("--build", type=pathlib.Path,
                         default=pathlib.Path(tempfile.gettempdir()) / "glovebox-e2b-sdks",
-                        help="where the SDKs are installed (default: %(default)s)")
-    parser.add_argument("--url", help="a daemon that runs already")
-    parser.add_argument("--key", help="its API key")
+                        help="directory to install the SDKs in (default: %(default)s)")
+    parser.add_argument("--url", help="URL of a running daemon to test")
+    parser.add_argument("--key", help="API key of that daemon")
     parser.add_argument("suites", nargs="*", help="names of suites (default: all)")
     options = parser.parse_args()
     install(options.build)

@@ -98,10 +98,10 @@ def expected_differences() -> set[str]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compares our Python agent with ipykernel.")
-    parser.add_argument("files", nargs="*", help="names of files in cells/, without their suffix")
+    parser.add_argument("files", nargs="*", help="names of files in cells/, without suffix")
     parser.add_argument("--launcher", default="", help="command that starts the agent")
     parser.add_argument("--subject", choices=("agent", "ipykernel"), default="agent")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds for one cell")
+    parser.add_argument("--timeout", type=float, default=120, help="time limit of each cell in seconds")
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     return parser.parse_args()

@@ -133,11 +133,11 @@ def fuzz(target, program, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=5, help="for each target")
+    parser.add_argument("--seconds", type=int, default=5, help="seconds to fuzz each target")
     parser.add_argument("--parallel", type=int, default=2)
     parser.add_argument("--compiler", default="clang++-14")
     parser.add_argument("targets", nargs="*", metavar="TARGET",
-                        help=f"one of: {', '.join(TARGETS)}; all when absent")
+                        help=f"one of: {', '.join(TARGETS)} (default: all)")
     options = parser.parse_args()
     if unknown := set(options.targets) - set(TARGETS):
         parser.error(f"no such target: {', '.join(sorted(unknown))}")

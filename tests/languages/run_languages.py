@@ -107,9 +107,9 @@ def run_case(program, language, file, expected):
 
 def main(program=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--glovebox", default="glovebox", help="the program to test")
-    parser.add_argument("--only", default="", help="ids, separated by commas")
-    parser.add_argument("--at-least", type=int, default=20, help="languages that must really run")
+    parser.add_argument("--glovebox", default="glovebox", help="program to test")
+    parser.add_argument("--only", default="", help="comma-separated language ids")
+    parser.add_argument("--at-least", type=int, default=20, help="minimum number of languages that must run")
     options = parser.parse_args()
     program = program or Glovebox(options.glovebox)
     only = set(filter(None, options.only.split(",")))

@@ -120,7 +120,7 @@ class RoundTripTest(unittest.TestCase):
                                   check=False, timeout=60)
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr.decode(),
-                             r"line 1, column \d+|cells\[0\]\.cell_type|no notebook")
+                             r"line 1, column \d+|cells\[0\]\.cell_type|not a notebook")
 
 
 @unittest.skipUnless(TOOL, "NOTEBOOK_TOOL is not set")

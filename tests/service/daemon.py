@@ -112,7 +112,7 @@ class Daemon:
         if not select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
             raise AssertionError("the daemon does not start")
         line = self.process.stdout.readline().decode()
-        if "serves at" not in line:
+        if "listening on" not in line:
             raise AssertionError("no daemon: " + (self.dir / "serve.log").read_text())
         self.port = int(line.split(";")[0].rsplit(":", 1)[1])
         self.key = (self.data / "api-key").read_text().strip()

@@ -41,7 +41,7 @@ class Bytes(Case):
         for path, body in (("/snapshot", {"name": "more"}), ("/fork", {"count": 1})):
             refused = tenant.ask("POST", sandbox + path, body)
             self.assertEqual(refused.status, 409, str(refused))
-            self.assertIn("quota of disk", refused.json["message"])
+            self.assertIn("disk quota", refused.json["message"])
             self.assertIn("remove", refused.json["hint"])
             self.assertEqual(files_below(self.snapshots), files)
             self.assertEqual(tenant.disk(), full)
@@ -127,7 +127,7 @@ class Bytes(Case):
                              ["stdout"]), 3_000_001)
         again = tenant.ask("POST", "/v1/run", request, headers=headers)
         self.assertEqual(again.status, 409, str(again))
-        self.assertIn("was done", again.json["message"])
+        self.assertIn("completed", again.json["message"])
         self.assertIn("new key", again.json["hint"])
 
     def test_bodies_with_millions_of_values_are_refused_before_they_are_built(self):
@@ -152,7 +152,7 @@ class Bytes(Case):
             answer = self.daemon.ask("POST", path, b'{"timeout": 60, "timeout": 61}',
                                      {"Content-Type": "application/json"})
             self.assertEqual(answer.status, 400, str(answer))
-            self.assertIn("twice", answer.json["message"])
+            self.assertIn("duplicate", answer.json["message"])
 
 
 class Forgetting(unittest.TestCase):

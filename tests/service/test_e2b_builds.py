@@ -40,7 +40,7 @@ class BuildsOutliveTheDaemon(unittest.TestCase):
         for name, id in (("left", left), ("waiting", waiting)):
             answer = self.state(name, id)
             self.assertEqual((answer["status"], answer["logEntries"]), ("error", []))
-            self.assertIn("the daemon ended", answer["reason"]["message"])
+            self.assertIn("the daemon stopped", answer["reason"]["message"])
             self.assertEqual(self.daemon.ask("GET", f"/v1/templates/{name}").status, 404)
             again = self.start(name, id, "true")
             self.assertEqual(again.status, 409)

@@ -135,7 +135,7 @@ class OfferOfTheNextDaemon(unittest.TestCase):
             daemon.start()
             wish = {"packages": ["pip:gb_lower"]}
             before = old.must(200, "POST", "/packages", wish)
-            self.assertIn("make another one", before["stderr"])
+            self.assertIn("create a new sandbox", before["stderr"])
             new = daemon.create(tier="native")
             self.assertEqual(new.must(200, "POST", "/packages", wish)["status"], "ok")
 

@@ -113,7 +113,7 @@ class Serving(unittest.TestCase):
             env=environment,
         )
         daemon.process = process
-        self.assertIn(b"serves at", process.stdout.readline())
+        self.assertIn(b"listening on", process.stdout.readline())
         mode = (daemon.data / "api.sock").stat().st_mode & 0o777
         self.assertEqual(mode, 0o600)
 

@@ -34,12 +34,12 @@ NOT_RUN = 125
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--command", required=True, help="a bash command, run as root in /root")
+    parser.add_argument("--command", required=True, help="bash command to run as root in /root")
     parser.add_argument("--share", action="append", default=[], metavar="DIR",
-                        help="a folder that is below /tmp or /run, or on another mount than /")
-    parser.add_argument("--memory", default="2G", help="of the machine; default 2G")
+                        help="directory below /tmp or /run, or on another mount, to share")
+    parser.add_argument("--memory", default="2G", help="memory of the machine (default: 2G)")
     parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS")
-    parser.add_argument("--console", action="store_true", help="show the kernel's messages too")
+    parser.add_argument("--console", action="store_true", help="also show kernel messages")
     return parser.parse_args()
 
 

@@ -317,7 +317,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--glovebox", default=str(pathlib.Path(__file__).resolve().parents[2]
                                                   / "build/release/bin/glovebox"))
-    parser.add_argument("--only", default="", metavar="TEXT", help="checks whose name has TEXT")
+    parser.add_argument("--only", default="", metavar="TEXT", help="run only checks with TEXT in their name")
     options = parser.parse_args()
     if not (CGROUP / "cgroup.controllers").exists() or os.geteuid() != 0:
         sys.exit("v2_suite: needs root and cgroup v2 at /sys/fs/cgroup; see tests/vm/README.md")

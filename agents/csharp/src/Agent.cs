@@ -109,7 +109,7 @@ sealed class Agent {
       }
       case FrameType.Variables:
         return new Dictionary<string, object> { { "variables", evaluation.Variables().Take(1000).Select(Variable) } };
-      default: return new Dictionary<string, object> { { "error", "the C# agent does not serve this request" } };
+      default: return new Dictionary<string, object> { { "error", "the C# agent does not support this request" } };
     }
   }
 

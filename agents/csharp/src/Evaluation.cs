@@ -52,7 +52,7 @@ sealed class Evaluation {
   public string Run(string code) {
     var splitter = new Splitter(code);
     if (!splitter.Complete)
-      throw new Failure("CompilationError", "the code ends too early", new List<string> { "the code ends too early" });
+      throw new Failure("CompilationError", "unexpected end of code", new List<string> { "unexpected end of code" });
     lock (stopping) stopped = false;
     List<string> items = splitter.Items.SelectMany(TopLevelMethod.Rewrite).ToList();
     string result = null;

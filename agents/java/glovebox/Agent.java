@@ -97,7 +97,7 @@ public final class Agent {
   private void sendResult(String text) {
     // At most three bytes a char in UTF-8.
     if (text.length() > inlineLimit / 3) {
-      link.send(Link.NOTE, Map.of("text", "the result of " + text.length() + " characters was cut"));
+      link.send(Link.NOTE, Map.of("text", "the result of " + text.length() + " characters was truncated"));
       text = text.substring(0, inlineLimit / 3);
     }
     link.send(Link.RESULT,
@@ -144,7 +144,7 @@ public final class Agent {
       case Link.INSPECT -> evaluator.inspect(code, at);
       case Link.IS_COMPLETE -> evaluator.isComplete(code);
       case Link.VARIABLES -> Map.of("variables", evaluator.variables());
-      default -> Map.of("error", "the Java agent does not serve this request");
+      default -> Map.of("error", "the Java agent does not support this request");
     };
   }
 

@@ -194,7 +194,7 @@ final class Evaluator {
     }
     if (exception instanceof UnresolvedReferenceException unresolved) {
       List<String> missing = shell.unresolvedDependencies(unresolved.getSnippet()).toList();
-      String value = "it uses what is not declared: " + String.join(", ", missing);
+      String value = "undeclared names: " + String.join(", ", missing);
       return failed("UnresolvedReference", value, List.of()).failure();
     }
     return null;

@@ -63,7 +63,7 @@ class Extraction {
     const auto type = ::archive_entry_filetype(entry);
     if (path.empty()) {
       if (type != AE_IFDIR) {
-        return bad_entry(".", "only a directory can have this name");
+        return bad_entry(".", "only a directory may have this name");
       }
       return path;
     }
@@ -89,7 +89,7 @@ class Extraction {
       name = ::archive_entry_pathname_utf8(entry);
     }
     if (name == nullptr || *name == '\0') {
-      return bad_entry("", "no name");
+      return bad_entry("", "empty name");
     }
     std::string_view relative = name;
     while (relative.starts_with("./")) {
@@ -102,7 +102,7 @@ class Extraction {
       return bad_entry(name, "absolute name");
     }
     if (("/" + std::string(relative) + "/").find("/../") != std::string::npos) {
-      return bad_entry(name, "'..' in its name");
+      return bad_entry(name, "'..' in the name");
     }
     if (::archive_entry_hardlink(entry) != nullptr) {
       return bad_entry(name, "hard links are not accepted");
@@ -116,7 +116,7 @@ class Extraction {
         GB_TRY(sys::open_beneath(directory_fd_, path, O_WRONLY | O_CREAT | O_TRUNC, 0600));
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-      return bad_entry(path, "something that is no file has this name already");
+      return bad_entry(path, "something other than a regular file already has this name");
     }
     GB_TRY(copy_content(file.get(), path));
     if (::archive_entry_size_is_set(entry) != 0) {

@@ -54,7 +54,7 @@ Result<void> drop_capabilities() {
 Result<void> confine_self(const Bounds& bounds, Root root, std::span<const sock_filter> filter) {
   (void)::umask(022);
   if (sys::raw(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) != 0) {
-    return Error(ErrorCode::kUnsupported, "close_range is missing", "Linux 5.9 or later is needed");
+    return Error(ErrorCode::kUnsupported, "close_range is not available", "use Linux 5.9 or later");
   }
   if (root == Root::kEnter) {
     GB_TRY(enter_root());

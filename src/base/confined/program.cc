@@ -37,7 +37,7 @@ Result<std::string> find_program(const std::string& name) {
     }
   }
   return Error(ErrorCode::kUnsupported, name + " is not installed",
-               "install it beside glovebox's other programs, in /usr/libexec/glovebox");
+               "install it in /usr/libexec/glovebox, next to glovebox's other programs");
 }
 
 struct Ends {
@@ -209,7 +209,7 @@ class Conversation {
   Result<void> check(bool ended) {
     const auto now = Clock::now();
     if (now > deadline_) {
-      return Error(ErrorCode::kExhausted, job_.attempt + ": it takes longer than " +
+      return Error(ErrorCode::kExhausted, job_.attempt + ": took longer than " +
                                               std::to_string(job_.time.count()) + " seconds");
     }
     if (now < next_look_) {
@@ -220,7 +220,7 @@ class Conversation {
       return Error(ErrorCode::kUnavailable, "canceled");
     }
     if (!ended && written_by(process_.pid()).value_or(0) > job_.most_written) {
-      return Error(ErrorCode::kExhausted, job_.attempt + ": it is larger than it may be");
+      return Error(ErrorCode::kExhausted, job_.attempt + ": exceeds the size limit");
     }
     return {};
   }
@@ -249,7 +249,7 @@ class Conversation {
     const auto size = static_cast<std::size_t>(got);
     received_ += size;
     if (received_ > job_.most_written) {
-      return Error(ErrorCode::kExhausted, job_.attempt + ": the result is too large");
+      return Error(ErrorCode::kExhausted, job_.attempt + ": the result exceeds the size limit");
     }
     return job_.output ? job_.output({block_.data(), size}) : Result<void>();
   }
@@ -288,14 +288,14 @@ Result<void> judge(const Job& job, int status, const std::string& said) {
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGXFSZ)) {
     return Error(ErrorCode::kExhausted,
                  job.attempt + ": " +
-                     (WTERMSIG(status) == SIGXCPU ? "it takes too much processor time"
-                                                  : "a file is larger than it may be"));
+                     (WTERMSIG(status) == SIGXCPU ? "exceeded the CPU time limit"
+                                                  : "a file exceeds the size limit"));
   }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) - 1 : -1;
   if (code < 0 || code > static_cast<int>(ErrorCode::kInternal) || said.empty()) {
     return Error(ErrorCode::kInvalid, job.attempt + ": " + job.breach,
-                 "if it is neither damaged nor very large, report a bug: the program that reads it "
-                 "ended with " +
+                 "if the file is neither damaged nor very large, report a bug: its reader ended "
+                 "with " +
                      (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                           : "status " + std::to_string(WEXITSTATUS(status))));
   }

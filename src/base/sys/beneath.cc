@@ -17,7 +17,7 @@ Result<UniqueFd> open_beneath(int directory_fd,
                               int flags,
                               std::uint32_t mode) {
   if (path.empty() || path.find('\0') != std::string_view::npos) {
-    return Error(ErrorCode::kInvalid, "no path");
+    return Error(ErrorCode::kInvalid, "empty path, or a NUL byte in the path");
   }
   open_how how{};
   // openat2 refuses flags that O_PATH makes meaningless.
@@ -46,7 +46,7 @@ Result<void> make_parents_beneath(int directory_fd, std::string_view path) {
         O_PATH | O_DIRECTORY));
     const std::string name(directory.substr(above == std::string_view::npos ? 0 : above + 1));
     if (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
-      return Error::from_errno("make directory " + std::string(directory));
+      return Error::from_errno("create directory " + std::string(directory));
     }
     // What exists may be a file or a link.
     (void)GB_TRY(open_beneath(directory_fd, directory, O_PATH | O_DIRECTORY));

@@ -57,13 +57,12 @@ Error problem_of(http::ClientAnswer& answer) {
   const auto json = text ? parse_answer(*text) : Result<Json>(Json());
   const std::string message = json ? text_in(*json, "message") : std::string();
   const std::string hint = status == 401
-                               ? "give its key with --key or GLOVEBOX_API_KEY; the first one is "
-                                 "in the file api-key of the daemon's data directory"
+                               ? "pass an API key with --key or GLOVEBOX_API_KEY; the first key "
+                                 "is in the file api-key in the daemon's data directory"
                            : json ? text_in(*json, "hint")
                                   : std::string();
   return {code_of(status),
-          message.empty() ? "the daemon answers with status " + std::to_string(status) : message,
-          hint};
+          message.empty() ? "the daemon returned status " + std::to_string(status) : message, hint};
 }
 
 bool is_good(const http::ClientAnswer& answer) {
@@ -97,13 +96,15 @@ void add_daemon_options(CLI::App& command, DaemonOptionsText& options) {
   constexpr const char* kDaemon = "Daemon";
   command
       .add_option("--url", options.url,
-                  "http://HOST:PORT, https://HOST:PORT or unix:PATH (GLOVEBOX_URL); otherwise the "
-                  "socket of 'glovebox serve' on this machine")
+                  "Daemon address: http://HOST:PORT, https://HOST:PORT or unix:PATH "
+                  "(GLOVEBOX_URL) [default: the socket of 'glovebox serve' on this machine]")
       ->group(kDaemon);
   command.add_option("--key", options.key, "API key (GLOVEBOX_API_KEY)")->group(kDaemon);
-  command.add_option("--cacert", options.authorities, "PEM file of whom to trust, for https://")
+  command
+      .add_option("--cacert", options.authorities,
+                  "PEM file of trusted certificate authorities, for https://")
       ->group(kDaemon);
-  command.add_flag("--json", options.json, "The daemon's answer as JSON");
+  command.add_flag("--json", options.json, "Print the daemon's response as JSON");
 }
 
 Result<DaemonClient> DaemonClient::make(const DaemonOptionsText& options) {
@@ -116,7 +117,8 @@ Result<DaemonClient> DaemonClient::make(const DaemonOptionsText& options) {
   client.key = options.key.empty() ? variable("GLOVEBOX_API_KEY") : options.key;
   client.authorities = options.authorities;
   if (!std::ranges::all_of(client.key, [](char c) { return c > ' ' && c < 127; })) {
-    return Error(ErrorCode::kInvalid, "this is no API key", "a key has no spaces and no lines");
+    return Error(ErrorCode::kInvalid, "invalid API key",
+                 "remove spaces and line breaks from the key");
   }
   return DaemonClient(std::move(client));
 }
@@ -211,13 +213,13 @@ Result<std::optional<std::string>> EventLines::next_line() {
     }
     searched_ = in_.size();
     if (in_.size() > kMostAnswer) {
-      return Error(ErrorCode::kInvalid, "a line of the daemon's answer is too long");
+      return Error(ErrorCode::kInvalid, "a line of the daemon's response is too long");
     }
     std::string piece(64UL * 1024, '\0');
     const std::size_t count = GB_TRY(answer_->read(piece));
     if (count == 0) {
       if (!in_.empty()) {
-        return Error(ErrorCode::kInvalid, "the daemon's answer ends within a line");
+        return Error(ErrorCode::kInvalid, "the daemon's response ended in the middle of a line");
       }
       return std::optional<std::string>();
     }
@@ -232,7 +234,7 @@ Result<std::optional<Json>> EventLines::next() {
   }
   Json event = GB_TRY(parse_answer(*line));
   if (!event.is_object()) {
-    return Error(ErrorCode::kInvalid, "an event of the daemon is no object");
+    return Error(ErrorCode::kInvalid, "the daemon sent an event that is not a JSON object");
   }
   return std::optional(std::move(event));
 }
@@ -241,8 +243,8 @@ Result<Json> parse_answer(std::string_view text) {
   GB_TRY(notebook::check_json_bounds(text, kMostDepth, kMostValues));
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) {
-    return Error(ErrorCode::kInvalid, "the daemon's answer is no JSON",
-                 "is there a glovebox at this address?");
+    return Error(ErrorCode::kInvalid, "the daemon's response is not JSON",
+                 "check that the address belongs to a glovebox daemon");
   }
   return json;
 }

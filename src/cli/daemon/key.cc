@@ -34,8 +34,8 @@ Result<double> seconds_in(const std::string& text, const char* option) {
   const auto time = parse_duration(days ? text.substr(0, text.size() - 1) + "h" : text);
   if (!time) {
     return Error(ErrorCode::kInvalid,
-                 std::string(option) + ": '" + printable(text) + "' is no time",
-                 "write 30m, 12h or 30d");
+                 std::string(option) + ": invalid duration '" + printable(text) + "'",
+                 "use a duration such as 30m, 12h or 30d");
   }
   return static_cast<double>(time->count()) / 1000 * (days ? 24 : 1);
 }
@@ -54,8 +54,8 @@ void show_new(const Json& made, bool json) {
     return;
   }
   std::cout << printable(text_in(made, "key")) << "\n";
-  std::cerr << "glovebox: this is key " << printable(text_in(made, "id"))
-            << "; it is not shown again\n";
+  std::cerr << "glovebox: created key " << printable(text_in(made, "id"))
+            << "; it will not be shown again\n";
 }
 
 Result<int> create(const KeyOptionsText& options) {
@@ -137,29 +137,32 @@ void add_key(CLI::App& app, bool described, Action* action) {
   }
   auto options = std::make_shared<KeyOptionsText>();
   auto* const creating =
-      add_one(*group, "create", "Make a key, and print it once",
+      add_one(*group, "create", "Create a key and print it once",
               "Examples:\n  glovebox key create\n  glovebox key create --scope read --expires 30d\n"
               "  glovebox key create --tenant acme --scope run --json",
               options, create, action);
-  creating->add_option("--scope", options->scopes, "read, run or admin, repeatable: run and read")
+  creating
+      ->add_option("--scope", options->scopes,
+                   "Scope: read, run or admin; repeatable [default: run and read]")
       ->check(CLI::IsMember({"read", "run", "admin"}))
       ->allow_extra_args(false);
-  creating->add_option("--tenant", options->tenant, "Whose key it is: default");
-  creating->add_option("--expires", options->expires, "When it ends: 12h, 30d");
+  creating->add_option("--tenant", options->tenant, "Tenant that owns the key [default: default]");
+  creating->add_option("--expires", options->expires,
+                       "Lifetime of the key: 12h, 30d [default: never expires]");
   options = std::make_shared<KeyOptionsText>();
-  add_one(*group, "ls", "List keys, oldest first; never the keys themselves",
+  add_one(*group, "ls", "List keys, oldest first, without their secret values",
           "Examples:\n  glovebox key ls\n  glovebox key ls --tenant acme --json", options, list,
           action)
-      ->add_option("--tenant", options->tenant, "Of this tenant alone");
+      ->add_option("--tenant", options->tenant, "Only keys of this tenant");
   options = std::make_shared<KeyOptionsText>();
   auto* const rotating =
-      add_one(*group, "rotate", "Replace a key; the old one works a while longer",
+      add_one(*group, "rotate", "Replace a key; the old key keeps working for a while",
               "Prints the new key once.\n\nExamples:\n  glovebox key rotate ID --overlap 1h",
               options, rotate, action);
   rotating->add_option("ID", options->id, "The key's id")->required();
-  rotating->add_option("--overlap", options->overlap, "How long the old one works on: 1h");
+  rotating->add_option("--overlap", options->overlap, "How long the old key keeps working: 1h");
   options = std::make_shared<KeyOptionsText>();
-  add_one(*group, "revoke", "Refuse a key from now on", "Examples:\n  glovebox key revoke ID",
+  add_one(*group, "revoke", "Revoke a key immediately", "Examples:\n  glovebox key revoke ID",
           options, revoke, action)
       ->add_option("ID", options->id, "The key's id")
       ->required();

@@ -99,7 +99,8 @@ Error error_in(const Json& said) {
           : code == 403               ? ErrorCode::kRefused
           : code >= 400 && code < 500 ? ErrorCode::kInvalid
                                       : ErrorCode::kUnavailable,
-          message.empty() ? "the daemon could not finish it" : message, text_in(said, "hint")};
+          message.empty() ? "the daemon could not complete the request" : message,
+          text_in(said, "hint")};
 }
 
 }  // namespace glovebox::cli

@@ -46,7 +46,7 @@ Result<void> put_number(Json& json, const char* name, const std::string& text, c
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size()) {
       return Error(ErrorCode::kInvalid,
-                   std::string(option) + ": '" + printable(text) + "' is no number");
+                   std::string(option) + ": invalid number '" + printable(text) + "'");
     }
     json[name] = number;
   }
@@ -57,14 +57,16 @@ Result<void> put_number(Json& json, const char* name, const std::string& text, c
 
 void add_limit_options(CLI::App& command, RemoteLimitsText& limits) {
   constexpr const char* kLimits = "Limits";
-  command.add_option("--time", limits.time, "Wall time of one execution: 30s")->group(kLimits);
-  command.add_option("--cpu-time", limits.cpu_time, "CPU time of one process")->group(kLimits);
-  command.add_option("--memory", limits.memory, "Memory: 512M")->group(kLimits);
-  command.add_option("--cpus", limits.cpus, "Processors: 0.5, 2")->group(kLimits);
-  command.add_option("--pids", limits.pids, "Processes and threads")->group(kLimits);
-  command.add_option("--disk", limits.disk, "Bytes in files: 256M")->group(kLimits);
-  command.add_option("--inodes", limits.inodes, "Number of files")->group(kLimits);
-  command.add_option("--open-files", limits.open_files, "Open files of one process")
+  command.add_option("--time", limits.time, "Wall-clock time of one execution: 30s")
+      ->group(kLimits);
+  command.add_option("--cpu-time", limits.cpu_time, "CPU time of each process")->group(kLimits);
+  command.add_option("--memory", limits.memory, "Memory limit: 512M")->group(kLimits);
+  command.add_option("--cpus", limits.cpus, "CPU limit: 0.5, 2")->group(kLimits);
+  command.add_option("--pids", limits.pids, "Maximum number of processes and threads")
+      ->group(kLimits);
+  command.add_option("--disk", limits.disk, "Disk space limit: 256M")->group(kLimits);
+  command.add_option("--inodes", limits.inodes, "Maximum number of files")->group(kLimits);
+  command.add_option("--open-files", limits.open_files, "Maximum number of open files per process")
       ->group(kLimits);
 }
 
@@ -87,8 +89,8 @@ Result<Json> pairs_json(const std::vector<std::string>& texts, const char* optio
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       return Error(ErrorCode::kInvalid,
-                   std::string(option) + ": '" + printable(text) + "' is no NAME=VALUE",
-                   "write for instance " + std::string(option) + " MODE=test");
+                   std::string(option) + ": '" + printable(text) + "' is not NAME=VALUE",
+                   "for example: " + std::string(option) + " MODE=test");
     }
     json[text.substr(0, equals)] = text.substr(equals + 1);
   }
@@ -105,14 +107,14 @@ Result<std::string> read_program(const std::string& file) {
     if (got < 0) {
       return Error(ErrorCode::kInvalid,
                    Error::from_errno("read '" + printable(file) + "'").message(),
-                   "check the name and its permissions");
+                   "check the path and its permissions");
     }
     if (got == 0) {
       return code;
     }
     code.append(piece, 0, static_cast<std::size_t>(got));
     if (code.size() > kMostCode) {
-      return Error(ErrorCode::kInvalid, "'" + printable(file) + "' is over 8 MiB",
+      return Error(ErrorCode::kInvalid, "'" + printable(file) + "' is larger than 8 MiB",
                    "copy large data in with 'glovebox sandbox cp'");
     }
   }

@@ -9,8 +9,8 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(The daemon is 'glovebox serve' on this machine, or the one of --url and --key, or of
-GLOVEBOX_URL and GLOVEBOX_API_KEY.
+    R"(These commands talk to 'glovebox serve' on this machine, or to the daemon given by --url and
+--key or by GLOVEBOX_URL and GLOVEBOX_API_KEY.
 
 Examples:
   ID=$(glovebox sandbox create --timeout 1h --memory 1G)

@@ -25,8 +25,8 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(One of both is ID:PATH, relative to the workspace; ID:/PATH is an absolute one. What is a directory,
-or ends with a slash, is copied into. '-' is standard input or output.
+    R"(Exactly one of FROM and TO is ID:PATH, relative to the workspace; ID:/PATH is absolute. If TO
+is a directory or ends with a slash, files are copied into it. '-' is standard input or output.
 
 Examples:
   glovebox sandbox cp data.csv ID:
@@ -93,7 +93,7 @@ class Copying {
     if (!fd || ::fstat(fd.get(), &status) != 0) {
       return Error(ErrorCode::kInvalid,
                    Error::from_errno("read '" + printable(source) + "'").message(),
-                   "check the name and its permissions");
+                   "check the path and its permissions");
     }
     const std::string place = GB_TRY(place_of(target, base_name(source)));
     if (S_ISREG(status.st_mode)) {
@@ -102,7 +102,7 @@ class Copying {
     }
     if (!S_ISDIR(status.st_mode)) {
       return Error(ErrorCode::kInvalid,
-                   "'" + printable(source) + "' is neither file nor directory");
+                   "'" + printable(source) + "' is neither a file nor a directory");
     }
     return put_directory(source, place);
   }
@@ -193,7 +193,7 @@ class Copying {
       }
       had += count;
       if (had > most_.count) {
-        return Error(ErrorCode::kExhausted, "there is more than " + to_string(most_),
+        return Error(ErrorCode::kExhausted, "the files exceed " + to_string(most_),
                      "raise --max-size");
       }
       std::string_view rest(piece.data(), count);
@@ -224,7 +224,7 @@ class Copying {
     if (!fd) {
       return Error(ErrorCode::kInvalid,
                    Error::from_errno("write '" + printable(place) + "'").message(),
-                   "name a place that can be written to");
+                   "choose a writable destination");
     }
     auto got = get_stream(from, fd.get());
     const mode_t mask = ::umask(0);
@@ -268,7 +268,7 @@ class Copying {
     if (!extracted && (got || cannot_write_)) {
       return std::move(extracted).error().with_hint(
           options_.links ? "copy into a new directory"
-                         : "symbolic links are copied with --links; or copy into a new directory");
+                         : "use --links to copy symbolic links, or copy into a new directory");
     }
     return got;
   }
@@ -286,8 +286,8 @@ Result<int> copy(const CopyOptionsText& options) {
   const Place from = parse_place(options.source);
   const Place to = parse_place(options.target);
   if (from.id.empty() == to.id.empty()) {
-    return Error(ErrorCode::kInvalid, "one of both is to be ID:PATH, and the other one here",
-                 "for instance: glovebox sandbox cp data.csv ID:data/");
+    return Error(ErrorCode::kInvalid, "exactly one of FROM and TO must be ID:PATH",
+                 "for example: glovebox sandbox cp data.csv ID:data/");
   }
   const auto most = parse_bytes(options.most);
   if (!most) {
@@ -306,15 +306,17 @@ Result<int> copy(const CopyOptionsText& options) {
 }  // namespace
 
 void add_sandbox_copy(CLI::App& group, Action* action) {
-  auto* const command = group.add_subcommand("cp", "Copy files into a sandbox or out of it");
+  auto* const command = group.add_subcommand("cp", "Copy files into or out of a sandbox");
   command->footer(kFooter);
   auto options = std::make_shared<CopyOptionsText>();
-  command->add_option("FROM", options->source, "A file or directory, ID:PATH, or -")->required();
-  command->add_option("TO", options->target, "The same")->required();
-  command->add_option("--max-size", options->most, "Out of a sandbox: at most so much")
+  command->add_option("FROM", options->source, "Source: a file or directory, ID:PATH, or -")
+      ->required();
+  command->add_option("TO", options->target, "Destination: a file or directory, ID:PATH, or -")
+      ->required();
+  command->add_option("--max-size", options->most, "Maximum size to copy out of a sandbox")
       ->capture_default_str();
   command->add_flag("--links", options->links,
-                    "Out of a sandbox: symbolic links as links, wherever they lead");
+                    "Copy symbolic links out of a sandbox as links, wherever they point");
   add_daemon_options(*command, options->daemon);
   command->callback([action, options] { *action = [options] { return ended(copy(*options)); }; });
 }

@@ -68,20 +68,30 @@ Result<int> create(const CreateOptionsText& options) {
 }  // namespace
 
 void add_sandbox_create(CLI::App& group, Action* action) {
-  auto* const command = group.add_subcommand("create", "Make a sandbox");
+  auto* const command = group.add_subcommand("create", "Create a sandbox");
   command->footer(kFooter);
   auto options = std::make_shared<CreateOptionsText>();
-  command->add_option("--template", options->template_name, "What it is made from: default");
-  command->add_option("--timeout", options->timeout, "When it ends: 5m");
-  command->add_option("--on-timeout", options->on_timeout, "What happens then: kill or pause")
+  command->add_option("--template", options->template_name,
+                      "Template to create it from [default: default]");
+  command->add_option("--timeout", options->timeout, "Lifetime of the sandbox [default: 5m]");
+  command
+      ->add_option("--on-timeout", options->on_timeout, "What to do at the timeout: kill or pause")
       ->check(CLI::IsMember({"kill", "pause"}));
-  command->add_flag("--auto-resume", options->auto_resume, "Resume it when it is needed");
-  command->add_option("--tier", options->tier, "This tier or none: native, landlock");
-  command->add_option("--min-tier", options->min_tier, "Accept this tier or a stronger one");
-  command->add_option("--env", options->env, "NAME=VALUE, repeatable")->allow_extra_args(false);
-  command->add_option("--metadata", options->metadata, "NAME=VALUE to find it by, repeatable")
+  command->add_flag("--auto-resume", options->auto_resume,
+                    "Resume the paused sandbox automatically on the next request");
+  command->add_option("--tier", options->tier,
+                      "Require exactly this isolation tier: native, landlock");
+  command->add_option("--min-tier", options->min_tier,
+                      "Require this isolation tier or a stronger one");
+  command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
       ->allow_extra_args(false);
-  command->add_option("--allow-net", options->allow, "HOST, HOST:PORT or *.HOST, repeatable")
+  command
+      ->add_option("--metadata", options->metadata,
+                   "Metadata NAME=VALUE to find the sandbox by; repeatable")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--allow-net", options->allow,
+                   "Host to allow: HOST, HOST:PORT or *.HOST; repeatable")
       ->allow_extra_args(false);
   add_limit_options(*command, options->limits);
   add_daemon_options(*command, options->daemon);

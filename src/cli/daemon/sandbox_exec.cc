@@ -21,15 +21,15 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Code runs in a context: an interpreter that keeps its variables. Without --context it is the
-sandbox's one of that language, which is made where there is none. Pictures are saved as files.
-With words behind '--' it is a command instead, which gets our standard input; with -t it gets a
-terminal, which is this one.
+    R"(Code runs in a context: an interpreter that keeps its variables between calls. Without
+--context, the sandbox's default context for the language is used, and created if needed. Images
+are saved as files. Words after '--' are run as a command instead, with standard input passed
+through; with -t the command gets this terminal.
 
-Ctrl-C interrupts what runs; a second one leaves it.
+Press Ctrl-C to interrupt the execution, and again to detach from it.
 
-Exit status: the program's own (128+N when signal N ended it); of code 1 for an error; 124 time
-limit; 137 memory limit; 125 glovebox could not do it; 2 wrong usage.
+Exit status: the command's own exit status (128+N if signal N killed it); 1 if code fails; 124 time
+limit; 137 memory limit; 125 glovebox error; 2 usage error.
 
 Examples:
   glovebox sandbox exec ID -e 'x = 41'
@@ -172,7 +172,7 @@ Result<int> follow(DaemonClient& daemon,
 
 Result<int> execute(const ExecOptionsText& options) {
   if (options.code_given == !options.file.empty()) {
-    return Error(ErrorCode::kInvalid, "either a FILE, '-', -e CODE or '-- COMMAND' is wanted",
+    return Error(ErrorCode::kInvalid, "expected one of FILE, '-', -e CODE or '-- COMMAND'",
                  "see 'glovebox sandbox exec --help'");
   }
   Json request = Json::object();
@@ -197,7 +197,7 @@ Result<int> execute(const ExecOptionsText& options) {
 
 Result<int> run_command(const ExecOptionsText& options, const std::vector<std::string>& words) {
   if (options.code_given || !options.file.empty()) {
-    return Error(ErrorCode::kInvalid, "code and a command cannot be run at once");
+    return Error(ErrorCode::kInvalid, "cannot run both code and a command");
   }
   ProcessOrder order;
   order.argv = words;
@@ -214,21 +214,24 @@ Result<int> run_command(const ExecOptionsText& options, const std::vector<std::s
 }  // namespace
 
 void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Action* action) {
-  auto* const command = group.add_subcommand("exec", "Run code in a context, or a command");
+  auto* const command = group.add_subcommand("exec", "Run code in a context, or run a command");
   command->footer(kFooter);
   auto options = std::make_shared<ExecOptionsText>();
   command->add_option("ID", options->id, "The sandbox")->required();
-  command->add_option("FILE", options->file, "A program, or - for standard input");
-  auto* const code = command->add_option("-e", options->code, "The code itself");
-  command->add_option("-c,--context", options->context, "The context to run it in");
-  command->add_option("-l,--language", options->language, "Its language: python");
-  command->add_option("--time", options->time, "At most so long: 30s");
-  command->add_option("--env", options->env, "NAME=VALUE, repeatable")->allow_extra_args(false);
-  command->add_option("--save", options->save, "Directory for pictures")->capture_default_str();
-  command->add_option("--cwd", options->cwd, "Directory of a command");
-  command->add_flag("--recover", options->recover, "Go back to before, if it crashes the context");
-  command->add_flag("-t,--terminal", options->terminal, "Give the command this terminal");
-  command->add_flag("--events", options->events, "JSON lines as they happen");
+  command->add_option("FILE", options->file, "File with the code to run; '-' reads standard input");
+  auto* const code = command->add_option("-e", options->code, "Code to run");
+  command->add_option("-c,--context", options->context, "Context to run the code in");
+  command->add_option("-l,--language", options->language, "Language of the code [default: python]");
+  command->add_option("--time", options->time, "Time limit: 30s");
+  command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--save", options->save, "Directory to save images in")
+      ->capture_default_str();
+  command->add_option("--cwd", options->cwd, "Working directory of the command");
+  command->add_flag("--recover", options->recover,
+                    "Restore the context's previous state if the code crashes it");
+  command->add_flag("-t,--terminal", options->terminal, "Run the command in this terminal");
+  command->add_flag("--events", options->events, "Print events as JSON lines as they happen");
   add_daemon_options(*command, options->daemon);
   command->callback([action, options, code, words] {
     options->code_given = code->count() > 0;

@@ -16,7 +16,7 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Paths are relative to the workspace; two slashes begin an absolute one.
+    R"(Paths are relative to the workspace; start an absolute path with two slashes.
 
 Examples:
   glovebox sandbox files ID
@@ -86,12 +86,12 @@ void add_sandbox_files(CLI::App& group, Action* action) {
   command->footer(kFooter);
   auto options = std::make_shared<FilesOptionsText>();
   command->add_option("ID", options->id, "The sandbox")->required();
-  command->add_option("PATH", options->path, "A file or directory; the workspace if absent");
-  command->add_option("--depth", options->depth, "Levels of directories")
+  command->add_option("PATH", options->path, "A file or directory [default: the workspace]");
+  command->add_option("--depth", options->depth, "How many directory levels to list")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   auto* const follow = command->add_flag("--watch", options->watch, "Print changes as they happen");
-  command->add_flag("--remove", options->remove, "Remove PATH, with all below it")
+  command->add_flag("--remove", options->remove, "Remove PATH and everything below it")
       ->excludes(follow);
   add_daemon_options(*command, options->daemon);
   command->callback([action, options] { *action = [options] { return ended(run(*options)); }; });

@@ -91,8 +91,8 @@ Result<int> show(const InfoOptionsText& options) {
 }  // namespace
 
 void add_sandbox_info(CLI::App& group, Action* action) {
-  auto* const command =
-      group.add_subcommand("info", "What a sandbox is, uses, and holds: contexts and processes");
+  auto* const command = group.add_subcommand(
+      "info", "Show a sandbox's properties, resource usage, contexts and processes");
   command->footer("Examples:\n  glovebox sandbox info ID\n  glovebox sandbox info ID --json");
   auto options = std::make_shared<InfoOptionsText>();
   command->add_option("ID", options->id, "The sandbox")->required();

@@ -26,13 +26,13 @@ struct EachCommand {
   const char* path;
 };
 constexpr EachCommand kEach[] = {
-    {"kill", "End sandboxes, with all that is in them",
+    {"kill", "End sandboxes and delete everything in them",
      "Examples:\n  glovebox sandbox kill ID\n  glovebox sandbox ls -q | xargs glovebox sandbox "
      "kill",
      "DELETE", ""},
-    {"pause", "Stop their processes; memory and files stay",
+    {"pause", "Pause sandboxes: stop their processes, keep memory and files",
      "Examples:\n  glovebox sandbox pause ID", "POST", "/pause"},
-    {"resume", "Let paused ones go on", "Examples:\n  glovebox sandbox resume ID", "POST",
+    {"resume", "Resume paused sandboxes", "Examples:\n  glovebox sandbox resume ID", "POST",
      "/resume"},
 };
 
@@ -134,26 +134,28 @@ void add_sandbox_lifecycle(CLI::App& group, Action* action) {
     });
   }
   auto extending = std::make_shared<OneOptionsText>();
-  add_one(group, "extend", "Set when a sandbox ends, from now",
-          "Prints when that is.\n\nExamples:\n  glovebox sandbox extend ID 30m", extending, extend,
-          action)
-      ->add_option("TIME", extending->timeout, "30m")
+  add_one(group, "extend", "Set a sandbox's remaining lifetime, counted from now",
+          "Prints the new expiry time.\n\nExamples:\n  glovebox sandbox extend ID 30m", extending,
+          extend, action)
+      ->add_option("TIME", extending->timeout, "Remaining lifetime: 30m")
       ->required();
   auto snapping = std::make_shared<OneOptionsText>();
   add_one(
-      group, "snapshot", "Keep its files as a template",
+      group, "snapshot", "Save a sandbox's files as a template",
       "Prints the template's name.\n\nExamples:\n  glovebox sandbox snapshot ID --name with-data\n"
       "  glovebox sandbox create --template with-data",
       snapping, snapshot, action)
       ->add_option("--name", snapping->name, "The template's name");
   auto forking = std::make_shared<OneOptionsText>();
-  auto* const forks = add_one(group, "fork", "Make sandboxes with the same files",
+  auto* const forks = add_one(group, "fork", "Create sandboxes with the same files",
                               "Prints their ids. Processes and contexts are not "
                               "copied.\n\nExamples:\n  glovebox sandbox fork ID "
                               "--count 3",
                               forking, fork, action);
-  forks->add_option("--count", forking->count, "How many")->check(CLI::Range(1, 100));
-  forks->add_option("--timeout", forking->timeout, "When they end: 5m");
+  forks->add_option("--count", forking->count, "Number of sandboxes to create")
+      ->check(CLI::Range(1, 100));
+  forks->add_option("--timeout", forking->timeout,
+                    "Lifetime of the new sandboxes [default: the original's remaining lifetime]");
 }
 
 }  // namespace glovebox::cli

@@ -37,7 +37,7 @@ Result<Json> fetch(DaemonClient& daemon, const ListOptionsText& options) {
   for (const std::string& pair : options.metadata) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos) {
-      return Error(ErrorCode::kInvalid, "--metadata: write NAME=VALUE");
+      return Error(ErrorCode::kInvalid, "--metadata: expected NAME=VALUE");
     }
     query += "&metadata." + encode(pair.substr(0, equals)) + "=" + encode(pair.substr(equals + 1));
   }
@@ -108,11 +108,13 @@ void add_sandbox_list(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("ls", "List sandboxes, newest first");
   command->footer(kFooter);
   auto options = std::make_shared<ListOptionsText>();
-  command->add_option("--state", options->state, "running or paused")
+  command->add_option("--state", options->state, "Only sandboxes in this state: running or paused")
       ->check(CLI::IsMember({"running", "paused"}));
-  command->add_option("--metadata", options->metadata, "NAME=VALUE that they have, repeatable")
+  command
+      ->add_option("--metadata", options->metadata,
+                   "Only sandboxes with this metadata NAME=VALUE; repeatable")
       ->allow_extra_args(false);
-  command->add_flag("-q,--quiet", options->quiet, "Ids alone");
+  command->add_flag("-q,--quiet", options->quiet, "Print only ids");
   add_daemon_options(*command, options->daemon);
   command->callback([action, options] { *action = [options] { return ended(list(*options)); }; });
 }

@@ -15,8 +15,8 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Of a process: what it says from now on until it ends, and before that what was kept while nobody
-listened. Of a context: what was executed in it, as a notebook.
+    R"(For a process: prints the output buffered while no client was connected, then new output
+until the process ends. For a context: prints its execution history as a notebook.
 
 Examples:
   glovebox sandbox logs ID 17
@@ -47,7 +47,7 @@ Result<int> follow(DaemonClient& daemon, const std::string& process, bool json) 
       return 0;
     }
   }
-  return Error(ErrorCode::kUnavailable, "the process was lost: its sandbox has ended");
+  return Error(ErrorCode::kUnavailable, "the process is gone: its sandbox has ended");
 }
 
 Result<int> show(const LogsOptionsText& options) {
@@ -67,12 +67,12 @@ Result<int> show(const LogsOptionsText& options) {
 
 void add_sandbox_logs(CLI::App& group, Action* action) {
   auto* const command =
-      group.add_subcommand("logs", "What a process says, or a context has executed");
+      group.add_subcommand("logs", "Show a process's output or a context's execution history");
   command->footer(kFooter);
   auto options = std::make_shared<LogsOptionsText>();
   command->add_option("ID", options->id, "The sandbox")->required();
-  command->add_option("OF", options->of, "A process id, or a context")->capture_default_str();
-  command->add_flag("--html", options->html, "Of a context: one HTML page");
+  command->add_option("OF", options->of, "A process id or a context name")->capture_default_str();
+  command->add_flag("--html", options->html, "Print a context's history as an HTML page");
   add_daemon_options(*command, options->daemon);
   command->callback([action, options] { *action = [options] { return ended(show(*options)); }; });
 }

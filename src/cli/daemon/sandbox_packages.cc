@@ -14,11 +14,11 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(They come from the directories that the daemon was given: glovebox serve --package-source DIR.
-Interpreters that live already can import them.
+    R"(Packages are installed from the daemon's sources: glovebox serve --package-source DIR.
+Running interpreters can import them right away.
 
-Exit status: 0 when all are there; 1 when pip or npm says no; 124 time limit; 137 memory limit;
-125 glovebox could not do it; 2 wrong usage.
+Exit status: 0 if all packages were installed; 1 if pip or npm failed; 124 time limit; 137 memory
+limit; 125 glovebox error; 2 usage error.
 
 Examples:
   glovebox sandbox packages ID pip:flask pip:six==1.16.0
@@ -46,13 +46,15 @@ Result<int> install(const PackagesText& options) {
 
 void add_sandbox_packages(CLI::App& group, Action* action) {
   auto* const command =
-      group.add_subcommand("packages", "Install packages of pip and npm in a sandbox");
+      group.add_subcommand("packages", "Install pip and npm packages in a sandbox");
   command->footer(kFooter);
   auto options = std::make_shared<PackagesText>();
   command->add_option("ID", options->id, "The sandbox")->required();
-  command->add_option("PACKAGES", options->names, "pip:NAME[==VERSION] or npm:NAME[@VERSION]")
+  command
+      ->add_option("PACKAGES", options->names,
+                   "Packages: pip:NAME[==VERSION] or npm:NAME[@VERSION]")
       ->required();
-  command->add_flag("--events", options->events, "JSON lines as they happen");
+  command->add_flag("--events", options->events, "Print events as JSON lines as they happen");
   add_limit_options(*command, options->limits);
   add_daemon_options(*command, options->daemon);
   command->callback(

@@ -127,7 +127,7 @@ class Output {
 Result<Json> process_request(const ProcessOrder& order) {
   for (const std::string& word : order.argv) {
     if (!is_utf8(word)) {
-      return Error(ErrorCode::kInvalid, "an argument is no UTF-8: '" + printable(word) + "'");
+      return Error(ErrorCode::kInvalid, "argument is not valid UTF-8: '" + printable(word) + "'");
     }
   }
   Json request{{"argv", order.argv}, {"env", order.env}};
@@ -177,7 +177,7 @@ Result<int> run_process(const DaemonOptionsText& options,
     }
     const auto line = GB_TRY(lines.next_line());
     if (!line) {
-      return Error(ErrorCode::kUnavailable, "the process was lost: its sandbox has ended");
+      return Error(ErrorCode::kUnavailable, "the process is gone: its sandbox has ended");
     }
     const Json said = GB_TRY(parse_answer(*line));
     const std::string type = text_in(said, "type");

@@ -12,7 +12,7 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(As 'glovebox run', but where the daemon runs. Exit status as there.
+    R"(Like 'glovebox run', but on the daemon's host, and with the same exit statuses.
 
 Examples:
   glovebox sandbox run hello.py
@@ -32,7 +32,7 @@ struct RunRemoteText {
 
 Result<Json> request_of(const RunRemoteText& options) {
   if (options.code_given == !options.file.empty()) {
-    return Error(ErrorCode::kInvalid, "either a FILE, '-' or -e CODE is wanted");
+    return Error(ErrorCode::kInvalid, "expected one of FILE, '-' or -e CODE");
   }
   Json request = Json::object();
   request["code"] = to_utf8(options.code_given ? options.code : GB_TRY(read_program(options.file)));
@@ -61,11 +61,12 @@ void add_sandbox_run(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("run", "Run one program in a fresh sandbox");
   command->footer(kFooter);
   auto options = std::make_shared<RunRemoteText>();
-  command->add_option("FILE", options->file, "A program, or - for standard input");
-  auto* const code = command->add_option("-e", options->code, "The code itself");
-  command->add_option("-l,--language", options->language, "Its language");
-  command->add_option("--env", options->env, "NAME=VALUE, repeatable")->allow_extra_args(false);
-  command->add_flag("--events", options->events, "JSON lines as they happen");
+  command->add_option("FILE", options->file, "Program to run; '-' reads it from standard input");
+  auto* const code = command->add_option("-e", options->code, "Code to run");
+  command->add_option("-l,--language", options->language, "Language of the code");
+  command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
+      ->allow_extra_args(false);
+  command->add_flag("--events", options->events, "Print events as JSON lines as they happen");
   add_limit_options(*command, options->limits);
   add_daemon_options(*command, options->daemon);
   command->callback([action, options, code] {

@@ -96,7 +96,7 @@ class Shower {
       return *error_;
     }
     if (!status_) {
-      return Error(ErrorCode::kUnavailable, "the connection to the terminal broke");
+      return Error(ErrorCode::kUnavailable, "lost the connection to the terminal");
     }
     return *status_;
   }
@@ -172,11 +172,12 @@ Result<int> run_in_terminal(const DaemonOptionsText& options,
                             const std::string& sandbox,
                             const ProcessOrder& order) {
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDOUT_FILENO) != 1) {
-    return Error(ErrorCode::kInvalid, "-t wants a terminal, and this is none",
-                 "leave -t out: the command then gets standard input and output as they are");
+    return Error(ErrorCode::kInvalid, "-t requires a terminal on standard input and output",
+                 "leave out -t to pass standard input and output through unchanged");
   }
   if (order.json || order.events) {
-    return Error(ErrorCode::kInvalid, "what a terminal shows is no JSON", "leave -t out");
+    return Error(ErrorCode::kInvalid, "-t cannot be combined with --json or --events",
+                 "leave out -t");
   }
   Json request = GB_TRY(process_request(order));
   request["terminal"] = size_json();

@@ -24,13 +24,14 @@ Result<int> rotate_key(const std::string& directory) {
   const std::string path = directory + "/glovebox.db";
   if (::access(path.c_str(), R_OK | W_OK) != 0) {
     return Error::from_errno("open " + path)
-        .with_hint("name the daemon's data directory with --data, and run this as its owner");
+        .with_hint(
+            "pass the daemon's data directory with --data, and run this command as its owner");
   }
   const auto database = GB_TRY(Database::open(path));
   SecretRecords secrets(*database, directory + "/secrets.key");
   GB_TRY(secrets.prepare(path));
   const std::size_t count = GB_TRY(secrets.rotate_key());
-  (void)std::printf("%zu secrets are encrypted with a new key in %s/secrets.key\n", count,
+  (void)std::printf("encrypted %zu secrets with a new key in %s/secrets.key\n", count,
                     directory.c_str());
   return 0;
 }
@@ -45,7 +46,7 @@ void add_secret(CLI::App& app, bool described, Action* action) {
     return;
   }
   auto* const command = group->add_subcommand(
-      "rotate-key", "Encrypt all secrets with a new key, and forget the old one");
+      "rotate-key", "Encrypt all secrets with a new key and discard the old key");
   command->footer(kFooter);
   auto directory = std::make_shared<std::string>(default_data_directory());
   command->add_option("--data", *directory, "Data directory of the daemon")->capture_default_str();

@@ -21,7 +21,7 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
-  glovebox serve                                  at 127.0.0.1:8440
+  glovebox serve                                  listen on 127.0.0.1:8440
   glovebox serve --listen 0.0.0.0:8440 --certificate cert.pem --key key.pem
   glovebox serve --unix /run/glovebox.sock --listen ''
   glovebox serve --cors https://app.example.com --drain 1m
@@ -84,9 +84,9 @@ int serve(const ServeOptionsText& text) {
     const std::string host = listen.substr(0, listen.rfind(':'));
     const std::string where = !listen.empty() ? scheme + "://" + host + ":" + std::to_string(port)
                               : options.server.unix_path.empty()
-                                  ? std::string("the sockets that it was given")
+                                  ? std::string("the inherited sockets")
                                   : "unix:" + options.server.unix_path;
-    (void)std::printf("glovebox serves at %s; API key in %s/api-key\n", where.c_str(),
+    (void)std::printf("glovebox is listening on %s; API key in %s/api-key\n", where.c_str(),
                       options.directory.c_str());
     (void)std::fflush(stdout);
   });
@@ -102,36 +102,40 @@ void add_serve(CLI::App& app, Action* action) {
   DaemonOptions& options = text->daemon;
   options.directory = default_data_directory();
   options.program = own_program();
-  auto* const listen =
-      command->add_option("--listen", options.server.listen, "HOST:PORT; port 0 takes a free one")
-          ->capture_default_str();
+  auto* const listen = command
+                           ->add_option("--listen", options.server.listen,
+                                        "HOST:PORT to listen on; port 0 picks a free port")
+                           ->capture_default_str();
   auto* const at_unix =
       command->add_option("--unix", options.server.unix_path,
-                          "Also at this socket, without a key, for this user alone; DIR/api.sock "
-                          "unless given, '' for none");
-  command->add_option("--data", options.directory, "Directory of all that lasts")
+                          "Unix socket to listen on as well, without a key, for this user only; "
+                          "'' for none [default: DIR/api.sock]");
+  command->add_option("--data", options.directory, "Data directory, for everything that persists")
       ->capture_default_str();
-  command->add_option("--certificate", options.server.certificate_file, "PEM file, for TLS");
-  command->add_option("--key", options.server.key_file, "PEM file of its private key");
-  command->add_option("--domain", options.domain, "Ports are served as PORT-ID.DOMAIN");
+  command->add_option("--certificate", options.server.certificate_file,
+                      "PEM file with the TLS certificate");
+  command->add_option("--key", options.server.key_file,
+                      "PEM file with the certificate's private key");
+  command->add_option("--domain", options.domain, "Serve sandbox ports as PORT-ID.DOMAIN");
   command
       ->add_option("--cors", options.cors,
-                   "Origin whose pages may use this, as https://app.example.com; repeatable")
+                   "Allow web pages from this origin: https://app.example.com; repeatable")
       ->allow_extra_args(false);
-  command->add_option("--drain", text->drain, "At the end, how long requests under way may take")
+  command->add_option("--drain", text->drain, "How long to wait for running requests at shutdown")
       ->capture_default_str();
   command
       ->add_option("--keep-records", text->keep_records,
-                   "How long to keep the records of sandboxes that have ended")
+                   "How long to keep records of ended sandboxes")
       ->capture_default_str();
   command
       ->add_option("--package-source", options.package_sources,
-                   "Directory of wheels and archives of npm pack that sandboxes may install; "
+                   "Directory of wheels and npm tarballs that sandboxes may install from; "
                    "repeatable")
       ->allow_extra_args(false);
-  command->add_flag("--access-log", options.access_log, "A JSON line for each request, on stderr");
+  command->add_flag("--access-log", options.access_log,
+                    "Log each request as a JSON line on stderr");
   command->add_flag("--leave-sandboxes", options.leave_sandboxes,
-                    "At the end, leave them to the next daemon");
+                    "At shutdown, leave sandboxes running for the next daemon");
   command->callback([action, text, listen, at_unix] {
     text->listen_given = listen->count() > 0;
     text->unix_given = at_unix->count() > 0;

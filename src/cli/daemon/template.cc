@@ -30,8 +30,8 @@ constexpr const char* kBuildFooter = R"(A recipe is a TOML file:
   [env]
   STAGE = "test"
 
-What was built before is not built again. Building from host paths, and by debootstrap, takes a key
-with the scope admin, or the daemon's socket.
+Identical builds are reused. Building from host paths or with debootstrap requires a key with the
+admin scope, or access to the daemon's socket.
 
 Examples:
   glovebox template build science -f science.toml
@@ -55,7 +55,7 @@ Result<int> list(const TemplateOptionsText& options) {
   for (const Json& each : list_in(listed, "templates")) {
     const std::int64_t size = number_in(each, "size");
     table.add({text_in(each, "name"),
-               flag_in(each, "builtin") ? std::string("always there") : text_in(each, "source"),
+               flag_in(each, "builtin") ? std::string("built in") : text_in(each, "source"),
                text_in(each, "base"),
                size > 0 ? to_string(Bytes{static_cast<std::uint64_t>(size)}) : "-",
                text_in(each, "created").substr(0, 16)});
@@ -89,14 +89,15 @@ void add_build(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("build", "Build a template");
   command->footer(kBuildFooter);
   auto order = std::make_shared<BuildOrder>();
-  command->add_option("NAME", order->name, "What it is to be called")->required();
+  command->add_option("NAME", order->name, "Name of the new template")->required();
   auto* const from = command->add_option_group("from");
-  from->add_option("-f,--file", order->recipe, "A recipe; - is standard input");
+  from->add_option("-f,--file", order->recipe, "Recipe file; '-' reads standard input");
   from->add_option("--from-docker-save", order->docker,
-                   "What 'docker save' wrote; - is standard input");
-  from->add_option("--from-oci", order->oci, "An OCI layout: a directory, or a tar of it");
-  from->add_option("--from-rootfs", order->rootfs, "The tar of a root file system");
-  from->add_option("--debootstrap", order->suite, "A suite of Debian's, as bookworm");
+                   "Archive written by 'docker save'; '-' reads standard input");
+  from->add_option("--from-oci", order->oci,
+                   "OCI image layout: a directory, or a tar archive of one");
+  from->add_option("--from-rootfs", order->rootfs, "Tar archive of a root file system");
+  from->add_option("--debootstrap", order->suite, "Debian suite, for example bookworm");
   from->require_option(1);
   command->add_flag("-q,--quiet", order->quiet, "Show no progress");
   add_daemon_options(*command, order->daemon);
@@ -123,9 +124,9 @@ void add_template(CLI::App& app, bool described, Action* action) {
   };
   static constexpr Command kCommands[] = {
       {"ls", "List templates", "Examples:\n  glovebox template ls --json", list, false},
-      {"info", "What a template is made of", "Examples:\n  glovebox template info science", info,
+      {"info", "Show what a template contains", "Examples:\n  glovebox template info science", info,
        true},
-      {"rm", "Remove a template; sandboxes made from it stay",
+      {"rm", "Remove a template; sandboxes created from it keep running",
        "Examples:\n  glovebox template rm science", remove, true},
   };
   for (const Command& what : kCommands) {

@@ -30,7 +30,7 @@ Result<Json> recipe_of(const BuildOrder& order) {
     const std::string json = GB_TRY(recipe_json_from_toml(text));
     recipe = GB_TRY(parse_answer(json));
     if (!recipe.is_object()) {
-      return Error(ErrorCode::kInvalid, "the recipe is no table");
+      return Error(ErrorCode::kInvalid, "the recipe is not a table");
     }
   } else {
     recipe["base"] = {{"debootstrap", {{"suite", order.suite}}}};
@@ -62,7 +62,7 @@ class ImageStream {
     if (!fd_ || ::fstat(fd_.get(), &status) != 0) {
       return Error(ErrorCode::kInvalid,
                    Error::from_errno("read '" + printable(path) + "'").message(),
-                   "check the name and its permissions");
+                   "check the path and its permissions");
     }
     size_ = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
     return S_ISDIR(status.st_mode) ? pack(path) : Result<void>();
@@ -171,7 +171,7 @@ Result<int> build_template(const BuildOrder& order) {
     }
   }
   return Error(ErrorCode::kUnavailable, "the build ended without a result",
-               "see whether it is there: glovebox template ls");
+               "run 'glovebox template ls' to see whether the template was built");
 }
 
 }  // namespace glovebox::cli

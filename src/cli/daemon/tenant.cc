@@ -31,13 +31,13 @@ struct Quota {
   bool bytes;
 };
 constexpr Quota kQuotas[] = {
-    {"--sandboxes", "sandboxes", "Sandboxes at once", false},
-    {"--memory", "memory", "Memory of all its sandboxes together: 16G", true},
-    {"--cpus", "cpus", "Processors of all its sandboxes together", false},
-    {"--disk", "disk", "Disk of all its sandboxes together: 64G", true},
-    {"--executions", "executions", "Executions at once", false},
-    {"--rate", "requests_per_second", "Requests a second", false},
-    {"--burst", "burst", "Requests at once after a quiet time", false},
+    {"--sandboxes", "sandboxes", "Concurrent sandboxes", false},
+    {"--memory", "memory", "Total memory of all sandboxes: 16G", true},
+    {"--cpus", "cpus", "Total CPUs of all sandboxes", false},
+    {"--disk", "disk", "Total disk space of all sandboxes: 64G", true},
+    {"--executions", "executions", "Concurrent executions", false},
+    {"--rate", "requests_per_second", "Requests per second", false},
+    {"--burst", "burst", "Burst size of requests above that rate", false},
 };
 
 struct TenantOptionsText {
@@ -70,8 +70,8 @@ Result<Json> quotas_json(const TenantOptionsText& options) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || number < 0) {
       return Error(ErrorCode::kInvalid,
-                   std::string(quota.option) + ": '" + printable(text) + "' is no number",
-                   "give a number, or 'none' for no limit");
+                   std::string(quota.option) + ": invalid number '" + printable(text) + "'",
+                   "use a number, or 'none' for no limit");
     }
     const auto whole = static_cast<std::uint64_t>(number);
     json[quota.field] = static_cast<double>(whole) == number ? Json(whole) : Json(number);
@@ -162,18 +162,19 @@ struct TenantCommand {
   bool quotas;
 };
 constexpr TenantCommand kCommands[] = {
-    {"create", "Make a tenant",
-     "A quota that is absent is no limit.\n\nExamples:\n  glovebox tenant create acme --sandboxes "
+    {"create", "Create a tenant",
+     "Quotas that are not set are unlimited.\n\nExamples:\n  glovebox tenant create acme "
+     "--sandboxes "
      "20 "
      "--memory 16G",
      create, true, true},
-    {"ls", "List tenants: what each uses, and may use", "Examples:\n  glovebox tenant ls", list,
+    {"ls", "List tenants with their usage and quotas", "Examples:\n  glovebox tenant ls", list,
      false, false},
-    {"quota", "Show or change what a tenant may use; it holds at once",
-     "'none' takes a limit away.\n\nExamples:\n  glovebox tenant quota acme\n  glovebox tenant "
+    {"quota", "Show or change a tenant's quotas; changes apply immediately",
+     "'none' removes a limit.\n\nExamples:\n  glovebox tenant quota acme\n  glovebox tenant "
      "quota acme --sandboxes 40 --memory none",
      quota, true, true},
-    {"rm", "Remove a tenant and its keys; it may have no sandboxes",
+    {"rm", "Remove a tenant and its keys; end its sandboxes first",
      "Examples:\n  glovebox tenant rm acme", remove, true, false},
 };
 

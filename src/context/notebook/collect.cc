@@ -112,7 +112,7 @@ void OutputCollector::finish() {
   fetch_values({});
   if (cut_ > 0) {
     cell().outputs.push_back(
-        stream_of("stderr", "[output cut here: " + to_string(Bytes{cut_}) + " more not kept]\n"));
+        stream_of("stderr", "[output truncated: " + to_string(Bytes{cut_}) + " more not kept]\n"));
   }
   // A clear that waits for an output that never comes is forgotten, as in Jupyter.
   clear_before_next_ = false;
@@ -169,7 +169,7 @@ void OutputCollector::fetch_into(Output& output, const Fetch& fetch) {
     // Escapes make a text longer.
     if (!value || value->size() > room_in_notebook()) {
       refuse(value ? "a notebook keeps " + to_string(limits_.notebook)
-                   : "it is nothing of its type");
+                   : "it is not valid data of its type");
       continue;
     }
     fetched_ += value->size();

@@ -163,7 +163,7 @@ TEST_F(OutputCollectorTest, AnErrorIsKeptBehindAnyFlood) {
   run(0, {out(std::string(5000, 'x')), out("more"), error});
   ASSERT_THAT(notebook_.cells[0].outputs, SizeIs(3));
   EXPECT_EQ(notebook_.cells[0].outputs[1].name, "TimeoutError");
-  EXPECT_THAT(notebook_.cells[0].outputs[2].text, HasSubstr("output cut here"));
+  EXPECT_THAT(notebook_.cells[0].outputs[2].text, HasSubstr("output truncated"));
   run(1, std::vector<Event>(20, error));
   EXPECT_THAT(notebook_.cells[1].outputs, SizeIs(6));
 }
@@ -255,7 +255,7 @@ TEST_F(LargeValuesTest, NothingButValuesOfTheirTypeAreTaken) {
         [&](const Reference& /*asked*/) -> Result<std::string> { return given; });
     EXPECT_THAT(collector_.losses(), SizeIs(1)) << mime;
     collector_.finish();
-    EXPECT_THAT(shown(0), ElementsAre(HasSubstr("too large to be kept"))) << mime;
+    EXPECT_THAT(shown(0), ElementsAre(HasSubstr("too large to keep"))) << mime;
   }
 }
 

@@ -30,8 +30,8 @@ Result<void> check_json_bounds(std::string_view text, std::size_t depth, std::si
     } else if (c == ']' || c == '}') {
       open -= open > 0 ? 1U : 0U;
     } else if (c == ',' && ++seen > values) {
-      return Error(ErrorCode::kInvalid, place_in(text, i) + ": there are more than " +
-                                            std::to_string(values) + " values");
+      return Error(ErrorCode::kInvalid,
+                   place_in(text, i) + ": more than " + std::to_string(values) + " values");
     }
   }
   return {};

@@ -21,7 +21,7 @@ Result<void> render_page(std::string_view ipynb,
                          const std::function<Result<void>(std::string_view piece)>& write) {
   return confined::run_confined({.program = "glovebox-render",
                                  .attempt = "render the notebook",
-                                 .breach = "its page cannot be made",
+                                 .breach = "the page cannot be rendered",
                                  .text = ipynb,
                                  .time = kMostTime,
                                  .most_written = kStyle + kGrowth * ipynb.size(),

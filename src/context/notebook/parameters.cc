@@ -193,13 +193,13 @@ Json parse_value(const std::string& text) {
 Result<Parameter> parse_parameter(std::string_view argument) {
   const std::size_t equals = argument.find('=');
   if (equals == std::string_view::npos || !is_name(argument.substr(0, equals))) {
-    return Error(ErrorCode::kInvalid, "'" + printable(argument) + "' is no parameter",
-                 "write name=value; a name has letters, digits and underscores");
+    return Error(ErrorCode::kInvalid, "invalid parameter '" + printable(argument) + "'",
+                 "use NAME=VALUE; a name consists of letters, digits and underscores");
   }
   const std::string value(argument.substr(equals + 1));
   if (!is_utf8(value)) {
     return Error(ErrorCode::kInvalid,
-                 "the value of '" + printable(argument.substr(0, equals)) + "' is no UTF-8");
+                 "the value of '" + printable(argument.substr(0, equals)) + "' is not valid UTF-8");
   }
   const Json json = parse_value(value);
   return Parameter(argument.substr(0, equals), (json.is_discarded() ? Json(value) : json).dump());
@@ -210,15 +210,15 @@ Result<std::string> render_parameters(std::string_view language,
   const Writer* const writer = writer_for(language);
   if (writer == nullptr) {
     return Error(ErrorCode::kUnsupported,
-                 "parameters cannot be written in '" + printable(language) + "'",
-                 "the languages with parameters are Python, R, Julia, JavaScript and Bash");
+                 "parameters are not supported for '" + printable(language) + "'",
+                 "use Python, R, Julia, JavaScript or Bash");
   }
   std::string code;
   for (const auto& [name, text] : parameters) {
     const Json value = parse_value(text);
     if (!is_name(name) || value.is_discarded()) {
-      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is no parameter with a value",
-                   "a name has letters, digits and underscores; a value is JSON");
+      return Error(ErrorCode::kInvalid, "invalid parameter '" + printable(name) + "'",
+                   "a name consists of letters, digits and underscores; a value is JSON");
     }
     code += writer->assignment(name, value) + "\n";
   }

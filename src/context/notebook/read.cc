@@ -90,7 +90,7 @@ Result<std::optional<int>> take_count(Json& object, const std::string& place) {
   // What is beyond int wraps in nlohmann's get<int>().
   const auto number = json.is_number_integer() ? json.get<std::int64_t>() : -1;
   if (number < 0 || number > std::numeric_limits<int>::max()) {
-    return fault(place + ".execution_count", "must be null or a whole number from 0 on");
+    return fault(place + ".execution_count", "must be null or a non-negative integer");
   }
   return std::optional<int>(static_cast<int>(number));
 }
@@ -138,7 +138,7 @@ Result<Output> read_output(Json json, const std::string& place) {
   } else {
     return fault(
         place + ".output_type",
-        "'" + printable(kind) + "' is none of stream, display_data, execute_result, error");
+        "'" + printable(kind) + "' is not one of stream, display_data, execute_result, error");
   }
   output.unknown = text_of(json);
   return output;
@@ -170,7 +170,8 @@ Result<Cell> read_cell(Json json, const std::string& place) {
   } else if (kind == "raw") {
     cell.kind = Cell::Kind::kRaw;
   } else {
-    return fault(place + ".cell_type", "'" + printable(kind) + "' is none of code, markdown, raw");
+    return fault(place + ".cell_type",
+                 "'" + printable(kind) + "' is not one of code, markdown, raw");
   }
   cell.id = GB_TRY(take_text(json, "id", place));
   cell.source = GB_TRY(take_text(json, "source", place));
@@ -198,7 +199,7 @@ Result<Json> parse(std::string_view text, const ReadLimits& limits) {
     return Error(ErrorCode::kInvalid,
                  "the notebook has " + to_string(Bytes{text.size()}) + ", more than " +
                      to_string(limits.size),
-                 "clear its outputs, for instance with `jupyter nbconvert --clear-output`");
+                 "clear its outputs, for example with `jupyter nbconvert --clear-output`");
   }
   const Result<void> bounded = check_json_bounds(text, limits.depth, limits.values);
   if (!bounded) {
@@ -210,10 +211,10 @@ Result<Json> parse(std::string_view text, const ReadLimits& limits) {
   } catch (const Json::parse_error& error) {
     return Error(
         ErrorCode::kInvalid,
-        place_in(text, error.byte > 0 ? error.byte - 1 : 0) + ": the file is no valid JSON",
-        "a notebook is a .ipynb file as Jupyter writes it");
+        place_in(text, error.byte > 0 ? error.byte - 1 : 0) + ": the file is not valid JSON",
+        "pass a notebook in Jupyter's .ipynb format");
   } catch (const Json::exception&) {
-    return Error(ErrorCode::kInvalid, "the file holds a number that is out of range");
+    return Error(ErrorCode::kInvalid, "the file contains a number that is out of range");
   }
   const auto number = [&json](const char* key) -> std::int64_t {
     const auto found = json.is_object() ? json.find(key) : json.end();
@@ -225,11 +226,11 @@ Result<Json> parse(std::string_view text, const ReadLimits& limits) {
     return upgrade_from_3(json);
   }
   if (format == -1) {
-    return Error(ErrorCode::kInvalid, "the file is no notebook: it has no number 'nbformat'",
-                 "a notebook is a .ipynb file as Jupyter writes it");
+    return Error(ErrorCode::kInvalid, "the file is not a notebook: it has no numeric 'nbformat'",
+                 "pass a notebook in Jupyter's .ipynb format");
   }
   if (format != 4) {
-    return Error(ErrorCode::kInvalid, "nbformat " + std::to_string(format) + " cannot be read",
+    return Error(ErrorCode::kInvalid, "nbformat " + std::to_string(format) + " is not supported",
                  kConvert);
   }
   return json;
@@ -246,7 +247,7 @@ Result<Notebook> read_notebook(std::string_view text, const ReadLimits& limits) 
     return fault("cells", "must be a list");
   }
   if (cells.size() > limits.cells) {
-    return fault("cells", "there are more than " + std::to_string(limits.cells));
+    return fault("cells", "more than " + std::to_string(limits.cells) + " cells");
   }
   std::size_t outputs = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {

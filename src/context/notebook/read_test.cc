@@ -64,7 +64,7 @@ TEST(ReadNotebookTest, NamesTheFieldThatIsWrong) {
 
 TEST(ReadNotebookTest, RefusesWhatIsNoNotebook) {
   for (const std::string text : {"3", "[]", "{}", "null", R"({"nbformat":"4"})"}) {
-    EXPECT_THAT(fault_of(text), HasSubstr("no number 'nbformat'")) << text;
+    EXPECT_THAT(fault_of(text), HasSubstr("no numeric 'nbformat'")) << text;
   }
   EXPECT_THAT(fault_of(R"({"nbformat":4})"), HasSubstr("cells: must be a list"));
 }

@@ -118,7 +118,7 @@ void leave_out(MimeBundle& data, const std::vector<Reference>& references) {
   }
   const std::string text = text_of(data, "text/plain").value_or("");
   data["text/plain"] =
-      nlohmann::json(text + (text.empty() ? "" : "\n") + "[too large to be kept: " + names + "]")
+      nlohmann::json(text + (text.empty() ? "" : "\n") + "[too large to keep: " + names + "]")
           .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -23,19 +23,19 @@ namespace {
 std::string_view usual_hint(int status) {
   switch (status) {
     case 401:
-      return "send a valid API key as X-API-KEY, or the token of the sandbox";
+      return "send a valid API key as X-API-KEY, or the sandbox's access token";
     case 403:
-      return "use a key that may do this";
+      return "use a key with the required permission";
     case 404:
-      return "check the names and ids; what has ended, and what another tenant has, is not found";
+      return "check the name or id; it may have ended, or belong to another tenant";
     case 405:
-      return "this route takes another method";
+      return "use a method that this route supports";
     case 409:
-      return "look at its state first";
+      return "check its current state first";
     case 429:
-      return "try again later, or ask for less";
+      return "try again later, or request less";
     default:
-      return status < 500 ? "docs/e2b.md says what is supported" : "";
+      return status < 500 ? "see docs/e2b.md for what is supported" : "";
   }
 }
 

@@ -96,14 +96,14 @@ int rpc_status(std::string_view code) {
 
 Result<Json> read_unary(http::Request& request) {
   if (!has_type(request, kUnaryType)) {
-    return Error(ErrorCode::kUnsupported, "only application/json is spoken here");
+    return Error(ErrorCode::kUnsupported, "only application/json is supported");
   }
   return read_object(request, kMaxMessage);
 }
 
 Result<Json> read_streaming(http::Request& request) {
   if (!has_type(request, kStreamType)) {
-    return Error(ErrorCode::kUnsupported, "only application/connect+json is spoken here");
+    return Error(ErrorCode::kUnsupported, "only application/connect+json is supported");
   }
   EnvelopeReader reader(request);
   auto message = GB_TRY(reader.next());
@@ -131,7 +131,7 @@ Result<std::optional<Json>> EnvelopeReader::next() {
     if (have == 0) {
       return std::optional<Json>();
     }
-    return Error(ErrorCode::kInvalid, "the body ends within an envelope");
+    return Error(ErrorCode::kInvalid, "the body ends in the middle of an envelope");
   }
   const auto byte = [&head](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(head[i]));
@@ -147,7 +147,7 @@ Result<std::optional<Json>> EnvelopeReader::next() {
     have = message.size();
     message.resize(std::min<std::size_t>(size, have + kStep));
     if (!GB_TRY(fill(message, have))) {
-      return Error(ErrorCode::kInvalid, "the body ends within an envelope");
+      return Error(ErrorCode::kInvalid, "the body ends in the middle of an envelope");
     }
   }
   return std::optional(GB_TRY(parse_object(message)));

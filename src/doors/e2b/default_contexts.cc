@@ -40,7 +40,8 @@ std::string normal_language(std::string_view name) {
 Result<NamedLocks::Held> DefaultContexts::lock(std::string_view sandbox) {
   auto held = locks_.take(sandbox, kPatience);
   if (!held) {
-    return Error(ErrorCode::kUnavailable, "another request still starts a context in this sandbox",
+    return Error(ErrorCode::kUnavailable,
+                 "another request is still starting a context in this sandbox",
                  "try again in a moment");
   }
   return *std::move(held);

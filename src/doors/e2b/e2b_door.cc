@@ -59,7 +59,7 @@ Result<Destination> destination_in_headers(const http::Request& request) {
   const auto id = request.header("E2b-Sandbox-Id");
   const auto port = parse_port(request.header("E2b-Sandbox-Port").value_or(""));
   if (!id || !port) {
-    return Error(ErrorCode::kInvalid, "E2b-Sandbox-Id and E2b-Sandbox-Port belong together");
+    return Error(ErrorCode::kInvalid, "E2b-Sandbox-Id and E2b-Sandbox-Port must be sent together");
   }
   // Older clients add the name of a node behind the id.
   const std::string_view plain = id->substr(0, id->find('-'));
@@ -167,10 +167,9 @@ void E2bDoor::Parts::control(const Target& target,
                              http::Request& request,
                              http::Response& response) {
   const auto key = request.header("X-API-KEY");
-  const auto caller = key ? service.authenticate(*key)
-                      : request.over_unix_socket()
-                          ? Result<Caller>(service.unix_peer())
-                          : Error(ErrorCode::kRefused, "no API key was given");
+  const auto caller = key                          ? service.authenticate(*key)
+                      : request.over_unix_socket() ? Result<Caller>(service.unix_peer())
+                                                   : Error(ErrorCode::kRefused, "missing API key");
   if (!caller) {
     refuse(response,
            caller.error().code() == ErrorCode::kRefused ? 401 : http_status(caller.error().code()),

@@ -26,7 +26,7 @@ std::string in_snake_case(std::string_view name) {
 }
 
 Error wrong_type(std::string_view name, std::string_view wanted) {
-  return Error(ErrorCode::kInvalid, "'" + std::string(name) + "' has to be " + std::string(wanted));
+  return Error(ErrorCode::kInvalid, "'" + std::string(name) + "' must be " + std::string(wanted));
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ Result<Json> parse_object(std::string_view text, int nesting) {
   Json json =
       GB_TRY(parse_json(text, {.values = kMostValues, .depth = static_cast<std::size_t>(nesting)}));
   if (!json.is_object()) {
-    return Error(ErrorCode::kInvalid, "the body has to be a JSON object");
+    return Error(ErrorCode::kInvalid, "the body must be a JSON object");
   }
   return json;
 }
@@ -100,7 +100,7 @@ Result<std::optional<std::int64_t>> number_member(const Json& object, std::strin
       return std::optional(number);
     }
   }
-  return wrong_type(name, "a whole number");
+  return wrong_type(name, "an integer");
 }
 
 Result<Json> object_member(const Json& object, std::string_view name) {

@@ -280,7 +280,7 @@ void FileRoutes::compose(const Visit& visit, http::Request& request, http::Respo
     const auto user = GB_TRY(text_member(body, "username")).value_or("");
     (void)GB_TRY(checked_user(user));
     if (sources.empty() || sources.size() > kMaxSources) {
-      return Error(ErrorCode::kInvalid, "'source_paths' has to name between 1 and 1000 files");
+      return Error(ErrorCode::kInvalid, "'source_paths' must name between 1 and 1000 files");
     }
     FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse));
     std::vector<FileClient::OpenFile> open;

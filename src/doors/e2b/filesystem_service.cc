@@ -184,7 +184,7 @@ void FilesystemService::watch(const Visit& visit,
   // While one client watches, another one looks.
   auto looking = wish && wish->with_entry
                      ? service_.files(visit.caller, visit.info.id, FileAccess::kUse)
-                     : Result<FileClient>(Error(ErrorCode::kUnavailable, "not asked for"));
+                     : Result<FileClient>(Error(ErrorCode::kUnavailable, "not requested"));
   if (!wish || !files || (wish->with_entry && !looking)) {
     const Error& error = !wish ? wish.error() : !files ? files.error() : looking.error();
     refuse_streaming(response, rpc_error(error));

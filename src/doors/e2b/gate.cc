@@ -62,7 +62,7 @@ Result<Visit> Gate::find(std::string_view id) const {
   Bearer bearer = GB_TRY(service_.bearer(id));
   auto notes = read_notes(bearer.info.extra);
   if (!notes) {
-    return Error(ErrorCode::kNotFound, "the sandbox was not made through this door");
+    return Error(ErrorCode::kNotFound, "the sandbox was not created through the E2B API");
   }
   return Visit{.caller = std::move(bearer.caller),
                .info = std::move(bearer.info),
@@ -115,13 +115,13 @@ Result<std::string> Gate::search(const SignedRequest& request, std::string_view 
       return id;
     }
   }
-  return Error(ErrorCode::kNotFound, "nobody's signature");
+  return Error(ErrorCode::kNotFound, "unknown signature");
 }
 
 Result<Visit> Gate::find_signed(const SignedRequest& request, std::string_view signature) {
   constexpr std::size_t kSignatureSize = 46;  // "v1_" and 43 digits: others are not worth a search.
   if (signature.size() != kSignatureSize) {
-    return Error(ErrorCode::kNotFound, "nobody's signature");
+    return Error(ErrorCode::kNotFound, "unknown signature");
   }
   std::string id = look_up(request, signature);
   if (id.empty()) {

@@ -29,7 +29,7 @@ Result<Gunzip> Gunzip::open(FileClient::Source source) {
   constexpr int kGzipOnly = 16 + MAX_WBITS;
   auto state = std::make_unique<State>(std::move(source));
   if (::inflateInit2(&state->stream, kGzipOnly) != Z_OK) {
-    return Error(ErrorCode::kExhausted, "no memory to decompress");
+    return Error(ErrorCode::kExhausted, "out of memory while decompressing");
   }
   return Gunzip(std::move(state));
 }
@@ -43,7 +43,7 @@ Result<std::size_t> Gunzip::read(std::span<char> into) {
     if (stream.avail_in == 0) {
       const std::size_t got = GB_TRY(state_->source(state_->input));
       if (got == 0) {
-        return Error(ErrorCode::kInvalid, "the gzip data ends too early");
+        return Error(ErrorCode::kInvalid, "the gzip data is truncated");
       }
       stream.next_in = reinterpret_cast<Bytef*>(state_->input.data());
       stream.avail_in = static_cast<uInt>(got);

@@ -24,7 +24,7 @@ Result<std::optional<std::int64_t>> number_parameter(const Target& target, const
   std::int64_t number = 0;
   const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (failure != std::errc{} || end != text->data() + text->size()) {
-    return invalid("'" + std::string(name) + "' has to be a number");
+    return invalid("'" + std::string(name) + "' must be a number");
   }
   return std::optional(number);
 }
@@ -71,12 +71,12 @@ Result<ListWish> parse_wish(const Target& target, bool running_only) {
   if (const auto after = target.parameter("startedAfter")) {
     wish.started_after = from_rfc3339(*after);
     if (!wish.started_after) {
-      return invalid("'startedAfter' has to be a moment as in RFC 3339");
+      return invalid("'startedAfter' must be an RFC 3339 timestamp");
     }
   }
   const std::string order = target.parameter("order").value_or("desc");
   if (order != "asc" && order != "desc") {
-    return invalid("'order' has to be asc or desc");
+    return invalid("'order' must be asc or desc");
   }
   wish.ascending = order == "asc";
   wish.query.limit = GB_TRY(page_size(target));
@@ -191,7 +191,7 @@ Result<void> ListRoutes::metrics(ControlCall& call) {
 Result<void> ListRoutes::metrics_of_many(ControlCall& call) {
   const auto ids = split(call.target.parameter("sandbox_ids").value_or(""));
   if (ids.empty() || ids.size() > kMaxAtOnce) {
-    return invalid("'sandbox_ids' has to name between 1 and 100 sandboxes");
+    return invalid("'sandbox_ids' must name between 1 and 100 sandboxes");
   }
   Json sandboxes = Json::object();
   for (const std::string& id : ids) {

@@ -13,7 +13,7 @@ Result<std::size_t> page_size(const Target& target) {
   std::size_t limit = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), limit);
   if (error != std::errc() || end != text->data() + text->size() || limit < 1 || limit > kMaxPage) {
-    return Error(ErrorCode::kInvalid, "'limit' has to be between 1 and 100");
+    return Error(ErrorCode::kInvalid, "'limit' must be between 1 and 100");
   }
   return limit;
 }

@@ -26,7 +26,7 @@ RpcError refused_user(const Error& error) {
 Result<std::uint16_t> cells(const Json& size, const char* name, std::uint16_t otherwise) {
   const std::int64_t number = GB_TRY(number_member(size, name)).value_or(otherwise);
   if (number < 0 || number > UINT16_MAX) {
-    return Error(ErrorCode::kInvalid, "a terminal of that size there is not");
+    return Error(ErrorCode::kInvalid, "invalid terminal size");
   }
   return number == 0 ? otherwise : static_cast<std::uint16_t>(number);
 }
@@ -110,7 +110,7 @@ Result<std::uint32_t> ProcessService::selected(const Visit& visit, const Json& m
   }
   const auto tag = GB_TRY(text_member(selector, "tag"));
   if (!tag || tag->empty()) {
-    return Error(ErrorCode::kInvalid, "no process was named");
+    return Error(ErrorCode::kInvalid, "no process specified");
   }
   for (const ProcessInfo& each : GB_TRY(service_.processes(visit.caller, visit.info.id))) {
     if (each.alive && each.tag == *tag) {
@@ -129,7 +129,7 @@ Result<void> ProcessService::write(const Visit& visit, std::uint32_t pid, const 
   }
   const auto bytes = from_base64(text.value_or(""));
   if (!bytes) {
-    return Error(ErrorCode::kInvalid, "the input is no base64");
+    return Error(ErrorCode::kInvalid, "the input is not valid base64");
   }
   auto written = service_.write_process(visit.caller, visit.info.id, pid, *bytes);
   // E2B's code for a process that takes no input.
@@ -193,7 +193,7 @@ void ProcessService::stream_input(const Visit& visit,
         pid = GB_TRY(selected(visit, start));
       } else if (member(*message, "data") != nullptr) {
         if (!pid) {
-          return Error(ErrorCode::kInvalid, "input before a process was named");
+          return Error(ErrorCode::kInvalid, "input sent before a process was specified");
         }
         const Json data = GB_TRY(object_member(*message, "data"));
         const Json input = GB_TRY(object_member(data, "input"));

@@ -71,7 +71,7 @@ std::string text_of(const Json& json, const char* name) {
 // E2B's word for an end that no exception of the guest's explains, and what a person needs to know.
 std::pair<const char*, std::string> unexpected_end(const std::string& status) {
   if (status == "timeout") {
-    return {"ExecutionAborted", "the execution ran out of its time"};
+    return {"ExecutionAborted", "the execution exceeded its time limit"};
   }
   if (status == "canceled") {
     return {"ExecutionAborted", "the execution was interrupted"};
@@ -79,8 +79,8 @@ std::pair<const char*, std::string> unexpected_end(const std::string& status) {
   if (status == "out_of_memory") {
     return {"UnexpectedEndOfExecution", "the execution ran out of memory; its context was lost"};
   }
-  return {"UnexpectedEndOfExecution",
-          "the context ended while it ran the code (" + status + "); it starts anew with the next"};
+  return {"UnexpectedEndOfExecution", "the context ended while running the code (" + status +
+                                          "); the next execution starts a new one"};
 }
 
 }  // namespace

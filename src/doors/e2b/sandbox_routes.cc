@@ -40,7 +40,7 @@ Result<milliseconds> timeout_of(const Json& body, std::int64_t otherwise) {
 // What only a virtual machine could do, and what this daemon has not.
 Result<void> check_offered(const Json& body) {
   if (GB_TRY(flag_member(body, "autoPauseMemory")) == false) {
-    return unsupported("a pause that keeps files only is not supported");
+    return unsupported("pausing without memory is not supported");
   }
   const Json iam = GB_TRY(object_member(body, "iam"));
   if (!GB_TRY(object_member(iam, "tokens")).empty()) {
@@ -73,7 +73,7 @@ Result<SandboxRequest> sandbox_request(const Json& body, SandboxNotes& notes) {
   notes.internet = GB_TRY(flag_member(body, "allow_internet_access"));
   notes.public_ports = GB_TRY(flag_member(network, "allowPublicTraffic")).value_or(true);
   if (!notes.public_ports && !notes.secure) {
-    return invalid("private traffic needs a secured sandbox");
+    return invalid("private traffic requires a secured sandbox");
   }
   request.network = GB_TRY(make_network(network, notes.internet));
   request.volumes = GB_TRY(volume_mounts(body));
@@ -112,7 +112,7 @@ Result<void> SandboxRoutes::create(ControlCall& call, Generation generation) {
   SandboxRequest request = GB_TRY(sandbox_request(body, notes));
   request.timeout = GB_TRY(timeout_of(body, first ? kFirstGenerationTimeout : kDefaultTimeout));
   if (request.timeout <= milliseconds(0)) {
-    return invalid("the timeout has to be positive");
+    return invalid("the timeout must be positive");
   }
   request.extra = write_notes("{}", notes);
   auto made = service_.create(call.caller, request);
@@ -177,7 +177,7 @@ Result<void> SandboxRoutes::connect(ControlCall& call) {
     return answer_opened(call, 200, GB_TRY(extend(call.caller, std::move(*info), timeout)));
   }
   if (reboot) {
-    return unsupported("a sandbox can't be rebooted from its files");
+    return unsupported("rebooting a sandbox from its files is not supported");
   }
   (void)GB_TRY(service_.resume(call.caller, id));
   SandboxChange change;
@@ -238,7 +238,7 @@ Result<void> SandboxRoutes::refresh(ControlCall& call) {
   const Json body = GB_TRY(call.body());
   const std::int64_t duration = GB_TRY(number_member(body, "duration")).value_or(15);
   if (duration < 0 || duration > 3600) {
-    return invalid("the duration has to be between 0 and 3600 seconds");
+    return invalid("the duration must be between 0 and 3600 seconds");
   }
   SandboxInfo info = GB_TRY(service_.find(call.caller, call.arguments[0]));
   (void)GB_TRY(extend(call.caller, std::move(info), seconds(duration)));
@@ -254,7 +254,7 @@ Result<void> SandboxRoutes::pause(ControlCall& call) {
     return Error(ErrorCode::kConflict, "sandbox " + id + " is already paused");
   }
   if (GB_TRY(flag_member(body, "memory")) == false) {
-    return unsupported("a pause that keeps files only is not supported");
+    return unsupported("pausing without memory is not supported");
   }
   if (auto paused = service_.pause(call.caller, id); !paused) {
     return paused.error();
@@ -267,7 +267,7 @@ Result<void> SandboxRoutes::fork(ControlCall& call) {
   const Json body = GB_TRY(call.body());
   const std::int64_t count = GB_TRY(number_member(body, "count")).value_or(1);
   if (count < 1 || count > kMaxForks) {
-    return invalid("the count has to be between 1 and 100");
+    return invalid("the count must be between 1 and 100");
   }
   const milliseconds timeout = GB_TRY(timeout_of(body, kFirstGenerationTimeout));
   const auto forks = GB_TRY(

@@ -58,7 +58,7 @@ Result<void> SecretRoutes::list(ControlCall& call) {
   // the secret may be gone when the next page is asked for.
   const auto after = from_hex(call.target.parameter("nextToken").value_or(""));
   if (!after) {
-    return Error(ErrorCode::kInvalid, "'nextToken' is none of ours");
+    return Error(ErrorCode::kInvalid, "invalid 'nextToken'");
   }
   const auto found = GB_TRY(service_.secrets().list(call.caller, *after, limit + 1));
   Json items = Json::array();

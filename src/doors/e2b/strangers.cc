@@ -9,7 +9,7 @@ Result<void> Strangers::charge(std::size_t cost) {
   for (; cost > 0; --cost) {
     if (bucket_.take(now).count() > 0) {
       return Error(ErrorCode::kExhausted, "too many requests without a valid token",
-                   "try again in 1 second, or name the sandbox in the host of the URL");
+                   "try again in 1 second, or use the sandbox's host name in the URL");
     }
   }
   return {};

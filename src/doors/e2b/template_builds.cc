@@ -37,7 +37,7 @@ Result<void> check_hash(const std::string& hash) {
   const bool plain = hash.size() == 64 && std::ranges::all_of(hash, [](char c) {
                        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
                      });
-  return plain ? Result<void>() : Error(ErrorCode::kInvalid, "invalid hash of files");
+  return plain ? Result<void>() : Error(ErrorCode::kInvalid, "invalid files hash");
 }
 
 std::string whole(const Error& error) {
@@ -116,7 +116,7 @@ Result<void> TemplateBuilds::make_room(const std::string& tenant) {
     return {};
   }
   if (oldest == builds_.end() || !is_at_rest(*oldest->second)) {
-    return Error(ErrorCode::kExhausted, "the tenant has too many builds of templates under way",
+    return Error(ErrorCode::kExhausted, "the tenant has too many template builds in progress",
                  "try again in 60 s");
   }
   builds_.erase(oldest);
@@ -128,7 +128,7 @@ Result<void> TemplateBuilds::begin(ControlCall& call) {
   const std::string wanted = GB_TRY(text_member(body, "name")).value_or("");
   for (const std::string& tag : GB_TRY(texts_member(body, "tags"))) {
     if (tag != "default") {
-      return Error(ErrorCode::kUnsupported, "tags of templates are not supported");
+      return Error(ErrorCode::kUnsupported, "template tags are not supported");
     }
   }
   auto build = std::make_shared<Build>();
@@ -279,7 +279,7 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
   if (build->status != "waiting") {
     return Error(ErrorCode::kConflict, build->status == "error"
                                            ? "this build has failed: " + build->reason
-                                           : "this build has begun already");
+                                           : "this build has already started");
   }
   if (!recipe) {
     // The client learns it as it learns of any other step that fails.
@@ -328,7 +328,7 @@ void TemplateBuilds::run(const std::shared_ptr<Build>& build,
     try {
       return service_.template_service().build(build->caller, recipe, tell);
     } catch (const std::exception& error) {  // No more threads or memory, say: this build's end.
-      return Error(ErrorCode::kUnavailable, std::string("the build broke off: ") + error.what(),
+      return Error(ErrorCode::kUnavailable, std::string("the build was aborted: ") + error.what(),
                    "build it again");
     }
   };
@@ -350,7 +350,7 @@ Result<void> TemplateBuilds::show(ControlCall& call) {
   if (const auto text = call.target.parameter("logsOffset")) {
     const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), offset);
     if (failure != std::errc{} || end != text->data() + text->size()) {
-      return Error(ErrorCode::kInvalid, "'logsOffset' has to be a number");
+      return Error(ErrorCode::kInvalid, "'logsOffset' must be a number");
     }
   }
   const std::scoped_lock lock(mutex_);

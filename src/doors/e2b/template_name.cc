@@ -12,7 +12,7 @@ constexpr std::size_t kMaxName = 200;
 
 Result<std::string> template_name(std::string_view wanted) {
   if (wanted.size() > kMaxName) {
-    return Error(ErrorCode::kInvalid, "the name of the template is too long");
+    return Error(ErrorCode::kInvalid, "the template name is too long");
   }
   std::string_view name = wanted;
   const std::size_t slash = name.rfind('/');

@@ -85,11 +85,11 @@ void TemplateRoutes::add_to(Routes& routes) {
   routes.add("GET", "templates", handler(&TemplateRoutes::list_templates));
   routes.add("GET", "v2/templates", handler(&TemplateRoutes::list_templates));
   routes.add("GET", "templates/aliases/*", handler(&TemplateRoutes::find_alias));
-  routes.add("DELETE", "templates/tags", absent("tags of templates"));
-  routes.add("POST", "templates/tags", absent("tags of templates"));
-  routes.add("GET", "templates/*/tags", absent("tags of templates"));
+  routes.add("DELETE", "templates/tags", absent("template tags"));
+  routes.add("POST", "templates/tags", absent("template tags"));
+  routes.add("GET", "templates/*/tags", absent("template tags"));
   routes.add("DELETE", "templates/*", handler(&TemplateRoutes::remove_template));
-  routes.add("PATCH", "v2/templates/*", absent("changes of templates"));
+  routes.add("PATCH", "v2/templates/*", absent("template updates"));
   routes.add("GET", "teams", none);
 }
 

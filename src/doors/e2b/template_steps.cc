@@ -62,8 +62,8 @@ bool can_be_written(const std::string& path) {
 Error not_in_home(const std::string& path) {
   return {ErrorCode::kUnsupported, "'" + printable(path) + "' cannot be written",
           "only " + std::string(kHome) +
-              " is kept in a template; what is to be elsewhere "
-              "belongs into its root: see glovebox template"};
+              " is saved in a template; to add files elsewhere, build its root with "
+              "'glovebox template build'"};
 }
 
 class Translator {
@@ -107,8 +107,8 @@ class Translator {
     if (user.empty() || user == "user" || user == "root") {
       return {};
     }
-    return Error(ErrorCode::kUnsupported, "there is no user '" + printable(user) + "'",
-                 "take user or root");
+    return Error(ErrorCode::kUnsupported, "unknown user '" + printable(user) + "'",
+                 "use user or root");
   }
 
   Result<void> add_command(Recipe& recipe,
@@ -170,8 +170,8 @@ Result<std::string> base_of(const Json& body, const FindTemplate& find_template)
   }
   return Error(ErrorCode::kUnsupported,
                "the image '" + printable(image.substr(0, 200)) +
-                   "' would come from a registry, and none is reached from here",
-               "save it with docker save, import it with 'glovebox template', and build "
+                   "' would have to be pulled from a registry, which is not supported",
+               "run 'docker save', import the archive with 'glovebox template build', and use "
                "fromTemplate");
 }
 
@@ -188,7 +188,7 @@ Result<Recipe> recipe_of_build(const Json& body,
   recipe.user = "user";
   const Json* const steps = member(body, "steps");
   if (steps != nullptr && (!steps->is_array() || steps->size() > kMaxSteps)) {
-    return Error(ErrorCode::kInvalid, "'steps' has to be a list of at most 1000");
+    return Error(ErrorCode::kInvalid, "'steps' must be a list of at most 1000");
   }
   Translator translator(find_upload);
   for (std::size_t i = 0; steps != nullptr && i < steps->size(); ++i) {

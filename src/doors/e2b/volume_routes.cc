@@ -85,7 +85,7 @@ Result<std::string> path_of(const Target& target) {
   }
   if (("/" + path + "/").find("/../") != std::string::npos ||
       path.find('\0') != std::string::npos) {
-    return Error(ErrorCode::kInvalid, "the path leads out of the volume");
+    return Error(ErrorCode::kInvalid, "the path is outside the volume");
   }
   return path;
 }
@@ -98,7 +98,7 @@ Result<std::optional<std::uint32_t>> number(const Target& target, const char* na
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc() || end != text->data() + text->size()) {
-    return Error(ErrorCode::kInvalid, "'" + std::string(name) + "' is no number");
+    return Error(ErrorCode::kInvalid, "'" + std::string(name) + "' is not a number");
   }
   return std::optional(value);
 }
@@ -106,8 +106,8 @@ Result<std::optional<std::uint32_t>> number(const Target& target, const char* na
 // All files of a volume belong to the one user of its sandboxes.
 Result<void> check_owner(std::optional<std::int64_t> uid, std::optional<std::int64_t> gid) {
   if (uid.value_or(kGuestUid) != kGuestUid || gid.value_or(kGuestGid) != kGuestGid) {
-    return Error(ErrorCode::kUnsupported, "files of a volume belong to the user " +
-                                              std::to_string(kGuestUid) + " and no other");
+    return Error(ErrorCode::kUnsupported,
+                 "files of a volume can only belong to user " + std::to_string(kGuestUid));
   }
   return {};
 }
@@ -123,7 +123,7 @@ Result<void> check_parent(FileClient& files, const Target& target, const std::st
   }
   const FileEntry parent = GB_TRY(files.stat(path.substr(0, slash)));
   if (parent.type != FileEntry::Type::kDirectory) {
-    return Error(ErrorCode::kInvalid, "the parent is no directory");
+    return Error(ErrorCode::kInvalid, "the parent is not a directory");
   }
   return {};
 }
@@ -141,7 +141,7 @@ struct VolumeRoutes::Content {
   Result<void> list() {
     const auto depth = GB_TRY(number(target, "depth")).value_or(1);
     if (depth < 1 || depth > kDeepest) {
-      return Error(ErrorCode::kInvalid, "'depth' has to be between 1 and 64");
+      return Error(ErrorCode::kInvalid, "'depth' must be between 1 and 64");
     }
     Json entries = Json::array();
     for (FileEntry entry : GB_TRY(files.list(path, depth))) {
@@ -156,7 +156,7 @@ struct VolumeRoutes::Content {
     constexpr std::uint32_t kUsual = 0755;
     GB_TRY(check_owner(target));
     if (GB_TRY(number(target, "mode")).value_or(kUsual) != kUsual) {
-      return Error(ErrorCode::kUnsupported, "directories are made with the mode 0755");
+      return Error(ErrorCode::kUnsupported, "directories are always created with mode 0755");
     }
     GB_TRY(check_parent(files, target, path));
     auto made = files.make_directory(path);
@@ -181,7 +181,8 @@ struct VolumeRoutes::Content {
     GB_TRY(check_owner(uid, gid));
     const FileEntry entry = GB_TRY(files.stat(path));
     if (GB_TRY(number_member(body, "mode")).value_or(entry.mode) != entry.mode) {
-      return Error(ErrorCode::kUnsupported, "the mode of a file cannot be changed from outside");
+      return Error(ErrorCode::kUnsupported,
+                   "the mode of a file cannot be changed from outside the sandbox");
     }
     answer(response, 200, stat_json(entry));
     return {};
@@ -189,7 +190,8 @@ struct VolumeRoutes::Content {
 
   Result<void> remove() {
     if (path == ".") {
-      return Error(ErrorCode::kInvalid, "the volume itself is removed in another way");
+      return Error(ErrorCode::kInvalid,
+                   "the volume's root cannot be removed; delete the volume instead");
     }
     (void)GB_TRY(files.stat(path));
     GB_TRY(files.remove(path));
@@ -219,7 +221,7 @@ struct VolumeRoutes::Content {
     WriteOptions options;
     options.mode = GB_TRY(number(target, "mode")).value_or(options.mode);
     if (options.mode > kMostMode || path == ".") {
-      return Error(ErrorCode::kInvalid, "the mode or the path is none of a file");
+      return Error(ErrorCode::kInvalid, "invalid file mode or path");
     }
     const FileEntry entry = GB_TRY(
         files.write(path, options, [this](std::span<char> into) { return request.read(into); }));
@@ -275,7 +277,7 @@ Result<void> VolumeRoutes::content(const Target& target,
   const std::string_view header = request.header("Authorization").value_or("");
   const std::string_view token =
       header.starts_with(kScheme) ? header.substr(kScheme.size()) : std::string_view();
-  const Error wrong(ErrorCode::kRefused, "missing or invalid token of the volume");
+  const Error wrong(ErrorCode::kRefused, "missing or invalid volume token");
   const auto tenant = tenant_of_token(token);
   if (!tenant || target.segments.size() != 3) {
     return tenant ? Error(ErrorCode::kNotFound, "no such route") : wrong;
@@ -337,11 +339,11 @@ Result<std::vector<VolumeMount>> volume_mounts(const Json& body) {
     return mounts;
   }
   if (!given->is_array() || given->size() > kMostMounts) {
-    return Error(ErrorCode::kInvalid, "'volumeMounts' is to be a list of at most 32");
+    return Error(ErrorCode::kInvalid, "'volumeMounts' must be a list of at most 32");
   }
   for (const Json& each : *given) {
     if (!each.is_object()) {
-      return Error(ErrorCode::kInvalid, "'volumeMounts' is to be a list of objects");
+      return Error(ErrorCode::kInvalid, "'volumeMounts' must be a list of objects");
     }
     mounts.push_back({.volume = GB_TRY(text_member(each, "name")).value_or(""),
                       .path = GB_TRY(text_member(each, "path")).value_or(""),

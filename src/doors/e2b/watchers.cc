@@ -65,8 +65,8 @@ Result<void> Watchers::add(const std::string& id, const std::shared_ptr<Watcher>
   if (of_sandbox >= kMostOfSandbox || of_tenant >= kMostOfTenant) {
     return Error(ErrorCode::kExhausted,
                  of_sandbox >= kMostOfSandbox
-                     ? "a sandbox has at most " + std::to_string(kMostOfSandbox) + " watchers"
-                     : "a tenant has at most " + std::to_string(kMostOfTenant) + " watchers",
+                     ? "a sandbox can have at most " + std::to_string(kMostOfSandbox) + " watchers"
+                     : "a tenant can have at most " + std::to_string(kMostOfTenant) + " watchers",
                  "remove one of them");
   }
   watchers_.emplace(id, watcher);
@@ -148,10 +148,10 @@ Result<void> Watchers::begin(const Visit& visit,
   try {
     watcher->thread = std::thread(watch);
   } catch (const std::system_error&) {
-    return Error(ErrorCode::kExhausted, "no more threads can be started", "try again in a moment");
+    return Error(ErrorCode::kExhausted, "cannot start more threads", "try again in a moment");
   }
   if (stands.wait_for(kPatience) != std::future_status::ready) {
-    return Error(ErrorCode::kUnavailable, "the sandbox does not start the watch",
+    return Error(ErrorCode::kUnavailable, "the sandbox did not start the watch",
                  "try again in a moment");
   }
   return stands.get();

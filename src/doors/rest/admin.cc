@@ -16,7 +16,7 @@ Result<void> emergency_stop(Call& call) {
 }
 
 Result<void> not_built(Call&) {
-  return Error(ErrorCode::kUnsupported, "this version of glovebox does not have that yet");
+  return Error(ErrorCode::kUnsupported, "this version of glovebox does not support this yet");
 }
 
 Result<void> show_health(Call& call) {

@@ -25,13 +25,13 @@ std::string seconds_of(std::string_view hint) {
 std::string usual_hint(const Call& call, ErrorCode code) {
   switch (code) {
     case ErrorCode::kNotFound:
-      return "check the names and ids; what has ended, and what another tenant has, is not found";
+      return "check the name or id; it may have ended, or belong to another tenant";
     case ErrorCode::kConflict:
-      return "look at its state first";
+      return "check its current state first";
     case ErrorCode::kExhausted:
-      return "try again later, or ask for less";
+      return "try again later, or request less";
     case ErrorCode::kRefused:
-      return "use a key that may do this";
+      return "use a key with the required permission";
     default:
       break;
   }
@@ -61,7 +61,7 @@ void Call::send_nothing() {
 void Call::send_error(const Error& error) {
   if (oversized) {
     send_problem(413, "too_large", error.message(),
-                 "send less in one request; files have routes of their own");
+                 "send less in one request, or use the file routes");
     return;
   }
   const int code = http_status(error.code());
@@ -119,8 +119,9 @@ Result<void> Call::only_parameters(std::initializer_list<std::string_view> names
       for (const std::string_view each : names) {
         taken += (taken.empty() ? "" : ", ") + std::string(each);
       }
-      return Error(ErrorCode::kInvalid, "unknown parameter '" + printable(name) + "'",
-                   taken.empty() ? "this route takes none" : "taken are: " + taken);
+      return Error(
+          ErrorCode::kInvalid, "unknown parameter '" + printable(name) + "'",
+          taken.empty() ? "this route takes no parameters" : "allowed parameters: " + taken);
     }
   }
   return {};

@@ -92,7 +92,7 @@ Result<void> RestDoor::authenticate(Call& call) {
   if (key) {
     auto caller = key->size() <= kMaxKey
                       ? service_.authenticate(*key)
-                      : Result<Caller>(Error(ErrorCode::kRefused, "no such key"));
+                      : Result<Caller>(Error(ErrorCode::kRefused, "invalid API key"));
     if (!caller) {
       return std::move(caller).error();
     }
@@ -100,7 +100,7 @@ Result<void> RestDoor::authenticate(Call& call) {
   } else if (call.request.over_unix_socket()) {
     call.caller = service_.unix_peer();
   } else {
-    return Error(ErrorCode::kRefused, "no key");
+    return Error(ErrorCode::kRefused, "no API key");
   }
   return {};
 }
@@ -122,12 +122,13 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
     allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
   }
   if (chosen == nullptr && allowed.empty()) {
-    call.send_problem(404, "not_found", "no such route", "see /openapi.json for those that exist");
+    call.send_problem(404, "not_found", "no such route",
+                      "see /openapi.json for the available routes");
     return;
   }
   if (chosen == nullptr) {
-    call.send_problem(405, "invalid", "this route does not take this method",
-                      "use one of " + allowed, {{"Allow", allowed}});
+    call.send_problem(405, "invalid", "method not allowed for this route", "use one of " + allowed,
+                      {{"Allow", allowed}});
     return;
   }
   pattern = chosen->pattern;
@@ -142,7 +143,7 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
     call.send_json(401,
                    {{"code", 401},
                     {"error", "unauthorized"},
-                    {"message", "a valid API key is needed"},
+                    {"message", "a valid API key is required"},
                     {"hint", "send it as 'Authorization: Bearer KEY' or 'X-API-KEY: KEY'"}},
                    {{"WWW-Authenticate", "Bearer"}});
     return;
@@ -173,7 +174,7 @@ Result<Caller> RestDoor::token_holder(const PortPass& pass, const PortName& name
       return std::move(bearer->caller);
     }
   }
-  return Error(ErrorCode::kRefused, "no valid token");
+  return Error(ErrorCode::kRefused, "invalid token");
 }
 
 void RestDoor::answer_port(Call& call, const PortName& name) {
@@ -191,7 +192,8 @@ void RestDoor::answer_port(Call& call, const PortName& name) {
     call.send_error(holder.error());
     return;
   } else if (!known || !service_.admit(call.caller, kScopeRun)) {
-    call.send_problem(401, "unauthorized", "this port takes a key of its sandbox, or a token",
+    call.send_problem(401, "unauthorized",
+                      "this port requires an API key for its sandbox, or a port token",
                       "get a token with POST /v1/sandboxes/ID/port-tokens");
     return;
   }

@@ -58,8 +58,8 @@ class Executions {
     ExecuteRequest request = GB_TRY(read_execute_request(fields));
     const std::scoped_lock lock(mutex_);
     if (waiting_.size() >= kMostWaiting) {
-      return Error(ErrorCode::kExhausted, "too many executions wait on this socket",
-                   "wait for the verdict of one of them");
+      return Error(ErrorCode::kExhausted, "too many executions are queued on this socket",
+                   "wait for one of them to finish");
     }
     waiting_.push_back(std::move(request));
     changed_.notify_all();

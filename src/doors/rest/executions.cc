@@ -11,7 +11,7 @@ Result<std::uint32_t> read_checkpoint(Call& call) {
   Fields fields = GB_TRY(call.fields());
   const auto number = fields.count("checkpoint", 0, 0xffff'ffff);
   if (!number) {
-    fields.refuse("checkpoint", "the number of a checkpoint is wanted");
+    fields.refuse("checkpoint", "expected a checkpoint number");
   }
   GB_TRY(fields.done());
   return static_cast<std::uint32_t>(*number);

@@ -49,7 +49,7 @@ void Fields::refuse(const char* name, const std::string& why) {
 }
 
 void Fields::wanted(const char* name, const char* what) {
-  refuse(name, std::string(what) + " is wanted");
+  refuse(name, "expected " + std::string(what));
 }
 
 std::optional<std::string> Fields::text(const char* name, std::size_t most) {
@@ -58,11 +58,11 @@ std::optional<std::string> Fields::text(const char* name, std::size_t most) {
     return std::nullopt;
   }
   if (!value->is_string()) {
-    wanted(name, "a text");
+    wanted(name, "a string");
     return std::nullopt;
   }
   if (value->get_ref<const std::string&>().size() > most) {
-    refuse(name, "at most " + std::to_string(most) + " bytes are taken");
+    refuse(name, "at most " + std::to_string(most) + " bytes are allowed");
     return std::nullopt;
   }
   return value->get<std::string>();
@@ -71,7 +71,7 @@ std::optional<std::string> Fields::text(const char* name, std::size_t most) {
 std::string Fields::required_text(const char* name, std::size_t most) {
   auto value = text(name, most);
   if (!value) {
-    wanted(name, "a text");
+    wanted(name, "a string");
   }
   return value.value_or("");
 }
@@ -94,8 +94,8 @@ std::optional<std::uint64_t> Fields::count(const char* name,
   }
   if (!value->is_number_unsigned() || value->get<std::uint64_t>() < least ||
       value->get<std::uint64_t>() > most) {
-    refuse(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
-                     " is wanted");
+    refuse(name,
+           "expected an integer from " + std::to_string(least) + " to " + std::to_string(most));
     return std::nullopt;
   }
   return value->get<std::uint64_t>();
@@ -107,7 +107,7 @@ std::optional<double> Fields::number(const char* name) {
     return std::nullopt;
   }
   if (!value->is_number() || !std::isfinite(value->get<double>()) || value->get<double>() < 0) {
-    wanted(name, "a number that is not negative");
+    wanted(name, "a non-negative number");
     return std::nullopt;
   }
   return value->get<double>();
@@ -127,7 +127,7 @@ std::optional<std::chrono::milliseconds> Fields::duration(const char* name) {
       return *parsed;
     }
   }
-  wanted(name, "a number of seconds, or a text as \"30s\",");
+  wanted(name, "a number of seconds or a string like \"30s\"");
   return std::nullopt;
 }
 
@@ -144,7 +144,7 @@ std::optional<std::uint64_t> Fields::size(const char* name) {
       return parsed->count;
     }
   }
-  wanted(name, "a number of bytes, or a text as \"512M\",");
+  wanted(name, "a number of bytes or a string like \"512M\"");
   return std::nullopt;
 }
 
@@ -154,13 +154,13 @@ std::optional<std::vector<std::string>> Fields::texts(const char* name, std::siz
     return std::nullopt;
   }
   if (!value->is_array() || value->size() > most_items) {
-    refuse(name, "a list of at most " + std::to_string(most_items) + " texts is wanted");
+    refuse(name, "expected a list of at most " + std::to_string(most_items) + " strings");
     return std::nullopt;
   }
   std::vector<std::string> items;
   for (const Json& item : *value) {
     if (!item.is_string()) {
-      wanted(name, "a list of texts");
+      wanted(name, "a list of strings");
       return std::nullopt;
     }
     items.push_back(item.get<std::string>());
@@ -176,21 +176,21 @@ std::optional<std::map<std::string, std::string>> Fields::text_map(const char* n
     return std::nullopt;
   }
   if (!value->is_object() || value->size() > most_items) {
-    refuse(name, "an object of at most " + std::to_string(most_items) + " texts is wanted");
+    refuse(name, "expected an object of at most " + std::to_string(most_items) + " strings");
     return std::nullopt;
   }
   std::map<std::string, std::string> items;
   std::size_t bytes = 0;
   for (const auto& [key, item] : value->items()) {
     if (!item.is_string()) {
-      refuse(name, "the value of '" + printable(key) + "' is to be a text");
+      refuse(name, "the value of '" + printable(key) + "' must be a string");
       return std::nullopt;
     }
     bytes += key.size() + item.get_ref<const std::string&>().size();
     items.emplace(key, item.get<std::string>());
   }
   if (bytes > most_bytes) {
-    refuse(name, "at most " + std::to_string(most_bytes) + " bytes are taken");
+    refuse(name, "at most " + std::to_string(most_bytes) + " bytes are allowed");
     return std::nullopt;
   }
   return items;
@@ -204,7 +204,7 @@ std::optional<Environment> Fields::environment(const char* name) {
   Environment environment;
   for (const auto& [key, value] : *items) {
     if (!is_name_of_variable(key) || value.find('\0') != std::string::npos) {
-      refuse(name, "'" + printable(key) + "' cannot be a variable of the environment");
+      refuse(name, "'" + printable(key) + "' is not a valid environment variable name");
       return std::nullopt;
     }
     environment.emplace_back(key, value);
@@ -230,7 +230,7 @@ std::optional<Json> Fields::object_or_text(const char* name) {
     return std::nullopt;
   }
   if (!value->is_object() && !value->is_string()) {
-    wanted(name, "an object or a text");
+    wanted(name, "an object or a string");
     return std::nullopt;
   }
   return *value;
@@ -262,7 +262,7 @@ std::optional<std::string> Fields::choice(const char* name,
     }
     all += (all.empty() ? "'" : ", '") + std::string(one) + "'";
   }
-  refuse(name, "one of " + all + " is wanted");
+  refuse(name, "expected one of " + all);
   return std::nullopt;
 }
 
@@ -277,7 +277,7 @@ Result<void> Fields::done() {
         all += (all.empty() ? "" : ", ") + known;
       }
       return Error(ErrorCode::kInvalid, "unknown field '" + path_ + printable(name) + "'",
-                   all.empty() ? "no fields are taken here" : "taken are: " + all);
+                   all.empty() ? "this request takes no fields" : "allowed fields: " + all);
     }
   }
   return {};

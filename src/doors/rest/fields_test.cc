@@ -22,25 +22,25 @@ TEST(FieldsTest, WhatIsWrongIsNamed) {
   const std::vector<std::pair<std::string_view, std::string_view>> cases = {
       {R"({"timeot": 1})", "unknown field 'timeot'"},
       {R"({"limits": {"memroy": 1}})", "unknown field 'limits.memroy'"},
-      {R"({"template": 5})", "field 'template': a text is wanted"},
+      {R"({"template": 5})", "field 'template': expected a string"},
       {R"({"timeout": true})",
-       "field 'timeout': a number of seconds, or a text as \"30s\", is wanted"},
+       "field 'timeout': expected a number of seconds or a string like \"30s\""},
       {R"({"timeout": -1})",
-       "field 'timeout': a number of seconds, or a text as \"30s\", is wanted"},
-      {R"({"limits": []})", "field 'limits': an object is wanted"},
+       "field 'timeout': expected a number of seconds or a string like \"30s\""},
+      {R"({"limits": []})", "field 'limits': expected an object"},
       {R"({"limits": {"pids": 1.5}})",
-       "field 'limits.pids': a whole number from 1 to 4294967295 is wanted"},
+       "field 'limits.pids': expected an integer from 1 to 4294967295"},
       {R"({"limits": {"memory": "lots"}})",
-       "field 'limits.memory': a number of bytes, or a text as \"512M\", is wanted"},
-      {R"({"on_timeout": "explode"})", "field 'on_timeout': one of 'kill', 'pause' is wanted"},
-      {R"({"env": {"A=B": "x"}})", "field 'env': 'A=B' cannot be a variable of the environment"},
-      {R"({"metadata": {"a": 1}})", "field 'metadata': the value of 'a' is to be a text"},
+       "field 'limits.memory': expected a number of bytes or a string like \"512M\""},
+      {R"({"on_timeout": "explode"})", "field 'on_timeout': expected one of 'kill', 'pause'"},
+      {R"({"env": {"A=B": "x"}})", "field 'env': 'A=B' is not a valid environment variable name"},
+      {R"({"metadata": {"a": 1}})", "field 'metadata': the value of 'a' must be a string"},
       {R"({"network": {"allow": "x"}})",
-       "field 'network.allow': a list of at most 1000 texts is wanted"},
+       "field 'network.allow': expected a list of at most 1000 strings"},
       {"[]", "the body is not a JSON object"},
       {"{", "read the body: invalid JSON at byte 2"},
       {"{\"a\": \"\xff\"}", "read the body: invalid JSON at byte 8"},
-      {R"({"timeout": 1, "timeout": 2})", "read the body: the name 'timeout' is there twice"},
+      {R"({"timeout": 1, "timeout": 2})", "read the body: duplicate name 'timeout'"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_EQ(complaint(read_sandbox_request, text), expected) << text;
@@ -50,7 +50,7 @@ TEST(FieldsTest, WhatIsWrongIsNamed) {
 TEST(FieldsTest, NestingIsBounded) {
   std::string deep = R"({"metadata": )";
   deep.append(100'000, '[');
-  EXPECT_EQ(complaint(read_sandbox_request, deep), "read the body: the JSON nests too deep");
+  EXPECT_EQ(complaint(read_sandbox_request, deep), "read the body: the JSON is nested too deeply");
   // Brackets within a text are no nesting.
   EXPECT_EQ(complaint(read_execute_request, R"({"code": ")" + std::string(100, '[') + "\"}"), "");
 }

@@ -86,8 +86,8 @@ Result<void> send_file(Call& call, const FileClient::OpenFile& file) {
     kind = parse_range(*wanted, size, range);
   }
   if (kind == RangeKind::kUnsatisfiable) {
-    call.send_problem(416, "invalid", "the file has no such range",
-                      "ask for bytes below " + std::to_string(size),
+    call.send_problem(416, "invalid", "range not satisfiable",
+                      "request bytes below " + std::to_string(size),
                       {{"Content-Range", "bytes */" + std::to_string(size)}});
     return {};
   }

@@ -26,7 +26,7 @@ Result<std::uint32_t> read_number(
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc() || end != text.data() + text.size() || value > most) {
-    return Error(ErrorCode::kInvalid, "'" + std::string(name) + "' is no such number");
+    return Error(ErrorCode::kInvalid, "'" + std::string(name) + "' is not a valid number");
   }
   return value;
 }
@@ -53,7 +53,7 @@ Result<void> send_archive(Call& call, FileClient& files, const std::string& path
     format = FileClient::ArchiveFormat::kZip;
     type = "application/zip";
   } else if (name != "tar") {
-    return Error(ErrorCode::kInvalid, "'archive' is to be tar, tar.gz or zip");
+    return Error(ErrorCode::kInvalid, "'archive' must be tar, tar.gz or zip");
   }
   // It goes out as it is packed, at the pace of its reader.
   GB_TRY(call.request.count_for(call.caller.tenant, http::Pace::kLong));
@@ -94,7 +94,7 @@ Result<void> change_files(Call& call) {
   Fields fields = GB_TRY(call.fields());
   const auto action = fields.choice("action", {"make_directory", "move"});
   if (!action) {
-    fields.refuse("action", "'make_directory' or 'move' is wanted");
+    fields.refuse("action", "expected 'make_directory' or 'move'");
   }
   const std::string path = fields.required_text("path", 4'096);
   const bool moves = action == "move";

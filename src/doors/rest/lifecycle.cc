@@ -17,7 +17,7 @@ Result<std::size_t> read_limit(const Call& call) {
   std::size_t limit = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
   if (error != std::errc() || end != text.data() + text.size() || limit < 1 || limit > 1'000) {
-    return Error(ErrorCode::kInvalid, "'limit' is to be a number from 1 to 1000");
+    return Error(ErrorCode::kInvalid, "'limit' must be a number from 1 to 1000");
   }
   return limit;
 }
@@ -49,10 +49,10 @@ Result<void> list_sandboxes(Call& call) {
     } else if (name == "state" && (value == "running" || value == "paused")) {
       query.states = {value == "running" ? SandboxState::kRunning : SandboxState::kPaused};
     } else if (name == "state") {
-      return Error(ErrorCode::kInvalid, "'state' is to be 'running' or 'paused'");
+      return Error(ErrorCode::kInvalid, "'state' must be 'running' or 'paused'");
     } else if (name != "limit" && name != "after") {
       return Error(ErrorCode::kInvalid, "unknown parameter '" + printable(name) + "'",
-                   "taken are: limit, after, state, metadata.NAME");
+                   "allowed parameters: limit, after, state, metadata.NAME");
     }
   }
   const SandboxPage page = GB_TRY(call.service.list(call.caller, query));

@@ -33,7 +33,7 @@ void Metrics::count(std::string_view method,
 
 std::string Metrics::text() const {
   std::string text =
-      "# HELP glovebox_http_requests_total Requests answered by the REST door.\n"
+      "# HELP glovebox_http_requests_total Requests handled by the REST API.\n"
       "# TYPE glovebox_http_requests_total counter\n";
   const std::scoped_lock lock(mutex_);
   const auto labels = [](const Key& key) {
@@ -46,7 +46,8 @@ std::string Metrics::text() const {
     }
   }
   text +=
-      "# HELP glovebox_http_request_seconds From the head of a request to the end of its answer.\n"
+      "# HELP glovebox_http_request_seconds Time from the request's head to the end of the "
+      "response.\n"
       "# TYPE glovebox_http_request_seconds histogram\n";
   for (const auto& [key, histogram] : durations_) {
     std::uint64_t below = 0;
@@ -61,7 +62,7 @@ std::string Metrics::text() const {
             std::to_string(histogram.count) + "\n";
   }
   text +=
-      "# HELP glovebox_http_requests_in_flight Requests being worked on.\n"
+      "# HELP glovebox_http_requests_in_flight Requests in progress.\n"
       "# TYPE glovebox_http_requests_in_flight gauge\n"
       "glovebox_http_requests_in_flight " +
       std::to_string(in_flight_) +

@@ -107,7 +107,7 @@ std::set<std::string> taken(Result<T> (*read)(Fields&), const std::string& rest)
   }
   std::string hint = answer.error().hint();
   std::set<std::string> names;
-  const std::string prefix = "taken are: ";
+  const std::string prefix = "allowed fields: ";
   EXPECT_TRUE(hint.starts_with(prefix)) << answer.error().message();
   hint = hint.substr(std::min(prefix.size(), hint.size())) + ", ";
   for (std::size_t at = 0, end = 0; (end = hint.find(", ", at)) != std::string::npos;

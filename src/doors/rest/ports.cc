@@ -42,8 +42,8 @@ Result<void> proxy_port(Call& call) {
     if (peer.error().code() != ErrorCode::kUnavailable) {
       return std::move(peer).error();
     }
-    call.send_problem(502, "unavailable", "nothing listens on this port of the sandbox",
-                      "start a server on 127.0.0.1 in it first");
+    call.send_problem(502, "unavailable", "nothing is listening on this port of the sandbox",
+                      "start a server on 127.0.0.1 in the sandbox first");
     return {};
   }
   call.status = 200;  // The guest's own status passes by unread.

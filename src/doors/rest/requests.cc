@@ -34,7 +34,8 @@ Result<std::optional<std::string>> read_network(Fields& fields) {
   Fields rules(*object, "network.");
   for (const std::string& rule : rules.texts("allow", 1'000).value_or(std::vector<std::string>())) {
     if (rule.empty() || rule.size() > 300) {
-      rules.refuse("allow", "'" + printable(rule) + "' is no host, host:port or *.host");
+      rules.refuse("allow",
+                   "'" + printable(rule) + "' is not of the form host, host:port or *.host");
     }
   }
   GB_TRY(rules.done());
@@ -70,7 +71,7 @@ bool leads_out(const std::string& path) {
 std::optional<std::chrono::milliseconds> read_lifetime(Fields& fields) {
   const auto lifetime = fields.duration("timeout");
   if (lifetime && *lifetime <= std::chrono::milliseconds(0)) {
-    fields.refuse("timeout", "must be more than 0; end a sandbox with DELETE");
+    fields.refuse("timeout", "must be greater than 0; end a sandbox with DELETE");
   }
   return lifetime;
 }
@@ -114,7 +115,7 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields) {
   }
   request.volumes = GB_TRY(read_volumes(fields));
   if (fields.object("policy")) {
-    fields.refuse("policy", "policies for a sandbox are not supported yet");
+    fields.refuse("policy", "sandbox policies are not supported yet");
   }
   GB_TRY(fields.done());
   return request;
@@ -142,7 +143,7 @@ Result<RunRequest> read_run_request(Fields& fields) {
       fields.text_map("files", 1'000, kMaxCode).value_or(std::map<std::string, std::string>());
   for (const auto& [name, content] : request.files) {
     if (leads_out(name)) {
-      fields.refuse("files", "'" + printable(name) + "' leads out of the workspace");
+      fields.refuse("files", "'" + printable(name) + "' is outside the workspace");
     }
   }
   request.env = fields.environment("env").value_or(Environment());
@@ -150,7 +151,8 @@ Result<RunRequest> read_run_request(Fields& fields) {
   read_tier(fields, request.tier);
   request.limits = GB_TRY(read_limits(fields));
   if (request.language.empty() && request.name.empty()) {
-    fields.refuse("language", "must be set, unless the ending of 'name' tells the language");
+    fields.refuse("language",
+                  "must be set unless the file extension of 'name' identifies the language");
   }
   GB_TRY(fields.done());
   return request;
@@ -188,11 +190,11 @@ Result<ProcessRequest> read_process_request(Fields& fields) {
   ProcessRequest request;
   request.command.argv = fields.texts("argv", 4'096).value_or(std::vector<std::string>());
   if (request.command.argv.empty() || request.command.argv.front().empty()) {
-    fields.refuse("argv", "must be a list of strings that begins with the program");
+    fields.refuse("argv", "must be a list of strings that starts with the program");
   }
   for (const std::string& argument : request.command.argv) {
     if (argument.find('\0') != std::string::npos) {
-      fields.refuse("argv", "an argument cannot hold a NUL");
+      fields.refuse("argv", "an argument cannot contain a NUL byte");
     }
   }
   request.command.cwd = fields.text("cwd").value_or("");
@@ -218,8 +220,8 @@ Result<int> read_signal(Fields& fields) {
       return number;
     }
   }
-  return Error(ErrorCode::kInvalid, "field 'signal': '" + printable(name) + "' is no signal",
-               "give a name as \"SIGINT\"");
+  return Error(ErrorCode::kInvalid, "field 'signal': unknown signal '" + printable(name) + "'",
+               "use a name like \"SIGINT\"");
 }
 
 }  // namespace glovebox::rest

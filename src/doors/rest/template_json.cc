@@ -108,7 +108,7 @@ Result<void> read_base(Fields& fields, Json object, Recipe& recipe) {
   }
   GB_TRY(base.done());
   if (images + (recipe.debootstrap ? 1 : 0) != 1) {
-    fields.refuse("base", "one of debootstrap, oci, docker and rootfs is wanted");
+    fields.refuse("base", "expected exactly one of debootstrap, oci, docker and rootfs");
   }
   return {};
 }
@@ -146,14 +146,14 @@ Result<RecipeStep> read_recipe_file(Fields& fields) {
     const auto bits = octal(*mode);
     step.mode = bits.value_or(0644);
     if (!bits) {
-      fields.refuse("mode", "permissions as \"0644\" are wanted");
+      fields.refuse("mode", "expected permissions like \"0644\"");
     }
   }
   const auto bytes = encoded ? from_base64(*encoded) : std::nullopt;
   if (content.has_value() == encoded.has_value()) {
-    fields.refuse("content", "either 'content' or 'base64' is wanted");
+    fields.refuse("content", "expected either 'content' or 'base64'");
   } else if (encoded && !bytes) {
-    fields.refuse("base64", "it is no base64");
+    fields.refuse("base64", "invalid base64");
   }
   GB_TRY(fields.done());
   step.text = content ? *content : *bytes;

@@ -71,7 +71,7 @@ void send_secret(Call& call, const KeyGrant& grant) {
 std::optional<double> positive(Fields& fields, const char* name) {
   const auto number = fields.number(name);
   if (number && (*number < 0 || *number > kMostNumber)) {
-    fields.refuse(name, "a number from 0 to 1e9 is wanted");
+    fields.refuse(name, "expected a number from 0 to 1e9");
   }
   return number;
 }

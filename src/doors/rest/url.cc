@@ -21,7 +21,7 @@ int digit(char c) {
 
 Error malformed(std::string_view what) {
   return {ErrorCode::kInvalid, "malformed " + std::string(what),
-          "percent-encode what is no letter or digit"};
+          "percent-encode all characters except letters and digits"};
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ Result<Target> parse_target(std::string_view text) {
       return malformed("path");
     }
     if (target.segments.size() == kMaxSegments) {
-      return Error(ErrorCode::kInvalid, "the path is too deep");
+      return Error(ErrorCode::kInvalid, "the path has too many segments");
     }
     target.segments.push_back(*std::move(segment));
     path.remove_prefix(end);
@@ -81,7 +81,7 @@ Result<Target> parse_target(std::string_view text) {
       return malformed("query");
     }
     if (!target.query.emplace(*name, *std::move(value)).second) {
-      return Error(ErrorCode::kInvalid, "the parameter '" + *name + "' is given twice");
+      return Error(ErrorCode::kInvalid, "duplicate parameter '" + *name + "'");
     }
   }
   return target;

@@ -26,11 +26,11 @@ constexpr std::size_t kPiece = 64UL * 1024;
 constexpr int kMostInterim = 8;
 
 Error broken() {
-  return {ErrorCode::kUnavailable, "the connection to the daemon broke",
-          "see whether it still runs; what was under way there may go on"};
+  return {ErrorCode::kUnavailable, "lost the connection to the daemon",
+          "check that it is still running; the operation may still be in progress there"};
 }
 Error silent() {
-  return {ErrorCode::kUnavailable, "the daemon is silent", "see its log, and try again"};
+  return {ErrorCode::kUnavailable, "the daemon does not respond", "check its log, and try again"};
 }
 
 Result<void> write_text(Channel& channel,
@@ -159,7 +159,7 @@ Result<std::string> ClientAnswer::read_all(std::size_t most) {
       return text;
     }
     if (text.size() + count > most) {
-      return Error(ErrorCode::kExhausted, "the daemon's answer is too large");
+      return Error(ErrorCode::kExhausted, "the daemon's response is too large");
     }
     text.append(piece, 0, count);
   }
@@ -236,7 +236,7 @@ Result<std::unique_ptr<ClientAnswer>> Client::read_answer(std::unique_ptr<Channe
     std::optional<std::size_t> end;
     while (!(end = end_of_head(in, searched))) {
       if (in.size() > kMostHead) {
-        return Error(ErrorCode::kInvalid, "the head of the daemon's answer is too large");
+        return Error(ErrorCode::kInvalid, "the head of the daemon's response is too large");
       }
       auto count = read_some(*channel, piece, options_.patience);
       if (!count) {
@@ -257,8 +257,8 @@ Result<std::unique_ptr<ClientAnswer>> Client::read_answer(std::unique_ptr<Channe
       answer.head.chunked = false;
       answer.head.content_length = 0;
     } else if (!answer.head.chunked && !answer.head.content_length) {
-      return Error(ErrorCode::kInvalid, "the answer does not tell its length",
-                   "is there a glovebox at this address?");
+      return Error(ErrorCode::kInvalid, "the response has no length",
+                   "check that the address belongs to a glovebox daemon");
     }
     auto made = std::make_unique<ClientAnswer>(std::move(answer.head), answer.status,
                                                std::move(channel), std::move(in));
@@ -270,7 +270,7 @@ Result<std::unique_ptr<ClientAnswer>> Client::read_answer(std::unique_ptr<Channe
     };
     return made;
   }
-  return Error(ErrorCode::kInvalid, "the daemon's answer does not begin");
+  return Error(ErrorCode::kInvalid, "the daemon sent no final response");
 }
 
 Result<std::unique_ptr<ClientAnswer>> Client::send(std::string_view method,

@@ -23,8 +23,8 @@ namespace {
 constexpr std::size_t kMostUrl = 2'048;
 
 Error bad_url(std::string_view url) {
-  return {ErrorCode::kInvalid, "'" + printable(url) + "' is no address of a daemon",
-          "write http://HOST:PORT, https://HOST:PORT or unix:PATH"};
+  return {ErrorCode::kInvalid, "invalid daemon address '" + printable(url) + "'",
+          "use http://HOST:PORT, https://HOST:PORT or unix:PATH"};
 }
 
 bool is_port(std::string_view text) {
@@ -43,18 +43,18 @@ bool is_host(std::string_view text) {
 Error nobody_at(const std::string& where, int reason) {
   const bool denied = reason == EACCES || reason == EPERM;
   return {denied ? ErrorCode::kRefused : ErrorCode::kUnavailable,
-          "no daemon answers at " + printable(where) + ": " +
+          "cannot reach a daemon at " + printable(where) + ": " +
               Error::from_errno("connect", reason).message(),
-          denied ? "only root and the user who runs the daemon may use its socket; others use "
+          denied ? "only root and the user who runs the daemon can use its socket; otherwise use "
                    "--url http://HOST:PORT and a key"
-                 : "start one with 'glovebox serve', or name another with --url"};
+                 : "start one with 'glovebox serve', or choose another with --url"};
 }
 
 Result<UniqueFd> connect_unix(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return Error(ErrorCode::kInvalid, "the path of the socket is too long: " + printable(path));
+    return Error(ErrorCode::kInvalid, "the socket path is too long: " + printable(path));
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -83,8 +83,8 @@ Result<UniqueFd> connect_tcp(const ServerAddress& server, std::chrono::milliseco
   const int answer = ::getaddrinfo(server.host.c_str(), server.port.c_str(), &wanted, &found);
   if (answer != 0) {
     return Error(ErrorCode::kUnavailable,
-                 "find " + printable(server.host) + ": " + ::gai_strerror(answer),
-                 "check the name of the host in --url");
+                 "resolve " + printable(server.host) + ": " + ::gai_strerror(answer),
+                 "check the host name in --url");
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
   int reason = EADDRNOTAVAIL;
@@ -179,7 +179,7 @@ Result<std::unique_ptr<Channel>> connect_channel(const ServerAddress& server,
       return tls_failure(*channel, server.authority());
     }
     if (!await(*channel, outcome.status, patience)) {
-      return Error(ErrorCode::kUnavailable, "no answer to TLS at " + server.authority());
+      return Error(ErrorCode::kUnavailable, "no TLS response from " + server.authority());
     }
   }
 }

@@ -87,7 +87,8 @@ class LoopConnection final : public Connection {
       return;
     }
     if (stage_ == Stage::kBody || (stage_ == Stage::kHead && !in_.empty())) {
-      refuse({.status = 408, .error = "too_slow", .message = "the request did not come in time"});
+      refuse(
+          {.status = 408, .error = "too_slow", .message = "timed out while reading the request"});
     } else {
       end();
     }
@@ -328,7 +329,7 @@ void LoopConnection::read_small_body() {
     }
   }
   if (shared_.draining) {
-    refuse({.status = 503, .error = "unavailable", .message = "the server is about to end"});
+    refuse({.status = 503, .error = "unavailable", .message = "the server is shutting down"});
     return;
   }
   (void)ready_.release();  // While a handler reads, nobody else is to be woken.
@@ -445,8 +446,9 @@ void LoopConnection::work(Clock::duration waited) {
   if (waited > kLongestWait) {
     --shared_.working;
     asio::post(*shared_.io, [connection = self()] {
-      connection->refuse(
-          {.status = 503, .error = "unavailable", .message = "no handler became free in time"});
+      connection->refuse({.status = 503,
+                          .error = "unavailable",
+                          .message = "the server is too busy to handle the request"});
     });
     return;
   }

@@ -67,7 +67,7 @@ Result<std::size_t> Exchange::receive(std::span<char> into) {
         line_.body_waits.enter({.fd = line_.channel->fd(), .bytes = received_, .since = since_});
     if (!place) {
       malformed_ = true;  // What is left of it would be taken for the next request.
-      return Error(ErrorCode::kUnavailable, "too many requests wait for the rest of their bodies",
+      return Error(ErrorCode::kUnavailable, "too many requests are still sending their bodies",
                    "try again in a moment");
     }
     count = read_some(*line_.channel, into, line_.body_patience);
@@ -104,7 +104,7 @@ Result<std::size_t> Exchange::read(std::span<char> into) {
       }
       if (line_.in.size() >= kChunkBuffer) {
         malformed_ = true;
-        return Error(ErrorCode::kInvalid, "malformed chunked body: a chunk's head without an end");
+        return Error(ErrorCode::kInvalid, "malformed chunked body: unterminated chunk header");
       }
     }
     const std::uint64_t plain = line_.in.empty() ? body_.plain_bytes() : 0;
@@ -123,8 +123,9 @@ Result<std::size_t> Exchange::read(std::span<char> into) {
     }
     if (!count || *count == 0) {
       broken_ = true;
-      return count ? Error(ErrorCode::kUnavailable, "the client went away within the body")
-                   : std::move(count).error();
+      return count
+                 ? Error(ErrorCode::kUnavailable, "the client disconnected while sending the body")
+                 : std::move(count).error();
     }
     if (plain > 0) {
       body_.skip(*count);
@@ -150,7 +151,7 @@ int Exchange::gone_fd() {
 
 Result<void> Exchange::begin() {
   if (stage_ != Stage::kUnanswered) {
-    return misuse("a second answer to one request");
+    return misuse("a second response to one request");
   }
   if (broken_ || upgraded_) {
     return Error(ErrorCode::kUnavailable, "the client is gone");
@@ -193,8 +194,8 @@ Result<void> Exchange::count_for(std::string_view tenant, Pace pace) {
   place_.reset();
   place_ = (takes_long ? line_.capacity.long_calls : line_.capacity.short_calls).take(tenant_);
   if (!place_) {
-    return Error(ErrorCode::kExhausted, "too many requests of this tenant are under way",
-                 "try again in 1 second, or end some of them");
+    return Error(ErrorCode::kExhausted, "this tenant has too many requests in progress",
+                 "try again in 1 second, or cancel some of them");
   }
   if (takes_long && !stepped_out_) {
     stepped_out_ = true;
@@ -258,7 +259,7 @@ Result<void> Exchange::leave_pieces(std::span<iovec> pieces) {
     return write_pieces(pieces);
   }
   broken_ = true;
-  return Error(ErrorCode::kUnavailable, "the client leaves too many answers unread");
+  return Error(ErrorCode::kUnavailable, "the client is not reading its responses");
 }
 
 Result<void> Exchange::send(int status, const Headers& headers, std::string_view body) {
@@ -297,7 +298,7 @@ Result<void> Exchange::start(int status, const Headers& headers) {
 
 Result<void> Exchange::account(std::uint64_t count) {
   if (stage_ != Stage::kStreaming) {
-    return misuse("a piece of an answer that was not started");
+    return misuse("a piece of a response that was not started");
   }
   if (broken_) {
     return Error(ErrorCode::kUnavailable, "the client is gone");
@@ -305,7 +306,7 @@ Result<void> Exchange::account(std::uint64_t count) {
   if (framing_ == Framing::kLength) {
     if (count > left_) {
       broken_ = true;
-      return misuse("more was answered than announced");
+      return misuse("the response is longer than announced");
     }
     left_ -= count;
   }
@@ -350,7 +351,7 @@ Result<void> Exchange::write_file(int fd, std::uint64_t offset, std::uint64_t le
   unsent.clock.took(outcome.bytes);
   if (outcome.status == Channel::Status::kEnd || outcome.status == Channel::Status::kFailed) {
     broken_ = true;
-    return Error(ErrorCode::kUnavailable, "the client is gone, or the file became shorter");
+    return Error(ErrorCode::kUnavailable, "the client is gone, or the file was truncated");
   }
   if (!unsent.outbox.empty() && !may_leave(kFileCost)) {
     GB_TRY(drain());
@@ -367,7 +368,7 @@ Result<void> Exchange::finish() {
   stage_ = Stage::kAnswered;
   if (framing_ == Framing::kLength && left_ > 0) {
     abort();
-    return misuse("less was answered than announced");
+    return misuse("the response is shorter than announced");
   }
   if (framing_ == Framing::kChunked) {
     iovec piece = piece_of("0\r\n\r\n");
@@ -394,7 +395,7 @@ Result<std::unique_ptr<WebSocket>> Exchange::upgrade(std::string_view protocol) 
   GB_TRY(begin());
   if (head_.method != "GET" || !head_.upgrade ||
       !has_token(head_.headers, "upgrade", "websocket")) {
-    return Error(ErrorCode::kInvalid, "this is no WebSocket handshake");
+    return Error(ErrorCode::kInvalid, "not a WebSocket handshake");
   }
   stage_ = Stage::kAnswered;
   upgraded_ = true;
@@ -404,11 +405,11 @@ Result<std::unique_ptr<WebSocket>> Exchange::upgrade(std::string_view protocol) 
 Result<void> Exchange::relay(UniqueFd peer, std::string_view first) {
   GB_TRY(begin());
   if (body_wanted_) {
-    return misuse("a relay of a request whose body was read");
+    return misuse("cannot relay a request after reading its body");
   }
   auto link = line_.capacity.links.take(owner());
   if (!link) {
-    return Error(ErrorCode::kExhausted, "too many connections to ports of sandboxes are open",
+    return Error(ErrorCode::kExhausted, "too many open connections to sandbox ports",
                  "try again in 1 second, or close some of them");
   }
   if (!body_.done()) {
@@ -427,7 +428,7 @@ Result<void> Exchange::relay(UniqueFd peer, std::string_view first) {
 Exchange::Next Exchange::conclude() {
   if (stage_ == Stage::kUnanswered && !broken_) {
     constexpr std::string_view kBody =
-        R"({"code":500,"error":"internal","message":"the request was not answered","hint":""})";
+        R"({"code":500,"error":"internal","message":"the request got no response","hint":""})";
     (void)send(500, {{"Content-Type", "application/json"}}, kBody);
   } else if (stage_ == Stage::kStreaming) {
     abort();

@@ -104,7 +104,7 @@ bool has_bare_newline(std::string_view text) {
 
 std::optional<BadRequest> frame(Head& head) {
   if (count(head.headers, "host") > 1 || (!head.http_1_0 && count(head.headers, "host") == 0)) {
-    return BadRequest{.message = "exactly one Host header is needed"};
+    return BadRequest{.message = "exactly one Host header is required"};
   }
   const std::size_t lengths = count(head.headers, "content-length");
   const std::size_t codings = count(head.headers, "transfer-encoding");
@@ -117,13 +117,13 @@ std::optional<BadRequest> frame(Head& head) {
   if (lengths == 1) {
     head.content_length = parse_length(*find_header(head.headers, "content-length"));
     if (!head.content_length) {
-      return BadRequest{.message = "Content-Length is no number"};
+      return BadRequest{.message = "Content-Length is not a number"};
     }
   }
   if (codings > 0) {
     if (head.http_1_0 || codings > 1 ||
         !equal(*find_header(head.headers, "transfer-encoding"), "chunked")) {
-      return BadRequest{.message = "the only Transfer-Encoding understood is 'chunked'"};
+      return BadRequest{.message = "unsupported Transfer-Encoding: only 'chunked' is supported"};
     }
     head.chunked = true;
   }
@@ -166,7 +166,9 @@ std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
     return BadRequest{.message = "malformed request: a folded header"};
   }
   if (has_other_version(bytes)) {
-    return BadRequest{.status = 505, .error = "unsupported", .message = "speak HTTP/1.1"};
+    return BadRequest{.status = 505,
+                      .error = "unsupported",
+                      .message = "only HTTP/1.1 is supported"};
   }
   beast::http::parser<true, beast::http::empty_body> parser;
   parser.header_limit(std::numeric_limits<std::uint32_t>::max());  // The caller's concern.
@@ -188,7 +190,9 @@ std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
   }
   const std::string_view target = from_beast(message.target());
   if (target.size() > kMaxTarget) {
-    return BadRequest{.status = 414, .error = "too_large", .message = "the target is too long"};
+    return BadRequest{.status = 414,
+                      .error = "too_large",
+                      .message = "the request target is too long"};
   }
   std::optional<TargetForm> form = read_target(head.method, target);
   if (!form || form->origin.find('#') != std::string::npos) {
@@ -207,7 +211,7 @@ std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
   }
   if (const auto expect = find_header(head.headers, "expect")) {
     if (!equal(*expect, "100-continue")) {
-      return BadRequest{.status = 417, .message = "unknown expectation"};
+      return BadRequest{.status = 417, .message = "unsupported Expect header"};
     }
     head.expects_continue = !head.http_1_0;
   }
@@ -226,13 +230,13 @@ Result<AnswerHead> parse_answer_head(std::string_view bytes) {
   const auto& message = parser.get();
   if ((error && error != beast::http::error::need_more) || used != bytes.size() ||
       !parser.is_header_done() || message.version() != 11) {
-    return Error(ErrorCode::kInvalid, "what answers does not speak HTTP/1.1");
+    return Error(ErrorCode::kInvalid, "the server does not speak HTTP/1.1");
   }
   AnswerHead answer;
   answer.status = static_cast<int>(message.result_int());
   for (const auto& field : message) {
     if (answer.head.headers.size() == kMaxHeaders) {
-      return Error(ErrorCode::kInvalid, "the answer has too many headers");
+      return Error(ErrorCode::kInvalid, "the response has too many headers");
     }
     answer.head.headers.emplace_back(from_beast(field.name_string()), from_beast(field.value()));
   }
@@ -245,7 +249,7 @@ Result<AnswerHead> parse_answer_head(std::string_view bytes) {
   std::erase_if(answer.head.headers,
                 [](const auto& header) { return equal(header.first, "transfer-encoding"); });
   if (auto bad = frame(answer.head)) {
-    return Error(ErrorCode::kInvalid, "malformed answer: " + bad->message);
+    return Error(ErrorCode::kInvalid, "malformed response: " + bad->message);
   }
   answer.head.http_1_0 = false;
   answer.head.chunked = chunked;

@@ -43,7 +43,7 @@ bool somebody_listens(const sockaddr_un& address) {
 Result<Listener> listen_tcp(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) {
-    return Error(ErrorCode::kInvalid, "'" + address + "' is no HOST:PORT");
+    return Error(ErrorCode::kInvalid, "'" + address + "' is not of the form HOST:PORT");
   }
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) {
@@ -76,14 +76,14 @@ Result<Listener> listen_unix(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return Error(ErrorCode::kInvalid, "the path of the Unix socket is too long: " + path);
+    return Error(ErrorCode::kInvalid, "the Unix socket path is too long: " + path);
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
     if (somebody_listens(address)) {
-      return Error(ErrorCode::kConflict, "another program listens on " + path);
+      return Error(ErrorCode::kConflict, "another program is listening on " + path);
     }
     (void)::unlink(path.c_str());
   }
@@ -106,7 +106,7 @@ Result<Listener> adopt_listener(UniqueFd fd) {
   socklen_t domain_size = sizeof domain;
   if (::getsockopt(fd.get(), SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 ||
       ::getsockopt(fd.get(), SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) != 0 || listening == 0) {
-    return Error(ErrorCode::kInvalid, "an inherited descriptor is no listening socket");
+    return Error(ErrorCode::kInvalid, "an inherited file descriptor is not a listening socket");
   }
   if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) != 0 ||
       ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC) != 0) {

@@ -35,10 +35,10 @@ constexpr std::chrono::seconds kLook{1};
 constexpr int kAtOnce = 16;
 
 constexpr std::string_view kBadGateway =
-    "HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json\r\nContent-Length: 128\r\n"
+    "HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json\r\nContent-Length: 126\r\n"
     "Connection: close\r\n\r\n";
 constexpr std::string_view kBadGatewayBody =
-    R"({"code":502,"error":"unavailable","message":"what listens on this port does not speak HTTP","hint":"speak HTTP/1.1 on the port"})";
+    R"({"code":502,"error":"unavailable","message":"the server on this port does not speak HTTP","hint":"serve HTTP/1.1 on the port"})";
 
 // Of the connection with the peer (RFC 9110, 7.6.1), and not for the client.
 bool is_hop_header(std::string_view name, const Headers& headers) {
@@ -62,7 +62,7 @@ Result<PeerAnswer> read_answer(std::string head) {
   }
   const AnswerHead answer = GB_TRY(parse_answer_head(head));
   if (answer.status < 100 || answer.status > 599 || (old && answer.head.chunked)) {
-    return Error(ErrorCode::kInvalid, "an answer that HTTP does not know");
+    return Error(ErrorCode::kInvalid, "an invalid HTTP response");
   }
   PeerAnswer told{.status = answer.status, .head = {}};
   told.head = "HTTP/1.1 " + std::to_string(answer.status) + " " +

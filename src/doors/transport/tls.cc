@@ -120,7 +120,7 @@ Error tls_error(const std::string& attempt) {
   std::array<char, 256> text{};
   ERR_error_string_n(ERR_get_error(), text.data(), text.size());
   return {ErrorCode::kInvalid, attempt + ": " + text.data(),
-          "give PEM files: the certificate with its chain, and its private key"};
+          "use PEM files: the certificate with its chain, and its private key"};
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ Result<std::unique_ptr<Channel>> tls_client_channel(UniqueFd fd,
                                           : SSL_CTX_load_verify_locations(
                                                 context.get(), authorities.c_str(), nullptr);
   if (trusted != 1) {
-    return tls_error("read the authorities " + authorities);
+    return tls_error("read the certificate authorities " + authorities);
   }
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_mode(context.get(),
@@ -181,7 +181,7 @@ Result<std::unique_ptr<Channel>> tls_client_channel(UniqueFd fd,
                         ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl.get()), host.c_str())
                         : SSL_set1_host(ssl.get(), host.c_str());
   if (named != 1 || (!is_address && SSL_set_tlsext_host_name(ssl.get(), host.c_str()) != 1)) {
-    return tls_error("check the name " + host);
+    return tls_error("set the host name " + host);
   }
   SSL_set_connect_state(ssl.get());
   return std::unique_ptr<Channel>(std::make_unique<TlsChannel>(std::move(fd), std::move(ssl)));
@@ -194,9 +194,10 @@ Error tls_failure(const Channel& channel, const std::string& where) {
     return {ErrorCode::kRefused,
             "the certificate of " + where +
                 " is not trusted: " + X509_verify_cert_error_string(verified),
-            "name its authority's PEM file with --cacert"};
+            "pass its authority's PEM file with --cacert"};
   }
-  return {ErrorCode::kUnavailable, "no TLS at " + where, "is it http:// instead of https://?"};
+  return {ErrorCode::kUnavailable, "TLS handshake failed with " + where,
+          "if the daemon does not use TLS, use http:// instead of https://"};
 }
 
 }  // namespace glovebox::http

@@ -335,10 +335,10 @@ Result<std::unique_ptr<WebSocket>> connect_websocket(asio::io_context& io,
   }
   const auto status = answer->result();
   if (status == beast::http::status::not_found) {
-    return Error(ErrorCode::kNotFound, "there is no such thing to connect to");
+    return Error(ErrorCode::kNotFound, "not found");
   }
   if (status == beast::http::status::unauthorized || status == beast::http::status::forbidden) {
-    return Error(ErrorCode::kRefused, "the key is not valid for this");
+    return Error(ErrorCode::kRefused, "the API key is not valid for this");
   }
   return Error(ErrorCode::kUnavailable, "the WebSocket handshake failed: " + error.message());
 }

@@ -23,7 +23,7 @@ std::int64_t now_ms() {
 
 }  // namespace
 
-Error gone() { return {ErrorCode::kUnavailable, "the client has gone"}; }
+Error gone() { return {ErrorCode::kUnavailable, "the client disconnected"}; }
 
 Channel::Channel(int socket) : socket_(socket), buffer_(kPiece, '\0'), told_ms_(now_ms()) {}
 

@@ -20,8 +20,9 @@ Result<UniqueFd> connect_by(const sockaddr* address, socklen_t size) {
   UniqueFd made(
       ::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
   if (!made) {
-    return errno == EAFNOSUPPORT ? Error(ErrorCode::kUnsupported, "no network inside in this tier")
-                                 : file_error("make a socket");
+    return errno == EAFNOSUPPORT
+               ? Error(ErrorCode::kUnsupported, "this tier has no network inside the sandbox")
+               : file_error("create a socket");
   }
   if (::connect(made.get(), address, size) != 0) {
     if (errno != EINPROGRESS) {

@@ -66,7 +66,7 @@ Result<void> copy_file(int from_fd,
     return file_error(from);
   }
   if (!S_ISREG(status.st_mode)) {
-    return Error(ErrorCode::kConflict, from + " changes meanwhile");
+    return Error(ErrorCode::kConflict, from + " changed while it was being copied");
   }
   const UniqueFd target(
       ::openat(to_fd, to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -140,8 +140,9 @@ Result<void> copy_any(int from_fd,
   if (S_ISDIR(status.st_mode)) {
     return copy_directory(from_fd, from, to_fd, to, depth, working);
   }
-  return Error(ErrorCode::kUnsupported,
-               from + " is no file, directory or link: it stays in its file system");
+  return Error(
+      ErrorCode::kUnsupported,
+      from + " cannot be moved to another file system: it is not a file, directory or link");
 }
 
 }  // namespace

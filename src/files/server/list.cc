@@ -26,7 +26,7 @@ class Listing {
     const std::size_t weight = weight_of(*entry);
     bytes_ += weight;
     if (++count_ > FileClient::kMaxEntries || bytes_ > kMaxListBytes) {
-      return Error(ErrorCode::kExhausted, "there is more than a list can hold");
+      return Error(ErrorCode::kExhausted, "too many files to list");
     }
     put_listed(batch_, *entry);
     batch_bytes_ += weight;

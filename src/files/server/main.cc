@@ -38,7 +38,7 @@ class Server {
       const Frame frame = GB_TRY(channel_.receive());
       const auto request = static_cast<Request>(frame.type);
       if (request == Request::kData || request == Request::kEnd || request == Request::kAbort) {
-        return Error(ErrorCode::kInvalid, "out of turn");
+        return Error(ErrorCode::kInvalid, "unexpected request");
       }
       const Order order = GB_TRY(Order::decode(frame.payload));
       if (auto done = handle(request, order); !done) {
@@ -55,7 +55,7 @@ class Server {
   // Sends the last reply, unless it fails.
   Result<void> handle(Request request, const Order& order) {
     if (order.path.empty() && request != Request::kConnect) {
-      return Error(ErrorCode::kInvalid, "an empty path");
+      return Error(ErrorCode::kInvalid, "empty path");
     }
     switch (request) {
       case Request::kStat:
@@ -120,7 +120,7 @@ class Server {
     }
     const Place to = GB_TRY(make_place(order.to));
     if (!from.has_name() || !to.has_name()) {
-      return Error(ErrorCode::kInvalid, "a directory cannot be moved by this name");
+      return Error(ErrorCode::kInvalid, "cannot move a directory by this name");
     }
     if (::renameat(from.parent.get(), from.name.c_str(), to.parent.get(), to.name.c_str()) != 0) {
       if (errno != EXDEV) {
@@ -151,7 +151,7 @@ class Server {
     const auto place = find_place(order.path);
     if (place) {
       if (!place->has_name()) {
-        return Error(ErrorCode::kInvalid, "a directory cannot be removed by this name");
+        return Error(ErrorCode::kInvalid, "cannot remove a directory by this name");
       }
       GB_TRY(remove_tree(place->parent.get(), place->name, [this] { channel_.tell_progress(); }));
     } else if (place.error().code() != ErrorCode::kNotFound) {
@@ -170,7 +170,7 @@ class Server {
       return file_error(order.path);
     }
     if (!S_ISREG(status.st_mode)) {
-      return Error(ErrorCode::kInvalid, order.path + ": is no regular file");
+      return Error(ErrorCode::kInvalid, order.path + " is not a regular file");
     }
     const FileEntry entry = GB_TRY(describe(place.parent.get(), place.name, Owners()));
     return channel_.send(Reply::kDescriptor, encode_facts(entry), file.get());

@@ -34,7 +34,7 @@ la_ssize_t send_piece(struct archive* writer, void* data, const void* bytes, std
   const std::size_t piece = std::min(size, kPiece);
   auto& channel = *static_cast<Channel*>(data);
   if (!channel.send(Reply::kData, {static_cast<const char*>(bytes), piece})) {
-    ::archive_set_error(writer, EPIPE, "the client has gone");
+    ::archive_set_error(writer, EPIPE, "the client disconnected");
     return -1;
   }
   return static_cast<la_ssize_t>(piece);
@@ -53,7 +53,7 @@ Result<Writer> open_writer(FileClient::ArchiveFormat format, Channel& channel) {
   (void)::archive_write_set_bytes_per_block(writer.get(), static_cast<int>(kPiece));
   (void)::archive_write_set_bytes_in_last_block(writer.get(), 1);
   if (::archive_write_open(writer.get(), &channel, nullptr, send_piece, nullptr) < ARCHIVE_WARN) {
-    return Error(ErrorCode::kInternal, "cannot begin an archive");
+    return Error(ErrorCode::kInternal, "cannot create an archive");
   }
   return writer;
 }
@@ -97,7 +97,7 @@ class ZipStream {
   Result<void> add_file(const std::string& path, const struct stat& status, int fd) {
     if (status.st_size > kMostZipped && status.st_blocks < status.st_size / 1024) {
       return Error(ErrorCode::kInvalid,
-                   "'" + path + "' is almost all holes, which a zip cannot leave out: take a tar");
+                   "'" + path + "' is sparse, which zip does not support: use tar");
     }
     GB_TRY(begin_entry(writer_, describe(path, status, AE_IFREG).get()));
     // Exactly the size that was promised: libarchive fills up what a file has lost meanwhile.
@@ -188,7 +188,7 @@ Result<void> pack(std::string_view path, FileClient::ArchiveFormat format, Chann
              ? add_all(directory.get(), ZipStream(writer.get()))
              : add_tar(directory.get(), writer.get()));
   if (::archive_write_close(writer.get()) < ARCHIVE_WARN) {
-    return Error(ErrorCode::kUnavailable, "the archive cannot be finished");
+    return Error(ErrorCode::kUnavailable, "cannot finish the archive");
   }
   return {};
 }

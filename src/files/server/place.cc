@@ -40,7 +40,7 @@ Result<UniqueFd> make_directories(int from, std::string_view path) {
     UniqueFd next(::openat(at.get(), part.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!next && errno == ENOENT) {
       if (::mkdirat(at.get(), part.c_str(), 0755) != 0 && errno != EEXIST) {
-        return file_error("make directory " + part);
+        return file_error("create directory " + part);
       }
       next = UniqueFd(::openat(at.get(), part.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     }
@@ -59,7 +59,7 @@ enum class Missing { kFail, kMake };
 
 Result<Place> place_from(int from, std::string_view path, Missing missing) {
   if (path.empty()) {
-    return Error(ErrorCode::kInvalid, "an empty path");
+    return Error(ErrorCode::kInvalid, "empty path");
   }
   while (path.size() > 1 && path.ends_with('/')) {
     path.remove_suffix(1);

@@ -102,7 +102,7 @@ class Emptying {
       return file_error("remove " + below.name);
     }
     if (status.st_dev != levels_.back().device || status.st_ino != levels_.back().inode) {
-      return Error(ErrorCode::kConflict, below.name + " was moved while it was removed");
+      return Error(ErrorCode::kConflict, below.name + " was moved while it was being removed");
     }
     if (::unlinkat(at_.get(), below.name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
       return file_error("remove " + below.name);

@@ -40,7 +40,7 @@ la_ssize_t feed(struct archive* reader, void* data, const void** bytes) {
     const auto next = feed.upload.next();
     if (!next) {
       feed.error = next.error();
-      ::archive_set_error(reader, EPIPE, "no more pieces");
+      ::archive_set_error(reader, EPIPE, "unexpected end of data");
       return -1;
     }
     piece = next.value();
@@ -103,7 +103,7 @@ class Extraction {
       name = ::archive_entry_pathname_utf8(entry);
     }
     if (name == nullptr || *name == '\0') {
-      return bad_entry("", "no name");
+      return bad_entry("", "empty name");
     }
     std::string_view rest = name;
     if (rest.starts_with('/')) {
@@ -115,7 +115,7 @@ class Extraction {
       const std::string_view part = rest.substr(0, slash);
       rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
       if (part == "..") {
-        return bad_entry(name, "'..' in its name");
+        return bad_entry(name, "'..' in the name");
       }
       if (!part.empty() && part != ".") {
         clean += (clean.empty() ? "" : "/") + std::string(part);
@@ -157,7 +157,7 @@ class Extraction {
         return bad_entry(name, "cannot be read");
       }
       if (offset < 0 || ::lseek(fd, offset, SEEK_SET) < 0) {
-        return bad_entry(name, "cannot be placed");
+        return bad_entry(name, "cannot be written");
       }
       GB_TRY(write_all(fd, {static_cast<const char*>(block), size}));
     }
@@ -166,7 +166,7 @@ class Extraction {
   static Result<void> make_link(struct archive_entry* entry, int parent, const std::string& name) {
     const char* const target = ::archive_entry_symlink(entry);
     if (target == nullptr || ::symlinkat(target, parent, name.c_str()) != 0) {
-      return target == nullptr ? bad_entry(name, "a link to nothing") : file_error(name);
+      return target == nullptr ? bad_entry(name, "a link without a target") : file_error(name);
     }
     return {};
   }

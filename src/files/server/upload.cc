@@ -17,9 +17,9 @@ Result<std::string_view> Upload::next() {
         break;
       case Request::kAbort:
         over_ = true;
-        return Error(ErrorCode::kConflict, "the client broke off");
+        return Error(ErrorCode::kConflict, "the client canceled the upload");
       default:
-        return Error(ErrorCode::kUnavailable, "the client speaks out of turn");
+        return Error(ErrorCode::kUnavailable, "the client sent an unexpected message");
     }
   }
   return std::string_view();

@@ -136,7 +136,7 @@ class Watch {
 
   Result<void> handle(const inotify_event& event, const std::string& name) {
     if ((event.mask & IN_Q_OVERFLOW) != 0) {
-      return Error(ErrorCode::kExhausted, "more changes than the kernel remembers");
+      return Error(ErrorCode::kExhausted, "too many changes at once: some were lost");
     }
     const auto found = paths_.find(event.wd);
     if (found == paths_.end()) {
@@ -145,7 +145,7 @@ class Watch {
     if ((event.mask & (IN_DELETE_SELF | IN_IGNORED)) != 0) {
       if (event.wd == root_) {
         GB_TRY(flush());
-        return Error(ErrorCode::kNotFound, "what was watched is gone");
+        return Error(ErrorCode::kNotFound, "the watched directory was removed");
       }
       if ((event.mask & IN_IGNORED) != 0) {
         paths_.erase(found);
@@ -214,7 +214,7 @@ class Watch {
     struct stat status {};
     if (!at || ::fstat(at.get(), &status) != 0 || status.st_dev != root_status_.st_dev ||
         status.st_ino != root_status_.st_ino) {
-      return Error(ErrorCode::kNotFound, "what was watched is elsewhere");
+      return Error(ErrorCode::kNotFound, "the watched directory was moved");
     }
     while (!path.empty()) {
       const std::size_t slash = path.find('/');
@@ -246,7 +246,7 @@ class Watch {
       return {};
     }
     if (path.size() > kMaxPath) {
-      return Error(ErrorCode::kExhausted, "too long a path to tell of");
+      return Error(ErrorCode::kExhausted, "the path of a change is too long");
     }
     put_event(batch_, event);
     bytes_ += path.size();

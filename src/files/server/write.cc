@@ -29,7 +29,7 @@ class Draft {
       draft.named_ = bool(draft.file_);
     }
     if (!draft.file_) {
-      return file_error("make a file");
+      return file_error("create a file");
     }
     return draft;
   }
@@ -73,7 +73,7 @@ class Draft {
 };
 
 Error not_regular(const Place& place) {
-  return {ErrorCode::kInvalid, place.name + ": is no regular file"};
+  return {ErrorCode::kInvalid, place.name + " is not a regular file"};
 }
 
 Result<void> receive_into(int fd, Upload& upload) {
@@ -90,7 +90,7 @@ Result<void> set_attributes(int fd, const std::map<std::string, std::string>& wa
   for (const auto& [name, value] : wanted) {
     const std::string full = std::string(kAttributePrefix) + name;
     if (::fsetxattr(fd, full.c_str(), value.data(), value.size(), 0) != 0) {
-      return file_error("keep metadata " + name);
+      return file_error("store metadata " + name);
     }
   }
   return {};
@@ -201,7 +201,7 @@ Result<UniqueFd> nameless_file(int directory_fd) {
     }
   }
   if (!file) {
-    return file_error("make a file");
+    return file_error("create a file");
   }
   return file;
 }

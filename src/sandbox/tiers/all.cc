@@ -20,7 +20,7 @@ Result<Tier*> find_tier(std::string_view name) {
     known += tier->name();
   }
   return Error(ErrorCode::kInvalid, "unknown tier '" + std::string(name) + "'",
-               "known are: " + known);
+               "use one of: " + known);
 }
 
 }  // namespace
@@ -38,9 +38,10 @@ Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
   if (!wish.exactly.empty()) {
     Tier* const tier = GB_TRY(find_tier(wish.exactly));
     if (!wish.at_least.empty() && tier->strength() < floor->strength()) {
-      return Error(ErrorCode::kInvalid,
-                   "tier '" + wish.exactly + "' is below the floor '" + wish.at_least + "'",
-                   "leave one of the two out");
+      return Error(
+          ErrorCode::kInvalid,
+          "tier '" + wish.exactly + "' is weaker than the minimum tier '" + wish.at_least + "'",
+          "leave out one of the two options");
     }
     return std::vector<Tier*>{tier};
   }

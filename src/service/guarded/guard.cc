@@ -27,11 +27,11 @@ std::string_view name_of(Need need) {
 
 Error lacks(std::string_view scope) {
   return {ErrorCode::kRefused, "this key lacks the scope '" + std::string(scope) + "'",
-          "use a key that has it; an administrator makes one with 'glovebox key create'"};
+          "use a key with this scope; an administrator can create one with 'glovebox key create'"};
 }
 
 Error confined(std::string_view to) {
-  return {ErrorCode::kRefused, "this token opens one " + std::string(to) + " and nothing else",
+  return {ErrorCode::kRefused, "this token gives access to only one " + std::string(to),
           "use an API key"};
 }
 
@@ -66,7 +66,7 @@ Result<void> Guard::recipe(const Caller& caller, const Recipe& recipe) const {
   GB_TRY(tenant(caller, Need::kRun));
   if (takes_admin(recipe) && !caller.may(kScopeAdmin)) {
     return Error(ErrorCode::kRefused,
-                 "bases that name paths or debootstrap, and package sources, take the scope "
+                 "host paths, debootstrap and package sources in a recipe require the scope "
                  "'admin'",
                  "upload an image instead: PUT /v1/templates/NAME/archive");
   }

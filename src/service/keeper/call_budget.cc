@@ -27,7 +27,8 @@ void remove(Counts& counts, std::string_view name) {
 
 Error too_many(std::string_view whose, std::size_t most, std::string hint) {
   return {ErrorCode::kExhausted,
-          std::string(whose) + " has " + std::to_string(most) + " requests under way, the most",
+          std::string(whose) + " has reached its limit of " + std::to_string(most) +
+              " concurrent requests",
           std::move(hint)};
 }
 
@@ -43,13 +44,13 @@ Result<CallBudget::Place> CallBudget::enter(std::string_view tenant, std::string
   const std::scoped_lock lock(mutex_);
   if (count_of(sandboxes_, sandbox) >= bounds_.of_sandbox) {
     return too_many("this sandbox", bounds_.of_sandbox,
-                    "wait for some to end, or interrupt what they wait for");
+                    "wait for some of them to finish, or interrupt what they wait for");
   }
   if (count_of(tenants_, tenant) >= bounds_.of_tenant) {
-    return too_many("this tenant", bounds_.of_tenant, "wait for some of them to end");
+    return too_many("this tenant", bounds_.of_tenant, "wait for some of them to finish");
   }
   if (all_ >= bounds_.all) {
-    return too_many("this machine", bounds_.all, "try again soon");
+    return too_many("this machine", bounds_.all, "try again in a moment");
   }
   ++all_;
   add(tenants_, tenant);
@@ -60,10 +61,10 @@ Result<CallBudget::Place> CallBudget::enter(std::string_view tenant, std::string
 Result<CallBudget::Place> CallBudget::enter_reserve(std::string_view tenant) {
   const std::scoped_lock lock(mutex_);
   if (count_of(reserved_of_, tenant) >= bounds_.reserve_of_tenant) {
-    return too_many("this tenant", bounds_.reserve_of_tenant, "wait for some of them to end");
+    return too_many("this tenant", bounds_.reserve_of_tenant, "wait for some of them to finish");
   }
   if (reserved_ >= bounds_.reserve) {
-    return too_many("this machine", bounds_.reserve, "try again soon");
+    return too_many("this machine", bounds_.reserve, "try again in a moment");
   }
   ++reserved_;
   add(reserved_of_, tenant);

@@ -459,8 +459,8 @@ Result<json> call(std::string_view name, const json& arguments, CallContext& con
   if (const Call* const found = find(name)) {
     return found->function(arguments, context);
   }
-  return Error(ErrorCode::kInvalid, "the keeper knows no call '" + std::string(name) + "'",
-               "end the keeper of an older version and start again");
+  return Error(ErrorCode::kInvalid, "unknown keeper call '" + std::string(name) + "'",
+               "stop the keeper of the other version and start the daemon again");
 }
 
 }  // namespace glovebox::keeper

@@ -34,8 +34,8 @@ constexpr auto kProbePatience = 5s;
 constexpr auto kSendPatience = 15s;
 
 Error unresponsive() {
-  return {ErrorCode::kUnavailable, "the keeper of the sandboxes does not respond",
-          "try again in a moment; the operator finds the cause in keeper.log"};
+  return {ErrorCode::kUnavailable, "the sandbox keeper does not respond",
+          "try again in a moment; the operator can find the cause in keeper.log"};
 }
 
 // Nothing has come on it, and its other end is open.
@@ -75,7 +75,7 @@ Result<std::unique_ptr<KeeperWire>> KeeperClient::borrow() {
   if (!socket ||
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return Error(ErrorCode::kUnavailable,
-                 std::string("the keeper of the sandboxes cannot be reached: ") +
+                 std::string("cannot connect to the sandbox keeper: ") +
                      std::generic_category().message(errno),
                  "try again in a moment");
   }
@@ -140,7 +140,7 @@ Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
         return unresponsive();
       }
       return Error(ErrorCode::kUnavailable,
-                   "the keeper of the sandboxes did not finish '" + std::string(name) + "' in time",
+                   "the sandbox keeper did not finish '" + std::string(name) + "' in time",
                    "try again in a moment");
     }
     const auto message = GB_TRY(wire->receive(std::min<std::chrono::milliseconds>(left, kTick)));
@@ -150,7 +150,7 @@ Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
     if (!message || message->type == MessageType::kEvent) {
       if (wish.on_event != nullptr && *wish.on_event &&
           !(*wish.on_event)(message ? std::string_view(message->text) : "")) {
-        return Error(ErrorCode::kUnavailable, "nobody listens any more");
+        return Error(ErrorCode::kUnavailable, "the request was canceled");
       }
       continue;
     }

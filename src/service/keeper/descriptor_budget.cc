@@ -55,8 +55,8 @@ Result<void> DescriptorBudget::admit(std::size_t count) {
     counted_ = now;
   }
   if (open_ + count > most) {
-    return Error(ErrorCode::kExhausted, "this machine holds no more sandboxes",
-                 "end some; the operator can raise the limit of open files (LimitNOFILE=)");
+    return Error(ErrorCode::kExhausted, "this machine has reached its limit of sandboxes",
+                 "end some sandboxes; the operator can raise the open-files limit (LimitNOFILE=)");
   }
   open_ += count;
   return {};
@@ -73,7 +73,7 @@ bool is_starved() {
 }
 
 Error starved() {
-  return {ErrorCode::kExhausted, "the keeper of the sandboxes has no descriptors left",
+  return {ErrorCode::kExhausted, "the sandbox keeper has no file descriptors left",
           "end some sandboxes, or try again in a moment"};
 }
 

@@ -86,7 +86,7 @@ void ExecutionLog::drop_oldest() {
     }
     if (!lost_) {
       lost_ = Error(ErrorCode::kConflict, "the result of this execution is no longer kept",
-                    "execute the code again, with another Idempotency-Key");
+                    "execute the code again with a new Idempotency-Key");
     }
     return;
   }

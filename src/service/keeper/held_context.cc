@@ -72,8 +72,9 @@ Result<HeldContext::Claimed> HeldContext::claim(const ExecuteRequest& request) {
   const auto known = std::ranges::find(keyed_, key, &Keyed::key);
   if (hash && known != keyed_.end()) {
     if (known->request.value_or(*hash) != *hash) {
-      return Error(ErrorCode::kConflict, "this Idempotency-Key was used for another execution",
-                   "use a new key for each execution, and the same one only to repeat it");
+      return Error(ErrorCode::kConflict,
+                   "this Idempotency-Key was already used for a different execution",
+                   "use a new key for each execution, and reuse a key only to retry");
     }
     known->request = hash;
   }

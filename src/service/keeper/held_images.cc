@@ -39,7 +39,7 @@ std::shared_ptr<MountedImage> HeldImages::known(const std::string& image) {
 Result<NamedLocks::Held> HeldImages::reserve(const std::string& image) {
   auto held = named_.take(image, kPatience);
   if (!held) {
-    return Error(ErrorCode::kConflict, "its disk image is being opened or removed",
+    return Error(ErrorCode::kConflict, "the disk image is being opened or removed",
                  "try again in a moment");
   }
   return *std::move(held);
@@ -96,7 +96,7 @@ Result<void> HeldImages::remove(const std::string& image) {
       const auto users = found->second.use_count();
       const auto of_server = ended && !ended->lent.images.empty() ? 1 : 0;
       if (users > of_server) {
-        return Error(ErrorCode::kConflict, "a sandbox uses it", "end that sandbox first");
+        return Error(ErrorCode::kConflict, "a sandbox is using it", "end that sandbox first");
       }
       images_.erase(found);
     }

@@ -38,7 +38,7 @@ struct Pipe {
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error::from_errno("make a pipe");
+    return Error::from_errno("create a pipe");
   }
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
@@ -323,7 +323,7 @@ std::optional<ProcessEvent> HeldProcess::Listener::next(Clock::time_point deadli
 Result<void> HeldProcess::signal(int signal) {
   if (ended()) {
     return Error(ErrorCode::kNotFound, "process " + std::to_string(pid()) + " has ended",
-                 "list the processes that are alive");
+                 "list the running processes");
   }
   process_->signal(signal);
   return {};

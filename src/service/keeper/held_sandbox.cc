@@ -167,8 +167,8 @@ HeldContext::Starter HeldSandbox::starter(const Registry& registry, const Contex
         *sandbox_,
         {.language = chosen.id, .agent = command.argv, .env = command.env, .cwd = request.cwd});
     if (!started && other_root_) {
-      return std::move(started).error().with_hint("the template's root needs what the language " +
-                                                  chosen.id + " takes: " + command.argv.front());
+      return std::move(started).error().with_hint(
+          "install what " + chosen.id + " needs in the template's root: " + command.argv.front());
     }
     return started;
   };
@@ -177,8 +177,8 @@ HeldContext::Starter HeldSandbox::starter(const Registry& registry, const Contex
 Result<void> HeldSandbox::has_room_for_context() const {
   if (contexts_.size() >= kMostContexts) {
     return Error(ErrorCode::kExhausted,
-                 "a sandbox has at most " + std::to_string(kMostContexts) + " contexts",
-                 "delete one");
+                 "a sandbox can have at most " + std::to_string(kMostContexts) + " contexts",
+                 "delete a context");
   }
   return {};
 }
@@ -299,8 +299,8 @@ Result<void> HeldSandbox::make_room_for_process() {
   }
   if (oldest == processes_.end()) {
     return Error(ErrorCode::kExhausted,
-                 "a sandbox has at most " + std::to_string(kMostProcesses) + " processes",
-                 "end some");
+                 "a sandbox can have at most " + std::to_string(kMostProcesses) + " processes",
+                 "end some processes");
   }
   processes_.erase(oldest);
   return {};

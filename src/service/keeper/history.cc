@@ -111,7 +111,7 @@ Result<std::string> History::write(const std::string& language) const {
   const std::unique_lock turn(share_.memory().rendering(), kPatience);
   if (!turn) {
     return Error(ErrorCode::kExhausted, "other notebooks of this sandbox are being written",
-                 "ask for one at a time");
+                 "request one notebook at a time");
   }
   Cells cells;
   std::uint64_t dropped = 0;

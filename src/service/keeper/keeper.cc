@@ -196,7 +196,8 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
   {
     const std::scoped_lock lock(mutex_);
     if (sandboxes_.size() >= kMostSandboxes) {
-      return Error(ErrorCode::kExhausted, "this machine holds no more sandboxes", "end some");
+      return Error(ErrorCode::kExhausted, "this machine has reached its limit of sandboxes",
+                   "end some sandboxes");
     }
   }
   GB_TRY(admit(kDescriptorsOfOne));
@@ -206,7 +207,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
   // Under the lock: the next daemon's list has it, or its maker was seen to be gone.
   const std::scoped_lock lock(mutex_);
   if (!still_wanted()) {
-    return Error(ErrorCode::kUnavailable, "nobody waits for this sandbox any more");
+    return Error(ErrorCode::kUnavailable, "the request for this sandbox was canceled");
   }
   sandboxes_[std::string(held->id())] = {.sandbox = held, .tenant = order.tenant};
   return held;

@@ -24,12 +24,12 @@ Result<UniqueFd> open_bytes(std::string_view bytes) {
   while (file && !bytes.empty()) {
     const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
     if (put <= 0) {
-      return Error::from_errno("keep standard input");
+      return Error::from_errno("store standard input");
     }
     bytes.remove_prefix(static_cast<std::size_t>(put));
   }
   if (!file || ::lseek(file.get(), 0, SEEK_SET) < 0) {
-    return Error::from_errno("keep standard input");
+    return Error::from_errno("store standard input");
   }
   return file;
 }

@@ -35,7 +35,7 @@ Result<OwnPaths> OwnPaths::open(const std::string& directory) {
 Result<void> OwnPaths::check(const std::string& path) const {
   struct stat own {};
   if (::fstat(directory_.get(), &own) != 0) {
-    return Error::from_errno("look at the data directory");
+    return Error::from_errno("stat the data directory");
   }
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
@@ -49,7 +49,7 @@ Result<void> OwnPaths::check(const std::string& path) const {
     }
     const auto opened = sys::open_beneath(directory_.get(), path.substr(rest), O_PATH);
     if (!opened && opened.error().code() == ErrorCode::kNotFound) {
-      return Error(ErrorCode::kNotFound, "what it is made of was removed");
+      return Error(ErrorCode::kNotFound, "its files were removed");
     }
     // With O_PATH a link at the end is opened itself.
     const bool inside = opened && ::fstat(opened->get(), &status) == 0 && !S_ISLNK(status.st_mode);

@@ -163,10 +163,10 @@ Result<nlohmann::json> answer_to(const std::string& name,
     return !answer && may_be_starved(answer.error()) && is_starved() ? starved()
                                                                      : std::move(answer);
   } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::kExhausted, "the keeper of the sandboxes has no memory for this",
+    return Error(ErrorCode::kExhausted, "the sandbox keeper is out of memory",
                  "try again in a moment");
   } catch (const std::system_error&) {  // Of std::thread (pthread_create(3)).
-    return Error(ErrorCode::kExhausted, "the keeper of the sandboxes can start no more threads",
+    return Error(ErrorCode::kExhausted, "the sandbox keeper cannot start more threads",
                  "try again in a moment");
   } catch (const std::exception& unexpected) {
     return Error(ErrorCode::kInternal,
@@ -223,7 +223,7 @@ void begin_connection(const std::shared_ptr<Keeper>& keeper,
   const auto wire = std::make_shared<KeeperWire>(std::move(socket));
   const int number = wire->fd();
   if (!shared->connections.enter(number)) {
-    refuse(*wire, Error(ErrorCode::kExhausted, "this machine has too many requests under way",
+    refuse(*wire, Error(ErrorCode::kExhausted, "this machine is handling too many requests",
                         "try again in a moment"));
     return;
   }
@@ -239,9 +239,8 @@ void begin_connection(const std::shared_ptr<Keeper>& keeper,
     }).detach();
   } catch (const std::exception&) {  // std::system_error (pthread_create(3)), or no memory.
     shared->connections.leave(number);
-    refuse(*wire,
-           Error(ErrorCode::kExhausted, "the keeper of the sandboxes can start no more threads",
-                 "try again in a moment"));
+    refuse(*wire, Error(ErrorCode::kExhausted, "the sandbox keeper cannot start more threads",
+                        "try again in a moment"));
   }
 }
 
@@ -316,7 +315,7 @@ Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, in
   // What waits for a guest learns of its end; who only waits for the next call is cut off with us.
   (void)keeper->kill_all(false);
   if (const std::string names = connections.wait_for_calls(5s); !names.empty()) {
-    served = Error(ErrorCode::kUnavailable, "did not end in time: " + names);
+    served = Error(ErrorCode::kUnavailable, "did not finish in time: " + names);
   }
   // Each thread holds the keeper as long as it may call it; none is waited for without end.
   connections.cut();

@@ -26,7 +26,7 @@ Result<std::vector<UniqueFd>> hold_contents(const TemplateOrder& order) {
   for (const std::string& path : order.contents) {
     held.push_back(hold_content(path));
     if (!held.back()) {
-      return Error(ErrorCode::kNotFound, "what the template is made of was removed");
+      return Error(ErrorCode::kNotFound, "the template's files were removed");
     }
   }
   return held;

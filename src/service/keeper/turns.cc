@@ -18,7 +18,7 @@ Result<Turns::Turn> Turns::take(const Patience& patience) {
   std::unique_lock lock(mutex_);
   if (line_.size() > kMostWaiting) {
     return Error(ErrorCode::kExhausted,
-                 "this context has " + std::to_string(kMostWaiting) + " requests waiting",
+                 "this context has " + std::to_string(kMostWaiting) + " queued requests",
                  "wait until some of them are done, or use another context");
   }
   const auto place = line_.emplace(line_.end());
@@ -37,14 +37,14 @@ Result<Turns::Turn> Turns::take(const Patience& patience) {
     if (line_.begin() != place && (late || !wanted)) {
       line_.erase(place);
       return late ? Error(ErrorCode::kConflict, "this context is busy",
-                          "wait until its execution has ended, or interrupt it")
-                  : Error(ErrorCode::kUnavailable, "nobody waits for this any more");
+                          "wait for its execution to finish, or interrupt it")
+                  : Error(ErrorCode::kUnavailable, "the request was canceled");
     }
   }
   lock.unlock();
   Turn turn(this);
   if (!patience.is_wanted()) {
-    return Error(ErrorCode::kUnavailable, "nobody waits for this any more");
+    return Error(ErrorCode::kUnavailable, "the request was canceled");
   }
   return turn;
 }

@@ -18,7 +18,7 @@ constexpr std::size_t kReceiveSize = 64UL * 1024;
 constexpr std::chrono::milliseconds kForever{-1};
 
 Error gone() {
-  return {ErrorCode::kUnavailable, "the keeper of the sandboxes is gone", "try again in a moment"};
+  return {ErrorCode::kUnavailable, "the sandbox keeper is gone", "try again in a moment"};
 }
 
 bool is_ready(int socket, short events, std::chrono::milliseconds patience) {
@@ -83,7 +83,7 @@ Result<std::optional<Message>> KeeperWire::receive(
     Frame frame;
     while (GB_TRY(parser_.next(frame))) {
       if (parts_.size() + frame.payload.size() > kMaxMessage) {
-        return Error(ErrorCode::kInternal, "a message of the keeper's is too long");
+        return Error(ErrorCode::kInternal, "a message from the sandbox keeper is too long");
       }
       parts_ += frame.payload;
       if (static_cast<MessageType>(frame.type) != MessageType::kPart) {
@@ -116,7 +116,7 @@ std::string encode(const Error& error) {
 Error decode_error(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) {
-    return {ErrorCode::kInternal, "the keeper of the sandboxes sent a malformed error"};
+    return {ErrorCode::kInternal, "the sandbox keeper sent a malformed error"};
   }
   return {static_cast<ErrorCode>(json.value("code", static_cast<int>(ErrorCode::kInternal))),
           json.value("message", std::string()), json.value("hint", std::string())};

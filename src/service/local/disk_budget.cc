@@ -28,7 +28,7 @@ Result<void> check_free(const std::string& directory, std::uint64_t bytes) {
   const std::uint64_t reserve =
       std::min<std::uint64_t>(kMostLeft, disk.f_blocks * disk.f_frsize / 20);
   if (free < reserve || free - reserve < bytes) {
-    return Error(ErrorCode::kUnavailable, "the disk of the data directory is nearly full",
+    return Error(ErrorCode::kUnavailable, "the data directory's disk is nearly full",
                  "free some space on it");
   }
   return {};
@@ -54,7 +54,7 @@ Result<void> DiskBudget::spend(std::uint64_t bytes) {
       counted_ += missing;
     } else {
       // Not kExhausted, at which clients try again: nothing frees the room by itself.
-      return Error(ErrorCode::kConflict, "the tenant's quota of disk has no room for this",
+      return Error(ErrorCode::kConflict, "this would exceed the tenant's disk quota",
                    "remove snapshots, templates or volumes that are no longer needed");
     }
   }

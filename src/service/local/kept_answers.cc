@@ -25,7 +25,7 @@ Result<void> KeptAnswers::keep(const std::string& tenant,
                                const std::string& subject,
                                std::string_view answer) {
   if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return own_disk_error("make the directory of answers");
+    return own_disk_error("create the directory for stored responses");
   }
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, tenant, directory_));
   CountedFile file = GB_TRY(CountedFile::create(path(subject), std::move(budget), kMostBytes));
@@ -42,13 +42,13 @@ Result<std::string> KeptAnswers::read(const std::string& subject) const {
   const UniqueFd file(::open(path(subject).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) {
-    return Error::from_errno("read an answer");
+    return Error::from_errno("read a stored response");
   }
   std::string answer(static_cast<std::size_t>(status.st_size), '\0');
   for (std::size_t at = 0; at < answer.size();) {
     const ssize_t got = ::read(file.get(), answer.data() + at, answer.size() - at);
     if (got == 0 || (got < 0 && errno != EINTR)) {
-      return Error::from_errno("read an answer", got == 0 ? EIO : errno);
+      return Error::from_errno("read a stored response", got == 0 ? EIO : errno);
     }
     at += got > 0 ? static_cast<std::size_t>(got) : 0;
   }

@@ -75,17 +75,17 @@ void LocalPackages::add_to(keeper::CreateOrder& order) const {
 Result<std::string> LocalPackages::script(const std::vector<std::string>& names) const {
   const std::vector<PackageRequest> requests = GB_TRY(parse_packages(names));
   if (requests.empty()) {
-    return Error(ErrorCode::kInvalid, "no package is named",
-                 "write pip:NAME, pip:NAME==VERSION, npm:NAME or npm:NAME@VERSION");
+    return Error(ErrorCode::kInvalid, "no packages given",
+                 "use pip:NAME, pip:NAME==VERSION, npm:NAME or npm:NAME@VERSION");
   }
   if (!any_) {
-    return Error(ErrorCode::kUnsupported, "this daemon has no packages to install from",
-                 "its operator names a directory that holds wheels, or the archives of npm pack: "
+    return Error(ErrorCode::kUnsupported, "this daemon has no package source",
+                 "ask its operator to add a directory of wheels or npm tarballs: "
                  "glovebox serve --package-source DIR");
   }
   std::string script = "{ [[ -d " + std::string(kPackagesTarget) +
-                       " ]] || { echo 'this sandbox does not see the packages: it was made before "
-                       "the daemon had any; make another one' >&2; false; }; }";
+                       " ]] || { echo 'this sandbox was created before the daemon had a package "
+                       "source; create a new sandbox' >&2; false; }; }";
   add_step(script, kPip, PackageManager::kPip, requests);
   add_step(script, kNpm, PackageManager::kNpm, requests);
   return script;
@@ -103,8 +103,8 @@ Result<void> LocalService::install_packages(const Caller& caller,
   execution.limits.wall = request.limits.wall.value_or(kPatience);
   if (info.tier == "landlock") {
     return Error(ErrorCode::kUnsupported,
-                 "a sandbox of the tier landlock does not see the daemon's packages",
-                 "make one of the tier native");
+                 "sandboxes of the landlock tier cannot access the daemon's packages",
+                 "create a sandbox with the native tier");
   }
   const ContextInfo shell =
       GB_TRY(create_context(caller, sandbox, {.language = "bash", .cwd = {}, .env = {}}));

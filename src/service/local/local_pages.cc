@@ -17,7 +17,7 @@ Result<void> LocalPages::enter(const std::string& tenant) {
   const auto found = rendering_.find(tenant);
   if (all_ >= kMostOfAll || (found != rendering_.end() && found->second >= kMostOfTenant)) {
     return Error(ErrorCode::kExhausted, "too many notebooks are being rendered",
-                 "try again in 2 seconds, or get the notebook itself");
+                 "try again in 2 seconds, or download the notebook itself");
   }
   ++rendering_[tenant];
   ++all_;
@@ -40,7 +40,7 @@ Result<std::string> LocalPages::render(const std::string& tenant, std::string_vi
       notebook::render_page(ipynb, [&page](std::string_view piece) -> Result<void> {
         if (page.size() + piece.size() > kMostBytes) {
           return Error(ErrorCode::kExhausted, "the page is larger than 256 MiB",
-                       "get the notebook itself");
+                       "download the notebook itself");
         }
         page += piece;
         return {};
@@ -48,7 +48,7 @@ Result<std::string> LocalPages::render(const std::string& tenant, std::string_vi
   leave(tenant);
   if (!rendered && rendered.error().code() == ErrorCode::kInvalid) {
     // Nothing is wrong with the request.
-    return Error(ErrorCode::kInternal, rendered.error().message(), "get the notebook itself");
+    return Error(ErrorCode::kInternal, rendered.error().message(), "download the notebook itself");
   }
   return rendered ? Result<std::string>(std::move(page)) : rendered.error();
 }

@@ -105,7 +105,7 @@ Result<FileClient> LocalService::files(const Caller& caller, std::string_view sa
     return explain(caller, sandbox, std::move(answer).error());
   }
   if (passed.size() != 1) {
-    return Error(ErrorCode::kInternal, "the keeper sent no way to the files");
+    return Error(ErrorCode::kInternal, "the keeper did not pass a connection to the file server");
   }
   return FileClient(std::move(passed.front()));
 }

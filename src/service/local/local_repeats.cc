@@ -68,7 +68,7 @@ Result<std::optional<std::string>> LocalService::claim(const Caller& caller,
     case IdempotencyOutcome::Kind::kUnderWay:
       break;
   }
-  return Error(ErrorCode::kConflict, "a request with this idempotency key is under way",
+  return Error(ErrorCode::kConflict, "a request with this idempotency key is in progress",
                "send it again in 1 s");
 }
 
@@ -81,10 +81,11 @@ Result<std::string> LocalService::answer_of(const IdempotencyOutcome& outcome) {
       return answer;
     }
   }
-  return Error(ErrorCode::kConflict,
-               "the request with this idempotency key was done, but there was no room to keep its "
-               "answer",
-               "send the request with a new key to have it done again");
+  return Error(
+      ErrorCode::kConflict,
+      "the request with this idempotency key completed, but there was no room to store its "
+      "response",
+      "send the request with a new key to repeat it");
 }
 
 void LocalService::settle(const Caller& caller,

@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 constexpr auto kTurn = 60s;
 
 Error busy(std::string_view id) {
-  return {ErrorCode::kConflict, "sandbox '" + std::string(id) + "' is being changed by others",
+  return {ErrorCode::kConflict,
+          "sandbox '" + std::string(id) + "' is being changed by another request",
           "try again in a moment"};
 }
 
@@ -60,7 +61,7 @@ Result<void> LocalService::kill(const Caller& caller, std::string_view id) {
 Result<void> LocalService::pause(const Caller& caller, std::string_view id) {
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   if (info.state == SandboxState::kPaused) {
-    return Error(ErrorCode::kConflict, "sandbox '" + info.id + "' is paused already");
+    return Error(ErrorCode::kConflict, "sandbox '" + info.id + "' is already paused");
   }
   (void)GB_TRY(call_about(caller, id, "pause", json::object()));
   book_.set_state(id, SandboxState::kPaused);

@@ -35,8 +35,8 @@ bool has_control(std::string_view text) {
 Result<void> check_name(std::string_view name) {
   if (name.empty() || name.size() > kLongestName || !is_utf8(name) || has_control(name) ||
       name.find_first_of("{}") != std::string_view::npos) {
-    return Error(ErrorCode::kInvalid, "invalid name of a secret '" + printable(name) + "'",
-                 "use 1 to 128 bytes without '{', '}' and control characters");
+    return Error(ErrorCode::kInvalid, "invalid secret name '" + printable(name) + "'",
+                 "use 1 to 128 bytes without '{', '}' or control characters");
   }
   return {};
 }
@@ -45,7 +45,7 @@ Result<void> check_name(std::string_view name) {
 Result<void> check_value(std::string_view value) {
   if (value.empty() || value.size() > kLongestValue || !is_utf8(value) ||
       value.find('\0') != std::string_view::npos) {
-    return Error(ErrorCode::kInvalid, "the value of a secret is 1 to 65536 bytes of text");
+    return Error(ErrorCode::kInvalid, "the value of a secret must be 1 to 65536 bytes of text");
   }
   return {};
 }
@@ -59,8 +59,8 @@ Result<void> check_metadata(const SecretMetadata& metadata) {
   });
   if (!fit || metadata.size() > kMostMetadata || bytes > kMostMetadataBytes) {
     return Error(ErrorCode::kInvalid,
-                 "metadata are at most 32 entries with keys of 1 to 128 bytes and values of at "
-                 "most 1024, 8192 bytes in all");
+                 "metadata can have at most 32 entries, with keys of 1 to 128 bytes, values of at "
+                 "most 1024 bytes, and 8192 bytes in total");
   }
   return {};
 }
@@ -90,13 +90,13 @@ Result<SecretInfo> LocalSecrets::create(const Caller& caller, const SecretReques
   const std::scoped_lock lock(creating_);
   if (GB_TRY(records_.count(caller.tenant)) >= kMostSecrets) {
     return Error(ErrorCode::kExhausted,
-                 "a tenant has at most " + std::to_string(kMostSecrets) + " secrets",
+                 "a tenant can have at most " + std::to_string(kMostSecrets) + " secrets",
                  "remove one that is no longer needed");
   }
   if (auto inserted = records_.insert(record, request.value); !inserted) {
     return inserted.error().code() == ErrorCode::kConflict
                ? Error(ErrorCode::kConflict,
-                       "there is a secret '" + printable(request.name) + "' already")
+                       "secret '" + printable(request.name) + "' already exists")
                : std::move(inserted).error();
   }
   return info_of(record);

@@ -297,7 +297,7 @@ Error LocalService::explain(const Caller& caller, std::string_view sandbox, Erro
     return error;  // Of something in it.
   }
   return {ErrorCode::kUnavailable, "sandbox '" + std::string(sandbox) + "' has stopped",
-          "try again in a moment: its files are kept, and it can be resumed"};
+          "try again in a moment: its files are kept and it can be resumed"};
 }
 
 Result<SandboxInfo> LocalService::awake(const Caller& caller, std::string_view sandbox) {
@@ -422,7 +422,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   for (const VolumeMount& mount : info.volumes) {
     // What is mounted there is the sandbox's own, and goes with it.
     if (mount.path == base.kind.home) {
-      return Error(ErrorCode::kInvalid, "the workspace is at '" + mount.path + "'",
+      return Error(ErrorCode::kInvalid, "the workspace is mounted at '" + mount.path + "'",
                    "mount the volume at another path, such as /volumes/data");
     }
   }
@@ -430,8 +430,8 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   info.storage = base.image.empty() ? request.storage.value_or(Storage::kMemory) : Storage::kDisk;
   if (!base.image.empty() && request.storage == Storage::kMemory) {
     return Error(ErrorCode::kInvalid,
-                 "template '" + request.template_name + "' is a workspace on disk",
-                 "leave 'storage' away, or ask for 'disk'");
+                 "template '" + request.template_name + "' requires a workspace on disk",
+                 "leave out 'storage', or set it to 'disk'");
   }
   if (base.image_limits) {
     info.limits.disk = base.image_limits->disk;
@@ -490,7 +490,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   if (base.parts) {
     if (auto begun = begin_template(caller, id, *base.parts); !begun) {
       (void)kill(caller, id);
-      return std::move(begun).error().within("start what the template starts");
+      return std::move(begun).error().within("run the template's start command");
     }
   }
   return info;

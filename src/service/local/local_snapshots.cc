@@ -44,8 +44,8 @@ Result<LocalService::Base> LocalService::base_of(const Caller& caller,
     kind = Kind{.home = parts->home, .user = parts->user};
   }
   if (!kind) {
-    return Error(ErrorCode::kNotFound, "template '" + template_name + "' is made from '" +
-                                           record.made_from + "', which is no more");
+    return Error(ErrorCode::kNotFound, "template '" + template_name + "' is based on '" +
+                                           record.made_from + "', which no longer exists");
   }
   Base base{.name = record.made_from, .kind = *std::move(kind), .archive = {}, .parts = parts};
   const std::string content = directory_ + kSnapshots + "/" + record.content_hash;
@@ -114,7 +114,7 @@ Result<QuotaLease> LocalService::keep_workspace(const Caller& caller,
                                                 const SandboxInfo& info,
                                                 const std::string& path) {
   if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
-    return own_disk_error("make the directory of snapshots");
+    return own_disk_error("create the directory for snapshots");
   }
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
   if (info.storage == Storage::kMemory) {
@@ -163,7 +163,7 @@ Result<QuotaLease> LocalService::pack_workspace(const Caller& caller,
   }
   if (!packed) {
     (void)::unlink(path.c_str());
-    return std::move(packed).error().within("keep the workspace of '" + info.id + "'");
+    return std::move(packed).error().within("save the workspace of '" + info.id + "'");
   }
   return std::move(file).settle().second;
 }
@@ -209,7 +209,7 @@ Result<std::string> LocalService::snapshot(const Caller& caller,
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   const Base base = GB_TRY(base_of(caller, info));
   if (find_kind(name)) {
-    return Error(ErrorCode::kConflict, "'" + std::string(name) + "' is a template of ours",
+    return Error(ErrorCode::kConflict, "'" + std::string(name) + "' is a built-in template",
                  "choose another name");
   }
   const std::string content = random_name();

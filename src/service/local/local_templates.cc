@@ -151,7 +151,7 @@ Result<TemplateParts> LocalTemplates::base_of(const Caller& caller, const Recipe
     return *std::move(parts);
   }
   return Error(ErrorCode::kUnsupported, "'" + recipe.base + "' is a snapshot",
-               "begin with the template that its sandbox was made from");
+               "start from the template that its sandbox was created from");
 }
 
 Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const {
@@ -177,7 +177,7 @@ Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const
 
 Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller, const std::string& name) {
   if (find_kind(name) || name == "host") {
-    return Error(ErrorCode::kConflict, "'" + name + "' is a template of ours",
+    return Error(ErrorCode::kConflict, "'" + name + "' is a built-in template",
                  "choose another name");
   }
   if (building_ >= kMostBuilds) {
@@ -187,7 +187,7 @@ Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller, const 
     const std::scoped_lock lock(turns_mutex_);
     int& under_way = turns_[caller.tenant];
     if (under_way >= kMostBuildsOfTenant) {
-      return busy("the tenant builds " + std::to_string(under_way) + " templates already");
+      return busy("the tenant is already building " + std::to_string(under_way) + " templates");
     }
     ++under_way;
   }
@@ -366,8 +366,8 @@ Result<std::vector<TemplateInfo>> LocalTemplates::list(const Caller& caller) {
 
 Result<void> LocalTemplates::remove(const Caller& caller, std::string_view name) {
   if (find_kind(name)) {
-    return Error(ErrorCode::kConflict, "'" + std::string(name) + "' is a template of ours",
-                 "what was built or kept as a snapshot can be removed");
+    return Error(ErrorCode::kConflict, "'" + std::string(name) + "' is a built-in template",
+                 "only templates that were built, and snapshots, can be removed");
   }
   const TemplateRecord record = GB_TRY(records_.find(caller.tenant, name));
   GB_TRY(records_.remove(caller.tenant, name));
@@ -403,7 +403,7 @@ Result<BuildState> LocalTemplates::find_build(const Caller& caller, std::string_
 
 Result<void> LocalTemplates::fail_old_builds() {
   return build_records_.fail_all_under_way(
-      "the daemon ended while the template was built; build it again");
+      "the daemon stopped during the template build; build it again");
 }
 
 void LocalTemplates::sweep() {

@@ -22,7 +22,7 @@ Result<TenantStatus> LocalTenants::tenant(const Caller& caller, std::string_view
       return std::move(status);
     }
   }
-  return Error(ErrorCode::kNotFound, "no such tenant", "list them with GET /v1/tenants");
+  return Error(ErrorCode::kNotFound, "no such tenant", "list the tenants with GET /v1/tenants");
 }
 
 Result<TenantStatus> LocalTenants::create_tenant(const Caller& caller,

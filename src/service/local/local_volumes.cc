@@ -30,8 +30,8 @@ Result<void> check_name(const std::string& name) {
   };
   if (name.empty() || name.size() > kLongestName || !std::ranges::all_of(name, fits) ||
       name == "." || name == "..") {
-    return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is no name of a volume",
-                 "choose 1 to 128 letters, digits, '.', '_' and '-'");
+    return Error(ErrorCode::kInvalid, "invalid volume name '" + printable(name) + "'",
+                 "use 1 to 128 letters, digits, '.', '_' or '-'");
   }
   return {};
 }
@@ -86,16 +86,16 @@ Result<VolumeInfo> LocalVolumes::create(const Caller& caller, const VolumeReques
   GB_TRY(images_usable());
   if (GB_TRY(records_.of_tenant(caller.tenant)).size() >= kMostVolumes) {
     return Error(ErrorCode::kExhausted,
-                 "a tenant has at most " + std::to_string(kMostVolumes) + " volumes",
+                 "a tenant can have at most " + std::to_string(kMostVolumes) + " volumes",
                  "remove one that is no longer needed");
   }
   const auto before = records_.find(caller.tenant, request.name);
   if (before && before->name == request.name) {
-    return Error(ErrorCode::kConflict, "there is a volume '" + request.name + "' already");
+    return Error(ErrorCode::kConflict, "volume '" + request.name + "' already exists");
   }
   QuotaLease lease = GB_TRY(quotas_.reserve(caller.tenant, use_of(request.size)));
   if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make the directory of volumes");
+    return Error::from_errno("create the directory for volumes");
   }
   const VolumeRecord record{.tenant = caller.tenant,
                             .name = request.name,
@@ -166,8 +166,8 @@ Result<std::vector<keeper::ImageOrder>> LocalVolumes::order(const Caller& caller
     auto record = records_.find(caller.tenant, mount.volume);
     if (!record && record.error().code() == ErrorCode::kNotFound) {
       // Not "not found": that would be the template.
-      return Error(ErrorCode::kInvalid, "there is no volume '" + printable(mount.volume) + "'",
-                   "make it first");
+      return Error(ErrorCode::kInvalid, "volume '" + printable(mount.volume) + "' does not exist",
+                   "create it first");
     }
     if (!record) {
       return std::move(record).error();

@@ -78,7 +78,7 @@ Result<void> LocalWorkspaces::make(std::string_view sandbox,
                                    const std::string& image) {
   GB_TRY(images_usable());
   if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make the directory of workspaces");
+    return Error::from_errno("create the directory for workspaces");
   }
   return image.empty()
              ? make_image(path(sandbox), {.size = limits.disk, .inodes = limits.inodes}, stock_)

@@ -18,8 +18,7 @@ inline Error own_disk_error(std::string_view call) {
   if (error != ENOSPC && error != EDQUOT) {
     return told;
   }
-  return {ErrorCode::kUnavailable, told.message(),
-          "free some space on the disk of the data directory"};
+  return {ErrorCode::kUnavailable, told.message(), "free some space on the data directory's disk"};
 }
 
 }  // namespace glovebox

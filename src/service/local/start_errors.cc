@@ -20,7 +20,7 @@ Error explain_start(Result<FileClient> files, const Command& command, Error erro
       command.argv, [](const std::string& each) { return each.size() > kLongestArgument; });
   if (too_long) {
     return {ErrorCode::kInvalid, "an argument is too long",
-            "pass at most 131071 bytes in one; write more to a file"};
+            "use at most 131071 bytes per argument; pass more in a file"};
   }
   if (!files) {
     return error;
@@ -28,7 +28,8 @@ Error explain_start(Result<FileClient> files, const Command& command, Error erro
   if (!command.cwd.empty()) {
     const auto entry = files->stat(command.cwd);
     if (!entry || entry->type == FileEntry::Type::kFile || entry->type == FileEntry::Type::kOther) {
-      return {ErrorCode::kInvalid, "no directory '" + printable(command.cwd) + "' in the sandbox",
+      return {ErrorCode::kInvalid,
+              "directory '" + printable(command.cwd) + "' does not exist in the sandbox",
               "create it first, or leave out 'cwd'"};
     }
   }
@@ -37,7 +38,7 @@ Error explain_start(Result<FileClient> files, const Command& command, Error erro
     const auto entry = files->stat(program);
     if (entry && entry->type == FileEntry::Type::kDirectory) {
       return {ErrorCode::kInvalid, "'" + printable(program) + "' is a directory, not a program",
-              "name the program in it"};
+              "use the path of the program itself"};
     }
   }
   return error;

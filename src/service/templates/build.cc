@@ -102,7 +102,7 @@ Result<BuiltParts> build_template(const Recipe& recipe,
   for (const std::string& key : parts.keys()) {
     auto held = store.find(key);
     if (!held) {
-      return Error(ErrorCode::kNotFound, "what the base is made of was removed meanwhile");
+      return Error(ErrorCode::kNotFound, "the base's files were removed in the meantime");
     }
     built.held.push_back(*std::move(held));
   }

@@ -54,7 +54,7 @@ void BuildMonitor::log(std::string_view text) {
   }
   logged_ += text.size();
   tell({.kind = BuildEvent::Kind::kLog,
-        .text = logged_ < kMaxLog ? to_utf8(text) : "… and more, which is not shown\n"});
+        .text = logged_ < kMaxLog ? to_utf8(text) : "… output truncated\n"});
 }
 
 bool BuildMonitor::wanted() const {

@@ -37,15 +37,13 @@ constexpr std::string_view kArchitecture = "arm64";
 #error "the name that images have for this processor is missing"
 #endif
 
-Error bad_image(const std::string& why) {
-  return {ErrorCode::kInvalid, "the image is refused: " + why};
-}
+Error bad_image(const std::string& why) { return {ErrorCode::kInvalid, "invalid image: " + why}; }
 
 Result<UniqueFd> open_file(int directory, const std::string& path) {
   auto file = sys::open_beneath(directory, path, O_RDONLY);
   struct stat status {};
   if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return bad_image("it has no file '" + printable(path) + "'");
+    return bad_image("missing file '" + printable(path) + "'");
   }
   return file;
 }
@@ -70,9 +68,9 @@ Result<json> read_document(int directory, const std::string& path) {
   }
   auto document = parse_json(text, {.values = kMostValues});
   if (!document || !document->is_structured()) {
-    return bad_image("'" + printable(path) + "': " +
-                     (document ? "it is neither an object nor a list"
-                               : std::string(document.error().message())));
+    return bad_image(
+        "'" + printable(path) + "': " +
+        (document ? "neither an object nor a list" : std::string(document.error().message())));
   }
   return document;
 }
@@ -127,14 +125,14 @@ class Reader {
       }
       index = std::move(document);
     }
-    return bad_image("its index leads to no manifest");
+    return bad_image("the index does not lead to a manifest");
   }
 
   Result<ContainerImage> read_docker() const {
     const json manifests = GB_TRY(read_document(directory_, "manifest.json"));
     if (!manifests.is_array() || manifests.size() != 1) {
-      return Error(ErrorCode::kInvalid, "the archive is to hold one image",
-                   "docker save one image, by its tag");
+      return Error(ErrorCode::kInvalid, "the archive must contain exactly one image",
+                   "run 'docker save' with the tag of one image");
     }
     const std::string config_path = text_in(manifests[0], "Config");
     const json config = GB_TRY(read_document(directory_, config_path));
@@ -146,7 +144,7 @@ class Reader {
     const json& hashes = member(member(config, "rootfs"), "diff_ids");
     if (!layers.is_array() || !hashes.is_array() || layers.size() != hashes.size() ||
         layers.size() > kMaxLayers) {
-      return bad_image("its layers are not those of its configuration");
+      return bad_image("the layers do not match the configuration");
     }
     ContainerImage image{.layers = {}, .env = environment_of(config)};
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -169,7 +167,7 @@ class Reader {
 
   static Result<std::string> hash_in(const std::string& digest) {
     if (!digest.starts_with(kSha256) || !is_hash(std::string_view(digest).substr(kSha256.size()))) {
-      return bad_image("'" + printable(digest.substr(0, 80)) + "' is no digest of SHA-256");
+      return bad_image("'" + printable(digest.substr(0, 80)) + "' is not a SHA-256 digest");
     }
     return digest.substr(kSha256.size());
   }
@@ -185,10 +183,10 @@ class Reader {
     struct stat status {};
     if (size && (::fstat(file.get(), &status) != 0 ||
                  static_cast<std::uint64_t>(status.st_size) != *size)) {
-      return bad_image("'" + printable(path) + "' is not of the size that its descriptor says");
+      return bad_image("'" + printable(path) + "' does not have the size given in its descriptor");
     }
     if (GB_TRY(hash_of_file(file.get())) != hash) {
-      return bad_image("'" + printable(path) + "' is not what its digest says");
+      return bad_image("'" + printable(path) + "' does not match its digest");
     }
     return {};
   }
@@ -219,7 +217,7 @@ class Reader {
         return manifests[0];
       }
     }
-    return bad_image("it has no manifest for linux on " + std::string(kArchitecture));
+    return bad_image("no manifest for linux on " + std::string(kArchitecture));
   }
 
   Result<ContainerImage> from_manifest(const json& manifest) const {
@@ -227,13 +225,13 @@ class Reader {
     const json config = GB_TRY(read_document(directory_, config_path));
     const json& layers = member(manifest, "layers");
     if (layers.size() > kMaxLayers) {
-      return bad_image("it has too many layers");
+      return bad_image("too many layers");
     }
     ContainerImage image{.layers = {}, .env = environment_of(config)};
     for (const json& layer : layers) {
       const std::string type = text_in(layer, "mediaType");
       if (type.find("tar") == std::string::npos || type.find("encrypted") != std::string::npos) {
-        return bad_image("a layer is '" + printable(type.substr(0, 80)) + "', which is no tar");
+        return bad_image("a layer is '" + printable(type.substr(0, 80)) + "', not a tar archive");
       }
       image.layers.push_back(GB_TRY(checked_blob(layer)));
     }
@@ -252,8 +250,8 @@ Result<ImageFormat> parse_image_format(const std::string& name) {
       return format;
     }
   }
-  return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is no format of an image",
-               "take oci, docker or rootfs");
+  return Error(ErrorCode::kInvalid, "unknown image format '" + printable(name) + "'",
+               "use oci, docker or rootfs");
 }
 
 std::string to_string(ImageFormat format) {

@@ -62,11 +62,11 @@ ContentDraft::~ContentDraft() {
 
 Result<ContentStore> ContentStore::open(const std::string& directory) {
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make " + directory);
+    return Error::from_errno("create " + directory);
   }
   ContentStore store(directory);
   if (::mkdir(store.memory().c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("make " + store.memory());
+    return Error::from_errno("create " + store.memory());
   }
   return store;
 }
@@ -84,7 +84,7 @@ Result<ContentDraft> ContentStore::begin() const {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::string path = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
     if (::mkdtemp(path.data()) == nullptr) {
-      return Error::from_errno("make a directory for a template");
+      return Error::from_errno("create a directory for a template");
     }
     // The guest that is to see it is another user.
     (void)::chmod(path.c_str(), 0755);
@@ -92,7 +92,8 @@ Result<ContentDraft> ContentStore::begin() const {
       return ContentDraft(path, std::move(held));
     }
   }
-  return Error(ErrorCode::kUnavailable, "'" + directory_ + "' loses what is made in it");
+  return Error(ErrorCode::kUnavailable,
+               "directories in '" + directory_ + "' disappear after they are created");
 }
 
 Result<Content> ContentStore::commit(ContentDraft draft, const std::string& key) const {
@@ -100,12 +101,12 @@ Result<Content> ContentStore::commit(ContentDraft draft, const std::string& key)
   const std::string path = path_of(key);
   if (::rename(draft.path_.c_str(), path.c_str()) != 0) {
     if (errno != ENOTEMPTY && errno != EEXIST) {
-      return Error::from_errno("keep a template");
+      return Error::from_errno("store a template");
     }
     if (auto other = find(key)) {
       return *std::move(other);
     }
-    return Error(ErrorCode::kUnavailable, "the template was removed meanwhile", "try again");
+    return Error(ErrorCode::kUnavailable, "the template was removed in the meantime", "try again");
   }
   // From here on the draft's lock is the piece's. Weakening it lets go of it for a moment.
   UniqueFd held = std::move(draft.lock_);
@@ -114,7 +115,7 @@ Result<Content> ContentStore::commit(ContentDraft draft, const std::string& key)
     return Error::from_errno("flush a template");
   }
   if (::flock(held.get(), LOCK_SH) != 0 || !is_named(held.get(), path)) {
-    return Error(ErrorCode::kUnavailable, "the template was removed meanwhile", "try again");
+    return Error(ErrorCode::kUnavailable, "the template was removed in the meantime", "try again");
   }
   return Content(key, path, std::move(held));
 }

@@ -151,8 +151,8 @@ Result<void> follow(Child& child, BuildMonitor& monitor) {
   const int status = child.wait();
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return Error(ErrorCode::kUnavailable, "debootstrap failed: " + printable(last),
-                 "see whether the suite and the packages are at the mirror, and that this host "
-                 "reaches it");
+                 "check that the mirror has the suite and the packages, and that this host can "
+                 "reach it");
   }
   return {};
 }
@@ -164,7 +164,7 @@ Result<void> normalise(const std::string& root) {
   const std::unique_ptr<FTS, int (*)(FTS*)> tree(
       ::fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, nullptr), ::fts_close);
   if (!tree) {
-    return Error::from_errno("read the root of a template");
+    return Error::from_errno("read a template's root");
   }
   while (const FTSENT* const entry = ::fts_read(tree.get())) {
     const mode_t mode = entry->fts_statp->st_mode;
@@ -195,8 +195,8 @@ Result<void> run_debootstrap(const Debootstrap& wanted,
                  "apt-get install debootstrap");
   }
   if (::geteuid() != 0) {
-    return Error(ErrorCode::kUnsupported, "only a daemon of root's can run debootstrap",
-                 "build the root elsewhere, and import it as a tar: format rootfs");
+    return Error(ErrorCode::kUnsupported, "debootstrap requires a daemon that runs as root",
+                 "build the root elsewhere and import it as a tar archive: format rootfs");
   }
   const auto child = GB_TRY(Child::start(command_line(*program, wanted, root)));
   GB_TRY(follow(*child, monitor));

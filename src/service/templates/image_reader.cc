@@ -71,7 +71,7 @@ Result<std::size_t> unpack_layer(int layer_fd,
   UnpackBounds after;
   std::size_t left_out = 0;
   if (!(said >> after.bytes >> after.entries >> left_out)) {
-    return Error(ErrorCode::kInternal, "the archiver does not say what it has unpacked");
+    return Error(ErrorCode::kInternal, "the archiver did not report what it unpacked");
   }
   // Whatever it says, there is never more left than before.
   left = {.bytes = std::min(left.bytes, after.bytes),

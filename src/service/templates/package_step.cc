@@ -56,7 +56,7 @@ class Installer {
     ContentDraft draft = GB_TRY(store_.begin());
     const std::string files = draft.path() + "/files";
     if (::mkdir(files.c_str(), 0755) != 0) {
-      return Error::from_errno("make " + files);
+      return Error::from_errno("create " + files);
     }
     const PackageInstall order{
         .manager = manager,

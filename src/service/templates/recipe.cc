@@ -40,7 +40,7 @@ Result<void> check_home(const Recipe& recipe) {
   }
   if (!recipe.user.empty() && !(consists_of(recipe.user, "_-", 32) && recipe.user != "root" &&
                                 recipe.user != "nobody" && recipe.user.front() != '-')) {
-    return bad("user", "'" + printable(recipe.user) + "' is no name of a user");
+    return bad("user", "'" + printable(recipe.user) + "' is not a valid user name");
   }
   return {};
 }
@@ -49,17 +49,18 @@ Result<void> check_home(const Recipe& recipe) {
 Result<void> check_debootstrap(const Debootstrap& wanted) {
   if (!consists_of(wanted.suite, ".-", 64) || wanted.suite.front() == '-' ||
       wanted.suite.front() == '.') {
-    return bad("base.debootstrap.suite", "'" + printable(wanted.suite) + "' is no suite",
-               "write for instance bookworm");
+    return bad("base.debootstrap.suite", "'" + printable(wanted.suite) + "' is not a valid suite",
+               "for example: bookworm");
   }
   const bool remote = wanted.mirror.starts_with("http://") || wanted.mirror.starts_with("https://");
   if (!remote || !consists_of(wanted.mirror, "/:.-_~+%", 1024)) {
     return bad("base.debootstrap.mirror",
-               "'" + printable(wanted.mirror) + "' is no address of a mirror");
+               "'" + printable(wanted.mirror) + "' is not a valid mirror URL");
   }
   for (const std::string& package : wanted.packages) {
     if (!consists_of(package, "+.-", 128) || !is_letter_or_digit(package.front())) {
-      return bad("base.debootstrap.packages", "'" + printable(package) + "' is no package");
+      return bad("base.debootstrap.packages",
+                 "'" + printable(package) + "' is not a valid package name");
     }
   }
   return wanted.packages.size() > kMaxList ? bad("base.debootstrap.packages", "too many")
@@ -75,14 +76,14 @@ Result<void> check_steps(const Recipe& recipe) {
     const bool command = step.kind == RecipeStep::Kind::kCommand;
     all += step.text.size();
     if (!command && !is_plain_path(step.path)) {
-      return bad("files", "'" + printable(step.path.substr(0, 128)) + "' is no path");
+      return bad("files", "'" + printable(step.path.substr(0, 128)) + "' is not a valid path");
     }
     if (command && (step.text.empty() || step.text.find('\0') != std::string::npos)) {
-      return bad("commands", "a command is empty, or holds a NUL");
+      return bad("commands", "a command is empty or contains a NUL byte");
     }
     if (step.text.size() > (command ? 128 * 1024 : kMaxAll) || all > kMaxAll) {
       return bad(command ? "commands" : "files", "too large",
-                 "put what is large into an archive of the root");
+                 "put large files into an image of the root");
     }
   }
   return {};
@@ -92,8 +93,8 @@ Result<void> check_steps(const Recipe& recipe) {
 
 Result<void> check_template_name(std::string_view name) {
   if (!consists_of(name, "._-", 128) || name.front() == '.' || name.front() == '-') {
-    return bad("name", "'" + printable(name.substr(0, 128)) + "' is no name of a template",
-               "letters, digits, '.', '_' and '-', at most 128");
+    return bad("name", "'" + printable(name.substr(0, 128)) + "' is not a valid template name",
+               "use at most 128 letters, digits, '.', '_' and '-'");
   }
   return {};
 }
@@ -102,31 +103,31 @@ Result<void> validate(const Recipe& recipe) {
   GB_TRY(check_template_name(recipe.name));
   GB_TRY(check_home(recipe));
   if (recipe.debootstrap && recipe.image) {
-    return bad("base", "one base is wanted");
+    return bad("base", "expected exactly one base");
   }
   if (recipe.debootstrap) {
     GB_TRY(check_debootstrap(*recipe.debootstrap));
   }
   if (recipe.image && (!is_plain_path(recipe.image->path) || recipe.image->path.front() != '/')) {
-    return bad("base", "an absolute path is wanted");
+    return bad("base", "expected an absolute path");
   }
   if (recipe.packages.size() > kMaxList || recipe.package_sources.size() > 16) {
     return bad("packages", "too many");
   }
   (void)GB_TRY(parse_packages(recipe.packages));
   if (!recipe.packages.empty() && recipe.package_sources.empty()) {
-    return Error(ErrorCode::kRefused, "packages without a source would come from the network",
-                 "name a directory of the daemon's host in 'package_sources'");
+    return Error(ErrorCode::kRefused, "installing packages without a source requires a network",
+                 "add a directory on the daemon's host to 'package_sources'");
   }
   for (const std::string& source : recipe.package_sources) {
     if (!is_plain_path(source) || source.front() != '/') {
-      return bad("package_sources", "absolute paths are wanted");
+      return bad("package_sources", "expected absolute paths");
     }
   }
   GB_TRY(check_steps(recipe));
   for (const std::string& module : recipe.preload) {
     if (!consists_of(module, "._", 128) || module.front() == '.') {
-      return bad("preload", "'" + printable(module) + "' is no module");
+      return bad("preload", "'" + printable(module) + "' is not a valid module name");
     }
   }
   if (recipe.preload.size() > 64) {
@@ -134,7 +135,7 @@ Result<void> validate(const Recipe& recipe) {
   }
   for (const std::string* command : {&recipe.start, &recipe.ready}) {
     if (command->size() > 64 * 1024 || command->find('\0') != std::string::npos) {
-      return bad("start", "too long, or with a NUL");
+      return bad("start", "too long, or contains a NUL byte");
     }
   }
   return {};

@@ -52,14 +52,14 @@ Result<json> convert(const toml::node& node) {
     return json(*number);
   }
   const toml::source_position begin = node.source().begin;
-  return at(begin.line, begin.column, "a date is no value here");
+  return at(begin.line, begin.column, "dates are not allowed here");
 }
 
 }  // namespace
 
 Result<std::string> recipe_json_from_toml(std::string_view text) {
   if (text.size() > kMaxText) {
-    return Error(ErrorCode::kInvalid, "a recipe is at most 1 MiB");
+    return Error(ErrorCode::kInvalid, "the recipe is larger than 1 MiB");
   }
   const GuardedToml guarded = guard_toml(text);
   if (guarded.fault) {

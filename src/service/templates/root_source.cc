@@ -37,7 +37,8 @@ Result<UniqueFd> open_image(const std::string& path) {
     return Error::from_errno("open " + printable(path));
   }
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-    return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is neither file nor directory");
+    return Error(ErrorCode::kInvalid,
+                 "'" + printable(path) + "' is neither a file nor a directory");
   }
   return fd;
 }
@@ -53,7 +54,7 @@ Result<std::string> hash_of_image(int fd, ImageFormat format) {
     return hash_of_file(fd);
   }
   if (format == ImageFormat::kRootfs) {
-    return Error(ErrorCode::kInvalid, "a root file system is wanted as a tar");
+    return Error(ErrorCode::kInvalid, "a root file system must be a tar archive");
   }
   const UniqueFd index = GB_TRY(sys::open_beneath(
       fd, format == ImageFormat::kOci ? "index.json" : "manifest.json", O_RDONLY));
@@ -91,7 +92,7 @@ Result<std::uint64_t> most_unpacked(int archive) {
   std::array<unsigned char, 4> start{};
   if (::fstat(archive, &status) != 0 ||
       ::pread(archive, start.data(), start.size(), 0) != static_cast<ssize_t>(start.size())) {
-    return Error(ErrorCode::kInvalid, "the image holds no files");
+    return Error(ErrorCode::kInvalid, "the image contains no files");
   }
   const bool gzip = start[0] == 0x1f && start[1] == 0x8b;
   const bool zstd = start == std::array<unsigned char, 4>{0x28, 0xb5, 0x2f, 0xfd};
@@ -142,11 +143,11 @@ std::size_t directories_in(const std::string& path) {
 Result<void> check_top(const std::string& root) {
   std::error_code error;
   if (std::filesystem::is_empty(root, error)) {
-    return Error(ErrorCode::kInvalid, "the image holds no files");
+    return Error(ErrorCode::kInvalid, "the image contains no files");
   }
   if (directories_in(root) > kMostAtTop || directories_in(root + "/opt") > kMostAtTop) {
     return Error(ErrorCode::kInvalid, "the image has more than " + std::to_string(kMostAtTop) +
-                                          " directories at its top, or in /opt");
+                                          " top-level directories, or directories in /opt");
   }
   return {};
 }
@@ -176,7 +177,7 @@ Result<void> unpack_image(int image,
     GB_TRY(sys::remove_tree(scratch));
   }
   if (left_out > 0) {
-    monitor.log(std::to_string(left_out) + " devices, FIFOs and sockets are left out\n");
+    monitor.log("skipped " + std::to_string(left_out) + " devices, FIFOs and sockets\n");
   }
   GB_TRY(check_top(root_path));
   return prepare_foreign_root(root.get());
@@ -185,7 +186,7 @@ Result<void> unpack_image(int image,
 Result<ContentDraft> begin_root(const ContentStore& store) {
   ContentDraft draft = GB_TRY(store.begin());
   if (::mkdir((draft.path() + "/root").c_str(), 0755) != 0) {
-    return Error::from_errno("make the root of a template");
+    return Error::from_errno("create a template's root");
   }
   return draft;
 }

@@ -85,8 +85,8 @@ Error failed(const std::string& command, const RunOutcome& outcome) {
           "the command '" + printable(command.substr(0, 200)) + "' ended with " + how +
               (tail.empty() ? "" : ": " + printable(to_utf8(tail))),
           outcome.status == Status::kError
-              ? "a build has no network, and only the workspace and /tmp can be written"
-              : "raise the limits of the recipe"};
+              ? "a build has no network, and only the workspace and /tmp are writable"
+              : "raise the recipe's limits"};
 }
 
 class Workshop {
@@ -140,7 +140,7 @@ class Workshop {
     if (path.starts_with('/') && path != parts_.home && !path.starts_with(parts_.home + "/")) {
       return Error(ErrorCode::kInvalid,
                    "'" + printable(path) + "' is outside the workspace, " + parts_.home,
-                   "what is to be elsewhere belongs into the root: debootstrap, or an image");
+                   "to add files elsewhere, use a base image or debootstrap");
     }
     return path.empty() ? parts_.home : path.starts_with('/') ? path : parts_.home + "/" + path;
   }
@@ -194,7 +194,7 @@ class Workshop {
     const UniqueFd file(
         ::open(archive.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file) {
-      return Error::from_errno("make an archive");
+      return Error::from_errno("create an archive");
     }
     // Headers and paddings come on top of what the disk can hold, and links may double it.
     std::uint64_t left = 2 * limits_.disk.count;

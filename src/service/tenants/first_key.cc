@@ -34,8 +34,8 @@ Result<std::string> read_key(const std::string& path) {
   }
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 077) != 0 ||
       !id_of_api_key(key)) {
-    return Error(ErrorCode::kRefused, path + " is not a key file that only its owner may use",
-                 "move it away; the next start writes a new one");
+    return Error(ErrorCode::kRefused, path + " must be a key file that only its owner can access",
+                 "move it away; the daemon writes a new one on the next start");
   }
   return std::string(key);
 }

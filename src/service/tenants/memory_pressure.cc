@@ -97,7 +97,7 @@ Result<void> MemoryPressure::check(Bytes wanted) {
     return exhausted("this machine is short of memory", kComeBack);
   }
   if (now->stalled && *now->stalled > bounds_.most_stalled) {
-    return exhausted("this machine waits for memory", kComeBackWhenStalled);
+    return exhausted("this machine is stalled on memory", kComeBackWhenStalled);
   }
   return {};
 }

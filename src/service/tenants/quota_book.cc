@@ -66,7 +66,7 @@ Result<void> check(const Entry& wanted, const TenantQuotas& quotas) {
   const auto refuse = [](const char* what) {
     return Error(ErrorCode::kExhausted,
                  std::string("the tenant's quota of ") + what + " is used up",
-                 "End sandboxes that are no longer needed, or ask for smaller limits.");
+                 "end sandboxes that are no longer needed, or request smaller limits");
   };
   if (over(wanted.sandboxes, quotas.sandboxes)) {
     return refuse("sandboxes");

@@ -20,7 +20,7 @@ Result<void> check_scopes(const std::vector<std::string>& scopes) {
            std::end(Tenants::kScopes);
   });
   if (scopes.empty() || scopes.size() > std::size(Tenants::kScopes) || !known) {
-    return Error(ErrorCode::kInvalid, "invalid scopes of a key",
+    return Error(ErrorCode::kInvalid, "invalid key scopes",
                  "use one or more of run, read and admin");
   }
   return {};
@@ -30,14 +30,14 @@ Result<void> check_name(std::string_view name) {
   if (name.empty() || name.size() > 64 ||
       name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string_view::npos) {
     return Error(ErrorCode::kInvalid, "invalid tenant name",
-                 "use 1 to 64 of a-z, 0-9, '-' and '_'");
+                 "use 1 to 64 characters from a-z, 0-9, '-' and '_'");
   }
   return {};
 }
 
 Error no_valid_key() {
   return {ErrorCode::kRefused, "invalid API key",
-          "pass a valid one in the header Authorization (Bearer) or X-API-KEY"};
+          "pass a valid key in the Authorization (Bearer) or X-API-KEY header"};
 }
 
 bool valid_at(const ApiKeyRecord& record, SystemTime now) {
@@ -144,7 +144,7 @@ Result<NewApiKey> Tenants::draft(std::string_view tenant,
     });
     if (static_cast<std::size_t>(count) >= kMostKeysOfTenant) {
       return Error(ErrorCode::kExhausted, "the tenant has too many API keys",
-                   "revoke some that are no longer used");
+                   "revoke keys that are no longer used");
     }
   }
   NewApiKey made;
@@ -171,7 +171,7 @@ Result<NewApiKey> Tenants::rotate_key(std::string_view tenant,
                                       std::chrono::seconds grace) {
   // Longer would be two keys, not a rotation; it keeps the sum below within its range, too.
   if (grace < std::chrono::seconds(0) || grace > std::chrono::days(30)) {
-    return Error(ErrorCode::kInvalid, "the old key works for 30 more days at most",
+    return Error(ErrorCode::kInvalid, "the old key can keep working for at most 30 days",
                  "choose a shorter 'overlap'");
   }
   const std::scoped_lock changing(changing_);
@@ -181,8 +181,7 @@ Result<NewApiKey> Tenants::rotate_key(std::string_view tenant,
     const std::shared_lock lock(mutex_);
     const auto found = keys_.find(std::string(id));
     if (found == keys_.end() || found->second.record.tenant != tenant) {
-      return Error(ErrorCode::kNotFound, "no such API key",
-                   "list the keys that there are with GET /v1/keys");
+      return Error(ErrorCode::kNotFound, "no such API key", "list the keys with GET /v1/keys");
     }
     old = found->second.record;
   }
@@ -213,7 +212,7 @@ Result<void> Tenants::revoke_key(std::string_view tenant, std::string_view id) {
 Result<std::vector<ApiKeyRecord>> Tenants::keys(std::string_view tenant) const {
   const std::shared_lock lock(mutex_);
   if (!tenants_.contains(tenant)) {
-    return Error(ErrorCode::kNotFound, "no such tenant", "list them with GET /v1/tenants");
+    return Error(ErrorCode::kNotFound, "no such tenant", "list the tenants with GET /v1/tenants");
   }
   std::vector<ApiKeyRecord> records;
   for (const auto& [id, key] : keys_) {
@@ -232,8 +231,7 @@ Result<std::string> Tenants::tenant_of_key(std::string_view id) const {
   const std::shared_lock lock(mutex_);
   const auto found = keys_.find(std::string(id));
   if (found == keys_.end()) {
-    return Error(ErrorCode::kNotFound, "no such API key",
-                 "list the keys that there are with GET /v1/keys");
+    return Error(ErrorCode::kNotFound, "no such API key", "list the keys with GET /v1/keys");
   }
   return found->second.record.tenant;
 }

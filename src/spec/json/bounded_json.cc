@@ -75,7 +75,7 @@ class Builder final : public nlohmann::json_sax<json> {
     }
     const auto [at, fresh] = open_.back()->emplace(name, nullptr);
     if (!fresh && !bounds_.names_twice) {
-      return refuse("the name '" + printable(name.substr(0, 64)) + "' is there twice");
+      return refuse("duplicate name '" + printable(name.substr(0, 64)) + "'");
     }
     member_ = &*at;
     return true;
@@ -124,7 +124,7 @@ class Builder final : public nlohmann::json_sax<json> {
 
   bool open(json value) {
     if (open_.size() >= bounds_.depth) {
-      return refuse("the JSON nests too deep");
+      return refuse("the JSON is nested too deeply");
     }
     json* const added = add(std::move(value));
     if (added == nullptr) {

@@ -35,7 +35,7 @@ class MisbehavingKernel(AgentTest):
         frames = self.agent.execute("forged 300")
         self.assertEqual(text(frames), "genuine")
         note, = of_type(frames, NOTE)
-        self.assertIn("wrong signature", note["text"])
+        self.assertIn("invalid signature", note["text"])
 
     def test_a_forged_reply_does_not_end_an_execution(self) -> None:
         frames = self.agent.execute("forged_reply")
@@ -176,7 +176,7 @@ class BadStart(AgentTest):
 
     def test_an_unknown_kernel_is_refused(self) -> None:
         self.assert_fails(self.start("--kernel", "no-such-kernel"), "no-such-kernel")
-        self.assert_fails(self.start("--kernel", "../python3"), "not the name of a kernel")
+        self.assert_fails(self.start("--kernel", "../python3"), "invalid kernel name")
 
     def test_kernels_are_found_by_jupyter_path(self) -> None:
         folder = pathlib.Path(tempfile.mkdtemp())

@@ -180,7 +180,7 @@ class PhpTest(OneLanguage, unittest.TestCase):
 
     def test_a_function_declared_again_is_an_error_and_not_the_end(self) -> None:
         self.run_code("$x = 5; function f() { return 1; }")
-        self.assertIn("declared already", self.run_code("function f() {}").error["value"])
+        self.assertIn("already declared", self.run_code("function f() {}").error["value"])
         self.assertEqual(self.text("$x"), "5")
 
     def test_the_end_of_php_is_told_before_it(self) -> None:

@@ -99,7 +99,7 @@ test('what a build can not do fails it, with the reason', async () => {
     [Template().fromImage('python:3.12'), /registry/],
     [Template().fromBaseImage().runCmd('echo no good >&2; exit 3'), /exit status 3.*no good/],
     [Template().fromBaseImage().setWorkdir('/srv/app'), /cannot be written/],
-    [Template().fromBaseImage().setUser('postgres'), /no user/],
+    [Template().fromBaseImage().setUser('postgres'), /unknown user/],
     [Template().fromTemplate('no-such-template'), /no such template|not found/],
   ]
   for (const [template, reason] of failing) {

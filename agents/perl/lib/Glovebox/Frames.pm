@@ -72,7 +72,7 @@ sub take {
         return if length($self->{buffer}) < 9 + $size;
         my $payload = substr $self->{buffer}, 9, $size;
         substr $self->{buffer}, 0, 9 + $size, '';
-        $self->_leave('a message over the limit')
+        $self->_leave('a message over the size limit')
             if length($self->{parts}) + $size > $MAX_MESSAGE;
         if ($type == PART) {
             $self->{parts} .= $payload;
@@ -122,7 +122,7 @@ sub _write {
 
 sub _leave {
     my ($self, $why) = @_;
-    print STDERR "agent: the stream has no meaning: $why\n";
+    print STDERR "agent: malformed stream: $why\n";
     POSIX::_exit(1);
 }
 

@@ -298,7 +298,7 @@ sub _reap {
     my $how = $status & 127 ? 'was killed by signal ' . ($status & 127)
                             : 'ended with status ' . ($status >> 8);
     $self->emit(Glovebox::Frames::NOTE,
-                { text => "$name $how: its state is gone, and the next execution has a new one" });
+                { text => "$name $how: its state is lost, and the next execution starts a new one" });
     return if !$self->{running};
     if ($status & 127) {
         $self->finish('Signalled', "$name $how");

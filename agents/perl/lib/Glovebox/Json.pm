@@ -22,7 +22,7 @@ delete $ESCAPE{'/'};
 sub decode {
     my ($text) = @_;
     my $value = _value(\$text, 0);
-    $text =~ /\G[ \t\r\n]*\z/gc or die "invalid JSON: something follows the value\n";
+    $text =~ /\G[ \t\r\n]*\z/gc or die "invalid JSON: trailing characters after the value\n";
     return $value;
 }
 
@@ -64,7 +64,7 @@ sub _value {
     return 1 if $$text =~ /\Gtrue/gc;
     return 0 if $$text =~ /\Gfalse/gc;
     return undef if $$text =~ /\Gnull/gc;
-    die "invalid JSON: no value\n";
+    die "invalid JSON: expected a value\n";
 }
 
 sub _parse_object {
@@ -72,13 +72,13 @@ sub _parse_object {
     my %object;
     return \%object if $$text =~ /\G[ \t\r\n]*\}/gc;
     while (1) {
-        $$text =~ /\G[ \t\r\n]*"/gc or die "invalid JSON: no name\n";
+        $$text =~ /\G[ \t\r\n]*"/gc or die "invalid JSON: expected a name\n";
         my $name = _parse_string($text);
-        $$text =~ /\G[ \t\r\n]*:/gc or die "invalid JSON: no colon\n";
+        $$text =~ /\G[ \t\r\n]*:/gc or die "invalid JSON: expected a colon\n";
         $object{$name} = _value($text, $depth + 1);
         next if $$text =~ /\G[ \t\r\n]*,/gc;
         return \%object if $$text =~ /\G[ \t\r\n]*\}/gc;
-        die "invalid JSON: object not ended\n";
+        die "invalid JSON: unterminated object\n";
     }
 }
 
@@ -90,7 +90,7 @@ sub _parse_array {
         push @array, _value($text, $depth + 1);
         next if $$text =~ /\G[ \t\r\n]*,/gc;
         return \@array if $$text =~ /\G[ \t\r\n]*\]/gc;
-        die "invalid JSON: array not ended\n";
+        die "invalid JSON: unterminated array\n";
     }
 }
 
@@ -112,7 +112,7 @@ sub _parse_string {
         } elsif ($$text =~ /\G\\u[dD][89a-fA-F][0-9a-fA-F]{2}/gc) {
             $bytes .= _utf8(0xfffd);  # Half of a surrogate pair.
         } else {
-            die "invalid JSON: string not ended\n";
+            die "invalid JSON: unterminated string\n";
         }
     }
     utf8::decode($bytes);

@@ -37,7 +37,8 @@ Result<std::string> read_all() {
     }
     text.append(block.data(), static_cast<std::size_t>(got > 0 ? got : 0));
     if (text.size() > most) {
-      return Error(ErrorCode::kInvalid, "the notebook is over " + to_string(ReadLimits().size));
+      return Error(ErrorCode::kInvalid,
+                   "the notebook is larger than " + to_string(ReadLimits().size));
     }
   }
 }

@@ -72,11 +72,11 @@ Result<void> check_kernel() {
   const int abi = landlock_abi();
   if (abi == 0) {
     return Error(ErrorCode::kUnsupported, "the kernel has no Landlock",
-                 "boot a kernel with Landlock (5.13 or later), with lsm=landlock,…");
+                 "boot Linux 5.13 or later with lsm=landlock,…");
   }
   if (abi < kScopesFrom) {
     return Error(ErrorCode::kUnsupported,
-                 "Landlock ABI " + std::to_string(abi) + " cannot keep signals inside",
+                 "Landlock ABI " + std::to_string(abi) + " cannot confine signals",
                  "use Linux 6.12 or later");
   }
   return {};
@@ -91,10 +91,10 @@ Result<std::string> make_tree(Slot& slot, uid_t owner) {
   GB_TRY(slot.note_tree(tree));
   for (const std::string& path : {tree, tree + "/workspace", tree + "/tmp"}) {
     if (::mkdir(path.c_str(), 0700) != 0) {
-      return Error::from_errno("make " + path);
+      return Error::from_errno("create " + path);
     }
     if (owner != ::geteuid() && ::lchown(path.c_str(), owner, owner) != 0) {
-      return Error::from_errno("give " + path + " to the guest");
+      return Error::from_errno("chown " + path);
     }
   }
   return tree;
@@ -114,13 +114,13 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
     return Error(ErrorCode::kUnsupported, "the landlock tier has no namespaces to fork into");
   }
   if (!spec.attachments.empty()) {
-    return Error(ErrorCode::kUnsupported, "the landlock tier can mount no volume",
-                 "run glovebox as root with the tier native, or use a workspace in memory");
+    return Error(ErrorCode::kUnsupported, "the landlock tier cannot mount volumes",
+                 "run glovebox as root with the native tier, or use a workspace in memory");
   }
   if (!spec.root.empty()) {
     return Error(ErrorCode::kUnsupported,
-                 "the landlock tier shows the host's files, and no other root",
-                 "use the tier native for this template");
+                 "the landlock tier does not support templates with their own root",
+                 "use the native tier for this template");
   }
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());

@@ -57,9 +57,9 @@ Result<void> lend(const std::vector<Attachment>& attachments, pid_t pid) {
     const long set =
         sys::raw(SYS_mount_setattr, attachment.mount_fd, "", AT_EMPTY_PATH, &mapped, sizeof mapped);
     if (set < 0) {
-      return Error::from_errno("map the ids of what is mounted at " + attachment.target,
+      return Error::from_errno("map the ids of the mount at " + attachment.target,
                                static_cast<int>(-set))
-          .with_hint("this needs Linux 5.12 or later");
+          .with_hint("use Linux 5.12 or later");
     }
   }
   return {};
@@ -102,10 +102,10 @@ Result<void> try_user_namespace() {
   }
   int status = 0;
   if (::waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
-    return Error(ErrorCode::kInternal, "the probe of user namespaces died");
+    return Error(ErrorCode::kInternal, "the probe for user namespaces died");
   }
   if (WEXITSTATUS(status) != 0) {
-    return unsupported(Error::from_errno("make a user namespace", WEXITSTATUS(status)));
+    return unsupported(Error::from_errno("create a user namespace", WEXITSTATUS(status)));
   }
   return {};
 }
@@ -117,9 +117,10 @@ Result<void> allow_realms() {
   std::ifstream file("/proc/sys/fs/suid_dumpable");
   int mode = 0;
   if (file >> mode && mode == 1) {
-    return Error(ErrorCode::kUnsupported,
-                 "no warm interpreter is safe here: fs.suid_dumpable lets any process be dumped",
-                 "sysctl fs.suid_dumpable=0");
+    return Error(
+        ErrorCode::kUnsupported,
+        "warm interpreters are not safe here: fs.suid_dumpable allows core dumps of any process",
+        "run 'sysctl fs.suid_dumpable=0'");
   }
   return {};
 }
@@ -137,7 +138,7 @@ Result<TierFeatures> NativeTier::probe() {
 Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   if (!spec.attachments.empty() && (::geteuid() != 0 || spec.within != nullptr || spec.realm)) {
     return Error(ErrorCode::kUnsupported,
-                 "only a sandbox of its own, made by root, has volumes or a workspace on disk",
+                 "volumes and workspaces on disk require a separate sandbox and root",
                  "run glovebox as root, or use a workspace in memory");
   }
   if (spec.realm) {

@@ -132,7 +132,8 @@ void RootPlan::add_parents(const std::string& path) {
 Result<void> RootPlan::add_mount(const Mount& mount) {
   if (mount.target.size() < 2 || mount.target.front() != '/' ||
       (mount.target + "/").find("/../") != std::string::npos) {
-    return Error(ErrorCode::kInvalid, "mount target '" + mount.target + "' is no absolute path");
+    return Error(ErrorCode::kInvalid,
+                 "mount target '" + mount.target + "' is not an absolute path");
   }
   struct stat status {};
   if (::stat(mount.source.c_str(), &status) != 0) {
@@ -144,9 +145,9 @@ Result<void> RootPlan::add_mount(const Mount& mount) {
   const std::string target = mount.target.substr(1);
   if (is_of_other_root(target)) {
     // There is nothing to mount it on, and nothing can be made there.
-    return mount.optional
-               ? Result<void>()
-               : Error(ErrorCode::kUnsupported, "'" + mount.target + "' is the template's own");
+    return mount.optional ? Result<void>()
+                          : Error(ErrorCode::kUnsupported,
+                                  "'" + mount.target + "' already exists in the template");
   }
   add_parents(target);
   if (S_ISDIR(status.st_mode)) {
@@ -168,8 +169,8 @@ Result<void> RootPlan::add_mount(const Mount& mount) {
 Result<void> RootPlan::add_attachment(const Attachment& attachment) {
   const std::string target = attachment.target.substr(1);
   if (is_of_other_root(target)) {
-    return Error(ErrorCode::kInvalid, "'" + attachment.target + "' is the template's own",
-                 "choose a path that it does not have, such as /volumes/data");
+    return Error(ErrorCode::kInvalid, "'" + attachment.target + "' already exists in the template",
+                 "choose a path that the template does not contain, such as /volumes/data");
   }
   add_parents(target);
   add_directory(target, 0755);
@@ -207,7 +208,7 @@ Result<void> RootPlan::add_other_directory(int directory, const std::string& pre
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy),
                                                     ::closedir);
   if (!entries) {
-    return Error::from_errno("read the root of the template");
+    return Error::from_errno("read the template's root");
   }
   std::size_t count = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
@@ -221,7 +222,7 @@ Result<void> RootPlan::add_other_directory(int directory, const std::string& pre
     }
     struct stat status {};
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      return Error::from_errno("look at '" + printable(path) + "' of the template");
+      return Error::from_errno("stat '" + printable(path) + "' in the template");
     }
     if (S_ISDIR(status.st_mode)) {
       add_directory(path, 0755);
@@ -230,7 +231,7 @@ Result<void> RootPlan::add_other_directory(int directory, const std::string& pre
       std::array<char, 4096> target{};
       const ssize_t size = ::readlinkat(directory, name.c_str(), target.data(), target.size() - 1);
       if (size <= 0) {
-        return Error::from_errno("read link '" + printable(path) + "' of the template");
+        return Error::from_errno("read link '" + printable(path) + "' in the template");
       }
       links_.push_back(
           {keep(path), keep(std::string(target.data(), static_cast<std::size_t>(size)))});
@@ -240,7 +241,7 @@ Result<void> RootPlan::add_other_directory(int directory, const std::string& pre
     other_names_.push_back(path);
     ++more_inodes_;
     if (++count > kMostOtherNames) {
-      return Error(ErrorCode::kInvalid, "the root of the template has more than " +
+      return Error(ErrorCode::kInvalid, "the template's root has more than " +
                                             std::to_string(kMostOtherNames) + " directories");
     }
   }
@@ -250,7 +251,7 @@ Result<void> RootPlan::add_other_directory(int directory, const std::string& pre
 Result<void> RootPlan::add_other_root(const std::string& root) {
   const UniqueFd top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!top) {
-    return Error::from_errno("open the root of the template");
+    return Error::from_errno("open the template's root");
   }
   add_directory("run", 0755);
   add_directory(kOtherRoot, 0755);
