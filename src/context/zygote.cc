@@ -102,7 +102,7 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   realm.mounts.push_back(GB_TRY(agents_mount()));
 
   std::unique_ptr<Zygote> zygote(new Zygote);
-  zygote->sandbox_ = GB_TRY(Sandbox::create(realm, {.exactly = "native"}));
+  zygote->sandbox_ = GB_TRY(Sandbox::create(realm, tier_that(&TierTraits::can_hold_realms)));
   zygote->realm_ = GB_TRY(zygote->sandbox_->realm());
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {

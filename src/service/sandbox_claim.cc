@@ -13,19 +13,10 @@
 #include "service/surroundings.h"
 
 namespace glovebox {
-namespace {
-
-bool admits_native(const TierWish& wish) {
-  return (wish.exactly.empty() || wish.exactly == "native") &&
-         (wish.at_least.empty() || wish.at_least == "native" || wish.at_least == "landlock");
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Sandbox>> claim_from_pool(const SandboxSpec& spec, const TierWish& wish) {
   const auto asked = std::chrono::steady_clock::now();
   const Error none(ErrorCode::kUnavailable, "no pool has a matching sandbox");
-  if (!can_be_pooled(spec) || !admits_native(wish)) {
+  if (!can_be_pooled(spec) || !first_choice_can(wish, &TierTraits::can_lend)) {
     return none;
   }
   const UniqueFd directory(

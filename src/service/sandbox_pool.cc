@@ -76,7 +76,7 @@ Result<UniqueFd> listen_in(int directory) {
 }
 
 Result<std::unique_ptr<Sandbox>> make(const SandboxSpec& spec) {
-  return Sandbox::create(spec, {.exactly = "native", .at_least = {}});
+  return Sandbox::create(spec, tier_that(&TierTraits::can_lend));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/check.h"
 #include "sandbox/tiers/landlock/landlock.h"
 #include "sandbox/tiers/native/native.h"
 #include "sandbox/tiers/tier.h"
@@ -58,6 +59,25 @@ Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
     return strength >= preferred ? strength - preferred : 1'000'000 - strength;
   });
   return tiers;
+}
+
+TierWish tier_that(bool TierTraits::*can) {
+  const std::string_view weakest = all_tiers().back()->name();
+  const auto tiers = candidate_tiers({.at_least = std::string(weakest)});
+  GB_CHECK(tiers.has_value());
+  const auto found =
+      std::ranges::find_if(*tiers, [can](const Tier* tier) { return tier->traits().*can; });
+  return {.exactly = found == tiers->end() ? "none" : std::string((*found)->name())};
+}
+
+TierTraits traits_of(std::string_view name) {
+  const auto tier = find_tier(name);
+  return tier ? (*tier)->traits() : TierTraits{};
+}
+
+bool first_choice_can(const TierWish& wish, bool TierTraits::*can) {
+  const auto tiers = candidate_tiers(wish);
+  return tiers && tiers->front()->traits().*can;
 }
 
 }  // namespace glovebox

@@ -32,6 +32,13 @@ struct TierFeatures {
   bool loopback_network = false;  // The guest has a network of its own to talk to itself.
 };
 
+// What a tier can do wherever it works at all; known without trying.
+struct TierTraits {
+  bool can_lend = false;          // A sandbox can be lent to another process (Sandbox::borrow()).
+  bool can_hold_realms = false;   // Sandboxes can be born within another one (sandbox/realm.h).
+  bool can_place_mounts = false;  // Mounts, disk images among them, are seen at their targets.
+};
+
 // The kernel objects of one new sandbox, with its warden already running in it.
 struct Enclosure {
   std::optional<Slot> slot;  // None: another process has it (Sandbox::borrow()).
@@ -58,6 +65,8 @@ class Tier {
   // Orders the tiers: a caller's floor admits this strength and above.
   [[nodiscard]] virtual int strength() const = 0;
 
+  [[nodiscard]] virtual TierTraits traits() const = 0;
+
   // kUnsupported says what is missing here and what would supply it. Cheap after the first call.
   virtual Result<TierFeatures> probe() = 0;
 
@@ -80,5 +89,15 @@ struct TierWish {
 // they are tried; asking probe() first would cost each start what only a few hosts need. Fails with
 // kInvalid for unknown names and for a wish that contradicts itself.
 Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
+
+// A wish for the first tier, in that order, that has the trait; one that none fulfils where there
+// is no such tier.
+TierWish tier_that(bool TierTraits::*can);
+
+// Of the tier of that name; none where there is no such tier.
+TierTraits traits_of(std::string_view name);
+
+// Whether the first tier for this wish has the trait. False where no tier fits the wish.
+bool first_choice_can(const TierWish& wish, bool TierTraits::*can);
 
 }  // namespace glovebox

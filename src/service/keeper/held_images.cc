@@ -110,7 +110,7 @@ Result<void> HeldImages::remove(const std::string& image) {
 Result<std::shared_ptr<HeldImages::Server>> HeldImages::start_server(LentImages lent,
                                                                      const SandboxSpec& spec) {
   auto made = std::make_shared<Server>();
-  made->sandbox = GB_TRY(Sandbox::create(spec, {.exactly = "native", .at_least = {}}));
+  made->sandbox = GB_TRY(Sandbox::create(spec, tier_that(&TierTraits::can_place_mounts)));
   made->lent = std::move(lent);
   made->lent.mounts.clear();
   return made;

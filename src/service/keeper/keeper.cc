@@ -51,11 +51,6 @@ std::vector<Mount> mounts_of_live_languages(const Registry& registry) {
   return mounts;
 }
 
-bool wants_native(const TierWish& wish) {
-  return (wish.exactly.empty() || wish.exactly == "native") &&
-         (wish.at_least.empty() || wish.at_least == "native" || wish.at_least == "landlock");
-}
-
 }  // namespace
 
 Keeper::Keeper(KeeperOptions options, Registry registry, OwnPaths paths)
@@ -159,7 +154,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
   const Limits usual;
   std::vector<UniqueFd> contents = GB_TRY(hold_contents(order.shows));
   // The size of a file system cannot be changed later.
-  if (order.images.empty() && wants_native(order.tier) &&
+  if (order.images.empty() && first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     if (auto from = pool(order)) {
       LiveContext live = GB_TRY(from.value()->claim());

@@ -101,9 +101,9 @@ Result<void> LocalService::install_packages(const Caller& caller,
   execution.code = GB_TRY(packages_.script(request.packages));
   execution.limits = request.limits;
   execution.limits.wall = request.limits.wall.value_or(kPatience);
-  if (info.tier == "landlock") {
+  if (!traits_of(info.tier).can_place_mounts) {
     return Error(ErrorCode::kUnsupported,
-                 "sandboxes of the landlock tier cannot access the daemon's packages",
+                 "sandboxes of the " + info.tier + " tier cannot access the daemon's packages",
                  "create a sandbox with the native tier");
   }
   const ContextInfo shell =

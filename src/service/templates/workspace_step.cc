@@ -128,7 +128,7 @@ class Workshop {
     spec.mounts.push_back(GB_TRY(file_server_mount()));
     spec.home = parts_.home;
     spec.user = parts_.user;
-    sandbox_ = GB_TRY(Sandbox::create(spec, {.exactly = {}, .at_least = "native"}));
+    sandbox_ = GB_TRY(Sandbox::create(spec, {}));
     return {};
   }
 
