@@ -2,6 +2,7 @@
 #include "daemon/keeper_process.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -151,6 +152,9 @@ Result<void> stop_keeper(const std::string& directory) {
 }
 
 Result<void> run_keeper(const std::string& directory, keeper::KeeperOptions options) {
+  // Large code and output go back to the system as soon as they are dropped. By default the first
+  // large block that is freed raises the threshold above its size (mallopt(3)).
+  (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   const UniqueFd lock = GB_TRY(lock_directory(directory, kRole, kPatience / 2));
   (void)raise_descriptor_limit();
   sigset_t signals;

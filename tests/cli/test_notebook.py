@@ -240,8 +240,7 @@ class TestRun(NotebookCase):
         path = self.write(code("6 * 7"))
         before = path.read_bytes()
         page = path.with_suffix(".html")
-        for command in (("run", path, "-o", page, "--to", "both"), ("export", path, "--to", "both"),
-                        ("export", path, "--to", "ipynb")):
+        for command in (("run", path, "-o", page, "--to", "both"), ("export", path, "--to", "ipynb")):
             answer = glovebox("notebook", *command)
             self.assertNotEqual(answer.status, 0, command)
             self.assertIn("would be overwritten", answer.err.decode())
