@@ -148,7 +148,8 @@ TEST(OpenApiTest, AVerdictHasTheFieldsThatAreDescribed) {
   verdict.notes = {"cut"};
   verdict.verification = std::make_shared<const Verdict>();
   std::set<std::string> names;
-  for (const auto& [name, value] : Json::parse(to_json(verdict)).items()) {
+  const Json encoded = Json::parse(to_json(verdict));
+  for (const auto& [name, value] : encoded.items()) {
     names.insert(name);
   }
   EXPECT_EQ(described("Verdict"), names);
