@@ -34,8 +34,8 @@ constexpr std::uint64_t kGrowth = 4ULL << 20;
 constexpr std::chrono::microseconds kLittleWork = 20ms;
 // Growth may be hidden by what others give back meanwhile.
 constexpr auto kCountAnyway = 10s;
-// The processor time that a count may take, enough for twice kMostLocks on a slow processor; and how
-// much longer than it took nothing is counted afterwards: less when there were many already.
+// The processor time that a count may take, enough for twice kMostLocks on a slow processor; and
+// how much longer than it took nothing is counted afterwards: less when there were many already.
 constexpr std::chrono::nanoseconds kLongest = 2s;
 constexpr int kPause = 20;
 constexpr int kPauseAtMany = 4;

@@ -235,8 +235,7 @@ Result<void> install_packages(const PackageInstall& install, const std::string& 
   for (const char* const settings : {"/etc/python3", "/etc/python3.11", "/etc/nodejs"}) {
     spec.mounts.push_back({.source = settings, .target = settings, .optional = true});
   }
-  const std::unique_ptr<Sandbox> sandbox =
-      GB_TRY(Sandbox::create(spec, {}));
+  const std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, {}));
   // Also where a package installs nothing at all.
   GB_TRY(sandbox->write_file("layer/.glovebox", {}, 0644));
   GB_TRY(run_steps(*sandbox, install));

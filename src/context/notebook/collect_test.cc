@@ -222,7 +222,7 @@ TEST_F(LargeValuesTest, BeyondTheBoundOfACellTheyAreNamedAndNotAskedFor) {
   show(collector, 0, {reference(4000), reference(4000), reference(5001)});
   EXPECT_EQ(asked_, 1);
   EXPECT_THAT(notebook_.cells[0].outputs[1].data.at("text/plain"),
-              HasSubstr("too large to be kept: image/png"));
+              HasSubstr("too large to keep: image/png"));
   ASSERT_THAT(losses_, SizeIs(2));
   EXPECT_THAT(losses_[0], HasSubstr("a cell keeps"));
   show(collector, 1, {reference(4000)});
@@ -261,7 +261,7 @@ TEST_F(LargeValuesTest, NothingButValuesOfTheirTypeAreTaken) {
 
 TEST_F(LargeValuesTest, WithoutAskingTheyAreLeftOut) {
   run(0, {reference(4000)});
-  EXPECT_THAT(shown(0), ElementsAre(HasSubstr("too large to be kept: image/png of")));
+  EXPECT_THAT(shown(0), ElementsAre(HasSubstr("too large to keep: image/png of")));
   EXPECT_EQ(notebook_.cells[0].outputs[0].data.size(), 1U);
 }
 

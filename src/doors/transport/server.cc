@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -64,6 +65,12 @@ std::string peer_name(const sockaddr_storage& from) {
     return "unix";
   }
   return std::string("peer ") + text.data();
+}
+
+// Whether somebody waits in the kernel's queue.
+bool has_waiting(int listener) {
+  pollfd polled{listener, POLLIN, 0};
+  return ::poll(&polled, 1, 0) > 0;
 }
 
 class LoopServer final : public Server {
@@ -224,7 +231,7 @@ void LoopServer::accept_some(Door& door) {
       admit(std::move(fd), peer_name(from), door.listener.unix_socket);
       continue;
     }
-    if (!full && errno == EAGAIN) {
+    if (full ? !has_waiting(door.listener.fd.get()) : errno == EAGAIN) {
       break;
     }
     if (full || errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
