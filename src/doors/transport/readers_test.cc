@@ -151,6 +151,7 @@ TEST(ReadersTest, AReaderThatIsTooSlowOverAllIsCutOffHoweverOftenItReads) {
         options);
     TestClient client = narrow_client(server->port());
     ASSERT_TRUE(client.write(get("/")));
+    ASSERT_TRUE(happens([&] { return server->connections() == 1; }));
     std::string byte(1, '\0');
     // It takes a byte again and again.
     const bool ended = happens([&] {
