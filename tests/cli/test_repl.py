@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`glovebox repl`, by a pipe and at a pseudo-terminal."""
 
+import contextlib
 import json
 import os
 import pty
@@ -319,10 +320,13 @@ class Terminal:
 def descendants(pid):
     """The pids below one, as the host numbers them."""
     found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as children:
-            for child in map(int, children.read().split()):
-                found += [child, *descendants(child)]
+    # Threads and processes may end while they are looked at.
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as children:
+                    for child in map(int, children.read().split()):
+                        found += [child, *descendants(child)]
     return found
 
 
