@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <climits>
 
-#include "base/duration.h"
 #include "base/text.h"
 #include "language/registry.h"
 
@@ -71,54 +70,6 @@ std::string shown_in_place(const std::string& file) {
     }
   }
   return {};
-}
-
-// `text` is empty where the option is absent: what was typed empty never comes this far.
-template <typename T>
-Result<void> parse_into(std::optional<T>& target,
-                        const std::string& text,
-                        const char* option,
-                        Result<T> (*parse)(std::string_view)) {
-  if (text.empty()) {
-    return {};
-  }
-  auto parsed = parse(text);
-  if (!parsed) {
-    return std::move(parsed).error().within(option);
-  }
-  target = std::move(parsed).value();
-  return {};
-}
-
-Result<LimitDefaults> parse_limits(const RunOptionsText& options) {
-  LimitDefaults limits;
-  GB_TRY(parse_into(limits.time, options.time, "--time", parse_duration));
-  GB_TRY(parse_into(limits.cpu_time, options.cpu_time, "--cpu-time", parse_duration));
-  if (limits.cpu_time && limits.cpu_time->count() == 0) {
-    return Error(ErrorCode::kInvalid, "--cpu-time must be greater than zero",
-                 "use 1ms or more, or leave it out");
-  }
-  GB_TRY(parse_into(limits.memory, options.memory, "--memory", parse_bytes));
-  GB_TRY(parse_into(limits.disk, options.disk, "--disk", parse_bytes));
-  GB_TRY(parse_into(limits.output, options.output, "--output", parse_bytes));
-  limits.cpus = options.cpus;
-  limits.pids = options.pids;
-  limits.inodes = options.inodes;
-  limits.open_files = options.open_files;
-  return limits;
-}
-
-Result<Environment> parse_environment(const std::vector<std::string>& texts) {
-  Environment env;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return Error(ErrorCode::kInvalid, "--env: '" + printable(text) + "' is not NAME=VALUE",
-                   "for example: --env MODE=test");
-    }
-    env.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return env;
 }
 
 // A wall that cannot be built is refused: without it the guest would get more than was asked for,
@@ -209,25 +160,21 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   command.add_option("-l,--language", options.language,
                      "Language [default: detected from the file extension or shebang]");
 
-  constexpr const char* kWalls = "Isolation";
-  command
-      .add_option("--tier", options.tier, "Require exactly this isolation tier: native, landlock")
-      ->group(kWalls);
-  command
-      .add_option("--min-tier", options.min_tier, "Require this isolation tier or a stronger one")
-      ->group(kWalls);
+  command.add_option("--time", options.time, "Wall-clock time limit: 30s, 500ms, 2m")
+      ->group(kLimitOptions);
+  add_shared_options(command, options, "CPU time limit for all processes together");
   command
       .add_option("--seccomp", options.seccomp,
                   "System call policy: 'default', or 'strict' (an allowlist for compiled programs)")
       ->check(CLI::IsMember({"default", "strict"}))
-      ->group(kWalls);
+      ->group(kIsolationOptions);
   command.add_option("--template", options.template_name, "Template for the sandbox: 'default'")
-      ->group(kWalls);
+      ->group(kIsolationOptions);
 
   command
       .add_flag("--no-pool", options.no_pool,
                 "Create a new sandbox even if 'glovebox pool' has one ready")
-      ->group(kWalls);
+      ->group(kIsolationOptions);
 
   constexpr const char* kAbsent = "Not in this version (refused, never ignored)";
   command
@@ -236,49 +183,27 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->group(kAbsent);
   command.add_option("--policy", options.policy_file, "Policy file")->group(kAbsent);
 
-  constexpr const char* kLimits = "Limits (defaults depend on the language)";
-  command.add_option("--time", options.time, "Wall-clock time limit: 30s, 500ms, 2m")
-      ->group(kLimits);
-  command.add_option("--cpu-time", options.cpu_time, "CPU time limit for all processes together")
-      ->group(kLimits);
-  command.add_option("--memory", options.memory, "Memory limit: 512M")->group(kLimits);
-  command.add_option("--cpus", options.cpus, "CPU limit: 0.5, 2")->group(kLimits);
-  command.add_option("--pids", options.pids, "Maximum number of processes and threads")
-      ->group(kLimits);
-  command.add_option("--disk", options.disk, "Disk space limit: 256M")->group(kLimits);
-  command.add_option("--inodes", options.inodes, "Maximum number of files")->group(kLimits);
-  command
-      .add_option("--open-files", options.open_files, "Maximum number of open files per process")
-      ->group(kLimits);
   command.add_option("--output", options.output, "Bytes to keep of each output stream: 1M")
-      ->group(kLimits);
-  command.add_option("--io-rate", options.io_rate, "Disk I/O limit in bytes per second: 10M")
-      ->group(kLimits);
+      ->group(kLimitOptions);
   command
       .add_option("--compile-time", options.compile_time, "Wall-clock time limit for the compiler")
-      ->group(kLimits);
+      ->group(kLimitOptions);
   command.add_option("--compile-memory", options.compile_memory, "Memory limit for the compiler")
-      ->group(kLimits);
+      ->group(kLimitOptions);
 
-  constexpr const char* kFiles = "Files and environment";
-  command.add_option("--env", options.env, "Environment variable NAME=VALUE; repeatable")
-      ->group(kFiles);
-  command
-      .add_option("--file", options.files, "File or directory to copy in, as SRC[:DST]; repeatable")
-      ->group(kFiles);
   command.add_option("--out", options.out, "Directory to copy created and changed files to")
-      ->group(kFiles);
+      ->group(kFileOptions);
   command.add_option("--stdin", options.stdin_file, "File to use as the program's standard input")
-      ->group(kFiles);
+      ->group(kFileOptions);
   command
       .add_option("--packages", options.packages,
                   "Packages to install: pip:NAME[==VERSION],npm:NAME[@VERSION]; cached and "
                   "mounted read-only")
-      ->group(kFiles);
+      ->group(kFileOptions);
   command
       .add_option("--package-source", options.package_sources,
                   "Directory of wheels or npm tarballs to install from; repeatable")
-      ->group(kFiles);
+      ->group(kFileOptions);
 
   constexpr const char* kAnswer = "Output";
   command
@@ -328,20 +253,21 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   GB_TRY(refuse_what_is_missing(options));
   GB_TRY(load_program(options, request));
   request.arguments = options.arguments;
-  request.limits = run_limits(request.language, GB_TRY(parse_limits(options)));
-  std::optional<Bytes> io_rate;
-  GB_TRY(parse_into(io_rate, options.io_rate, "--io-rate", parse_bytes));
-  request.limits.io_rate = io_rate.value_or(Bytes{0});
+  LimitDefaults limits = GB_TRY(parse_limits(options));
+  limits.time = GB_TRY(parse_time(options.time, "--time"));
+  limits.output = GB_TRY(parse_size(options.output, "--output"));
+  request.limits = run_limits(request.language, limits);
+  request.limits.io_rate = GB_TRY(parse_size(options.io_rate, "--io-rate")).value_or(Bytes{0});
   LimitDefaults compile;
-  GB_TRY(parse_into(compile.time, options.compile_time, "--compile-time", parse_duration));
-  GB_TRY(parse_into(compile.memory, options.compile_memory, "--compile-memory", parse_bytes));
+  compile.time = GB_TRY(parse_time(options.compile_time, "--compile-time"));
+  compile.memory = GB_TRY(parse_size(options.compile_memory, "--compile-memory"));
   request.compile_limits = compile_limits(request.language, compile);
   GB_TRY(validate(request.limits));
   GB_TRY(validate(request.compile_limits, "compile-"));
   request.tier = {.exactly = options.tier, .at_least = options.min_tier};
   request.strict = options.seccomp == "strict";
   request.from_pool = !options.no_pool;
-  request.env = GB_TRY(parse_environment(options.env));
+  request.env = GB_TRY(parse_environment(options));
   for (const std::string& text : options.files) {
     request.files.push_back(GB_TRY(parse_file_to_copy(text)));
   }

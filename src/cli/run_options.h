@@ -2,48 +2,32 @@
 // The options of `glovebox run`, as typed, and the request that they mean.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "cli/shared_options.h"
 #include "service/one_shot.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace glovebox::cli {
 
-struct RunOptionsText {
+struct RunOptionsText : SharedOptionsText {
   std::string file;
   std::vector<std::string> arguments;
   std::string code;
   bool has_code = false;
   std::string language;
-  std::string tier;
-  std::string min_tier;
   std::string seccomp;
   std::string template_name;
   std::vector<std::string> allow_net;
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;
   std::string policy_file;
-  std::string memory;
   std::string time;
-  std::string cpu_time;
-  std::string disk;
   std::string output;
-  std::string io_rate;
-  std::optional<double> cpus;
-  std::optional<std::uint32_t> pids;
-  std::optional<std::uint32_t> inodes;
-  std::optional<std::uint32_t> open_files;
   std::string compile_time;
   std::string compile_memory;
-  std::vector<std::string> env;
-  std::vector<std::string> files;
   std::string out;
   std::string stdin_file;
   std::string verify;

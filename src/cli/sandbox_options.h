@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of commands that open a sandbox with a live interpreter: its walls, limits,
-// environment and files.
+// The options of commands that open a sandbox with a live interpreter.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/shared_options.h"
 #include "service/live_session.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace glovebox::cli {
 
 // As typed.
-struct SandboxOptionsText {
-  std::string tier;
-  std::string min_tier;
-  std::string memory;
-  std::string cpu_time;
-  std::string disk;
-  std::string io_rate;
-  std::optional<double> cpus;
-  std::optional<std::uint32_t> pids;
-  std::optional<std::uint32_t> inodes;
-  std::optional<std::uint32_t> open_files;
-  std::vector<std::string> env;
-  std::vector<std::string> files;
+struct SandboxOptionsText : SharedOptionsText {
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;
   std::vector<std::string> package_indexes;
@@ -45,9 +27,5 @@ void forbid_empty_values(CLI::App& command);
 // What the options mean for a session of `language`. There is no wall time limit: who sits before
 // it can interrupt.
 Result<LiveSpec> make_live_spec(Language language, const SandboxOptionsText& options);
-
-// "30s" and the like of the named option; nothing when `text` is empty.
-Result<std::optional<std::chrono::milliseconds>> parse_time(const std::string& text,
-                                                            const char* option);
 
 }  // namespace glovebox::cli

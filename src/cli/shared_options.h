@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that every command has which opens a sandbox here: its walls, limits, environment and
+// files.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "language/language.h"
+#include "spec/command.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace glovebox::cli {
+
+// Their groups in --help.
+inline constexpr const char* kIsolationOptions = "Isolation";
+inline constexpr const char* kLimitOptions = "Limits (defaults depend on the language)";
+inline constexpr const char* kFileOptions = "Files and environment";
+
+// As typed. A text is empty where the option is absent: what was typed empty is refused before.
+struct SharedOptionsText {
+  std::string tier;
+  std::string min_tier;
+  std::string memory;
+  std::string cpu_time;
+  std::string disk;
+  std::string io_rate;
+  std::optional<double> cpus;
+  std::optional<std::uint32_t> pids;
+  std::optional<std::uint32_t> inodes;
+  std::optional<std::uint32_t> open_files;
+  std::vector<std::string> env;
+  std::vector<std::string> files;
+};
+
+// `cpu_time` is the help of --cpu-time: what it limits differs from command to command.
+void add_shared_options(CLI::App& command, SharedOptionsText& options, const char* cpu_time);
+
+// "30s" or "512M" of the named option; nothing when `text` is empty.
+Result<std::optional<std::chrono::milliseconds>> parse_time(const std::string& text,
+                                                            const char* option);
+Result<std::optional<Bytes>> parse_size(const std::string& text, const char* option);
+
+// All but the wall time, the output and the disk rate.
+Result<LimitDefaults> parse_limits(const SharedOptionsText& options);
+Result<Environment> parse_environment(const SharedOptionsText& options);
+
+}  // namespace glovebox::cli
