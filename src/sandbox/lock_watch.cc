@@ -35,10 +35,9 @@ constexpr std::chrono::microseconds kLittleWork = 20ms;
 // Growth may be hidden by what others give back meanwhile.
 constexpr auto kCountAnyway = 10s;
 // The processor time that a count may take, enough for twice kMostLocks on a slow processor; and
-// how much longer than it took nothing is counted afterwards: less when there were many already.
+// how much longer than it took nothing is counted afterwards.
 constexpr std::chrono::nanoseconds kLongest = 2s;
 constexpr int kPause = 20;
-constexpr int kPauseAtMany = 4;
 // One answer about the host serves all sandboxes of this process for so long.
 constexpr auto kFresh = 20ms;
 // Whoever holds fewer is not worth ending.
@@ -258,8 +257,7 @@ bool LockWatch::end_hoarders(const Where& where) {
     }
   }
   ended_ += killed ? 1 : 0;
-  const int pause = total > kMostLocks / 4 ? kPauseAtMany : kPause;
-  not_before_ = Clock::now() + pause * (own_processor_time() - start);
+  not_before_ = Clock::now() + kPause * (own_processor_time() - start);
   return killed;
 }
 

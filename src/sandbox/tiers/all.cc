@@ -67,7 +67,8 @@ TierWish tier_that(bool TierTraits::*can) {
   GB_CHECK(tiers.has_value());
   const auto found =
       std::ranges::find_if(*tiers, [can](const Tier* tier) { return tier->traits().*can; });
-  return {.exactly = found == tiers->end() ? "none" : std::string((*found)->name())};
+  GB_CHECK(found != tiers->end());
+  return {.exactly = std::string((*found)->name())};
 }
 
 TierTraits traits_of(std::string_view name) {

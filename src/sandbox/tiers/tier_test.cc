@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/tiers/tier.h"
+
+#include <gtest/gtest.h>
+
+namespace glovebox {
+namespace {
+
+TEST(TierTest, ATraitNamesATierThatHasIt) {
+  for (const auto trait :
+       {&TierTraits::can_lend, &TierTraits::can_hold_realms, &TierTraits::can_place_mounts}) {
+    const TierWish wish = tier_that(trait);
+    EXPECT_TRUE(traits_of(wish.exactly).*trait);
+    EXPECT_TRUE(first_choice_can(wish, trait));
+  }
+}
+
+TEST(TierTest, TheFirstChoiceIsWhatWouldBeTriedFirst) {
+  for (const TierWish& wish :
+       {TierWish{}, TierWish{.at_least = "landlock"}, TierWish{.exactly = "native"}}) {
+    EXPECT_TRUE(first_choice_can(wish, &TierTraits::can_hold_realms));
+  }
+  EXPECT_FALSE(first_choice_can({.exactly = "landlock"}, &TierTraits::can_hold_realms));
+}
+
+TEST(TierTest, ATierThatThereIsNotCanDoNothing) {
+  EXPECT_FALSE(traits_of("none").can_place_mounts);
+  EXPECT_FALSE(first_choice_can({.exactly = "none"}, &TierTraits::can_lend));
+}
+
+}  // namespace
+}  // namespace glovebox
