@@ -241,6 +241,18 @@ TEST(ServerTest, SlowRequestsOfWhoHasMostConnectionsMakeRoomForOthers) {
   EXPECT_EQ(TestClient::tcp(server->port()).request("GET", "/").status, 200);
 }
 
+TEST(ServerTest, IdleConnectionsStayWhileNobodyWaitsForTheirPlace) {
+  ServerOptions options;
+  options.max_connections = 2;
+  options.crowded_patience = 0s;
+  const auto server = serve(echo, options);
+  TestClient first = TestClient::tcp(server->port());
+  ASSERT_EQ(first.request("GET", "/a").status, 200);
+  TestClient second = TestClient::tcp(server->port());
+  ASSERT_EQ(second.request("GET", "/b").status, 200);
+  EXPECT_EQ(first.request("GET", "/c").status, 200);
+}
+
 TEST(ServerTest, IdleConnectionsMakeRoomForThoseThatFindNone) {
   ServerOptions options;
   options.max_connections = 2;

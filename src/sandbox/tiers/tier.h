@@ -90,8 +90,8 @@ struct TierWish {
 // kInvalid for unknown names and for a wish that contradicts itself.
 Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
 
-// A wish for the first tier, in that order, that has the trait; one that none fulfils where there
-// is no such tier.
+// A wish for the first tier, in that order, that has the trait. Requires: one of this build's
+// tiers has it.
 TierWish tier_that(bool TierTraits::*can);
 
 // Of the tier of that name; none where there is no such tier.
