@@ -166,8 +166,9 @@ def a_sleeper_is_ended_and_leaves_nothing(glovebox):
 @check
 def half_a_processor_is_half_a_processor(glovebox):
     usage = glovebox.python(SPIN, "--cpus", "0.5", "--time", "100s")["usage"]
-    # A loaded host can only make the share smaller; the slack is a period of the scheduler or two.
-    expect(usage["cpu_ms"] < 0.5 * usage["wall_ms"] + 250, usage)
+    # Without the limit it is all of the time. What a loaded host takes from the machine's processors
+    # counts as used by whoever was on them.
+    expect(usage["cpu_ms"] < 0.7 * usage["wall_ms"], usage)
 
 
 @check
