@@ -43,6 +43,11 @@ class WithHeaders final : public http::Response {
     return inner_.write_file(fd, offset, length);
   }
   Result<void> finish() override { return inner_.finish(); }
+  Result<void> follow(int status,
+                      const http::Headers& headers,
+                      std::unique_ptr<http::PieceSource> source) override {
+    return inner_.follow(status, joined(headers), std::move(source));
+  }
   void abort() override { inner_.abort(); }
   Result<std::unique_ptr<http::WebSocket>> upgrade(std::string_view protocol) override {
     return inner_.upgrade(protocol);

@@ -29,6 +29,8 @@ namespace {
 // What is not left to connections, and what is in any case.
 constexpr std::size_t kOwnDescriptors = 2'048;
 constexpr std::size_t kLeastConnections = 256;
+// Of connections, what is not left to those who follow something.
+constexpr std::size_t kOthersConnections = 1'024;
 
 // For the lock of a daemon that was killed.
 constexpr std::chrono::seconds kHandover{2};
@@ -142,10 +144,17 @@ Result<void> run_daemon(DaemonOptions options,
   }
   rest::RestDoor rest_door(guarded, rest_options);
   const Cors cors(options.cors);
-  // Some are for the requests themselves: a way to the keeper, to files, to a port.
-  options.server.max_connections =
-      std::min(options.server.max_connections,
-               std::max(descriptors, kOwnDescriptors + kLeastConnections) - kOwnDescriptors);
+  // Some are for the requests themselves: a way to the keeper, to files, to a port. A follower has
+  // another one for as long as its connection lasts, and all of them together leave connections to
+  // others.
+  const std::size_t left =
+      std::max(descriptors, kOwnDescriptors + 2 * kLeastConnections) - kOwnDescriptors;
+  http::ServerOptions& server_options = options.server;
+  server_options.max_followers =
+      std::min(server_options.max_followers,
+               left / 2 - std::min<std::size_t>(left / 4, kOthersConnections / 2));
+  server_options.max_connections =
+      std::min(server_options.max_connections, left - server_options.max_followers);
   const auto serve = [&](http::Request& request, http::Response& response) {
     if (request.target() == "*") {
       // What may be asked of the server as a whole (RFC 9110, 9.3.7).

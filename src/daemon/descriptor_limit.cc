@@ -3,16 +3,28 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+
 namespace glovebox {
+namespace {
+
+// For all connections that a daemon takes, of which most may hold another descriptor.
+constexpr rlim_t kWanted = 65'536;
+
+}  // namespace
 
 std::size_t raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
     return 1024;
   }
-  rlimit wanted = limit;
-  wanted.rlim_cur = wanted.rlim_max;
-  return ::setrlimit(RLIMIT_NOFILE, &wanted) == 0 ? wanted.rlim_cur : limit.rlim_cur;
+  for (const rlim_t most : {std::max(limit.rlim_max, kWanted), limit.rlim_max}) {
+    const rlimit wanted{.rlim_cur = most, .rlim_max = most};
+    if (::setrlimit(RLIMIT_NOFILE, &wanted) == 0) {
+      return most;
+    }
+  }
+  return limit.rlim_cur;
 }
 
 }  // namespace glovebox

@@ -7,7 +7,8 @@
 namespace glovebox {
 
 // Raises the soft limit to the hard one (getrlimit(2)): shells and service managers leave it at
-// 1024, for programs that use select(2), which this is none of. Answers what holds then.
+// 1024, for programs that use select(2), which this is none of. Raises a low hard limit, too, where
+// this process may (CAP_SYS_RESOURCE). Returns what holds then.
 std::size_t raise_descriptor_limit();
 
 }  // namespace glovebox

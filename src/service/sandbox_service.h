@@ -23,6 +23,7 @@
 #include "sandbox/tiers/tier.h"
 #include "service/caller.h"
 #include "service/limit_values.h"
+#include "service/process_feed.h"
 #include "spec/command.h"
 #include "spec/limits.h"
 
@@ -172,7 +173,7 @@ struct ProcessRequest {
   bool keep_stdin = false;  // Else it reads the end of input at once.
   std::string tag{};
   std::chrono::milliseconds timeout{0};  // 0: as long as the sandbox.
-  bool start_only = false;               // The sink has kStarted and nothing else.
+  bool start_only = false;               // The feed has kStarted and nothing else.
 };
 struct ProcessInfo {
   std::uint32_t pid = 0;  // As inside the sandbox.
@@ -181,17 +182,6 @@ struct ProcessInfo {
   bool terminal = false;
   bool alive = true;
 };
-// What a process says, in order. kIdle comes once a second while nothing happens.
-struct ProcessEvent {
-  enum class Kind { kStarted, kStdout, kStderr, kTerminal, kEnded, kIdle };
-  Kind kind = Kind::kStdout;
-  std::uint32_t pid = 0;
-  std::string bytes{};
-  int exit_code = 0;
-  std::optional<int> signal{};
-};
-using ProcessSink = std::function<bool(const ProcessEvent&)>;
-
 // A sandbox, and a caller who may use it and nothing else.
 struct Bearer {
   Caller caller{};
@@ -302,16 +292,15 @@ class SandboxService {
                            const RunRequest& request,
                            const EventSink& sink) = 0;
 
-  // Processes. The sink gets kStarted first, kEnded last. A process outlives its listener; who
-  // attaches later gets what it says from then on; the first one also what was kept until then.
-  virtual Result<void> start_process(const Caller& caller,
-                                     std::string_view sandbox,
-                                     const ProcessRequest& request,
-                                     const ProcessSink& sink) = 0;
-  virtual Result<void> attach_process(const Caller& caller,
-                                      std::string_view sandbox,
-                                      std::uint32_t pid,
-                                      const ProcessSink& sink) = 0;
+  // Processes. A process outlives who follows it; who attaches later gets what it says from then
+  // on; the first one also what was kept until then. A feed is for one thread at a time, and ends
+  // before this object.
+  virtual Result<std::unique_ptr<ProcessFeed>> start_process(const Caller& caller,
+                                                             std::string_view sandbox,
+                                                             const ProcessRequest& request) = 0;
+  virtual Result<std::unique_ptr<ProcessFeed>> attach_process(const Caller& caller,
+                                                              std::string_view sandbox,
+                                                              std::uint32_t pid) = 0;
   // Also those that ended a moment ago.
   virtual Result<std::vector<ProcessInfo>> processes(const Caller& caller,
                                                      std::string_view sandbox) = 0;

@@ -69,9 +69,10 @@ Result<Destination> destination_in_headers(const http::Request& request) {
   return Destination{.sandbox = std::string(plain), .port = *port};
 }
 
-// What goes on as long as a guest or the client likes. Other ports are passed on without a thread.
+// What goes on as long as a guest or the client likes, and holds a thread: what processes say and
+// other ports are passed on without one.
 http::Pace pace_of(std::uint16_t port, const Target& target) {
-  constexpr std::array<std::string_view, 4> kStreams{"Start", "Connect", "StreamInput", "WatchDir"};
+  constexpr std::array<std::string_view, 2> kStreams{"StreamInput", "WatchDir"};
   const auto& path = target.segments;
   const bool is_long =
       !path.empty() &&

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "doors/e2b/options.h"
 #include "doors/e2b/process_json.h"
+#include "doors/e2b/process_stream.h"
 #include "doors/e2b/tokens.h"
 #include "doors/e2b/users.h"
 
@@ -263,9 +264,8 @@ void ProcessService::start(const Visit& visit, http::Request& request, http::Res
     refuse_streaming(response, rpc_error(wanted.error()));
     return;
   }
-  relay(visit, request, response, [&](const ProcessSink& sink) {
-    return service_.start_process(visit.caller, visit.info.id, *wanted, sink);
-  });
+  answer_with_process(service_, visit, request, response,
+                      service_.start_process(visit.caller, visit.info.id, *wanted));
 }
 
 void ProcessService::connect(const Visit& visit, http::Request& request, http::Response& response) {
@@ -277,37 +277,8 @@ void ProcessService::connect(const Visit& visit, http::Request& request, http::R
     refuse_streaming(response, rpc_error(pid.error()));
     return;
   }
-  relay(visit, request, response, [&](const ProcessSink& sink) {
-    return service_.attach_process(visit.caller, visit.info.id, *pid, sink);
-  });
-}
-
-void ProcessService::relay(const Visit& visit,
-                           http::Request& request,
-                           http::Response& response,
-                           const Subscribe& subscribe) {
-  RpcStream stream(request, response, {{"event", {{"keepalive", Json::object()}}}});
-  // A process that was killed may have been so with its sandbox. Then the caller has to ask.
-  bool died_with_sandbox = false;
-  const auto done = subscribe([&](const ProcessEvent& event) {
-    if (event.kind == ProcessEvent::Kind::kIdle) {
-      return stream.idle();
-    }
-    if (event.kind == ProcessEvent::Kind::kEnded && event.signal == SIGKILL &&
-        !service_.find(visit.caller, visit.info.id)) {
-      died_with_sandbox = true;
-      return false;
-    }
-    return std::ranges::all_of(event_json(event),
-                               [&](const Json& message) { return stream.send(message); });
-  });
-  if (died_with_sandbox || (!done && !service_.find(visit.caller, visit.info.id))) {
-    stream.abort();
-  } else if (!done) {
-    stream.fail(rpc_error(done.error()));
-  } else {
-    stream.end();
-  }
+  answer_with_process(service_, visit, request, response,
+                      service_.attach_process(visit.caller, visit.info.id, *pid));
 }
 
 }  // namespace glovebox::e2b

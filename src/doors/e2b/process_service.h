@@ -39,13 +39,6 @@ class ProcessService {
   Result<std::uint32_t> selected(const Visit& visit, const Json& message);
   Result<void> write(const Visit& visit, std::uint32_t pid, const Json& input);
 
-  // Passes on what a process says, until it ends or nobody listens.
-  using Subscribe = std::function<Result<void>(const ProcessSink&)>;
-  void relay(const Visit& visit,
-             http::Request& request,
-             http::Response& response,
-             const Subscribe& subscribe);
-
   SandboxService& service_;
 };
 

@@ -91,6 +91,15 @@ Result<void> Call::start(int code, http::Headers headers) {
   return response.start(code, headers);
 }
 
+Result<void> Call::follow(int code,
+                          http::Headers headers,
+                          std::unique_ptr<http::PieceSource> source) {
+  headers.emplace_back("X-Request-Id", request_id);
+  GB_TRY(response.follow(code, headers, std::move(source)));
+  status = code;
+  return {};
+}
+
 Result<Fields> Call::fields(std::size_t most) {
   const auto type = request.header("content-type");
   if (type && !type->starts_with("application/json") && request.content_length() != 0) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,8 @@ struct Call {
   void send_nothing();  // 204
   // The beginning of an answer in pieces.
   Result<void> start(int code, http::Headers headers);
+  // One that takes its pieces from elsewhere.
+  Result<void> follow(int code, http::Headers headers, std::unique_ptr<http::PieceSource> source);
 
   // The body as fields; kExhausted when it is larger than `most`.
   Result<Fields> fields(std::size_t most = kMaxBody);

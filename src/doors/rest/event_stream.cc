@@ -31,6 +31,27 @@ std::string verdict_of(std::string_view event) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+http::Headers stream_headers(EventFormat format) {
+  return {{"Content-Type", format == EventFormat::kLines ? "application/x-ndjson"
+                                                         : "text/event-stream; charset=utf-8"},
+          {"Cache-Control", "no-store"}};
+}
+
+std::string framed(EventFormat format, std::string_view event) {
+  std::string text;
+  text.reserve(event.size() + 8);
+  text += format == EventFormat::kLines ? "" : "data: ";
+  text += event;
+  text += format == EventFormat::kLines ? "\n" : "\n\n";
+  return text;
+}
+
+std::string failed_event(const Error& error) {
+  auto failed = nlohmann::ordered_json::parse(to_json(error), nullptr, false);
+  failed["type"] = "failed";
+  return failed.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 EventStream::EventStream(Call& call, EventFormat format)
     : call_(call), format_(format), last_write_(std::chrono::steady_clock::now()) {}
 
@@ -40,17 +61,9 @@ bool EventStream::write(std::string_view event) {
   }
   if (!started_) {
     started_ = true;
-    const bool lines = format_ == EventFormat::kLines;
-    gone_ = !call_.start(
-        200, {{"Content-Type", lines ? "application/x-ndjson" : "text/event-stream; charset=utf-8"},
-              {"Cache-Control", "no-store"}});
+    gone_ = !call_.start(200, stream_headers(format_));
   }
-  std::string text;
-  text.reserve(event.size() + 8);
-  text += format_ == EventFormat::kLines ? "" : "data: ";
-  text += event;
-  text += format_ == EventFormat::kLines ? "\n" : "\n\n";
-  gone_ = gone_ || !call_.response.write(text);
+  gone_ = gone_ || !call_.response.write(framed(format_, event));
   last_write_ = std::chrono::steady_clock::now();
   return !gone_;
 }
@@ -60,7 +73,7 @@ bool EventStream::idle() {
   gone_ = gone_ || ::poll(&gone, 1, 0) == 1;
   if (!gone_ && format_ != EventFormat::kVerdict &&
       std::chrono::steady_clock::now() - last_write_ >= kKeepalive) {
-    return write(R"({"type":"keepalive"})");
+    return write(kKeepaliveEvent);
   }
   return !gone_;
 }
@@ -89,10 +102,7 @@ Result<void> EventStream::end(Result<void> outcome) {
   }
   if (started_) {
     if (!outcome) {
-      nlohmann::ordered_json failed =
-          nlohmann::ordered_json::parse(to_json(outcome.error()), nullptr, false);
-      failed["type"] = "failed";
-      (void)write(failed.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+      (void)write(failed_event(outcome.error()));
     }
     (void)call_.response.finish();
     return {};

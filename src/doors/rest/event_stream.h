@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventStream: the events of one execution or process, in the form that the client asked for.
+// EventStream: the events of one execution, in the form that the client asked for.
 #pragma once
 
 #include <chrono>
@@ -13,6 +13,7 @@ namespace glovebox::rest {
 
 // Silence after which a keepalive goes out.
 inline constexpr std::chrono::milliseconds kKeepalive{5'000};
+inline constexpr std::string_view kKeepaliveEvent = R"({"type":"keepalive"})";
 
 enum class EventFormat {
   kVerdict,     // Only the last one, as a plain JSON answer.
@@ -23,6 +24,12 @@ EventFormat wanted_format(const Call& call);
 
 // The verdict that an event carries, without its "type"; empty when it carries none.
 std::string verdict_of(std::string_view event);
+
+// The beginning of an answer in one of the last two forms, an event in it, and what stands there
+// for an answer that failed after its beginning.
+http::Headers stream_headers(EventFormat format);
+std::string framed(EventFormat format, std::string_view event);
+std::string failed_event(const Error& error);
 
 class EventStream {
  public:

@@ -12,6 +12,8 @@
 #include <array>
 #include <filesystem>
 
+#include "doors/rest/fake_feed.h"
+
 namespace glovebox::rest {
 namespace {
 
@@ -200,20 +202,18 @@ Result<void> FakeService::run(const Caller&, const RunRequest& request, const Ev
   ran = request;
   return execution(sink);
 }
-Result<void> FakeService::start_process(const Caller&,
-                                        std::string_view sandbox,
-                                        const ProcessRequest& request,
-                                        const ProcessSink& sink) {
+Result<std::unique_ptr<ProcessFeed>> FakeService::start_process(const Caller&,
+                                                                std::string_view sandbox,
+                                                                const ProcessRequest& request) {
   GB_TRY(known(sandbox));
   started = request;
-  return process(sink);
+  return std::unique_ptr<ProcessFeed>(std::make_unique<FakeFeed>(process));
 }
-Result<void> FakeService::attach_process(const Caller&,
-                                         std::string_view sandbox,
-                                         std::uint32_t,
-                                         const ProcessSink& sink) {
+Result<std::unique_ptr<ProcessFeed>> FakeService::attach_process(const Caller&,
+                                                                 std::string_view sandbox,
+                                                                 std::uint32_t) {
   GB_TRY(known(sandbox));
-  return process(sink);
+  return std::unique_ptr<ProcessFeed>(std::make_unique<FakeFeed>(process));
 }
 Result<std::vector<ProcessInfo>> FakeService::processes(const Caller&, std::string_view sandbox) {
   GB_TRY(known(sandbox));

@@ -116,14 +116,12 @@ class FakeService final : public SandboxService {
                                 const PackagesRequest& request,
                                 const EventSink& sink) override;
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
-  Result<void> start_process(const Caller& caller,
-                             std::string_view sandbox,
-                             const ProcessRequest& request,
-                             const ProcessSink& sink) override;
-  Result<void> attach_process(const Caller& caller,
-                              std::string_view sandbox,
-                              std::uint32_t pid,
-                              const ProcessSink& sink) override;
+  Result<std::unique_ptr<ProcessFeed>> start_process(const Caller& caller,
+                                                     std::string_view sandbox,
+                                                     const ProcessRequest& request) override;
+  Result<std::unique_ptr<ProcessFeed>> attach_process(const Caller& caller,
+                                                      std::string_view sandbox,
+                                                      std::uint32_t pid) override;
   Result<std::vector<ProcessInfo>> processes(const Caller& caller,
                                              std::string_view sandbox) override;
   Result<void> signal_process(const Caller& caller,

@@ -60,7 +60,6 @@ class GuardTest : public testing::Test {
     const EventSink events = [](std::string_view) { return true; };
     const BuildSink builds = [](const BuildEvent&) { return true; };
     const FileClient::Source nothing = [](std::span<char>) { return Result<std::size_t>(0); };
-    const ProcessSink says = [](const ProcessEvent&) { return true; };
     using C = const Caller&;
     return {
         row("create", {"run"}, tenant, [&s](C c) { return s.create(c, {}); }),
@@ -94,10 +93,9 @@ class GuardTest : public testing::Test {
         row("install_packages", {"run"}, sandbox,
             [&s, events](C c) { return s.install_packages(c, "sb1", {}, events); }),
         row("run", {"run"}, tenant, [&s, events](C c) { return s.run(c, {}, events); }),
-        row("start_process", {"run"}, sandbox,
-            [&s, says](C c) { return s.start_process(c, "sb1", {}, says); }),
+        row("start_process", {"run"}, sandbox, [&s](C c) { return s.start_process(c, "sb1", {}); }),
         row("attach_process", {"run"}, sandbox,
-            [&s, says](C c) { return s.attach_process(c, "sb1", 5, says); }),
+            [&s](C c) { return s.attach_process(c, "sb1", 5); }),
         row("processes", {"read", "run"}, sandbox, [&s](C c) { return s.processes(c, "sb1"); }),
         row("signal_process", {"run"}, sandbox,
             [&s](C c) { return s.signal_process(c, "sb1", 5, 2); }),

@@ -43,23 +43,63 @@ Result<void> control(Call& call, std::uint32_t pid, std::string_view text) {
   return call.service.signal_process(call.caller, sandbox, pid, signal);
 }
 
+// What a process says, as pieces of an answer.
+class ProcessPieces final : public http::PieceSource {
+ public:
+  ProcessPieces(std::unique_ptr<ProcessFeed> feed, EventFormat format)
+      : feed_(std::move(feed)), format_(format) {}
+
+  [[nodiscard]] int fd() const override { return feed_->fd(); }
+
+  State next(std::string& piece) override {
+    const auto event = feed_->next();
+    if (event && event->kind == ProcessEvent::Kind::kIdle) {
+      return State::kGoesOn;
+    }
+    piece = framed(format_, event ? to_line(*event) : failed_event(event.error()));
+    last_piece_ = std::chrono::steady_clock::now();
+    return event && event->kind != ProcessEvent::Kind::kEnded ? State::kGoesOn : State::kEnd;
+  }
+
+  State look(std::string& piece) override {
+    const State state = next(piece);
+    if (piece.empty() && std::chrono::steady_clock::now() - last_piece_ >= kKeepalive) {
+      piece = framed(format_, kKeepaliveEvent);
+      last_piece_ = std::chrono::steady_clock::now();
+    }
+    return state;
+  }
+
+ private:
+  const std::unique_ptr<ProcessFeed> feed_;
+  const EventFormat format_;
+  std::chrono::steady_clock::time_point last_piece_ = std::chrono::steady_clock::now();
+};
+
+// A process outlives its listener: nothing is stopped when the client goes.
+Result<void> follow_by_events(Call& call, std::unique_ptr<ProcessFeed> feed, EventFormat format) {
+  return call.follow(200, stream_headers(format),
+                     std::make_unique<ProcessPieces>(std::move(feed), format));
+}
+
 // What the process says goes out from a thread of its own, what the client says is read here.
 Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
   const std::string& sandbox = call.parameters[0];
+  GB_TRY(call.request.count_for(call.caller.tenant, http::Pace::kLong));
+  const auto feed = GB_TRY(call.service.attach_process(call.caller, sandbox, pid));
   auto socket = GB_TRY(call.response.upgrade(""));
   call.status = 101;
   std::atomic<bool> gone{false};
   std::thread speaker([&] {
-    auto attached =
-        call.service.attach_process(call.caller, sandbox, pid, [&](const ProcessEvent& event) {
-          if (event.kind == ProcessEvent::Kind::kIdle) {
-            return !gone;
-          }
-          const bool bytes = event.kind == ProcessEvent::Kind::kTerminal;
-          return !gone && socket->write(bytes, bytes ? event.bytes : to_line(event)).has_value();
-        });
-    if (!attached && !gone) {
-      (void)socket->write(false, to_json(attached.error()));
+    const auto followed = follow(*feed, [&](const ProcessEvent& event) {
+      if (event.kind == ProcessEvent::Kind::kIdle) {
+        return !gone;
+      }
+      const bool bytes = event.kind == ProcessEvent::Kind::kTerminal;
+      return !gone && socket->write(bytes, bytes ? event.bytes : to_line(event)).has_value();
+    });
+    if (!followed && followed.error().code() != ErrorCode::kRefused && !gone) {
+      (void)socket->write(false, to_json(followed.error()));
     }
     // What the process says is told no more once the key is gone.
     if (call.service.admit(call.caller, kScopeRun)) {
@@ -99,20 +139,13 @@ Result<void> start_process(Call& call) {
   ProcessRequest request = GB_TRY(read_process_request(fields));
   const EventFormat format = wanted_format(call);
   if (format != EventFormat::kVerdict) {
-    // A process outlives its listener: nothing is stopped when the client goes.
-    EventStream stream(call, format);
-    return stream.end(call.service.start_process(
-        call.caller, call.parameters[0], request,
-        [&](const ProcessEvent& event) { return stream.pass(to_line(event)); }));
+    return follow_by_events(
+        call, GB_TRY(call.service.start_process(call.caller, call.parameters[0], request)), format);
   }
   request.start_only = true;
-  std::uint32_t pid = 0;
-  GB_TRY(call.service.start_process(call.caller, call.parameters[0], request,
-                                    [&](const ProcessEvent& event) {
-                                      pid = event.pid;
-                                      return event.kind != ProcessEvent::Kind::kStarted;
-                                    }));
-  call.send_json(201, {{"pid", pid}});
+  const auto feed = GB_TRY(call.service.start_process(call.caller, call.parameters[0], request));
+  const ProcessEvent started = GB_TRY(feed->next());
+  call.send_json(201, {{"pid", started.pid}});
   return {};
 }
 
@@ -143,10 +176,8 @@ Result<void> attach_process(Call& call) {
     call.send_json(200, to_json(*found));
     return {};
   }
-  EventStream stream(call, format);
-  return stream.end(call.service.attach_process(
-      call.caller, call.parameters[0], pid,
-      [&](const ProcessEvent& event) { return stream.pass(to_line(event)); }));
+  return follow_by_events(
+      call, GB_TRY(call.service.attach_process(call.caller, call.parameters[0], pid)), format);
 }
 
 Result<void> kill_process(Call& call) {

@@ -16,11 +16,13 @@ struct Capacity {
       : short_calls(options.max_handlers, 2),
         long_calls(options.max_long_calls, 4),
         links(options.max_links, 4),
+        followers(options.max_followers, 2),
         unsent(options.max_unsent_bytes, 4) {}
 
   FairShares short_calls;  // Handlers' threads, by tenant;
   FairShares long_calls;   // the same, beside the pool.
   FairShares links;        // Connections that are passed on, without a thread; by tenant or peer.
+  FairShares followers;    // Answers that take pieces from elsewhere, without a thread; the same.
   FairShares unsent;       // Bytes of answers that wait for their readers; by tenant or peer.
 };
 

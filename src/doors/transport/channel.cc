@@ -51,6 +51,16 @@ class PlainChannel final : public Channel {
 
 }  // namespace
 
+void break_off(const Channel& channel, bool until_close) {
+  if (until_close) {
+    // Only a reset can be told from the end of the answer.
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    (void)::setsockopt(channel.fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  } else {
+    (void)::shutdown(channel.fd(), SHUT_RDWR);
+  }
+}
+
 std::unique_ptr<Channel> plain_channel(UniqueFd fd) {
   return std::make_unique<PlainChannel>(std::move(fd));
 }

@@ -44,6 +44,10 @@ class Channel {
   UniqueFd fd_;
 };
 
+// Ends the connection so that the peer notices that what it got is not all; `until_close` where an
+// orderly end would say that it is.
+void break_off(const Channel& channel, bool until_close);
+
 // `fd` is a connected stream socket that does not block.
 std::unique_ptr<Channel> plain_channel(UniqueFd fd);
 

@@ -167,6 +167,7 @@ class LoopConnection final : public Connection {
   bool linger();
   void send_file();
   void start_relay();
+  void start_pieces();
   void give_back();
   Result<std::unique_ptr<WebSocket>> upgrade(const Head& head, std::string_view protocol);
 
@@ -189,6 +190,7 @@ class LoopConnection final : public Connection {
   bool ends_when_sent_ = false;
   Clock::time_point waits_since_{};  // For a reader.
   std::optional<RelayOrder> relay_;
+  std::optional<PieceOrder> pieces_;
 };
 
 void LoopConnection::wait(Channel::Status wanted) {
@@ -465,6 +467,10 @@ void LoopConnection::work(Clock::duration waited) {
       asio::post(*shared_.io, [connection = self()] { connection->start_relay(); });
       return;
     }
+    if (next == Exchange::Next::kPieces) {
+      asio::post(*shared_.io, [connection = self()] { connection->start_pieces(); });
+      return;
+    }
     if (ends_when_sent_ || !unsent_.outbox.empty()) {
       give_back();
       return;
@@ -494,6 +500,19 @@ void LoopConnection::start_relay() {
   http::start_relay(*shared_.io, *channel_, std::exchange(in_, {}), *std::exchange(relay_, {}),
                     shared_.options.idle_patience,
                     [connection = self()] { connection->last_read(); });
+}
+
+void LoopConnection::start_pieces() {
+  head_size_ = 0;
+  searched_ = 0;
+  if (in_.size() <= kKept) {
+    in_ = std::string(in_);
+  }
+  http::start_pieces(*shared_.io, *channel_, *std::exchange(pieces_, {}), shared_.capacity->unsent,
+                     reader_bounds(shared_.options), [connection = self()](bool keep) {
+                       connection->ends_when_sent_ = !keep;
+                       connection->next_stage();
+                     });
 }
 
 // The next head, when it is there soon.
@@ -546,6 +565,8 @@ Exchange::Next LoopConnection::answer(bool& outside) {
   outside = exchange.stepped_out();
   if (next == Exchange::Next::kRelay) {
     relay_ = exchange.take_relay();
+  } else if (next == Exchange::Next::kPieces) {
+    pieces_ = exchange.take_pieces();
   }
   return next;
 }

@@ -377,18 +377,35 @@ Result<void> Exchange::finish() {
   return {};
 }
 
+Result<void> Exchange::follow(int status,
+                              const Headers& headers,
+                              std::unique_ptr<PieceSource> source) {
+  auto share = line_.capacity.followers.take(owner());
+  if (!share) {
+    return Error(ErrorCode::kExhausted, "too many open event streams",
+                 "try again in 1 second, or close some of them");
+  }
+  GB_TRY(start(status, headers));
+  if (framing_ == Framing::kNone) {
+    return finish();
+  }
+  stage_ = Stage::kAnswered;
+  // What is left of the body would be read by nobody.
+  keep_ = keep_ && body_.done();
+  pieces_.emplace(PieceOrder{.source = std::move(source),
+                             .chunked = framing_ == Framing::kChunked,
+                             .keep = keep_,
+                             .owner = std::string(owner()),
+                             .share = *std::move(share)});
+  return {};
+}
+
 void Exchange::abort() {
   if (upgraded_ || broken_) {
     return;
   }
   broken_ = true;
-  if (framing_ == Framing::kUntilClose) {
-    // An orderly end would look like the answer's: only a reset can be told from it.
-    const linger reset{.l_onoff = 1, .l_linger = 0};
-    (void)::setsockopt(line_.channel->fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-  } else {
-    (void)::shutdown(line_.channel->fd(), SHUT_RDWR);
-  }
+  break_off(*line_.channel, framing_ == Framing::kUntilClose);
 }
 
 Result<std::unique_ptr<WebSocket>> Exchange::upgrade(std::string_view protocol) {
@@ -438,6 +455,9 @@ Exchange::Next Exchange::conclude() {
   }
   if (relay_ && !broken_) {
     return Next::kRelay;
+  }
+  if (pieces_ && !broken_) {
+    return Next::kPieces;
   }
   if (broken_) {
     line_.unsent.outbox = {};

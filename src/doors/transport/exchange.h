@@ -17,6 +17,7 @@
 #include "doors/transport/head.h"
 #include "doors/transport/http.h"
 #include "doors/transport/outbox.h"
+#include "doors/transport/piece_stream.h"
 #include "doors/transport/reader_clock.h"
 #include "doors/transport/relay.h"
 
@@ -44,10 +45,12 @@ class Exchange final : public Request, public Response {
   Exchange(Line line, Head head);
 
   // What the connection is for once a handler has returned or thrown, and what is unsent is sent.
-  enum class Next { kRequest, kEnd, kWebSocket, kRelay };
+  enum class Next { kRequest, kEnd, kWebSocket, kRelay, kPieces };
   Next conclude();
   // With kRelay.
   [[nodiscard]] RelayOrder take_relay() { return *std::exchange(relay_, std::nullopt); }
+  // With kPieces.
+  [[nodiscard]] PieceOrder take_pieces() { return *std::exchange(pieces_, std::nullopt); }
   // The handler's thread is no longer one of the pool's.
   [[nodiscard]] bool stepped_out() const { return stepped_out_; }
 
@@ -71,6 +74,9 @@ class Exchange final : public Request, public Response {
   Result<void> write(std::string_view piece) override;
   Result<void> write_file(int fd, std::uint64_t offset, std::uint64_t length) override;
   Result<void> finish() override;
+  Result<void> follow(int status,
+                      const Headers& headers,
+                      std::unique_ptr<PieceSource> source) override;
   void abort() override;
   Result<std::unique_ptr<WebSocket>> upgrade(std::string_view protocol) override;
   Result<void> relay(UniqueFd peer, std::string_view first) override;
@@ -101,6 +107,7 @@ class Exchange final : public Request, public Response {
   std::string tenant_;  // As an owner of shares; empty until count_for().
   std::optional<FairShares::Share> place_;
   std::optional<RelayOrder> relay_;
+  std::optional<PieceOrder> pieces_;
   bool stepped_out_ = false;
   bool body_wanted_ = false;
   std::uint64_t received_ = 0;  // Of the body.

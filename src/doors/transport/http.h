@@ -75,12 +75,30 @@ class WebSocket {
   virtual void close(std::uint16_t code, std::string_view reason) = 0;
 };
 
+// What an answer is made of that goes on whenever something happens elsewhere. For the server's
+// loop, one call at a time: none of them waits.
+class PieceSource {
+ public:
+  virtual ~PieceSource() = default;
+  // Readable when next() may have something; the same one as long as this lives. Not to be read.
+  [[nodiscard]] virtual int fd() const = 0;
+  enum class State {
+    kGoesOn,
+    kEnd,     // Nothing comes after this piece.
+    kBroken,  // Nothing comes, and what was sent is not all: the peer is to notice.
+  };
+  // The next piece, which is empty before; left so when there is none now.
+  virtual State next(std::string& piece) = 0;
+  // The same, about once a second while nothing comes: for what has to be said or seen even then.
+  virtual State look(std::string& piece) = 0;
+};
+
 class Response {
  public:
   virtual ~Response() = default;
 
-  // A whole answer. Exactly one of send(), start(), upgrade() and relay() is called, once. Does not
-  // wait for the peer.
+  // A whole answer. Exactly one of send(), start(), follow(), upgrade() and relay() is called,
+  // once. Does not wait for the peer.
   virtual Result<void> send(int status, const Headers& headers, std::string_view body) = 0;
 
   // An answer in pieces: chunked, or of a known length when `headers` has Content-Length. Headers
@@ -91,6 +109,12 @@ class Response {
   // taken it: what comes last does not wait for the peer.
   virtual Result<void> write_file(int fd, std::uint64_t offset, std::uint64_t length) = 0;
   virtual Result<void> finish() = 0;
+
+  // An answer in pieces, as start() begins one, that takes them from `source` without a thread.
+  // Returns once the headers are out. kExhausted when there are too many of these.
+  virtual Result<void> follow(int status,
+                              const Headers& headers,
+                              std::unique_ptr<PieceSource> source) = 0;
 
   // Drops the connection so that the peer notices that the answer is not whole.
   virtual void abort() = 0;
@@ -114,10 +138,11 @@ struct ServerOptions {
   std::vector<int> inherited;             // Listening sockets of systemd's; ours from now on.
   std::string certificate_file;           // PEM, both or none: TLS on `listen`.
   std::string key_file;
-  std::size_t max_connections = 16'384;
+  std::size_t max_connections = 32'768;
   std::size_t max_handlers = 512;              // Requests worked on at once; more wait, then 503.
   std::size_t max_long_calls = 1'024;          // Beside those (Pace::kLong).
   std::size_t max_links = 2'048;               // Connections to ports of sandboxes.
+  std::size_t max_followers = 24'576;          // Answers that take pieces from elsewhere.
   std::size_t max_unsent_bytes = 256UL << 20;  // Of answers that their readers have not taken.
   std::size_t max_header_bytes = 64 * 1024;
   std::chrono::seconds header_patience{15};  // From the first byte of a request to its last header.

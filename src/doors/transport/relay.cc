@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "doors/transport/status.h"
+#include "doors/transport/waiting.h"
 
 namespace glovebox::http {
 namespace {
@@ -99,16 +99,7 @@ class Relay : public std::enable_shared_from_this<Relay> {
 
  private:
   enum class Mode { kHead, kAnswer, kTunnel };
-  // A direction of a socket that the loop waits for, once at a time.
-  struct Side {
-    explicit Side(asio::io_context& io) : socket(io) {}
-    asio::posix::stream_descriptor socket;
-    bool awaits_input = false;
-    bool awaits_room = false;
-  };
-
   bool move_some();
-  void await(Side& side, bool input, bool room);
   void end();
   void refuse();
   void take_from_client();
@@ -133,8 +124,8 @@ class Relay : public std::enable_shared_from_this<Relay> {
   const FairShares::Share link_;
   const std::chrono::milliseconds patience_;
   std::function<void()> ended_;
-  Side client_side_;
-  Side peer_side_;
+  Waiting client_side_;
+  Waiting peer_side_;
   asio::steady_timer timer_;
   Clock::time_point last_move_ = Clock::now();
   Mode mode_ = Mode::kHead;
@@ -171,22 +162,13 @@ Relay::Relay(asio::io_context& io,
       to_peer_(std::move(order.first)),
       body_ended_(body_.done()) {
   (void)::fcntl(peer_.get(), F_SETFL, ::fcntl(peer_.get(), F_GETFL) | O_NONBLOCK);
-  boost::system::error_code error;
-  client_side_.socket.assign(client_.fd(), error);
-  failed_ = failed_ || error;
-  peer_side_.socket.assign(peer_.get(), error);
-  failed_ = failed_ || error;
+  failed_ = !client_side_.assign(client_.fd()) || !peer_side_.assign(peer_.get());
   take_from_client();
 }
 
 Relay::~Relay() {
-  // With the loop, when the server ends. The descriptors are closed by who has them.
-  if (client_side_.socket.is_open()) {
-    (void)client_side_.socket.release();
-  }
-  if (peer_side_.socket.is_open()) {
-    (void)peer_side_.socket.release();
-  }
+  // Before it is closed; not later than with the loop, when the server ends.
+  peer_side_.release();
   // A guest may have made the socket, and closing it can wait for the guest (SO_LINGER, socket(7)):
   // that is for a thread that nobody waits for.
   const int fd = peer_.release();
@@ -202,8 +184,8 @@ void Relay::end() {
     return;
   }
   timer_.cancel();
-  (void)client_side_.socket.release();
-  (void)peer_side_.socket.release();
+  client_side_.release();
+  peer_side_.release();
   std::exchange(ended_, nullptr)();
 }
 
@@ -212,29 +194,6 @@ void Relay::refuse() {
   peer_ended_ = true;
   mode_ = Mode::kAnswer;
   to_client_ = std::string(kBadGateway) + std::string(kBadGatewayBody);
-}
-
-void Relay::await(Side& side, bool input, bool room) {
-  using Wait = asio::posix::descriptor_base;
-  const auto arm = [&](Wait::wait_type what, bool Side::*armed) {
-    if (side.*armed) {
-      return;
-    }
-    side.*armed = true;
-    side.socket.async_wait(
-        what, [relay = shared_from_this(), &side, armed](const boost::system::error_code& error) {
-          side.*armed = false;
-          if (!error) {
-            relay->turn();
-          }
-        });
-  };
-  if (input) {
-    arm(Wait::wait_read, &Side::awaits_input);
-  }
-  if (room) {
-    arm(Wait::wait_write, &Side::awaits_room);
-  }
 }
 
 // Does what can be done, and waits for more.
@@ -257,8 +216,8 @@ void Relay::turn() {
   }
   // Where nothing more is wanted of the client, it still shows its end there.
   const bool awaits_end = has_enough() && !client_ended_ && !client_is_ahead_;
-  await(client_side_, wants_client() || awaits_end, !to_client_.empty());
-  await(peer_side_, wants_peer(), !to_peer_.empty());
+  client_side_.await(shared_from_this(), wants_client() || awaits_end, !to_client_.empty());
+  peer_side_.await(shared_from_this(), wants_peer(), !to_peer_.empty());
 }
 
 // False when nothing can be moved now.

@@ -35,6 +35,22 @@ Error confined(std::string_view to) {
           "use an API key"};
 }
 
+class GuardedFeed final : public ProcessFeed {
+ public:
+  GuardedFeed(SandboxService& service, Caller caller, std::unique_ptr<ProcessFeed> inner)
+      : service_(service), caller_(std::move(caller)), inner_(std::move(inner)) {}
+  [[nodiscard]] int fd() const override { return inner_->fd(); }
+  Result<ProcessEvent> next() override {
+    GB_TRY(service_.admit(caller_, kScopeRun));
+    return inner_->next();
+  }
+
+ private:
+  SandboxService& service_;
+  const Caller caller_;
+  const std::unique_ptr<ProcessFeed> inner_;
+};
+
 }  // namespace
 
 Result<void> Guard::key(const Caller& caller, Need need) const {
@@ -75,6 +91,15 @@ Result<void> Guard::recipe(const Caller& caller, const Recipe& recipe) const {
 
 Result<void> Guard::scope(const Caller& caller, std::string_view scope) const {
   return caller.may(scope) ? service_.admit(caller, scope) : lacks(scope);
+}
+
+Result<std::unique_ptr<ProcessFeed>> Guard::feed(const Caller& caller,
+                                                 Result<std::unique_ptr<ProcessFeed>> feed) const {
+  if (!feed) {
+    return feed;
+  }
+  return std::unique_ptr<ProcessFeed>(
+      std::make_unique<GuardedFeed>(service_, caller, *std::move(feed)));
 }
 
 Result<FileClient> limited(FileAccess access, Result<FileClient> files) {

@@ -2,6 +2,7 @@
 // Guard: decides whether a caller may do something. A policy and an audit log belong here too.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "base/result.h"
@@ -36,6 +37,10 @@ class Guard {
   [[nodiscard]] Result<void> recipe(const Caller& caller, const Recipe& recipe) const;
   // Whatever takes this scope, wherever it is.
   [[nodiscard]] Result<void> scope(const Caller& caller, std::string_view scope) const;
+
+  // What a process says, for as long as the key is valid: it may go on for days.
+  [[nodiscard]] Result<std::unique_ptr<ProcessFeed>> feed(
+      const Caller& caller, Result<std::unique_ptr<ProcessFeed>> feed) const;
 
  private:
   [[nodiscard]] Result<void> key(const Caller& caller, Need need) const;

@@ -198,23 +198,18 @@ Result<void> GuardedService::run(const Caller& caller,
 
 // Processes.
 
-Result<void> GuardedService::start_process(const Caller& caller,
-                                           std::string_view sandbox,
-                                           const ProcessRequest& request,
-                                           const ProcessSink& sink) {
+Result<std::unique_ptr<ProcessFeed>> GuardedService::start_process(const Caller& caller,
+                                                                   std::string_view sandbox,
+                                                                   const ProcessRequest& request) {
   GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.start_process(caller, sandbox, request, sink);
+  return guard_.feed(caller, inner_.start_process(caller, sandbox, request));
 }
 
-Result<void> GuardedService::attach_process(const Caller& caller,
-                                            std::string_view sandbox,
-                                            std::uint32_t pid,
-                                            const ProcessSink& sink) {
+Result<std::unique_ptr<ProcessFeed>> GuardedService::attach_process(const Caller& caller,
+                                                                    std::string_view sandbox,
+                                                                    std::uint32_t pid) {
   GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  // It may go on for days, and ends with the key.
-  return inner_.attach_process(caller, sandbox, pid, [&](const ProcessEvent& event) {
-    return guard_.scope(caller, kScopeRun) && sink(event);
-  });
+  return guard_.feed(caller, inner_.attach_process(caller, sandbox, pid));
 }
 
 Result<std::vector<ProcessInfo>> GuardedService::processes(const Caller& caller,

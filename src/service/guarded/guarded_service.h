@@ -88,14 +88,12 @@ class GuardedService final : public SandboxService {
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
 
   // Processes.
-  Result<void> start_process(const Caller& caller,
-                             std::string_view sandbox,
-                             const ProcessRequest& request,
-                             const ProcessSink& sink) override;
-  Result<void> attach_process(const Caller& caller,
-                              std::string_view sandbox,
-                              std::uint32_t pid,
-                              const ProcessSink& sink) override;
+  Result<std::unique_ptr<ProcessFeed>> start_process(const Caller& caller,
+                                                     std::string_view sandbox,
+                                                     const ProcessRequest& request) override;
+  Result<std::unique_ptr<ProcessFeed>> attach_process(const Caller& caller,
+                                                      std::string_view sandbox,
+                                                      std::uint32_t pid) override;
   Result<std::vector<ProcessInfo>> processes(const Caller& caller,
                                              std::string_view sandbox) override;
   Result<void> signal_process(const Caller& caller,

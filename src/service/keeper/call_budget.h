@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CallBudget: how many calls may be under way, for each sandbox, for each tenant, and in all.
 //
-// A call holds a thread and a socket of the keeper's. A tenant that fills its share is refused
-// before threads or descriptors run out for the others, and what ends things has room of its own:
-// whoever has too much under way can always stop it.
+// A call holds a thread and a socket of the keeper's, or a socket alone. A tenant that fills its
+// share is refused before threads or descriptors run out for the others, and what ends things has
+// room of its own: whoever has too much under way can always stop it.
 #pragma once
 
 #include <cstddef>

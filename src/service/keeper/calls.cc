@@ -21,9 +21,6 @@ using nlohmann::json;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// How often a call that waits looks whether anybody listens still.
-constexpr auto kLook = 1s;
-
 std::string text(const json& arguments, const char* name) {
   const auto found = arguments.find(name);
   return found != arguments.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -279,31 +276,6 @@ Result<json> run(const json& arguments, CallContext& context) {
 
 // ----
 
-Result<json> listen(HeldSandbox& sandbox,
-                    const std::shared_ptr<HeldProcess>& held,
-                    bool from_start,
-                    CallContext& context) {
-  HeldProcess::Listener listener(held, from_start);
-  if (!from_start) {
-    context.tell(
-        pack(to_json(ProcessEvent{.kind = ProcessEvent::Kind::kStarted, .pid = held->pid()})));
-  }
-  while (context.listens()) {
-    const auto event = listener.next(Clock::now() + kLook);
-    if (!event && !sandbox.alive()) {
-      return Error(ErrorCode::kUnavailable, "the sandbox has ended");
-    }
-    if (!event || (!from_start && event->kind == ProcessEvent::Kind::kStarted)) {
-      continue;  // Its start was told already.
-    }
-    context.tell(pack(to_json(*event)));
-    if (event->kind == ProcessEvent::Kind::kEnded) {
-      break;
-    }
-  }
-  return json();
-}
-
 Result<json> start_process(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
   const ProcessRequest request = to_process_request(object(arguments, "request"));
@@ -313,12 +285,14 @@ Result<json> start_process(const json& arguments, CallContext& context) {
         pack(to_json(ProcessEvent{.kind = ProcessEvent::Kind::kStarted, .pid = started->pid()})));
     return json();
   }
-  return listen(*held, started, true, context);
+  context.following = {.sandbox = held, .process = started, .from_start = true};
+  return json();
 }
 
 Result<json> attach_process(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(process(arguments, context));
-  return listen(*held.sandbox, held.inner, false, context);
+  context.following = {.sandbox = held.sandbox, .process = held.inner, .from_start = false};
+  return json();
 }
 
 Result<json> processes(const json& arguments, CallContext& context) {

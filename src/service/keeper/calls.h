@@ -33,6 +33,13 @@ struct CallTerms {
 // Those of an unknown call are as of a short one.
 CallTerms terms_of(std::string_view name);
 
+// A process whose events are told after the call, without a thread (follower.h).
+struct Following {
+  std::shared_ptr<HeldSandbox> sandbox;
+  std::shared_ptr<HeldProcess> process;
+  bool from_start = false;
+};
+
 // What a call is given beside its arguments.
 struct CallContext {
   Keeper& keeper;
@@ -47,6 +54,8 @@ struct CallContext {
   CallTerms terms{};
   // Goes with the answer.
   std::vector<UniqueFd> passed{};
+  // In place of an answer, which comes after the last event.
+  std::optional<Following> following{};
 };
 
 // The answer. Fails with kInvalid for an unknown call. May throw what the standard library throws.

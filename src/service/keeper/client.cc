@@ -32,10 +32,18 @@ constexpr auto kTick = 1s;
 constexpr auto kProbePatience = 5s;
 // For a request to be taken: the keeper's thread for it does nothing else.
 constexpr auto kSendPatience = 15s;
+// For the first event of a stream: a process is started, or a sandbox looked for.
+constexpr auto kFirstPatience = 180s;
 
 Error unresponsive() {
   return {ErrorCode::kUnavailable, "the sandbox keeper does not respond",
           "try again in a moment; the operator can find the cause in keeper.log"};
+}
+
+Error late(std::string_view name) {
+  return {ErrorCode::kUnavailable,
+          "the sandbox keeper did not finish '" + std::string(name) + "' in time",
+          "try again in a moment"};
 }
 
 // Nothing has come on it, and its other end is open.
@@ -116,13 +124,8 @@ UniqueFd KeeperClient::process() {
   return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
 }
 
-Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
-                                              nlohmann::json arguments,
-                                              const Wish& wish) {
-  const auto ends = wish.patience ? Clock::now() + *wish.patience : Clock::time_point::max();
-  if (wish.late == nullptr && !responsive_) {
-    return unresponsive();
-  }
+Result<std::unique_ptr<KeeperWire>> KeeperClient::ask(std::string_view name,
+                                                      nlohmann::json arguments) {
   arguments["call"] = name;
   auto wire = GB_TRY(borrow());
   if (auto sent = wire->send(MessageType::kRequest, pack(arguments), {}, kSendPatience); !sent) {
@@ -132,6 +135,66 @@ Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
                ? decode_error((*refused)->text)
                : std::move(sent).error();
   }
+  return wire;
+}
+
+Result<std::unique_ptr<KeeperStream>> KeeperClient::open(std::string_view name,
+                                                         nlohmann::json arguments) {
+  if (!responsive_) {
+    return unresponsive();
+  }
+  auto wire = GB_TRY(ask(name, std::move(arguments)));
+  for (const auto ends = Clock::now() + kFirstPatience; Clock::now() < ends;) {
+    auto message = wire->receive(kTick);
+    if (!message) {
+      return std::move(message).error();
+    }
+    if (*message && (*message)->type == MessageType::kError) {
+      give_back(std::move(wire));
+      return decode_error((*message)->text);
+    }
+    if (*message) {
+      return std::make_unique<KeeperStream>(std::move(wire), responsive_, **std::move(message));
+    }
+    if (!responsive_) {
+      return unresponsive();
+    }
+  }
+  return late(name);
+}
+
+Result<std::optional<std::string>> KeeperStream::next() {
+  if (answered_) {
+    return std::optional<std::string>();
+  }
+  Message message;
+  if (std::exchange(has_first_, false)) {
+    message = std::move(first_);
+  } else {
+    auto received = wire_->receive(0ms);
+    if (!received) {
+      return std::move(received).error();
+    }
+    if (!*received) {
+      return responsive_ ? Result<std::optional<std::string>>(std::nullopt) : unresponsive();
+    }
+    message = **std::move(received);
+  }
+  answered_ = message.type != MessageType::kEvent;
+  if (message.type == MessageType::kError) {
+    return decode_error(message.text);
+  }
+  return answered_ ? std::nullopt : std::optional(std::move(message.text));
+}
+
+Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
+                                              nlohmann::json arguments,
+                                              const Wish& wish) {
+  const auto ends = wish.patience ? Clock::now() + *wish.patience : Clock::time_point::max();
+  if (wish.late == nullptr && !responsive_) {
+    return unresponsive();
+  }
+  auto wire = GB_TRY(ask(name, std::move(arguments)));
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(ends - Clock::now());
     if (left <= 0ms) {
@@ -139,9 +202,7 @@ Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
         *wish.late = true;
         return unresponsive();
       }
-      return Error(ErrorCode::kUnavailable,
-                   "the sandbox keeper did not finish '" + std::string(name) + "' in time",
-                   "try again in a moment");
+      return late(name);
     }
     const auto message = GB_TRY(wire->receive(std::min<std::chrono::milliseconds>(left, kTick)));
     if (!message && wish.late == nullptr && !responsive_) {

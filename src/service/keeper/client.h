@@ -7,8 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +18,28 @@
 #include "service/keeper/wire.h"
 
 namespace glovebox::keeper {
+
+// The events of a call, without a thread that waits for them. Its end cancels what only waits in
+// the keeper. One thread.
+class KeeperStream {
+ public:
+  // `responsive` is the client's, which must outlive this.
+  KeeperStream(std::unique_ptr<KeeperWire> wire, const std::atomic<bool>& responsive, Message first)
+      : wire_(std::move(wire)), responsive_(responsive), first_(std::move(first)) {}
+
+  // Readable when next() may have something.
+  [[nodiscard]] int fd() const { return wire_->fd(); }
+  // The next event; nothing when there is none now, or after the last one. Fails as the call does.
+  // Never waits.
+  Result<std::optional<std::string>> next();
+
+ private:
+  const std::unique_ptr<KeeperWire> wire_;
+  const std::atomic<bool>& responsive_;
+  Message first_;
+  bool has_first_ = true;
+  bool answered_ = false;
+};
 
 // Safe to use from any thread; each call in progress has a connection of its own. No call outlasts
 // what calls.h allows it, or waits for a keeper that has stopped responding.
@@ -34,6 +58,10 @@ class KeeperClient {
                               const OnEvent& on_event = {},
                               std::vector<UniqueFd>* passed = nullptr);
 
+  // Begins a call whose events are taken as they come. Returns once the first of them is there;
+  // fails as the call does when it fails before.
+  Result<std::unique_ptr<KeeperStream>> open(std::string_view name, nlohmann::json arguments);
+
   // The call "states", within a few seconds. To be made regularly: until the next one succeeds, a
   // keeper that let it wait counts as unresponsive, and all other calls fail at once.
   Result<nlohmann::json> probe();
@@ -47,6 +75,8 @@ class KeeperClient {
   Result<nlohmann::json> exchange(std::string_view name,
                                   nlohmann::json arguments,
                                   const Wish& wish);
+  // A connection on which this was asked for.
+  Result<std::unique_ptr<KeeperWire>> ask(std::string_view name, nlohmann::json arguments);
   Result<std::unique_ptr<KeeperWire>> borrow();
   void give_back(std::unique_ptr<KeeperWire> wire);
 

@@ -146,7 +146,6 @@ void HeldProcess::say(ProcessEvent event) {
     while (bytes_ > kMostKept && listeners_ == 0 && said_.size() > 1) {
       forget_first();
     }
-    changed_.notify_all();
   }
   share_.fit();
 }
@@ -267,8 +266,6 @@ void HeldProcess::say_end(int wait_status) {
 void HeldProcess::lose() {
   const std::scoped_lock lock(mutex_);
   ended_ = Clock::now();
-  stopping_ = true;
-  changed_.notify_all();
 }
 
 HeldProcess::Listener::Listener(std::shared_ptr<HeldProcess> process, bool from_start)
@@ -296,12 +293,9 @@ HeldProcess::Listener::~Listener() {
   }
 }
 
-std::optional<ProcessEvent> HeldProcess::Listener::next(Clock::time_point deadline) {
+std::optional<ProcessEvent> HeldProcess::Listener::next() {
   HeldProcess& process = *process_;
   std::unique_lock lock(process.mutex_);
-  process.changed_.wait_until(lock, deadline, [&] {
-    return process.first_ + process.said_.size() > at_ || process.stopping_;
-  });
   at_ = std::max(at_, process.first_);
   if (process.first_ + process.said_.size() <= at_) {
     return std::nullopt;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -38,7 +37,7 @@ class HeldProcess final : public KeptMemory::Holder {
 
   // Where a listener is in what the process says. Of output that nobody listens to, the oldest is
   // dropped beyond kMostKept, or when the sandbox's memory is wanted for something newer; a
-  // listener that is slow holds the process up instead.
+  // listener that is slow holds the process up instead. One thread.
   class Listener {
    public:
     // From the beginning of what is kept, or from now on. The first of all gets the beginning
@@ -47,9 +46,10 @@ class HeldProcess final : public KeptMemory::Holder {
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
     ~Listener();
-    // The next event, kEnded at last and then never again; nothing when none came until then.
-    // Without a kEnded nothing comes after the sandbox has ended.
-    std::optional<ProcessEvent> next(std::chrono::steady_clock::time_point deadline);
+    // The next event, kEnded at last and then never again; nothing when there is none now. Without
+    // a kEnded nothing comes after the sandbox has ended.
+    std::optional<ProcessEvent> next();
+    [[nodiscard]] std::uint32_t pid() const { return process_->pid(); }
 
    private:
     std::shared_ptr<HeldProcess> process_;
@@ -122,14 +122,12 @@ class HeldProcess final : public KeptMemory::Holder {
   UniqueFd in_;
 
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
   std::deque<Said> said_;
   std::uint64_t first_ = 0;  // The number of said_.front().
   std::size_t bytes_ = 0;
   std::size_t listeners_ = 0;
   bool heard_ = false;    // Somebody has listened.
   bool stalled_ = false;  // It is not read from, because it has no room.
-  bool stopping_ = false;
   std::optional<std::chrono::steady_clock::time_point> ended_;
   KeptMemory::Share share_;
 };

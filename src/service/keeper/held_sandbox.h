@@ -16,6 +16,7 @@
 #include "context/zygote.h"
 #include "language/registry.h"
 #include "sandbox/sandbox.h"
+#include "service/keeper/follower.h"
 #include "service/keeper/held_context.h"
 #include "service/keeper/held_process.h"
 #include "service/keeper/kept_memory.h"
@@ -96,6 +97,8 @@ class HeldSandbox {
 
   Result<std::shared_ptr<HeldProcess>> start_process(const ProcessRequest& request);
   Result<std::shared_ptr<HeldProcess>> process(std::uint32_t pid) const;
+  // Tells it what its process, one of this sandbox's, says from now on.
+  void follow(std::unique_ptr<Follower> follower) { pump_->add(std::move(follower)); }
   [[nodiscard]] std::vector<ProcessInfo> processes() const;
 
  private:

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "context/pool.h"
 #include "language/registry.h"
+#include "service/keeper/call_budget.h"
 #include "service/keeper/descriptor_budget.h"
 #include "service/keeper/held_images.h"
 #include "service/keeper/held_sandbox.h"
@@ -88,6 +89,8 @@ class Keeper {
   [[nodiscard]] const Registry& registry() const { return registry_; }
   [[nodiscard]] HeldImages& images() { return images_; }
   [[nodiscard]] const OwnPaths& paths() const { return paths_; }
+  // Those who follow a process; each takes a socket and no thread.
+  [[nodiscard]] CallBudget& followers() { return followers_; }
 
  private:
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);
@@ -112,6 +115,7 @@ class Keeper {
   const UniqueFd stop_;
   HeldImages images_;
   DescriptorBudget descriptors_;
+  CallBudget followers_{{.all = 24'576, .of_tenant = 12'288, .of_sandbox = 12'288}};
 
   PoolShelf pools_;
 

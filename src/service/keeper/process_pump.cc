@@ -11,9 +11,12 @@
 #include <system_error>
 #include <utility>
 
+#include "service/keeper/follower.h"
 #include "service/keeper/held_process.h"
 
 namespace glovebox::keeper {
+
+ProcessPump::ProcessPump(Sandbox& sandbox) : sandbox_(sandbox) {}
 
 ProcessPump::~ProcessPump() {
   {
@@ -61,6 +64,20 @@ void ProcessPump::add(std::shared_ptr<HeldProcess> process) {
   poke();
 }
 
+void ProcessPump::add(std::unique_ptr<Follower> follower) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!lost_) {
+      added_followers_.push_back(std::move(follower));
+    }
+  }
+  if (follower) {
+    follower->lose();
+    return;
+  }
+  poke();
+}
+
 void ProcessPump::poke() const { (void)::eventfd_write(wake_.get(), 1); }
 
 void ProcessPump::watch(int fd, HeldProcess& process, bool wanted) const {
@@ -74,15 +91,23 @@ void ProcessPump::run() {
   } catch (const std::exception&) {
     // Of memory that is not to be had: these processes are lost, and nothing else is.
   }
+  std::vector<std::unique_ptr<Follower>> told_nothing;
   {
     const std::scoped_lock lock(mutex_);
     lost_ = true;
     for (auto& process : std::exchange(added_, {})) {
       process->lose();
     }
+    told_nothing.swap(added_followers_);
   }
   for (const auto& [raw, process] : std::exchange(tended_, {})) {
     process->lose();
+  }
+  for (const auto& follower : told_nothing) {
+    follower->lose();
+  }
+  for (const auto& [raw, follower] : std::exchange(followers_, {})) {
+    follower->lose();
   }
 }
 
@@ -93,7 +118,7 @@ void ProcessPump::loop() {
                                    milliseconds_left());
     bool all = count <= 0;
     bool living = true;
-    std::vector<HeldProcess*> ready;
+    std::vector<void*> ready;
     for (int i = 0; i < count; ++i) {
       void* const what = events.at(static_cast<std::size_t>(i)).data.ptr;
       if (what == this) {
@@ -104,38 +129,74 @@ void ProcessPump::loop() {
         living = sandbox_.hear();
         all = true;
       } else {
-        ready.push_back(static_cast<HeldProcess*>(what));
+        ready.push_back(what);
       }
     }
     {
       const std::scoped_lock lock(mutex_);
       for (auto& process : std::exchange(added_, {})) {
-        HeldProcess* const raw = process.get();
+        void* const raw = process.get();
         tended_.emplace(raw, std::move(process));
+      }
+      for (auto& follower : std::exchange(added_followers_, {})) {
+        void* const raw = follower.get();
+        followers_.emplace(raw, std::move(follower));
       }
       living = living && !stopping_;
     }
     if (!living) {
       return;
     }
-    look_after(std::move(ready), all);
+    look_after(ready, all);
   }
 }
 
-void ProcessPump::look_after(std::vector<HeldProcess*> ready, bool all) {
+void ProcessPump::look_after(const std::vector<void*>& ready, bool all) {
+  bool news = all;
+  const auto look = [&](auto found) {
+    news = true;
+    return found->second->look(*this) ? std::next(found) : tended_.erase(found);
+  };
   if (all) {
-    ready.clear();
-    for (const auto& [raw, process] : tended_) {
-      ready.push_back(raw);
+    for (auto next = tended_.begin(); next != tended_.end();) {
+      next = look(next);
     }
   }
-  for (HeldProcess* const process : ready) {
-    // Both of its streams may be ready, and the first look its last.
-    const auto found = tended_.find(process);
-    if (found != tended_.end() && !process->look(*this)) {
-      tended_.erase(found);
+  for (void* const what : ready) {
+    // Both streams of a process may be ready, and the first look its last.
+    if (const auto found = tended_.find(what); found != tended_.end() && !all) {
+      (void)look(found);
+    } else if (const auto follows = followers_.find(what); follows != followers_.end()) {
+      tell(*follows->second);
     }
   }
+  if (news) {
+    for (auto next = followers_.begin(); next != followers_.end();) {
+      Follower& follower = *(next++)->second;
+      tell(follower);
+    }
+  }
+}
+
+// Both of its caller's going and of room for more epoll tells, once there is something to wait for.
+void ProcessPump::tell(Follower& follower) {
+  const Follower::Waits waits = follower.tell();
+  if (waits == Follower::Waits::kOver) {
+    followers_.erase(&follower);  // Its descriptor goes with it.
+    return;
+  }
+  if (follower.watched() == waits) {
+    return;
+  }
+  epoll_event event{
+      .events = EPOLLRDHUP | (waits == Follower::Waits::kForRoom ? std::uint32_t{EPOLLOUT} : 0U),
+      .data = {.ptr = &follower}};
+  const int how = follower.watched() ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  if (::epoll_ctl(epoll_.get(), how, follower.fd(), &event) != 0) {
+    followers_.erase(&follower);
+    return;
+  }
+  follower.set_watched(waits);
 }
 
 int ProcessPump::milliseconds_left() const {

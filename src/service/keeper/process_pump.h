@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessPump: one thread that looks after all processes of a sandbox, when there is something to
-// do for them.
+// ProcessPump: one thread that looks after all processes of a sandbox, and tells what they say to
+// those who follow them, when there is something to do for them.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,27 @@
 
 namespace glovebox::keeper {
 
+class Follower;
 class HeldProcess;
 
 // Safe to use from several threads, but for its end. Its sandbox must outlive it.
 class ProcessPump {
  public:
-  explicit ProcessPump(Sandbox& sandbox) : sandbox_(sandbox) {}
+  explicit ProcessPump(Sandbox& sandbox);
   ProcessPump(const ProcessPump&) = delete;
   ProcessPump& operator=(const ProcessPump&) = delete;
-  ~ProcessPump();  // Processes that it still has are lost.
+  // Processes that it still has are lost, and whoever follows one learns so.
+  ~ProcessPump();
 
   // Makes the thread, unless it is there. Fails when the host has no more of them.
   Result<void> start();
 
   // Looks after a process until it has ended. Requires: start() was called.
   void add(std::shared_ptr<HeldProcess> process);
+
+  // Looks after a follower of one of them until everything is told, or its caller has gone.
+  // Requires: start() was called.
+  void add(std::unique_ptr<Follower> follower);
 
   // Looks at all of them: something has changed that no descriptor tells.
   void poke() const;
@@ -44,16 +50,21 @@ class ProcessPump {
  private:
   void run();
   void loop();
-  void look_after(std::vector<HeldProcess*> ready, bool all);
+  // Of `ready`, what epoll named.
+  void look_after(const std::vector<void*>& ready, bool all);
+  void tell(Follower& follower);
   [[nodiscard]] int milliseconds_left() const;
 
   Sandbox& sandbox_;
   UniqueFd epoll_;
   UniqueFd wake_;
-  std::map<HeldProcess*, std::shared_ptr<HeldProcess>> tended_;  // The thread's own.
+  // The thread's own, by what epoll says of them.
+  std::map<void*, std::shared_ptr<HeldProcess>> tended_;
+  std::map<void*, std::unique_ptr<Follower>> followers_;
 
   std::mutex mutex_;  // Of what follows.
   std::vector<std::shared_ptr<HeldProcess>> added_;
+  std::vector<std::unique_ptr<Follower>> added_followers_;
   bool stopping_ = false;
   bool lost_ = false;  // The sandbox has ended.
   std::thread thread_;

@@ -26,6 +26,7 @@
 #include "service/keeper/calls.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/descriptor_budget.h"
+#include "service/keeper/follower.h"
 #include "service/keeper/wire.h"
 
 namespace glovebox::keeper {
@@ -174,6 +175,23 @@ Result<nlohmann::json> answer_to(const std::string& name,
   }
 }
 
+// What comes after the call needs its connection, and no thread.
+Result<void> begin_following(const KeeperWire& wire,
+                             const nlohmann::json& request,
+                             CallContext& context) {
+  Following& following = *context.following;
+  CallBudget::Place place = GB_TRY(enter(context.keeper.followers(), request, context));
+  // By a number of its own: this one is free again as soon as the thread leaves.
+  UniqueFd socket(::fcntl(wire.fd(), F_DUPFD_CLOEXEC, 0));
+  if (!socket) {
+    return starved();
+  }
+  following.sandbox->follow(
+      std::make_unique<Follower>(std::move(following.process), following.from_start,
+                                 KeeperWire(std::move(socket)), std::move(place)));
+  return {};
+}
+
 // One call after the other, until the caller goes.
 void serve_connection(Keeper& keeper, KeeperWire& wire, Shared& shared) {
   const int number = wire.fd();
@@ -197,7 +215,14 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, Shared& shared) {
         .socket = wire.fd(),
         .terms = terms_of(name)};
     shared.connections.set_call(number, printable(name.substr(0, 40)));
-    const auto answer = answer_to(name, request, context, shared.budget);
+    auto answer = answer_to(name, request, context, shared.budget);
+    if (answer && context.following) {
+      auto followed = begin_following(wire, request, context);
+      if (followed) {
+        return;
+      }
+      answer = std::move(followed).error();
+    }
     std::vector<int> passed;
     for (const UniqueFd& fd : context.passed) {
       passed.push_back(fd.get());

@@ -15,6 +15,8 @@ namespace glovebox::keeper {
 namespace {
 
 constexpr std::size_t kReceiveSize = 64UL * 1024;
+// What an idle connection may keep allocated.
+constexpr std::size_t kKept = 4UL * 1024;
 constexpr std::chrono::milliseconds kForever{-1};
 
 Error gone() {
@@ -67,7 +69,7 @@ Result<void> KeeperWire::send_queued(std::span<const int> passed,
       return gone();
     }
   }
-  if (outgoing_.capacity() > kReceiveSize) {
+  if (outgoing_.capacity() > kKept) {
     outgoing_ = {};
   }
   outgoing_.clear();

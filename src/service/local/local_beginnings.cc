@@ -29,7 +29,7 @@ Result<void> LocalService::begin_template(const Caller& caller,
   if (!parts.start.empty()) {
     ProcessRequest request = bash(parts.start, "start");
     request.start_only = true;
-    GB_TRY(start_process(caller, id, request, [](const ProcessEvent&) { return true; }));
+    (void)GB_TRY(start_process(caller, id, request));
   }
   if (parts.ready.empty()) {
     return {};
@@ -40,7 +40,8 @@ Result<void> LocalService::begin_template(const Caller& caller,
     ProcessRequest request = bash(parts.ready, "ready");
     request.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
-    GB_TRY(start_process(caller, id, request, [&ready](const ProcessEvent& event) {
+    const auto feed = GB_TRY(start_process(caller, id, request));
+    GB_TRY(follow(*feed, [&ready](const ProcessEvent& event) {
       ready = event.kind == ProcessEvent::Kind::kEnded && event.exit_code == 0 && !event.signal;
       return true;
     }));

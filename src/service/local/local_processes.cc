@@ -12,49 +12,55 @@ namespace {
 
 using nlohmann::json;
 
+class KeeperFeed final : public ProcessFeed {
+ public:
+  explicit KeeperFeed(std::unique_ptr<keeper::KeeperStream> stream) : stream_(std::move(stream)) {}
+  [[nodiscard]] int fd() const override { return stream_->fd(); }
+  Result<ProcessEvent> next() override {
+    const auto event = GB_TRY(stream_->next());
+    return event ? keeper::to_process_event(keeper::unpack(*event))
+                 : ProcessEvent{.kind = ProcessEvent::Kind::kIdle};
+  }
+
+ private:
+  const std::unique_ptr<keeper::KeeperStream> stream_;
+};
+
 }  // namespace
 
-Result<void> LocalService::follow_process(const Caller& caller,
-                                          std::string_view sandbox,
-                                          std::string_view name,
-                                          json arguments,
-                                          const ProcessSink& sink) {
-  bool left = false;
+Result<std::unique_ptr<ProcessFeed>> LocalService::follow_process(const Caller& caller,
+                                                                  std::string_view sandbox,
+                                                                  std::string_view name,
+                                                                  json arguments) {
   arguments["sandbox"] = sandbox;
-  const auto answer = keeper_.call(name, std::move(arguments), [&](std::string_view event) {
-    left = !sink(event.empty() ? ProcessEvent{.kind = ProcessEvent::Kind::kIdle}
-                               : keeper::to_process_event(keeper::unpack(event)));
-    return !left;
-  });
-  if (!answer && !left) {
-    return explain(caller, sandbox, answer.error());
+  auto stream = keeper_.open(name, std::move(arguments));
+  if (!stream) {
+    return explain(caller, sandbox, std::move(stream).error());
   }
-  return {};
+  return std::unique_ptr<ProcessFeed>(std::make_unique<KeeperFeed>(*std::move(stream)));
 }
 
-Result<void> LocalService::start_process(const Caller& caller,
-                                         std::string_view sandbox,
-                                         const ProcessRequest& request,
-                                         const ProcessSink& sink) {
+Result<std::unique_ptr<ProcessFeed>> LocalService::start_process(const Caller& caller,
+                                                                 std::string_view sandbox,
+                                                                 const ProcessRequest& request) {
   (void)GB_TRY(awake(caller, sandbox));
   if (request.command.argv.empty()) {
     return Error(ErrorCode::kInvalid, "a process needs a command");
   }
-  auto followed = follow_process(caller, sandbox, "start_process",
-                                 {{"request", keeper::to_json(request)}}, sink);
-  if (!followed) {
+  auto feed =
+      follow_process(caller, sandbox, "start_process", {{"request", keeper::to_json(request)}});
+  if (!feed) {
     return explain_start(files(caller, sandbox, FileAccess::kRead), request.command,
-                         std::move(followed).error());
+                         std::move(feed).error());
   }
-  return {};
+  return feed;
 }
 
-Result<void> LocalService::attach_process(const Caller& caller,
-                                          std::string_view sandbox,
-                                          std::uint32_t pid,
-                                          const ProcessSink& sink) {
+Result<std::unique_ptr<ProcessFeed>> LocalService::attach_process(const Caller& caller,
+                                                                  std::string_view sandbox,
+                                                                  std::uint32_t pid) {
   (void)GB_TRY(awake(caller, sandbox));
-  return follow_process(caller, sandbox, "attach_process", {{"pid", pid}}, sink);
+  return follow_process(caller, sandbox, "attach_process", {{"pid", pid}});
 }
 
 Result<std::vector<ProcessInfo>> LocalService::processes(const Caller& caller,

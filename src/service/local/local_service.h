@@ -125,14 +125,12 @@ class LocalService final : public SandboxService {
                                 const EventSink& sink) override;
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
 
-  Result<void> start_process(const Caller& caller,
-                             std::string_view sandbox,
-                             const ProcessRequest& request,
-                             const ProcessSink& sink) override;
-  Result<void> attach_process(const Caller& caller,
-                              std::string_view sandbox,
-                              std::uint32_t pid,
-                              const ProcessSink& sink) override;
+  Result<std::unique_ptr<ProcessFeed>> start_process(const Caller& caller,
+                                                     std::string_view sandbox,
+                                                     const ProcessRequest& request) override;
+  Result<std::unique_ptr<ProcessFeed>> attach_process(const Caller& caller,
+                                                      std::string_view sandbox,
+                                                      std::uint32_t pid) override;
   Result<std::vector<ProcessInfo>> processes(const Caller& caller,
                                              std::string_view sandbox) override;
   Result<void> signal_process(const Caller& caller,
@@ -235,11 +233,10 @@ class LocalService final : public SandboxService {
                                 const std::string& archive);
   void forget(std::string_view id);
   void end_record(const std::string& tenant, std::string_view id);
-  Result<void> follow_process(const Caller& caller,
-                              std::string_view sandbox,
-                              std::string_view name,
-                              nlohmann::json arguments,
-                              const ProcessSink& sink);
+  Result<std::unique_ptr<ProcessFeed>> follow_process(const Caller& caller,
+                                                      std::string_view sandbox,
+                                                      std::string_view name,
+                                                      nlohmann::json arguments);
   std::string fresh_key();
   // Requests that a client may send again (local_repeats.cc).
   Result<std::optional<std::string>> claim(const Caller& caller,

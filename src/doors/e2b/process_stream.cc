@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/process_stream.h"
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <utility>
+
+#include "doors/e2b/connect_rpc.h"
+#include "doors/e2b/process_json.h"
+
+namespace glovebox::e2b {
+namespace {
+
+using std::chrono::steady_clock;
+
+class ProcessMessages final : public http::PieceSource {
+ public:
+  ProcessMessages(SandboxService& service,
+                  const Visit& visit,
+                  std::chrono::milliseconds beat_every,
+                  std::unique_ptr<ProcessFeed> feed)
+      : service_(service),
+        caller_(visit.caller),
+        sandbox_(visit.info.id),
+        beat_every_(beat_every),
+        feed_(std::move(feed)) {}
+
+  [[nodiscard]] int fd() const override { return feed_->fd(); }
+
+  State next(std::string& piece) override {
+    const auto event = feed_->next();
+    if (!event) {
+      return fail(event.error(), piece);
+    }
+    if (event->kind == ProcessEvent::Kind::kIdle) {
+      return State::kGoesOn;
+    }
+    const bool ended = event->kind == ProcessEvent::Kind::kEnded;
+    // A process that was killed may have been so with its sandbox. Then the caller has to ask.
+    if (ended && event->signal == SIGKILL && !has_sandbox()) {
+      return State::kBroken;
+    }
+    for (const Json& message : event_json(*event)) {
+      piece += envelope(to_line(message));
+    }
+    piece += ended ? end_envelope() : "";
+    last_piece_ = steady_clock::now();
+    return ended ? State::kEnd : State::kGoesOn;
+  }
+
+  State look(std::string& piece) override {
+    const State state = next(piece);
+    if (state == State::kGoesOn && piece.empty() &&
+        steady_clock::now() - last_piece_ >= beat_every_) {
+      piece = envelope(to_line({{"event", {{"keepalive", Json::object()}}}}));
+      last_piece_ = steady_clock::now();
+    }
+    return state;
+  }
+
+ private:
+  bool has_sandbox() const { return service_.find(caller_, sandbox_).has_value(); }
+  State fail(const Error& error, std::string& piece) const {
+    if (!has_sandbox()) {
+      return State::kBroken;
+    }
+    piece = end_envelope(rpc_error(error));
+    return State::kEnd;
+  }
+
+  SandboxService& service_;
+  const Caller caller_;
+  const std::string sandbox_;
+  const std::chrono::milliseconds beat_every_;
+  const std::unique_ptr<ProcessFeed> feed_;
+  steady_clock::time_point last_piece_ = steady_clock::now();
+};
+
+}  // namespace
+
+void answer_with_process(SandboxService& service,
+                         const Visit& visit,
+                         http::Request& request,
+                         http::Response& response,
+                         Result<std::unique_ptr<ProcessFeed>> feed) {
+  const http::Headers headers = {{"Content-Type", "application/connect+json"}};
+  if (!feed) {
+    if (service.find(visit.caller, visit.info.id)) {
+      refuse_streaming(response, rpc_error(feed.error()));
+    } else if (response.start(200, headers)) {
+      response.abort();
+    }
+    return;
+  }
+  const auto followed = response.follow(
+      200, headers,
+      std::make_unique<ProcessMessages>(service, visit, ping_interval(request), *std::move(feed)));
+  if (!followed) {
+    refuse_streaming(response, rpc_error(followed.error()));
+  }
+}
+
+}  // namespace glovebox::e2b
