@@ -24,6 +24,12 @@ def threads_of(pid):
     return len(os.listdir(f"/proc/{pid}/task"))
 
 
+def half_closed(port):
+    """Connections to it whose clients have gone and that it still has (proc_net(5): CLOSE_WAIT)."""
+    lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(line[1].endswith(f":{port:04X}") and line[3] == "08" for line in lines)
+
+
 class OwnDaemon(unittest.TestCase):
     def setUp(self):
         self.daemon = Daemon()
@@ -133,6 +139,8 @@ class Waiting(OwnDaemon):
         wait_until(lambda: threads_of(self.keeper) >= before + 100, "that they wait")
         for connection in waiting:
             connection.close()
+        # All of them: one that still waited would have its turn after the interrupt.
+        wait_until(lambda: half_closed(self.daemon.port) == 0, "that their going is noticed")
         # Idle connections of the daemon's stay for a while; calls do not.
         wait_until(lambda: threads_of(self.keeper) < before + 50, "that they are let go")
         context.must(204, "POST", "/interrupt")
