@@ -14,6 +14,10 @@ import sys
 
 __builtins__ = dict(vars(builtins))
 
+# The versions of CPython whose allocator was found to be as the next four say; any other one is left
+# as it is, which costs time and memory and nothing else.
+TESTED = {(3, 10), (3, 11), (3, 12), (3, 13)}
+
 # CPython's allocator of small objects: blocks of one size fill a pool.
 POOL_SIZE = 16384
 POOL_HEADER = 48
@@ -39,10 +43,18 @@ def settle() -> None:
         fonts._get_font.cache_clear()
     gc.collect()
     gc.disable()
-    _fill_pools()
+    if knows_allocator():
+        _fill_pools()
+    else:
+        version = ".".join(map(str, sys.version_info[:2]))
+        print(f"memory is not laid out for forks: Python {version} was not tested", file=sys.stderr)
     _fill_heap()
     # Counting what is here now would write to all its pages.
     gc.freeze()
+
+
+def knows_allocator() -> bool:
+    return sys.implementation.name == "cpython" and sys.version_info[:2] in TESTED
 
 
 def _fill_pools() -> None:

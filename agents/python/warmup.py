@@ -84,8 +84,8 @@ def _import(modules) -> set[str]:
     for name in modules:
         try:
             importlib.import_module(name)
-        except Exception:
-            # A template may name what this machine lacks; the guest's import will say so.
+        except (Exception, SystemExit):
+            # The template's build has told its maker; the guest's import will say so again.
             continue
         roots.add(name.partition(".")[0])
     return roots

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/frame.h"
 #include "base/text.h"
 
 namespace glovebox::agent {
@@ -12,16 +11,19 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Deeper than any honest message; the parser's own stack is not at risk, ours would be.
-constexpr int kMaxDepth = 200;
+// Deeper than any honest message. Whoever writes the values again, here or in the client, does so
+// with a call for each level.
+constexpr std::size_t kMaxDepth = 200;
+// A parsed value costs us far more than its bytes. An honest message is long because of a few long
+// strings; a million values are a large chart.
+constexpr std::size_t kMaxValues = 1'000'000;
 
 Error malformed() { return {ErrorCode::kInvalid, "the agent sent a malformed message"}; }
 
-// A parsed value costs us far more than its bytes. An honest message is long because of a few long
-// strings; a million values are a large chart.
-bool has_too_many_values(std::string_view payload) {
-  constexpr std::size_t kMaxValues = 1'000'000;
+// Of a text that may be no JSON at all.
+bool is_bounded(std::string_view payload) {
   std::size_t values = 0;
+  std::size_t depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < payload.size(); ++i) {
     const char c = payload[i];
@@ -30,22 +32,24 @@ bool has_too_many_values(std::string_view payload) {
       in_string = c != '"';
     } else if (c == '"') {
       in_string = true;
-    } else if ((c == ',' || c == '[' || c == '{') && ++values > kMaxValues) {
-      return true;
+    } else if (c == ',' || c == '[' || c == '{') {
+      depth += c == ',' ? 0 : 1;
+      if (++values > kMaxValues || depth > kMaxDepth) {
+        return false;
+      }
+    } else if (depth > 0 && (c == ']' || c == '}')) {
+      --depth;
     }
   }
-  return false;
+  return true;
 }
 
 // An object, or nothing.
 Json parse_object(std::string_view payload) {
-  if (payload.size() > kMaxFramePayload && has_too_many_values(payload)) {
+  if (!is_bounded(payload)) {
     return Json(Json::value_t::discarded);
   }
-  const Json::parser_callback_t shallow = [](int depth, Json::parse_event_t, Json&) {
-    return depth < kMaxDepth;
-  };
-  Json json = Json::parse(payload, payload.size() > 4096 ? shallow : nullptr, false);
+  Json json = Json::parse(payload, nullptr, false);
   return json.is_object() ? json : Json(Json::value_t::discarded);
 }
 

@@ -70,9 +70,20 @@ Result<UniqueFd> listen_at(const std::string& path) {
   return socket;
 }
 
+// What a keeper writes is a few lines before it ends, so its log only has to be bounded before the
+// next one starts. The log before is kept once.
+void bound_log(const std::string& log) {
+  constexpr off_t kLongest = 1 << 20;
+  struct stat status {};
+  if (::lstat(log.c_str(), &status) == 0 && status.st_size > kLongest) {
+    (void)::rename(log.c_str(), (log + ".1").c_str());
+  }
+}
+
 // With nothing of the daemon's: its sockets must not stay open after it.
 Result<void> spawn(const std::string& program, const std::string& directory) {
   const std::string log = directory + "/keeper.log";
+  bound_log(log);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   (void)::posix_spawn_file_actions_init(&actions);

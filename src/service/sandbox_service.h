@@ -104,6 +104,9 @@ struct SandboxChange {
   std::optional<std::map<std::string, std::string>> metadata{};
   std::optional<std::string> network{};
   std::optional<std::string> extra{};
+  // The sandbox as it was when this was made from it: kConflict when what this would replace, of
+  // the three above, has changed since. Nothing: replaces whatever is there.
+  std::optional<SandboxInfo> made_from{};
 };
 
 struct SandboxUsage {

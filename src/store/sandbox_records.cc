@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <limits>
 #include <utility>
 
 #include "store/json_columns.h"
@@ -14,27 +12,11 @@ namespace {
 
 using State = SandboxRecord::State;
 
-constexpr std::size_t kMostInPage = 1'000;
-
 constexpr SqlPart kSelect =
     "SELECT id, tenant, slot, template, tier, state, created, expires, ended_at, on_timeout,"
     " auto_resume, limits, env, metadata, network, extra, walls, storage FROM sandboxes ";
-// ?1 tenant, ?2 and ?3 the last of the page before, ?4 metadata, ?5 states, ?6 how many. Row values
-// compare from the left (sqlite.org/rowvalue.html), as the index is ordered.
-constexpr SqlPart kPage =
-    "WHERE tenant = ?1 AND (created, id) < (?2, ?3)"
-    " AND NOT EXISTS (SELECT 1 FROM json_each(?4) AS wanted WHERE NOT EXISTS"
-    " (SELECT 1 FROM json_each(metadata) AS had"
-    " WHERE had.key = wanted.key AND had.value = wanted.value))"
-    " AND state IN (SELECT value FROM json_each(?5))";
-constexpr SqlPart kNewestFirst = " ORDER BY created DESC, id DESC LIMIT ?6";
-
 constexpr auto kFind = kSelect + SqlPart("WHERE tenant = ?1 AND id = ?2");
 constexpr auto kAlive = kSelect + SqlPart("WHERE ended_at IS NULL ORDER BY created, id");
-// Two statements, since only the first can use the index of the few that live.
-constexpr auto kPageOfAlive = kSelect + kPage + SqlPart(" AND ended_at IS NULL") + kNewestFirst;
-constexpr auto kPageOfAll = kSelect + kPage + kNewestFirst;
-
 constexpr std::array<std::pair<State, const char*>, 4> kStates = {{
     {State::kCreating, "creating"},
     {State::kRunning, "running"},
@@ -131,33 +113,6 @@ Result<void> update_in(Connection& connection, const SandboxRecord& record) {
   return {};
 }
 
-// The place after which a page begins.
-struct Cursor {
-  std::int64_t created = std::numeric_limits<std::int64_t>::max();
-  std::string id;
-};
-
-std::string cursor_after(const SandboxRecord& record) {
-  const auto created =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(record.created.time_since_epoch());
-  return std::to_string(created.count()) + "-" + record.id;
-}
-
-Result<Cursor> parse_cursor(const std::string& text) {
-  Cursor cursor;
-  if (text.empty()) {
-    return cursor;
-  }
-  const char* end = text.data() + text.size();
-  const auto [rest, failed] = std::from_chars(text.data(), end, cursor.created);
-  if (failed != std::errc() || rest == end || *rest != '-') {
-    return Error(ErrorCode::kInvalid, "invalid page token",
-                 "pass the previous page's `next` value unchanged");
-  }
-  cursor.id.assign(rest + 1, end);
-  return cursor;
-}
-
 }  // namespace
 
 Result<void> SandboxRecords::insert(const SandboxRecord& record, Durability durability) {
@@ -206,38 +161,6 @@ Result<void> SandboxRecords::end(std::string_view tenant,
         return {};
       },
       durability);
-}
-
-Result<SandboxRecordPage> SandboxRecords::list(const SandboxRecordQuery& query) {
-  const Cursor cursor = GB_TRY(parse_cursor(query.after));
-  const std::string metadata = GB_TRY(json_column::from_map(query.metadata));
-  std::vector<std::string> states;
-  for (const auto& [state, name] : kStates) {
-    const bool asked = query.states.empty() ? state != State::kEnded
-                                            : std::find(query.states.begin(), query.states.end(),
-                                                        state) != query.states.end();
-    if (asked) {
-      states.emplace_back(name);
-    }
-  }
-  const std::string state_list = GB_TRY(json_column::from_texts(states));
-  const bool with_ended = std::find(states.begin(), states.end(), "ended") != states.end();
-  const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kMostInPage);
-
-  SandboxRecordPage page;
-  // One more than asked for tells whether there is a next page.
-  const auto read = [&](Connection& connection) -> Result<std::vector<SandboxRecord>> {
-    Statement rows =
-        GB_TRY(connection.query(with_ended ? Sql(kPageOfAll) : Sql(kPageOfAlive), query.tenant,
-                                cursor.created, cursor.id, metadata, state_list, limit + 1));
-    return take_all(rows);
-  };
-  page.records = GB_TRY(database_.read(read));
-  if (page.records.size() > limit) {
-    page.records.pop_back();
-    page.next = cursor_after(page.records.back());
-  }
-  return page;
 }
 
 Result<std::vector<SandboxRecord>> SandboxRecords::alive() {

@@ -43,18 +43,6 @@ struct SandboxRecord {
   friend bool operator==(const SandboxRecord&, const SandboxRecord&) = default;
 };
 
-struct SandboxRecordQuery {
-  std::string tenant;
-  std::map<std::string, std::string> metadata{};  // All of them must match.
-  std::vector<SandboxRecord::State> states{};     // Empty: all but kEnded.
-  std::size_t limit = 100;                        // At most 1,000 are answered.
-  std::string after{};  // `next` of the page before; it comes from a client.
-};
-struct SandboxRecordPage {
-  std::vector<SandboxRecord> records;  // Newest first.
-  std::string next;                    // Empty: no more.
-};
-
 // Safe to use from any thread.
 class SandboxRecords {
  public:
@@ -83,9 +71,6 @@ class SandboxRecords {
                    std::string_view id,
                    SystemTime now,
                    Durability durability);
-
-  // kInvalid when `after` is none of ours.
-  Result<SandboxRecordPage> list(const SandboxRecordQuery& query);
 
   // Of all tenants, oldest first: what a daemon that starts has to look for.
   Result<std::vector<SandboxRecord>> alive();

@@ -19,8 +19,8 @@ LASTING = {
     "secrets.key",
     "signing-key",
 }
-LASTING |= {"keeper.lock", "keeper.log", "snapshots", "workspaces", "volumes", "images"}
-LASTING |= {"templates"}
+LASTING |= {"keeper.lock", "keeper.log", "keeper.log.1", "snapshots", "workspaces", "volumes"}
+LASTING |= {"images", "templates"}
 
 
 def namespace(pid):

@@ -203,6 +203,14 @@ class TestCommands(ReplCase):
         self.assertLess(len(shown), 10_000)
         self.assertIn("too large to keep", shown)
 
+    def test_deep_values_are_not_blown_up_on_the_screen(self):
+        answer = self.repl("v = 1\nfor _ in range(40):\n    v = [v, v] if _ < 5 else [v]\n\n"
+                           "display({'application/json': v}, raw=True)\n"
+                           "display({'application/json': {'a': [1]}}, raw=True)\n")
+        self.assert_status(answer, 0)
+        self.assertIn(b'{\n  "a": [\n    1\n  ]\n}', answer.out)
+        self.assertLess(len(answer.out), 2_000)
+
     def test_variables_are_listed(self):
         answer = self.repl("speed = 12\n\n:vars\n")
         self.assertIn(b"speed: int = 12\n", answer.out, str(answer))

@@ -2,17 +2,26 @@
 // context-run: `glovebox run`, but that the code is executed in a Python context forked from a
 // zygote. With it the attacks on one-shot runs are tried again from inside a context. What is no
 // Python is started by the context as its child.
+//
+//   context-run [--root DIR] [--mount DIR:PLACE] [--preload MODULE] run …
+//
+// The options are what a tenant brings into its realm: then the attack comes from the zygote.
+#include <fcntl.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "base/unique_fd.h"
 #include "cli/run_options.h"
 #include "context/agent_files.h"
 #include "context/context.h"
 #include "context/zygote.h"
 #include "language/language.h"
+#include "sandbox/foreign_root.h"
 #include "service/one_shot.h"
 #include "service/transfer.h"
 #include "spec/json/error_json.h"
@@ -35,16 +44,41 @@ std::string cell_for(const Command& command) {
          "assert status == 0, status\n";
 }
 
+// What a tenant brings.
+struct Brought {
+  std::string root{};   // Absolute; empty: the host's.
+  std::string mount{};  // "SOURCE:TARGET", or empty.
+  std::string module{};
+};
+
 class ContextRun {
  public:
-  explicit ContextRun(const OneShot& request) : request_(request) {}
+  ContextRun(const OneShot& request, const Brought& brought)
+      : request_(request), brought_(brought) {}
 
   Result<Verdict> run() {
-    zygote_ = GB_TRY(Zygote::start({}));
+    std::vector<Mount> mounts = request_.language.mounts;
+    if (const std::size_t colon = brought_.mount.find(':'); colon != std::string::npos) {
+      mounts.push_back(
+          {.source = brought_.mount.substr(0, colon), .target = brought_.mount.substr(colon + 1)});
+    }
+    if (!brought_.root.empty()) {
+      const UniqueFd root(::open(brought_.root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      GB_TRY(prepare_foreign_root(root.get()));
+    }
+    if (brought_.module.empty()) {
+      zygote_ = GB_TRY(Zygote::start({}));
+    } else {
+      zygote_ = GB_TRY(Zygote::start({.modules = {brought_.module},
+                                      .env = request_.env,
+                                      .mounts = mounts,
+                                      .root = brought_.root}));
+    }
     SandboxSpec spec{.limits = request_.limits,
                      .env = request_.env,
-                     .mounts = request_.language.mounts,
+                     .mounts = mounts,
                      .live = true};
+    spec.root = brought_.root;
     spec.mounts.push_back(GB_TRY(agents_mount()));
     spec.within = &zygote_->realm();
     sandbox_ = GB_TRY(Sandbox::create(spec, {.exactly = "native"}));
@@ -97,6 +131,7 @@ class ContextRun {
   }
 
   const OneShot& request_;
+  const Brought& brought_;
   std::unique_ptr<Zygote> zygote_;
   std::unique_ptr<Sandbox> sandbox_;
   std::unique_ptr<Context> context_;
@@ -107,12 +142,12 @@ int answer(const Error& error) {
   return 125;
 }
 
-int run(const cli::RunOptionsText& options) {
+int run(const cli::RunOptionsText& options, const Brought& brought) {
   const auto plan = cli::make_run_plan(options);
   if (!plan) {
     return answer(plan.error());
   }
-  const auto verdict = ContextRun(plan->request).run();
+  const auto verdict = ContextRun(plan->request, brought).run();
   if (!verdict) {
     return answer(verdict.error());
   }
@@ -125,9 +160,13 @@ int run(const cli::RunOptionsText& options) {
 
 int main(int argc, char** argv) {
   CLI::App app("Runs a program in a live context, as `glovebox run` does in a process of its own");
+  glovebox::Brought brought;
+  app.add_option("--root", brought.root, "root directory of the zygote and of its sandboxes");
+  app.add_option("--mount", brought.mount, "SOURCE:TARGET, shown to both");
+  app.add_option("--preload", brought.module, "module that the zygote imports");
   glovebox::cli::RunOptionsText options;
   glovebox::cli::add_options(*app.add_subcommand("run"), options);
   app.require_subcommand(1);
   CLI11_PARSE(app, argc, argv);
-  return glovebox::run(options);
+  return glovebox::run(options, brought);
 }

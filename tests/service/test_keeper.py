@@ -207,6 +207,21 @@ class Directory(OwnDaemon):
                 self.assertNotEqual(failed.returncode, 0)
                 self.assertIsNone(other.keeper(), "its keeper is still there")
 
+    def test_the_log_of_keepers_is_bounded_and_kept_once(self):
+        other = Daemon()
+        self.addCleanup(other.discard)
+        other.data.mkdir(mode=0o700)
+        log, before = other.data / "keeper.log", other.data / "keeper.log.1"
+        for text in (b"first", b"second"):
+            log.write_bytes(text * 1_000_000)
+            other.start()
+            self.assertEqual(log.stat().st_size, 0)
+            self.assertEqual(before.read_bytes()[:6], (text * 2)[:6])
+            other.stop()
+        log.write_bytes(b"short\n")
+        other.start()
+        self.assertEqual(log.read_bytes(), b"short\n")
+
     def test_a_daemon_that_was_killed_leaves_it_free(self):
         for _ in range(3):
             self.daemon.kill()

@@ -112,6 +112,17 @@ class TemplateTest(unittest.TestCase):
         answer = sandbox.context().execute("import sys; print('colorsys' in sys.modules)")
         self.assertEqual(answer["stdout"], "True\n")
 
+    def test_a_module_that_cannot_be_preloaded_is_named_and_contexts_start_without_it(self):
+        events = self.build(name="hopeful", preload=["colorsys", "no_such_module"])
+        self.assertEqual(events[-1]["type"], "built", events)
+        log = "".join(event["text"] for event in events if event["type"] == "log")
+        self.assertEqual(log, "warning: cannot preload 'no_such_module': ModuleNotFoundError: "
+                              "No module named 'no_such_module'\n")
+        sandbox = self.daemon.create(template="hopeful", tier="native")
+        self.addCleanup(sandbox.kill)
+        answer = sandbox.context().execute("import sys; print('colorsys' in sys.modules)")
+        self.assertEqual(answer["stdout"], "True\n")
+
     def test_a_command_that_fails_leaves_nothing(self):
         before = self.pieces()
         events = self.build(name="broken", commands=["echo well; echo bad >&2; exit 3"])

@@ -124,6 +124,26 @@ except OSError as error:
 """)
         self.assertEqual(refused, "EROFS")
 
+    def test_what_is_wrong_with_an_image_is_told_without_a_path_of_the_host(self):
+        self.volume("broken")
+        wish = {"volumes": [{"name": "broken", "path": "/volumes/data"}]}
+        (image,) = (self.daemon.data / "volumes").glob("*.img")
+        damages = {
+            "readable by others": lambda: image.write_bytes(bytes(1 << 20)) and image.chmod(0o644),
+            "no file system": lambda: image.write_bytes(bytes(1 << 20)) and image.chmod(0o600),
+            "a directory": image.mkdir,
+            "a link": lambda: image.symlink_to(self.daemon.data / "api-key"),
+            "not there": lambda: None,
+        }
+        for what, damage in damages.items():
+            with self.subTest(what):
+                image.rmdir() if image.is_dir() else image.unlink(missing_ok=True)
+                damage()
+                answer = self.daemon.ask("POST", "/v1/sandboxes", wish)
+                self.assertGreaterEqual(answer.status, 400, answer)
+                told = str(answer.json["message"]) + str(answer.json.get("hint"))
+                self.assertNotIn(str(self.daemon.dir), told)
+
     def test_the_size_and_the_inodes_of_a_volume_hold(self):
         self.volume("small", size="16M", inodes=100)
         sandbox = self.with_volume("small")

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "doors/e2b/change_notes.h"
 #include "doors/e2b/options.h"
 #include "doors/e2b/python_prelude.h"
 
@@ -11,10 +12,6 @@ namespace {
 
 // An interpreter starts in less.
 constexpr std::chrono::seconds kPatience{90};
-
-bool holds(const std::vector<ContextInfo>& contexts, std::string_view id) {
-  return std::ranges::find(contexts, id, &ContextInfo::id) != contexts.end();
-}
 
 Error no_context(const std::string& id) {
   return Error(ErrorCode::kNotFound, "Context " + id + " not found");
@@ -47,16 +44,18 @@ Result<NamedLocks::Held> DefaultContexts::lock(std::string_view sandbox) {
   return *std::move(held);
 }
 
-Result<SandboxInfo> DefaultContexts::fresh(const Visit& visit) {
-  return service_.find(visit.caller, visit.info.id);
+Result<SandboxNotes> DefaultContexts::fresh(const Visit& visit) {
+  const SandboxInfo info = GB_TRY(service_.find(visit.caller, visit.info.id));
+  return read_notes(info.extra).value_or(visit.notes);
 }
 
-Result<void> DefaultContexts::keep(const Visit& visit,
-                                   const SandboxInfo& info,
-                                   const SandboxNotes& notes) {
-  SandboxChange change;
-  change.extra = write_notes(info.extra, notes);
-  auto changed = service_.change(visit.caller, info.id, change);
+Result<void> DefaultContexts::change(const Visit& visit,
+                                     const std::function<void(SandboxNotes&)>& edit) {
+  auto changed = change_notes(service_, visit.caller, visit.info.id,
+                              [&edit](const SandboxInfo&, SandboxNotes& notes, SandboxChange&) {
+                                edit(notes);
+                                return Result<void>();
+                              });
   return changed ? Result<void>() : Result<void>(changed.error());
 }
 
@@ -85,46 +84,48 @@ void DefaultContexts::prepare(const Visit& visit,
                          [](std::string_view) { return true; });
 }
 
-Result<std::string> DefaultContexts::of_language(const Visit& visit, const std::string& language) {
+Result<ChosenContext> DefaultContexts::of_language(const Visit& visit,
+                                                   const std::string& language) {
   const auto known = visit.notes.contexts.find(language);
   if (known != visit.notes.contexts.end() && !known->second.made.empty()) {
-    const auto alive = GB_TRY(service_.contexts(visit.caller, visit.info.id));
-    if (holds(alive, known->second.made)) {
-      return known->second.made;
-    }
+    return ChosenContext{.id = known->second.made, .language = language};
   }
-  const auto held = GB_TRY(lock(visit.info.id));
-  // Another request may have made it meanwhile.
-  const SandboxInfo info = GB_TRY(fresh(visit));
-  SandboxNotes notes = read_notes(info.extra).value_or(visit.notes);
-  SandboxNotes::DefaultContext& context = notes.contexts[language];
-  if (!context.made.empty()) {
-    const auto alive = GB_TRY(service_.contexts(visit.caller, visit.info.id));
-    if (holds(alive, context.made)) {
-      return context.made;
-    }
-  }
-  context.made = GB_TRY(make(visit, language, kHome)).id;
-  if (context.id.empty()) {
-    context.id = context.made;
-  }
-  const std::string made = context.made;
-  if (auto kept = keep(visit, info, notes); !kept) {
-    return kept.error();
-  }
-  return made;
+  return remake(visit, language, "");
 }
 
-Result<std::string> DefaultContexts::of_id(const Visit& visit, const std::string& id) {
+Result<ChosenContext> DefaultContexts::of_id(const Visit& visit, const std::string& id) {
   for (const auto& [language, context] : visit.notes.contexts) {
     if (context.id == id) {
       return of_language(visit, language);
     }
   }
-  if (!holds(GB_TRY(service_.contexts(visit.caller, visit.info.id)), id)) {
-    return no_context(id);
+  return ChosenContext{.id = id, .language = {}};
+}
+
+Result<ChosenContext> DefaultContexts::in_place_of(const Visit& visit, const ChosenContext& gone) {
+  return gone.language.empty() ? Result<ChosenContext>(no_context(gone.id))
+                               : remake(visit, gone.language, gone.id);
+}
+
+Result<ChosenContext> DefaultContexts::remake(const Visit& visit,
+                                              const std::string& language,
+                                              const std::string& gone) {
+  const auto held = GB_TRY(lock(visit.info.id));
+  // Another request may have made it meanwhile.
+  SandboxNotes notes = GB_TRY(fresh(visit));
+  if (const std::string& meanwhile = notes.contexts[language].made;
+      !meanwhile.empty() && meanwhile != gone) {
+    return ChosenContext{.id = meanwhile, .language = language};
   }
-  return id;
+  const std::string made = GB_TRY(make(visit, language, kHome)).id;
+  GB_TRY(change(visit, [&](SandboxNotes& now) {
+    SandboxNotes::DefaultContext& context = now.contexts[language];
+    context.made = made;
+    if (context.id.empty()) {
+      context.id = made;
+    }
+  }));
+  return ChosenContext{.id = made, .language = language};
 }
 
 Result<ShownContext> DefaultContexts::create(const Visit& visit,
@@ -157,15 +158,14 @@ Result<std::vector<ShownContext>> DefaultContexts::list(const Visit& visit) {
 
 Result<void> DefaultContexts::remove(const Visit& visit, const std::string& id) {
   const auto held = GB_TRY(lock(visit.info.id));
-  const SandboxInfo info = GB_TRY(fresh(visit));
-  SandboxNotes notes = read_notes(info.extra).value_or(visit.notes);
-  const auto found = std::ranges::find_if(notes.contexts,
-                                          [&id](const auto& each) { return each.second.id == id; });
+  const SandboxNotes notes = GB_TRY(fresh(visit));
+  const auto is_meant = [&id](const auto& each) { return each.second.id == id; };
+  const auto found = std::ranges::find_if(notes.contexts, is_meant);
   const std::string made = found == notes.contexts.end() ? id : found->second.made;
   if (found != notes.contexts.end()) {
-    notes.contexts.erase(found);
-    if (auto kept = keep(visit, info, notes); !kept || made.empty()) {
-      return kept;
+    GB_TRY(change(visit, [&](SandboxNotes& now) { std::erase_if(now.contexts, is_meant); }));
+    if (made.empty()) {
+      return {};
     }
   }
   auto removed = service_.delete_context(visit.caller, visit.info.id, made);

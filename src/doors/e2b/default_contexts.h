@@ -3,6 +3,7 @@
 // are first used; each other language gets one at its first use as well.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,12 @@ struct ShownContext {
   std::string cwd;
 };
 
+// A context to execute in.
+struct ChosenContext {
+  std::string id;        // The service's.
+  std::string language;  // Whose default context it is; empty: none's.
+};
+
 // "js" and " Python " as E2B understands them.
 std::string normal_language(std::string_view name);
 
@@ -27,10 +34,14 @@ class DefaultContexts {
  public:
   explicit DefaultContexts(SandboxService& service) : service_(service) {}
 
-  // The service's id of a language's default context; made if need be.
-  Result<std::string> of_language(const Visit& visit, const std::string& language);
-  // The service's id of the context that clients know as `id`. kNotFound when there is none.
-  Result<std::string> of_id(const Visit& visit, const std::string& id);
+  // A language's default context; made if need be. It is not looked for: it may be gone.
+  Result<ChosenContext> of_language(const Visit& visit, const std::string& language);
+  // The context that clients know as `id`. It is not looked for, unless it is a default one that
+  // was never used.
+  Result<ChosenContext> of_id(const Visit& visit, const std::string& id);
+  // The context to take in place of one that is gone: the default context of its language, made
+  // again. kNotFound where it was none.
+  Result<ChosenContext> in_place_of(const Visit& visit, const ChosenContext& gone);
 
   Result<ShownContext> create(const Visit& visit,
                               const std::string& language,
@@ -43,8 +54,11 @@ class DefaultContexts {
   Result<ContextInfo> make(const Visit& visit, const std::string& language, std::string cwd);
   // Gives a new context of this language what E2B's have: hooks that show more than ours do.
   void prepare(const Visit& visit, const std::string& language, const std::string& context);
-  Result<SandboxInfo> fresh(const Visit& visit);
-  Result<void> keep(const Visit& visit, const SandboxInfo& info, const SandboxNotes& notes);
+  Result<ChosenContext> remake(const Visit& visit,
+                               const std::string& language,
+                               const std::string& gone);
+  Result<SandboxNotes> fresh(const Visit& visit);
+  Result<void> change(const Visit& visit, const std::function<void(SandboxNotes&)>& edit);
   Result<NamedLocks::Held> lock(std::string_view sandbox);
 
   SandboxService& service_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/e2b/interpreter.h"
 
+#include <optional>
+#include <utility>
+
 #include "doors/e2b/answers.h"
 #include "doors/e2b/live_answer.h"
 #include "doors/e2b/result_json.h"
@@ -159,30 +162,50 @@ void Interpreter::execute(const Visit& visit, http::Request& request, http::Resp
 }
 
 void Interpreter::stream(const Visit& visit,
-                         const std::string& context,
+                         ChosenContext context,
                          const ExecuteRequest& wanted,
                          http::Request& request,
                          http::Response& response) {
-  if (!response.start(200, {{"Content-Type", "application/json"}})) {
-    return;
-  }
-  LiveAnswer live(request, response, options_.keepalive, execution_line({{"type", "keepalive"}}));
+  bool begun = false;
+  std::optional<LiveAnswer> live;  // Nothing before it has begun, or where nobody reads any more.
+  const auto begin = [&] {
+    if (!begun && response.start(200, {{"Content-Type", "application/json"}})) {
+      live.emplace(request, response, options_.keepalive, execution_line({{"type", "keepalive"}}));
+    }
+    begun = true;
+    return live.has_value();
+  };
   ExecutionLines lines;
   const auto execute = [&] {
-    return service_.execute(visit.caller, visit.info.id, context, wanted,
+    return service_.execute(visit.caller, visit.info.id, context.id, wanted,
                             [&](std::string_view event) {
-                              if (event.empty()) {
-                                return live.idle();
+                              if (!begin()) {
+                                return false;
                               }
-                              const std::string text = lines.take(event);
-                              return text.empty() ? live.idle() : live.write(text);
+                              const std::string text = event.empty() ? "" : lines.take(event);
+                              return text.empty() ? live->idle() : live->write(text);
                             });
   };
   auto done = execute();
+  // Nobody asked beforehand whether the context is there, which would cost a call each time.
+  if (!done && done.error().code() == ErrorCode::kNotFound) {
+    const bool is_default = !context.language.empty();
+    auto instead = contexts_.in_place_of(visit, context);
+    if (instead) {
+      context = *std::move(instead);
+      done = execute();
+    } else if (!begun) {
+      (is_default ? refuse_making : refuse_as_text)(response, instead.error());
+      return;
+    }
+  }
   // E2B starts an interpreter again that has died; who executes next finds a new one.
   if (!done && done.error().code() == ErrorCode::kConflict &&
-      service_.restart_context(visit.caller, visit.info.id, context)) {
+      service_.restart_context(visit.caller, visit.info.id, context.id)) {
     done = execute();
+  }
+  if (!begin()) {
+    return;
   }
   // A clean end would make the client take what came for the whole. So the connection is dropped
   // when the sandbox died, and the client asks whether it did.
@@ -190,15 +213,15 @@ void Interpreter::stream(const Visit& visit,
   const bool suspicious = !whole || (*lines.status() != "ok" && *lines.status() != "error");
   const bool dead = suspicious && !service_.find(visit.caller, visit.info.id);
   if (dead || (!whole && !done && done.error().code() == ErrorCode::kUnavailable)) {
-    live.abort();
+    live->abort();
   } else if (!whole) {
     const std::string why = done ? "the execution ended without a verdict" : done.error().message();
-    live.finish(execution_line({{"type", "error"},
-                                {"name", "UnexpectedEndOfExecution"},
-                                {"value", why},
-                                {"traceback", why}}));
+    live->finish(execution_line({{"type", "error"},
+                                 {"name", "UnexpectedEndOfExecution"},
+                                 {"value", why},
+                                 {"traceback", why}}));
   } else {
-    live.finish();
+    live->finish();
   }
 }
 

@@ -24,7 +24,7 @@ class Interpreter {
  private:
   void execute(const Visit& visit, http::Request& request, http::Response& response);
   void stream(const Visit& visit,
-              const std::string& context,
+              ChosenContext context,
               const ExecuteRequest& wanted,
               http::Request& request,
               http::Response& response);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/e2b/sandbox_routes.h"
 
+#include "doors/e2b/change_notes.h"
 #include "doors/e2b/network.h"
 #include "doors/e2b/sandbox_json.h"
 #include "doors/e2b/template_name.h"
@@ -138,12 +139,12 @@ Result<SandboxNotes> SandboxRoutes::adopt(const Caller& caller, SandboxInfo& inf
   if (auto notes = read_notes(info.extra)) {
     return std::move(*notes);
   }
-  SandboxNotes notes = GB_TRY(make_notes(caller.tenant));
-  notes.template_id = info.template_name;
-  SandboxChange change;
-  change.extra = write_notes(info.extra, notes);
-  info = GB_TRY(service_.change(caller, info.id, change));
-  return notes;
+  // Another client may do the same just now: there are the same notes for both.
+  const auto nothing = [](const SandboxInfo&, SandboxNotes&, SandboxChange&) -> Result<void> {
+    return {};
+  };
+  info = GB_TRY(change_notes(service_, caller, info.id, nothing));
+  return notes_of(info);
 }
 
 Result<void> SandboxRoutes::answer_opened(ControlCall& call, int status, SandboxInfo info) {
@@ -301,13 +302,13 @@ Result<void> SandboxRoutes::fork(ControlCall& call) {
 
 Result<void> SandboxRoutes::set_network(ControlCall& call) {
   const Json body = GB_TRY(call.body());
-  SandboxInfo info = GB_TRY(service_.find(call.caller, call.arguments[0]));
-  SandboxNotes notes = GB_TRY(adopt(call.caller, info));
-  notes.internet = GB_TRY(flag_member(body, "allow_internet_access"));
-  SandboxChange change;
-  change.network = GB_TRY(update_network(info.network, body, notes.internet));
-  change.extra = write_notes(info.extra, notes);
-  (void)GB_TRY(service_.change(call.caller, info.id, change));
+  const auto set = [&body](const SandboxInfo& now, SandboxNotes& notes,
+                           SandboxChange& change) -> Result<void> {
+    notes.internet = GB_TRY(flag_member(body, "allow_internet_access"));
+    change.network = GB_TRY(update_network(now.network, body, notes.internet));
+    return {};
+  };
+  (void)GB_TRY(change_notes(service_, call.caller, call.arguments[0], set));
   answer_empty(call.response, 204);
   return {};
 }

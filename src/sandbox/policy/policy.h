@@ -40,6 +40,7 @@ Filter guest_filter();
 Filter fork_filter();
 
 // For a zygote, which puts forks of itself into sandboxes: the default, but with setns and clone3.
+// As any warden it may install stricter filters, but no listener.
 Filter zygote_filter();
 
 // For compiled programs that need little: an allow-list, installed on top of the warden's filter in

@@ -403,6 +403,20 @@ TEST(GuestPolicyTest, IsTheDefaultAsWellForAFork) {
   }
 }
 
+TEST(ZygotePolicyTest, EntersSandboxesAndFiltersItsForksButDoesNotListen) {
+  EXPECT_EQ(answer(zygote_filter(), call(SYS_setns)), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(answer(zygote_filter(), call(SYS_clone3)), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(answer(zygote_filter(), call(SYS_unshare)), refused(EPERM));
+  EXPECT_EQ(answer(zygote_filter(), call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER, 0})),
+            SECCOMP_RET_ALLOW);
+  for (const std::uint64_t junk : {std::uint64_t{0}, kJunk}) {
+    EXPECT_EQ(answer(zygote_filter(), call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER,
+                                                         junk | SECCOMP_FILTER_FLAG_NEW_LISTENER})),
+              refused(EPERM));
+    EXPECT_EQ(answer(zygote_filter(), call(SYS_prctl, {junk | PR_SET_SECCOMP})), refused(EINVAL));
+  }
+}
+
 class NoNamespacesPolicyTest : public ::testing::Test {
  protected:
   static std::uint32_t ask(const Call& call) { return answer(no_namespaces_filter(), call); }

@@ -189,7 +189,9 @@ inline constexpr std::array kGuestGroups = {
 // of a guest runs, and a filter once installed is never taken off.
 inline constexpr std::array kZygoteGroups = {
     Group{"entering", allow(), "Puts the forks of a zygote into their sandboxes and cgroups.",
-          {SYS_setns, SYS_clone3, SYS_seccomp}},
+          {SYS_setns, SYS_clone3}},
+    Group{"prctl", examine(Check::kPrctlFilter), "As for every guest; forks filter by seccomp(2).",
+          {SYS_prctl}},
 };
 
 // The allow-list of the strict policy: what compiled C, C++, Rust, Go and the plain interpreters

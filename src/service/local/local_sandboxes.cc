@@ -22,6 +22,13 @@ Error busy(std::string_view id) {
           "try again in a moment"};
 }
 
+// Whether somebody else has changed what `change` would replace.
+bool comes_too_late(const SandboxChange& change, const SandboxInfo& now) {
+  return change.made_from && ((change.metadata && change.made_from->metadata != now.metadata) ||
+                              (change.network && change.made_from->network != now.network) ||
+                              (change.extra && change.made_from->extra != now.extra));
+}
+
 }  // namespace
 
 Result<SandboxInfo> LocalService::change(const Caller& caller,
@@ -35,6 +42,9 @@ Result<SandboxInfo> LocalService::change(const Caller& caller,
                      .claim = {},
                      .info = GB_TRY(book_.find(caller.tenant, id))};
   SandboxInfo& info = entry.info;
+  if (comes_too_late(change, info)) {
+    return busy(id);
+  }
   if (change.timeout) {
     info.expires = std::chrono::system_clock::now() + *change.timeout;
   }

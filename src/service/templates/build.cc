@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "service/templates/package_step.h"
+#include "service/templates/preload_step.h"
 #include "service/templates/root_source.h"
 #include "service/templates/workspace_step.h"
 
@@ -130,6 +131,7 @@ Result<BuiltParts> build_template(const Recipe& recipe,
     WorkspaceContent files = GB_TRY(make_workspace(recipe, parts, store, monitor));
     parts.files = keep(std::move(files.content), files.cached);
   }
+  GB_TRY(try_preload(recipe, parts, store, monitor));
   if (!monitor.wanted()) {
     return Error(ErrorCode::kUnavailable, "canceled");
   }

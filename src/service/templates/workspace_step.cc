@@ -118,16 +118,8 @@ class Workshop {
 
  private:
   Result<void> open() {
-    PackageView packages = view_packages(parts_, store_, parts_.env);
-    SandboxSpec spec;
-    spec.limits = limits_;
-    spec.env = {{"HOME", parts_.home}, {"USER", parts_.user}, {"LOGNAME", parts_.user}};
-    spec.env.insert(spec.env.end(), packages.env.begin(), packages.env.end());
-    spec.root = parts_.root.empty() ? "" : store_.path_of(parts_.root) + "/root";
-    spec.mounts = std::move(packages.mounts);
+    SandboxSpec spec = sandbox_of(parts_, store_, limits_);
     spec.mounts.push_back(GB_TRY(file_server_mount()));
-    spec.home = parts_.home;
-    spec.user = parts_.user;
     sandbox_ = GB_TRY(Sandbox::create(spec, {}));
     return {};
   }
@@ -226,6 +218,21 @@ class Workshop {
 };
 
 }  // namespace
+
+SandboxSpec sandbox_of(const TemplateParts& parts,
+                       const ContentStore& store,
+                       const Limits& limits) {
+  PackageView packages = view_packages(parts, store, parts.env);
+  SandboxSpec spec;
+  spec.limits = limits;
+  spec.env = {{"HOME", parts.home}, {"USER", parts.user}, {"LOGNAME", parts.user}};
+  spec.env.insert(spec.env.end(), packages.env.begin(), packages.env.end());
+  spec.root = parts.root.empty() ? "" : store.path_of(parts.root) + "/root";
+  spec.mounts = std::move(packages.mounts);
+  spec.home = parts.home;
+  spec.user = parts.user;
+  return spec;
+}
 
 Result<WorkspaceContent> make_workspace(const Recipe& recipe,
                                         const TemplateParts& parts,

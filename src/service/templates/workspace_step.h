@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "sandbox/spec.h"
 #include "service/templates/build.h"
 
 namespace glovebox {
@@ -12,6 +13,9 @@ struct WorkspaceContent {
   Content content;  // Has "home.tar".
   bool cached = false;
 };
+
+// A sandbox of the template as far as it is made, with an empty workspace.
+SandboxSpec sandbox_of(const TemplateParts& parts, const ContentStore& store, const Limits& limits);
 
 // Begins with the workspace of `parts`.
 Result<WorkspaceContent> make_workspace(const Recipe& recipe,

@@ -247,6 +247,10 @@ std::optional<SystemTime> Tenants::last_use(std::string_view id) const {
 Result<void> Tenants::create_tenant(std::string_view name, const TenantQuotas& quotas) {
   GB_TRY(check_name(name));
   const std::scoped_lock changing(changing_);
+  if (tenants_.contains(std::string(name))) {
+    return Error(ErrorCode::kConflict, "tenant '" + std::string(name) + "' already exists",
+                 "choose another name, or change the quotas of this one");
+  }
   TenantRecord record{.name = std::string(name), .created = clock_(), .quotas = quotas};
   GB_TRY(tenant_records_.insert(record));
   const std::unique_lock lock(mutex_);

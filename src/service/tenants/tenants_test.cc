@@ -198,7 +198,10 @@ TEST_F(TenantsTest, NamesOfTenantsAreBoundedAndUnique) {
     EXPECT_EQ(tenants_->create_tenant(name, {}).error().code(), ErrorCode::kInvalid);
   }
   EXPECT_TRUE(tenants_->create_tenant(std::string(64, 'a'), {}));
-  EXPECT_EQ(tenants_->create_tenant("default", {}).error().code(), ErrorCode::kConflict);
+  const auto taken = tenants_->create_tenant("default", {});
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(taken.error().message(), "tenant 'default' already exists");
 }
 
 TEST_F(TenantsTest, TheKeysOfARemovedTenantEndWithIt) {

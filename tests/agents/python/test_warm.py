@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
+import importlib.util
+import io
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from harness import AGENT, PYTHON, Agent
 
@@ -15,9 +21,57 @@ agent.prepare({MODULES!r})
 """
 
 
+def settle_module():
+    """settle.py alone."""
+    place = AGENT.parent / "settle.py"
+    spec = importlib.util.spec_from_file_location("settle", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def warm_agent(before_serving: str = "") -> Agent:
     code = f"{START}\n{before_serving}\nagent.serve(3)"
     return Agent(command=[PYTHON, "-c", code], env={"MPLCONFIGDIR": "/tmp/glovebox-mpl-test"})
+
+
+class Settling(unittest.TestCase):
+    def settled_in(self, *version):
+        """What settle() says in that version, and whether it filled the allocator's pools."""
+        settle = settle_module()
+        said = io.StringIO()
+        with mock.patch.object(settle, "_fill_pools") as fill, \
+                mock.patch.object(settle, "_fill_heap"), mock.patch.object(settle, "gc"), \
+                mock.patch.object(settle.sys, "version_info", version), \
+                contextlib.redirect_stderr(said):
+            settle.settle()
+        return said.getvalue(), fill.called
+
+    def test_a_version_that_was_not_tested_is_left_alone_and_told_of(self):
+        self.assertEqual(self.settled_in(3, 11, 2), ("", True))
+        for version in ((3, 9, 1), (3, 99, 0), (4, 0, 0)):
+            said, filled = self.settled_in(*version)
+            self.assertFalse(filled, version)
+            self.assertIn(f"Python {version[0]}.{version[1]} was not tested", said)
+
+    def test_what_is_made_afterwards_lies_side_by_side(self):
+        if not settle_module().knows_allocator():
+            self.skipTest("this version of Python was not tested")
+        code = f"""
+import importlib.util
+spec = importlib.util.spec_from_file_location("settle", {str(AGENT.parent / "settle.py")!r})
+settle = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(settle)
+holes = [bytes(n % 480) for n in range(200_000)]
+del holes[::3]
+settle._fill_pools()
+for size in (64, 128, 256, 512):
+    made = [bytes(size - 33) for _ in range(20)]
+    print(sum(id(b) - id(a) == size for a, b in zip(made, made[1:])))
+"""
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                              check=True).stdout
+        self.assertTrue(all(int(line) >= 15 for line in said.split()), said)
 
 
 class Warm(unittest.TestCase):
