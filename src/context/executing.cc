@@ -56,6 +56,12 @@ Executing::Executing(Context& context, const ExecuteOptions& options)
       err_(options.limits.output),
       next_check_(start_ + kCheckEvery) {}
 
+Executing::~Executing() {
+  if (options_.input != nullptr) {
+    (void)options_.input->close();  // However this ends, nobody replies to it any more.
+  }
+}
+
 Result<Execution> Executing::run() {
   const Cgroup& cgroup = context_.sandbox_.cgroup();
   oom_kills_before_ = cgroup.oom_kills();

@@ -16,6 +16,9 @@ class Executing {
  public:
   // Both must outlive it.
   Executing(Context& context, const ExecuteOptions& options);
+  Executing(const Executing&) = delete;
+  Executing& operator=(const Executing&) = delete;
+  ~Executing();
 
   Result<Execution> run();
 
