@@ -66,7 +66,7 @@ void Questions::ask(FrameType type, std::uint32_t channel, const Json& request) 
     name = "complete_request";
   }
   if (type == FrameType::kInspect) {
-    content["detail_level"] = 0;
+    content["detail_level"] = integer_at(request, "detail", 0) != 0 ? 1 : 0;
     name = "inspect_request";
   }
   const Message message = maker_.make(name, std::move(content));

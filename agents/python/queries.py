@@ -39,7 +39,7 @@ def answer(shell, kind: int, request: dict) -> dict:
     if kind == COMPLETE:
         return complete(shell, code, cursor)
     if kind == INSPECT:
-        return inspect(shell, code, cursor)
+        return inspect(shell, code, cursor, 1 if request.get("detail") else 0)
     return {"error": f"no such request: {kind}"}
 
 
@@ -57,10 +57,10 @@ def complete(shell, code: str, cursor: int) -> dict:
     }
 
 
-def inspect(shell, code: str, cursor: int) -> dict:
+def inspect(shell, code: str, cursor: int, detail: int) -> dict:
     name = token_at_cursor(code, cursor)
     try:
-        data = shell.object_inspect_mime(name, detail_level=0)
+        data = shell.object_inspect_mime(name, detail_level=detail)
     except KeyError:
         return {"found": False, "data": {}}
     if not shell.enable_html_pager:

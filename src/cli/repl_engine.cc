@@ -83,9 +83,16 @@ Result<void> ReplEngine::run_cell(const std::string& code) {
   ExecuteOptions options{.code = code,
                          .limits = session_.spec().limits,
                          .cancel_fd = interrupts_.fd()};
-  options.input = input;
+  options.input = input ? &inputs_ : nullptr;
   bool has_large = false;
   options.observer = [this, &has_large](const Event& event) {
+    if (event.kind == Event::Kind::kInputRequest && input) {
+      if (const auto taken = inputs_.answer(input(event)); !taken) {
+        screen_.say("glovebox: " + taken.error().message());
+        (void)inputs_.answer({});
+      }
+      return;
+    }
     has_large = large_values_.note(record_.cells.size() - 1, event) || has_large;
     const Event kept = notebook::keep_inline(event);
     collector_.add(kept);
@@ -212,27 +219,19 @@ ReplEngine::Completeness ReplEngine::check(const std::string& code) {
 
 ReplEngine::Completions ReplEngine::complete(const std::string& code, std::size_t cursor) {
   Completions answer{.matches = {}, .start = cursor};
-  if (!session_.alive() || !session_.context().can("complete")) {
+  if (!session_.alive()) {
     return answer;
   }
-  auto reply = session_.context().ask(agent::Request::kComplete,
-                                      dump({{"code", code}, {"cursor", cursor}}), kPatience);
-  if (!reply) {
+  auto completion = session_.context().complete({.code = code, .cursor = cursor}, kPatience);
+  if (!completion || completion->start > cursor) {
     return answer;
   }
-  const Json json = parse(*reply);
-  if (!json.contains("matches") || !json["matches"].is_array() || !json.contains("start") ||
-      !json["start"].is_number_unsigned() || json["start"].get<std::size_t>() > cursor) {
-    return answer;
-  }
-  answer.start = json["start"].get<std::size_t>();
-  for (const Json& match : json["matches"]) {
-    if (match.is_string() && answer.matches.size() < kMaxMatches) {
-      const auto& text = match.get_ref<const std::string&>();
-      // What the guest would have us type must not be more than text.
-      if (text.size() <= kMaxMatch && printable(text) == text) {
-        answer.matches.push_back(text);
-      }
+  answer.start = completion->start;
+  for (std::string& text : completion->matches) {
+    // What the guest would have us type must not be more than text.
+    if (answer.matches.size() < kMaxMatches && text.size() <= kMaxMatch &&
+        printable(text) == text) {
+      answer.matches.push_back(std::move(text));
     }
   }
   std::ranges::sort(answer.matches);

@@ -26,7 +26,7 @@ class ReplEngine {
   // All must outlive it.
   ReplEngine(LiveSession& session, ReplScreen& screen, Interrupts& interrupts);
 
-  // Answers input(); absent: the end of input.
+  // Answers input(), and may take its time; absent: the end of input.
   std::function<std::optional<std::string>(const Event& question)> input;
 
   // Executes and shows. An interpreter that did not survive is replaced. An Error is ours.
@@ -83,6 +83,7 @@ class ReplEngine {
   Interrupts& interrupts_;
   notebook::Notebook record_;
   notebook::OutputCollector collector_{record_};
+  InputBox inputs_;
   LargeValues large_values_;
   int count_ = 0;
   std::map<std::uint32_t, int> checkpoints_;  // With the count of cells at each.

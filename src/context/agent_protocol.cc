@@ -18,6 +18,13 @@ constexpr std::size_t kMaxDepth = 200;
 // strings; a million values are a large chart.
 constexpr std::size_t kMaxValues = 1'000'000;
 
+// Of what is kept of answers about code.
+constexpr std::size_t kMaxMatches = 10'000;
+constexpr std::size_t kMaxMatch = 4'096;
+constexpr std::size_t kMaxAllMatches = 1UL << 20;
+constexpr std::size_t kMaxDescription = 1UL << 20;
+constexpr std::size_t kMaxDescriptions = 4;
+
 Error malformed() { return {ErrorCode::kInvalid, "the agent sent a malformed message"}; }
 
 // Of a text that may be no JSON at all.
@@ -101,6 +108,25 @@ std::string traceback_at(const Json& json) {
   return traceback;
 }
 
+Error senseless() {
+  return {ErrorCode::kConflict, "the interpreter answered with something malformed",
+          "restart the context"};
+}
+
+// The answer to a question about code. What an agent cannot do is the guest's doing in most cases.
+Result<Json> parse_reply(std::string_view payload) {
+  Json json = parse_object(payload);
+  if (json.is_discarded()) {
+    return senseless();
+  }
+  if (const std::string error = text_at(json, "error"); !error.empty()) {
+    return Error(ErrorCode::kConflict,
+                 "the interpreter could not do it: " + printable(error.substr(0, 500)),
+                 "try another position, or restart the context");
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string encode(const ExecuteRequest& request) {
@@ -125,6 +151,59 @@ std::string encode(const ExecuteRequest& request) {
 
 std::string encode_input(const std::string* text) {
   return dump(text != nullptr ? Json{{"text", to_utf8(*text)}} : Json{{"eof", true}});
+}
+
+std::string encode(std::string_view code, std::size_t cursor, int detail) {
+  Json json{{"code", to_utf8(code)}, {"cursor", cursor}};
+  if (detail != 0) {
+    json["detail"] = detail;
+  }
+  return dump(json);
+}
+
+Result<Completion> decode_completion(std::string_view payload, std::size_t length) {
+  const Json json = GB_TRY(parse_reply(payload));
+  const auto start = json.find("start");
+  const auto end = json.find("end");
+  const auto found = json.find("matches");
+  if (start == json.end() || !start->is_number_unsigned() || end == json.end() ||
+      !end->is_number_unsigned() || end->get<std::size_t>() > length ||
+      start->get<std::size_t>() > end->get<std::size_t>() || found == json.end() ||
+      !found->is_array()) {
+    return senseless();
+  }
+  Completion completion{.matches = {},
+                        .start = start->get<std::size_t>(),
+                        .end = end->get<std::size_t>()};
+  std::size_t size = 0;
+  for (const Json& match : *found) {
+    if (!match.is_string() || match.get_ref<const std::string&>().size() > kMaxMatch) {
+      continue;
+    }
+    size += match.get_ref<const std::string&>().size();
+    if (size > kMaxAllMatches || completion.matches.size() == kMaxMatches) {
+      break;
+    }
+    completion.matches.push_back(match.get<std::string>());
+  }
+  return completion;
+}
+
+Result<Inspection> decode_inspection(std::string_view payload) {
+  const Json json = GB_TRY(parse_reply(payload));
+  Inspection inspection{.found = flag_at(json, "found")};
+  const auto data = json.find("data");
+  if (!inspection.found || data == json.end() || !data->is_object()) {
+    return inspection;
+  }
+  for (const auto& [type, value] : data->items()) {
+    const bool fits = type.size() <= 256 && value.is_string() &&
+                      value.get_ref<const std::string&>().size() <= kMaxDescription;
+    if (fits && inspection.data.size() < kMaxDescriptions) {
+      inspection.data.emplace(type, value.get<std::string>());
+    }
+  }
+  return inspection;
 }
 
 std::string encode_id(std::uint32_t id) { return dump(Json{{"id", id}}); }

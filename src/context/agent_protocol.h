@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "spec/code_place.h"
 #include "spec/command.h"
 #include "spec/event.h"
 
@@ -57,6 +58,14 @@ std::string encode(const ExecuteRequest& request);
 
 // {"text":…}, or the end of input.
 std::string encode_input(const std::string* text);
+
+// The payload of kComplete and kInspect. `detail` 1 asks for more than usual, such as the source.
+std::string encode(std::string_view code, std::size_t cursor, int detail = 0);
+
+// The answers to them. Fails with kConflict and the agent's own words when it could not do it.
+// A completion is of code with that many code points; both are cut to a few megabytes.
+Result<Completion> decode_completion(std::string_view payload, std::size_t length);
+Result<Inspection> decode_inspection(std::string_view payload);
 
 // {"id":…}
 std::string encode_id(std::uint32_t id);

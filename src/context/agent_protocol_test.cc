@@ -1,12 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context/agent_protocol.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 namespace glovebox::agent {
 namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+TEST(AgentProtocolTest, ACompletionStaysWithinItsCode) {
+  const auto completion =
+      decode_completion(R"({"matches": ["path", 1, "pathsep"], "start": 3, "end": 5})", 5);
+  ASSERT_TRUE(completion) << completion.error().message();
+  EXPECT_THAT(completion->matches, ElementsAre("path", "pathsep"));
+  EXPECT_EQ(completion->start, 3);
+  EXPECT_EQ(completion->end, 5);
+  for (const char* const wrong :
+       {R"({"matches": [], "start": 3, "end": 6})", R"({"matches": [], "start": 4, "end": 3})",
+        R"({"matches": [], "start": -1, "end": 3})", R"({"matches": [], "start": 1e99, "end": 3})",
+        R"({"matches": {}, "start": 0, "end": 0})", R"({"start": 0, "end": 0})", "[]", "{"}) {
+    const auto answer = decode_completion(wrong, 5);
+    ASSERT_FALSE(answer) << wrong;
+    EXPECT_EQ(answer.error().code(), ErrorCode::kConflict) << wrong;
+  }
+}
+
+TEST(AgentProtocolTest, ACompletionIsBounded) {
+  std::string matches = "\"" + std::string(5'000, 'x') + "\"";
+  for (int i = 0; i < 20'000; ++i) {
+    matches += ",\"match" + std::to_string(i) + "\"";
+  }
+  const auto many = decode_completion("{\"start\":0,\"end\":0,\"matches\":[" + matches + "]}", 0);
+  ASSERT_TRUE(many);
+  EXPECT_EQ(many->matches.size(), 10'000);
+  EXPECT_EQ(many->matches.front(), "match0");
+}
+
+TEST(AgentProtocolTest, AnInspectionHasTextsOfABoundedSize) {
+  const auto inspection = decode_inspection(
+      R"({"found": true, "data": {"text/plain": "doc", "application/json": {}, "text/huge": ")" +
+      std::string(2UL << 20, 'x') + "\"}}");
+  ASSERT_TRUE(inspection) << inspection.error().message();
+  EXPECT_TRUE(inspection->found);
+  EXPECT_THAT(inspection->data, ElementsAre(Pair("text/plain", "doc")));
+  const auto nothing = decode_inspection(R"({"found": false, "data": {"text/plain": "forged"}})");
+  ASSERT_TRUE(nothing);
+  EXPECT_FALSE(nothing->found);
+  EXPECT_TRUE(nothing->data.empty());
+}
+
+TEST(AgentProtocolTest, WhatAnAgentCannotDoIsSaidInItsWords) {
+  const auto failed = decode_inspection(R"({"error": "KeyboardInterrupt:\u001b[2J"})");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), ErrorCode::kConflict);
+  EXPECT_THAT(failed.error().message(), HasSubstr("KeyboardInterrupt:\\x1b[2J"));
+}
 
 std::string display(const std::string& value) {
   return R"({"data":{"application/json":)" + value + "}}";

@@ -27,6 +27,8 @@ constexpr auto kCopyPatience = 120s;
 constexpr auto kLastBreath = 5s;
 // Of a process that was killed.
 constexpr auto kEndPatience = 10s;
+// What came between executions may hold of our memory.
+constexpr std::size_t kMostBetween = 256UL << 10;
 // As agents call what they can do.
 constexpr std::string_view kCheckpoint = "checkpoint";
 
@@ -270,20 +272,73 @@ Result<std::string> Context::ask(agent::Request request,
   }
   const std::uint32_t channel = next_channel_++;
   link_.send(request, channel, json);
-  const auto deadline = Clock::now() + patience;
+  std::string reply;
+  auto replied = await_reply(channel, Clock::now() + patience, reply);
+  if (!replied && process_->wait_status()) {
+    ended_ = true;
+    return Error(ErrorCode::kConflict, "the interpreter has ended", "start a new context");
+  }
+  GB_TRY(std::move(replied));
+  return reply;
+}
+
+Result<void> Context::await_reply(std::uint32_t channel,
+                                  Clock::time_point deadline,
+                                  std::string& reply) {
   // By the clock and not by what comes: a guest could send without end.
   while (Clock::now() < deadline) {
     GB_TRY(link_.flush());
     if (const auto message = GB_TRY(link_.poll_message()); message) {
       if (message->channel == channel && message->type == agent::Reply::kReply) {
-        return std::string(message->payload);
+        reply = message->payload;
+        return {};
       }
+      keep_for_later(*message);
       continue;
     }
     pollfd polled{link_.fd(), static_cast<short>(POLLIN | (link_.has_unsent() ? POLLOUT : 0)), 0};
     (void)::poll(&polled, 1, milliseconds_until(deadline));
   }
+  // It may be in code of the guest's that does not return; when it is not, this has no effect.
+  (void)process_->signal(SIGINT);
   return Error(ErrorCode::kUnavailable, "the interpreter does not respond");
+}
+
+void Context::keep_for_later(const AgentLink::Message& message) {
+  const std::size_t size = message.payload.size() + sizeof(Event);
+  if (between_size_ + size > kMostBetween) {
+    return;
+  }
+  if (auto event = agent::decode_event(message.type, message.payload)) {
+    between_size_ += size;
+    between_.push_back(*std::move(event));
+  }
+}
+
+Result<void> Context::require(std::string_view feature) const {
+  if (can(feature)) {
+    return {};
+  }
+  return Error(ErrorCode::kUnsupported,
+               "live " + language_ + " does not support '" + std::string(feature) + "'",
+               "use a context of another language, such as python");
+}
+
+Result<Completion> Context::complete(const CodePlace& place, std::chrono::milliseconds patience) {
+  GB_TRY(require("complete"));
+  const std::size_t cursor = GB_TRY(cursor_of(place));
+  const std::string reply =
+      GB_TRY(ask(agent::Request::kComplete, agent::encode(place.code, cursor), patience));
+  return agent::decode_completion(reply, GB_TRY(cursor_of({.code = place.code})));
+}
+
+Result<Inspection> Context::inspect(const CodePlace& place,
+                                    int detail,
+                                    std::chrono::milliseconds patience) {
+  GB_TRY(require("inspect"));
+  const std::size_t cursor = GB_TRY(cursor_of(place));
+  return agent::decode_inspection(
+      GB_TRY(ask(agent::Request::kInspect, agent::encode(place.code, cursor, detail), patience)));
 }
 
 Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried) {

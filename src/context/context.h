@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "context/agent_process.h"
 #include "context/agent_protocol.h"
 #include "context/checkpoint.h"
+#include "context/input_box.h"
 #include "context/zygote.h"
 #include "sandbox/sandbox.h"
 #include "spec/event.h"
@@ -74,8 +76,9 @@ struct ExecuteOptions {
   Outlet* outlet = nullptr;  // Of what the observer was told; may be absent.
   // Whether a result of that many bytes may be kept, beside the bounds that hold anyway.
   std::function<bool(std::size_t)> may_keep{};
-  // Answers input(); nothing is the end of input. Absent: every question finds the end of input.
-  std::function<std::optional<std::string>(const Event& question)> input{};
+  // Where input() is answered: the observer is told of each request after it was opened there, and
+  // may answer at once. Absent: every request finds the end of input.
+  InputBox* input = nullptr;
 };
 
 // The end of one execution.
@@ -114,10 +117,21 @@ class Context {
   // context did not survive, alive() is false after it.
   Result<Execution> execute(const ExecuteOptions& options);
 
-  // Asks what is no execution: the JSON text of the answer. Bounded by `patience`.
+  // Asks what is no execution: the JSON text of the answer. Bounded by `patience`. Events that come
+  // meanwhile are kept for the next execution, as far as there is room. An interpreter that has
+  // ended is kConflict, one that does not respond kUnavailable.
   Result<std::string> ask(agent::Request request,
                           std::string_view json,
                           std::chrono::milliseconds patience = std::chrono::seconds(5));
+
+  // What the interpreter knows about the name at a place in code. kUnsupported where the language's
+  // agent cannot say, kConflict when it fails, kInvalid as cursor_of(). `detail` 1 asks for more
+  // than usual, such as the source. Code of the guest's may run for it; it is interrupted after
+  // `patience`, which is kUnavailable.
+  Result<Completion> complete(const CodePlace& place, std::chrono::milliseconds patience);
+  Result<Inspection> inspect(const CodePlace& place,
+                             int detail,
+                             std::chrono::milliseconds patience);
 
   // Leaves a copy of the interpreter's memory, and of the workspace, to go back to. Answers its id.
   // What a process cannot take along is named in `not_carried`: its threads, and files that it has
@@ -152,6 +166,10 @@ class Context {
 
   Context(Sandbox& sandbox, std::string language, UniqueFd socket, Streams streams);
   Result<void> await_ready();
+  Result<void> await_reply(std::uint32_t channel, Clock::time_point deadline, std::string& reply);
+  void keep_for_later(const AgentLink::Message& message);
+  // Fails with kUnsupported.
+  [[nodiscard]] Result<void> require(std::string_view feature) const;
   void end_process();
   Result<Checkpoint*> find(std::uint32_t checkpoint);
 
@@ -164,6 +182,8 @@ class Context {
   std::map<std::uint32_t, Checkpoint> checkpoints_;
   std::optional<std::uint32_t> kept_snapshot_;  // Of the last execution with `recover`.
   std::uint32_t next_channel_ = 1;
+  std::deque<Event> between_;  // That came between executions.
+  std::size_t between_size_ = 0;
   bool ended_ = false;
 };
 

@@ -56,6 +56,12 @@ Executing::Executing(Context& context, const ExecuteOptions& options)
       err_(options.limits.output),
       next_check_(start_ + kCheckEvery) {}
 
+Executing::~Executing() {
+  if (options_.input != nullptr) {
+    (void)options_.input->close();  // However this ends, nobody replies to it any more.
+  }
+}
+
 Result<Execution> Executing::run() {
   const Cgroup& cgroup = context_.sandbox_.cgroup();
   oom_kills_before_ = cgroup.oom_kills();
@@ -67,6 +73,10 @@ Result<Execution> Executing::run() {
                                       .store_history = options_.store_history,
                                       .env = &options_.env};
   context_.link_.send(agent::Request::kExecute, channel_, agent::encode(request));
+  context_.between_size_ = 0;
+  for (Event& event : std::exchange(context_.between_, {})) {
+    take_event(std::move(event));
+  }
   while (!done_ && !wait_status_) {
     if (!link_lost_) {
       if (!context_.link_.flush()) {
@@ -74,6 +84,7 @@ Result<Execution> Executing::run() {
       }
     }
     wait_for_something();
+    pass_input();
     if (!link_lost_ && !held_up()) {
       if (auto taken = take_messages(); !taken) {
         link_lost_ = true;
@@ -91,6 +102,12 @@ Result<Execution> Executing::run() {
     }
   }
   drain_streams();
+  if (options_.input != nullptr) {
+    // What still waits for an answer, without holding up the code, finds the end of input.
+    for (std::size_t open = options_.input->close(); open > 0 && done_; --open) {
+      context_.link_.send(agent::Request::kInput, channel_, agent::encode_input(nullptr));
+    }
+  }
   if (wait_status_ && !started_ && cause_ == Cause::kItself && !broke_protocol_) {
     // It had ended before: the end of an earlier execution, and none of this one.
     context_.ended_ = true;
@@ -109,7 +126,7 @@ void Executing::wait_for_something() {
   const auto link_events =
       static_cast<short>((takes ? POLLIN : 0) | (context_.link_.has_unsent() ? POLLOUT : 0));
   const std::array<pollfd, 2> process = context_.process_->watch();
-  std::array<pollfd, 7> polled = {{
+  std::array<pollfd, 8> polled = {{
       {link_lost_ || link_events == 0 ? -1 : context_.link_.fd(), link_events, 0},
       {taken_from(context_.streams_.out), POLLIN, 0},
       {taken_from(context_.streams_.err), POLLIN, 0},
@@ -117,6 +134,7 @@ void Executing::wait_for_something() {
       {options_.outlet != nullptr ? options_.outlet->waits_for() : -1, POLLOUT, 0},
       process[0],
       process[1],
+      {options_.input != nullptr ? options_.input->fd() : -1, POLLIN, 0},
   }};
   Clock::time_point until = std::min(next_check_, kill_at_);
   if (cause_ == Cause::kItself) {
@@ -204,18 +222,11 @@ void Executing::take_event(Event event) {
         execution_.notes.push_back(printable(event.text.substr(0, 1000)));
       }
       break;
-    case Event::Kind::kInputRequest: {
-      if (context_.link_.unsent() > kMaxUnsent) {
-        break;  // It asks without listening.
+    case Event::Kind::kInputRequest:
+      if (!open_input()) {
+        return;
       }
-      std::optional<std::string> answer;
-      if (options_.input) {
-        answer = options_.input(event);
-      }
-      context_.link_.send(agent::Request::kInput, channel_,
-                          agent::encode_input(answer ? &*answer : nullptr));
       break;
-    }
     default:
       break;
   }
@@ -231,6 +242,27 @@ void Executing::take_event(Event event) {
       execution_.notes.emplace_back(
           "dropped results beyond 64 MiB, 1,000 results, or what the sandbox may keep");
     }
+  }
+}
+
+bool Executing::open_input() {
+  if (context_.link_.unsent() > kMaxUnsent) {
+    return false;  // It asks without listening.
+  }
+  if (options_.input != nullptr && cause_ == Cause::kItself) {
+    return options_.input->open().has_value();
+  }
+  context_.link_.send(agent::Request::kInput, channel_, agent::encode_input(nullptr));
+  return options_.input == nullptr;
+}
+
+void Executing::pass_input() {
+  if (options_.input == nullptr) {
+    return;
+  }
+  while (const auto answer = options_.input->take()) {
+    context_.link_.send(agent::Request::kInput, channel_,
+                        agent::encode_input(*answer ? &**answer : nullptr));
   }
 }
 
@@ -276,6 +308,9 @@ void Executing::check_limits() {
 
 void Executing::interrupt(Cause cause) {
   cause_ = cause;
+  if (options_.input != nullptr) {
+    (void)options_.input->close();  // From here on nobody can answer.
+  }
   (void)context_.process_->signal(SIGINT);
   next_check_ = now() + kInterruptAgain;
   kill_at_ = now() + kGrace;

@@ -16,6 +16,9 @@ class Executing {
  public:
   // Both must outlive it.
   Executing(Context& context, const ExecuteOptions& options);
+  Executing(const Executing&) = delete;
+  Executing& operator=(const Executing&) = delete;
+  ~Executing();
 
   Result<Execution> run();
 
@@ -29,6 +32,9 @@ class Executing {
   Result<bool> take_messages();
   Result<void> take(const AgentLink::Message& message);
   void take_event(Event event);
+  // Whether anybody is to be told.
+  bool open_input();
+  void pass_input();
   void drain_streams();
   void drain(const UniqueFd& stream, Event::Kind kind);
   void show(const Event& event);

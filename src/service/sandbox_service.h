@@ -19,11 +19,13 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "context/input_box.h"
 #include "files/file_client.h"
 #include "sandbox/tiers/tier.h"
 #include "service/caller.h"
 #include "service/limit_values.h"
 #include "service/process_feed.h"
+#include "spec/code_place.h"
 #include "spec/command.h"
 #include "spec/limits.h"
 
@@ -139,7 +141,16 @@ struct ExecuteRequest {
   LimitWishes limits{};
   bool recover = false;
   bool store_history = true;
+  bool allow_input = false;       // input() asks by an event; else it finds the end of input.
   std::string idempotency_key{};  // The same key and context: the execution that has it already.
+};
+
+// What code that is executed with `allow_input` reads as its next line.
+struct InputReply {
+  static constexpr std::size_t kMaxValue = InputBox::kMaxAnswer;
+
+  std::optional<std::string> value{};      // Absent: the end of input.
+  std::optional<std::uint64_t> request{};  // Of the event; absent: whatever is asked for now.
 };
 
 struct PackagesRequest {
@@ -266,6 +277,22 @@ class SandboxService {
                                std::string_view context,
                                const ExecuteRequest& request,
                                const EventSink& sink) = 0;
+  // Replies to the oldest request for input of what is executed, once. kConflict when there is
+  // none, or when it is another than the reply names; kInvalid when the value is too large.
+  virtual Result<void> reply_input(const Caller& caller,
+                                   std::string_view sandbox,
+                                   std::string_view context,
+                                   const InputReply& reply) = 0;
+  // As Context's. They wait for their turn for some seconds: kConflict when the context stays busy.
+  virtual Result<Completion> complete(const Caller& caller,
+                                      std::string_view sandbox,
+                                      std::string_view context,
+                                      const CodePlace& place) = 0;
+  virtual Result<Inspection> inspect(const Caller& caller,
+                                     std::string_view sandbox,
+                                     std::string_view context,
+                                     const CodePlace& place,
+                                     int detail) = 0;
   virtual Result<std::uint32_t> checkpoint(const Caller& caller,
                                            std::string_view sandbox,
                                            std::string_view context) = 0;

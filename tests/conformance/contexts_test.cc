@@ -96,9 +96,14 @@ TEST_P(LifeOfAContext, TellsEventsInTheirOrder) {
 TEST_P(LifeOfAContext, AsksItsCaller) {
   std::vector<std::string> prompts;
   ExecuteOptions options;
-  options.input = [&prompts](const Event& question) -> std::optional<std::string> {
-    prompts.push_back(question.text);
-    return prompts.size() == 1 ? std::optional<std::string>("Ada") : std::nullopt;
+  InputBox inputs;
+  options.input = &inputs;
+  options.observer = [&](const Event& event) {
+    if (event.kind == Event::Kind::kInputRequest) {
+      prompts.push_back(event.text);
+      const bool first = prompts.size() == 1;
+      EXPECT_TRUE(inputs.answer(first ? std::optional<std::string>("Ada") : std::nullopt));
+    }
   };
   const Execution execution =
       run("print('hello', input('name? '))\n"
@@ -159,6 +164,26 @@ TEST_P(LifeOfAContext, AnswersQuestionsBesideExecutions) {
   const auto answer = context().ask(agent::Request::kComplete, R"({"code":"a_long_","cursor":7})");
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_THAT(*answer, HasSubstr("a_long_name"));
+}
+
+TEST_P(LifeOfAContext, KeepsForTheNextExecutionWhatIsPrintedBesideAQuestion) {
+  run("import threading\n"
+      "asked, printed = threading.Event(), threading.Event()\n"
+      "def report():\n"
+      "    asked.wait()\n"
+      "    print('from beside', flush=True)\n"
+      "    printed.set()\n"
+      "class Slow:\n"
+      "    def __dir__(self):\n"
+      "        asked.set()\n"
+      "        printed.wait()\n"
+      "        return ['name']\n"
+      "slow = Slow()\n"
+      "threading.Thread(target=report, daemon=True).start()");
+  const auto completion = context().complete({.code = "slow."}, 10s);
+  ASSERT_TRUE(completion) << completion.error().message();
+  EXPECT_THAT(completion->matches, ElementsAre("slow.name"));
+  EXPECT_THAT(output_of("pass"), HasSubstr("from beside"));
 }
 
 TEST_P(LifeOfAContext, KeepsWhatWasPrintedBeforeASuddenEnd) {

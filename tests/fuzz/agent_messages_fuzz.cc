@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "context/agent_protocol.h"
 #include "context/notebook/values.h"
 #include "context/zygote_protocol.h"
@@ -42,6 +43,18 @@ void fuzz_replies(std::string_view input) {
   }
   if (const auto left_out = agent::decode_checkpoint(input)) {
     require(left_out->size() <= 200);
+  }
+  if (const auto completion = agent::decode_completion(input, 10)) {
+    require(completion->start <= completion->end && completion->end <= 10);
+    for (const std::string& match : completion->matches) {
+      require(match.size() <= input.size() && is_utf8(match));
+    }
+  }
+  if (const auto inspection = agent::decode_inspection(input)) {
+    require(inspection->found || inspection->data.empty());
+    for (const auto& [mime, text] : inspection->data) {
+      require(text.size() <= input.size() && is_utf8(text));
+    }
   }
 }
 

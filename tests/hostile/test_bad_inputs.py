@@ -65,6 +65,10 @@ REST = [
         ("POST", GONE + "/snapshot", {}), ("POST", GONE + "/fork", {}), ("GET", GONE + "/usage", None),
         ("GET", GONE + "/contexts", None), ("POST", GONE + "/contexts", {}),
         ("POST", GONE + "/contexts/c/execute", {"code": "1"}), ("GET", GONE + "/processes", None),
+        ("POST", GONE + "/contexts/c/input", {}),
+        ("POST", BOX + "/contexts/nobody/complete", {"code": "1"}),
+        ("POST", BOX + "/contexts/nobody/inspect", {"code": "1"}),
+        ("POST", BOX + "/contexts/nobody/input", {}),
         ("POST", GONE + "/processes", {"argv": ["true"]}), ("GET", GONE + "/files", None),
         ("GET", GONE + "/files/x", None), ("PUT", GONE + "/files/x", b""),
         ("POST", GONE + "/port-tokens", {"port": 80}),
@@ -99,8 +103,16 @@ REST = [
     *((400, "POST", CONTEXT + "/execute", body) for body in (
         {}, {"code": 1}, {"code": None}, {"code": "1", "unknown": 1}, {"code": "1", "limits": 1},
         {"code": "1", "recover": "yes"}, {"code": "1", "store_history": 1}, {"code": "1", "env": []},
-        {"code": "1", "limits": {"time": -1}},
+        {"code": "1", "limits": {"time": -1}}, {"code": "1", "allow_input": "yes"},
     )),
+    *((400, "POST", CONTEXT + "/" + what, body) for what in ("complete", "inspect") for body in (
+        {}, {"code": 1}, {"code": "a", "cursor": -1}, {"code": "a", "cursor": 2},
+        {"code": "a", "cursor": 2**64}, {"code": "a", "cursor": 0.5}, {"code": "a", "unknown": 1},
+    )),
+    *((400, "POST", CONTEXT + "/input", body) for body in (
+        {"value": 1}, {"value": "x" * 70_000}, {"value": "x", "request": 0}, {"unknown": 1},
+    )),
+    (409, "POST", CONTEXT + "/input", {"value": "nobody asked"}),
     *((400, "POST", CONTEXT + "/" + what, body) for what in ("rollback", "fork") for body in (
         {}, {"checkpoint": "one"}, {"checkpoint": -1}, {"checkpoint": 1.5},
     )),

@@ -345,6 +345,27 @@ TEST_F(DoorTest, APortOfTheSandboxSeesTheRequestWithoutOurKey) {
   EXPECT_EQ(ask("GET", "/v1/sandboxes/sb1/ports/99999/").status, 400);
 }
 
+TEST_F(DoorTest, PassesRepliesAndQuestionsOnAsTheyWereMeant) {
+  const std::string context = "/v1/sandboxes/sb1/contexts/c1";
+  EXPECT_EQ(ask("POST", context + "/input", R"({"value": "", "request": 3})").status, 204);
+  EXPECT_EQ(service_.replied.value, "");
+  EXPECT_EQ(service_.replied.request, 3);
+  for (const char* const end : {"", "{}", R"({"value": null})"}) {
+    EXPECT_EQ(ask("POST", context + "/input", end).status, 204);
+    EXPECT_EQ(service_.replied.value, std::nullopt) << end;
+    EXPECT_EQ(service_.replied.request, std::nullopt) << end;
+  }
+  const Answer completion = ask("POST", context + "/complete", R"({"code": "os.pa"})");
+  EXPECT_EQ(completion.body, R"({"end":5,"matches":["path"],"start":3})");
+  EXPECT_EQ(service_.asked.code, "os.pa");
+  EXPECT_EQ(service_.asked.cursor, std::nullopt);
+  const Answer inspection =
+      ask("POST", context + "/inspect", R"({"code": "os", "cursor": 0, "detail": 1})");
+  EXPECT_EQ(inspection.body, R"({"data":{"text/plain":"doc"},"found":true})");
+  EXPECT_EQ(service_.asked.cursor, 0);
+  EXPECT_EQ(service_.detail, 1);
+}
+
 TEST_F(DoorTest, AnExecuteOverOneConnectionCostsLittle) {
   service_.execution = [](const EventSink& sink) -> Result<void> {
     (void)sink(R"({"type":"started"})");

@@ -92,6 +92,33 @@ Result<void> interrupt_context(Call& call) {
   return {};
 }
 
+Result<void> reply_input(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  const InputReply reply = GB_TRY(read_input_reply(fields));
+  GB_TRY(call.service.reply_input(call.caller, call.parameters[0], call.parameters[1], reply));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> complete_code(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  const CodePlace place = GB_TRY(read_completion_request(fields));
+  const Completion completion =
+      GB_TRY(call.service.complete(call.caller, call.parameters[0], call.parameters[1], place));
+  call.send_json(
+      200, {{"matches", completion.matches}, {"start", completion.start}, {"end", completion.end}});
+  return {};
+}
+
+Result<void> inspect_code(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  const InspectionRequest request = GB_TRY(read_inspection_request(fields));
+  const Inspection inspection = GB_TRY(call.service.inspect(
+      call.caller, call.parameters[0], call.parameters[1], request.place, request.detail));
+  call.send_json(200, {{"found", inspection.found}, {"data", inspection.data}});
+  return {};
+}
+
 Result<void> restart_context(Call& call) {
   GB_TRY(call.service.restart_context(call.caller, call.parameters[0], call.parameters[1]));
   call.send_nothing();

@@ -162,6 +162,32 @@ Result<void> FakeService::execute(const Caller&,
   executed = request;
   return execution(sink);
 }
+Result<void> FakeService::reply_input(const Caller&,
+                                      std::string_view sandbox,
+                                      std::string_view context,
+                                      const InputReply& reply) {
+  GB_TRY(known(sandbox, context));
+  replied = reply;
+  return {};
+}
+Result<Completion> FakeService::complete(const Caller&,
+                                         std::string_view sandbox,
+                                         std::string_view context,
+                                         const CodePlace& place) {
+  GB_TRY(known(sandbox, context));
+  asked = place;
+  return Completion{.matches = {"path"}, .start = 3, .end = 5};
+}
+Result<Inspection> FakeService::inspect(const Caller&,
+                                        std::string_view sandbox,
+                                        std::string_view context,
+                                        const CodePlace& place,
+                                        int how_much) {
+  GB_TRY(known(sandbox, context));
+  asked = place;
+  detail = how_much;
+  return Inspection{.found = true, .data = {{"text/plain", "doc"}}};
+}
 Result<std::uint32_t> FakeService::checkpoint(const Caller&,
                                               std::string_view sandbox,
                                               std::string_view context) {

@@ -37,6 +37,9 @@ class FakeService final : public SandboxService {
   SandboxRequest created;
   SandboxQuery queried;
   ExecuteRequest executed;
+  InputReply replied;
+  CodePlace asked;
+  int detail = 0;
   RunRequest ran;
   ProcessRequest started;
   std::string written;
@@ -96,6 +99,19 @@ class FakeService final : public SandboxService {
                        std::string_view context,
                        const ExecuteRequest& request,
                        const EventSink& sink) override;
+  Result<void> reply_input(const Caller& caller,
+                           std::string_view sandbox,
+                           std::string_view context,
+                           const InputReply& reply) override;
+  Result<Completion> complete(const Caller& caller,
+                              std::string_view sandbox,
+                              std::string_view context,
+                              const CodePlace& place) override;
+  Result<Inspection> inspect(const Caller& caller,
+                             std::string_view sandbox,
+                             std::string_view context,
+                             const CodePlace& place,
+                             int detail) override;
   Result<std::uint32_t> checkpoint(const Caller& caller,
                                    std::string_view sandbox,
                                    std::string_view context) override;

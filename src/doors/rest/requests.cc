@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kMaxCode = 8UL << 20;
 constexpr std::uint64_t kMost32 = 0xffff'ffff;
+// That every reader of JSON takes exactly.
+constexpr std::uint64_t kMostNumber = (1ULL << 53U) - 1;
 
 void read_tier(Fields& fields, TierWish& tier) {
   tier.exactly = fields.text("tier", 32).value_or("");
@@ -23,6 +25,11 @@ std::optional<std::uint32_t> small(const std::optional<std::uint64_t>& value) {
 
 std::optional<Bytes> bytes(const std::optional<std::uint64_t>& value) {
   return value ? std::optional(Bytes{*value}) : std::nullopt;
+}
+
+CodePlace read_place(Fields& fields) {
+  return {.code = fields.required_text("code", CodePlace::kMaxCode),
+          .cursor = fields.count("cursor", 0, CodePlace::kMaxCode)};
 }
 
 // {"allow": ["host", "host:port", "*.host"]}
@@ -164,7 +171,28 @@ Result<ExecuteRequest> read_execute_request(Fields& fields) {
   request.env = fields.environment("env").value_or(Environment());
   request.recover = fields.flag("recover").value_or(false);
   request.store_history = fields.flag("store_history").value_or(true);
+  request.allow_input = fields.flag("allow_input").value_or(false);
   request.limits = GB_TRY(read_limits(fields));
+  GB_TRY(fields.done());
+  return request;
+}
+
+Result<InputReply> read_input_reply(Fields& fields) {
+  InputReply reply{.value = fields.text("value", InputReply::kMaxValue),
+                   .request = fields.count("request", 1, kMostNumber)};
+  GB_TRY(fields.done());
+  return reply;
+}
+
+Result<CodePlace> read_completion_request(Fields& fields) {
+  CodePlace place = read_place(fields);
+  GB_TRY(fields.done());
+  return place;
+}
+
+Result<InspectionRequest> read_inspection_request(Fields& fields) {
+  InspectionRequest request{.place = read_place(fields)};
+  request.detail = static_cast<int>(fields.count("detail", 0, 1).value_or(0));
   GB_TRY(fields.done());
   return request;
 }

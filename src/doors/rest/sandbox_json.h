@@ -28,6 +28,13 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields);
 Result<SandboxChange> read_sandbox_change(Fields& fields);
 Result<RunRequest> read_run_request(Fields& fields);
 Result<ExecuteRequest> read_execute_request(Fields& fields);
+Result<InputReply> read_input_reply(Fields& fields);
+Result<CodePlace> read_completion_request(Fields& fields);
+struct InspectionRequest {
+  CodePlace place{};
+  int detail = 0;
+};
+Result<InspectionRequest> read_inspection_request(Fields& fields);
 Result<ContextRequest> read_context_request(Fields& fields);
 Result<ProcessRequest> read_process_request(Fields& fields);
 // "SIGINT", "INT" or a number.

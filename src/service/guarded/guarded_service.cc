@@ -150,6 +150,31 @@ Result<void> GuardedService::execute(const Caller& caller,
   return inner_.execute(caller, sandbox, context, request, sink);
 }
 
+Result<void> GuardedService::reply_input(const Caller& caller,
+                                         std::string_view sandbox,
+                                         std::string_view context,
+                                         const InputReply& reply) {
+  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  return inner_.reply_input(caller, sandbox, context, reply);
+}
+
+Result<Completion> GuardedService::complete(const Caller& caller,
+                                            std::string_view sandbox,
+                                            std::string_view context,
+                                            const CodePlace& place) {
+  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  return inner_.complete(caller, sandbox, context, place);
+}
+
+Result<Inspection> GuardedService::inspect(const Caller& caller,
+                                           std::string_view sandbox,
+                                           std::string_view context,
+                                           const CodePlace& place,
+                                           int detail) {
+  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  return inner_.inspect(caller, sandbox, context, place, detail);
+}
+
 Result<std::uint32_t> GuardedService::checkpoint(const Caller& caller,
                                                  std::string_view sandbox,
                                                  std::string_view context) {

@@ -21,6 +21,9 @@ using nlohmann::json;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
+// How long a question about code waits for its turn.
+constexpr auto kQuestionTurn = 5s;
+
 std::string text(const json& arguments, const char* name) {
   const auto found = arguments.find(name);
   return found != arguments.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -69,6 +72,11 @@ Patience turn_patience(const CallContext& context) {
     patience.deadline = Clock::now() + *context.terms.patience / 3;
   }
   return patience;
+}
+
+// Who completes a line waits for a moment and not for a cell.
+Patience question_patience(const CallContext& context) {
+  return {.deadline = Clock::now() + kQuestionTurn, .wanted = context.listens};
 }
 
 json describe(HeldSandbox& held) {
@@ -204,6 +212,26 @@ Result<json> cancel(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
   held->cancel(text(arguments, "key"));
   return json();
+}
+
+// A reply ends a wait: it has the room of calls that end something.
+Result<json> reply_input(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  GB_TRY(held->reply_input(to_input_reply(object(arguments, "reply"))));
+  return json();
+}
+
+Result<json> complete(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  return to_json(GB_TRY(
+      held->complete(to_code_place(object(arguments, "place")), question_patience(context))));
+}
+
+Result<json> inspect(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  return to_json(GB_TRY(held->inspect(to_code_place(object(arguments, "place")),
+                                      static_cast<int>(number(arguments, "detail")),
+                                      question_patience(context))));
 }
 
 // Whatever happens to an execution, those who follow it learn of its end.
@@ -389,6 +417,9 @@ constexpr std::array kCalls = {
     Call{"interrupt", interrupt, kEnds},
     Call{"cancel", cancel, kEnds},
     Call{"execute", execute, kStream},
+    Call{"reply_input", reply_input, kEnds},
+    Call{"complete", complete, kLong},
+    Call{"inspect", inspect, kLong},
     Call{"checkpoint", checkpoint, kLong},
     Call{"rollback", rollback, kLong},
     Call{"fork_context", fork_context, kLong},

@@ -309,6 +309,7 @@ json to_json(const ExecuteRequest& request) {
           {"limits", to_json(request.limits)},
           {"recover", request.recover},
           {"store_history", request.store_history},
+          {"allow_input", request.allow_input},
           {"key", request.idempotency_key}};
 }
 
@@ -318,7 +319,56 @@ ExecuteRequest to_execute_request(const json& object) {
           .limits = to_limit_wishes(member(object, "limits")),
           .recover = get<bool>(object, "recover"),
           .store_history = get<bool>(object, "store_history"),
+          .allow_input = get<bool>(object, "allow_input"),
           .idempotency_key = get<std::string>(object, "key")};
+}
+
+json to_json(const InputReply& reply) {
+  json object = json::object();
+  put(object, "value", reply.value);
+  put(object, "request", reply.request);
+  return object;
+}
+
+InputReply to_input_reply(const json& object) {
+  InputReply reply;
+  take(object, "value", reply.value);
+  take(object, "request", reply.request);
+  return reply;
+}
+
+json to_json(const CodePlace& place) {
+  json object{{"code", place.code}};
+  put(object, "cursor", place.cursor);
+  return object;
+}
+
+CodePlace to_code_place(const json& object) {
+  CodePlace place{.code = get<std::string>(object, "code"), .cursor = {}};
+  take(object, "cursor", place.cursor);
+  return place;
+}
+
+json to_json(const Completion& completion) {
+  return {{"matches", completion.matches}, {"start", completion.start}, {"end", completion.end}};
+}
+
+Completion to_completion(const json& object) {
+  return {.matches = to_strings(member(object, "matches")),
+          .start = get<std::size_t>(object, "start"),
+          .end = get<std::size_t>(object, "end")};
+}
+
+json to_json(const Inspection& inspection) {
+  return {{"found", inspection.found}, {"data", inspection.data}};
+}
+
+Inspection to_inspection(const json& object) {
+  Inspection inspection{.found = get<bool>(object, "found"), .data = {}};
+  for (const auto& [type, text] : member(object, "data").items()) {
+    inspection.data[type] = text.is_string() ? text.get<std::string>() : std::string();
+  }
+  return inspection;
 }
 
 json to_json(const RunRequest& request) {

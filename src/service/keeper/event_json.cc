@@ -7,8 +7,14 @@
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::keeper {
+namespace {
 
-std::string event_json(const Event& event, std::string_view sandbox) {
+// Bytes; what is longer is no question to a person.
+constexpr std::size_t kMaxPrompt = 64UL * 1024;
+
+}  // namespace
+
+std::string event_json(const Event& event, std::string_view sandbox, std::uint64_t input_request) {
   using Json = nlohmann::ordered_json;
   switch (event.kind) {
     case Event::Kind::kStarted:
@@ -31,7 +37,11 @@ std::string event_json(const Event& event, std::string_view sandbox) {
     case Event::Kind::kNote:
       return Json{{"type", "note"}, {"text", to_utf8(event.text)}}.dump();
     case Event::Kind::kInputRequest:
-      return {};
+      return Json{{"type", "input_request"},
+                  {"request", input_request},
+                  {"prompt", to_utf8(std::string_view(event.text).substr(0, kMaxPrompt))},
+                  {"password", event.secret}}
+          .dump();
   }
   return {};
 }

@@ -2,6 +2,7 @@
 // The events of a context as JSON lines (contracts.md, "Events").
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,7 +10,7 @@
 
 namespace glovebox::keeper {
 
-// Empty for what is no event outside: a question for input.
-std::string event_json(const Event& event, std::string_view sandbox);
+// `input_request` is the number of a request for input, where the event is one.
+std::string event_json(const Event& event, std::string_view sandbox, std::uint64_t input_request);
 
 }  // namespace glovebox::keeper

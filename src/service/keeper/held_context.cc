@@ -17,6 +17,8 @@ namespace {
 
 // Executions whose key is remembered.
 constexpr std::size_t kMostKeys = 32;
+// What an interpreter may take for a question about code.
+constexpr std::chrono::seconds kQuestionPatience{5};
 // Of the history, for one cell.
 constexpr glovebox::notebook::OutputLimits kCellLimits{.size = 1_MiB, .outputs = 200};
 
@@ -164,11 +166,13 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
                          .store_history = request.store_history,
                          .recover = request.recover,
                          .cancel_fd = log.cancel_fd(),
-                         .outlet = &outlet};
+                         .outlet = &outlet,
+                         .input = request.allow_input ? &inputs_ : nullptr};
   options.env.insert(options.env.end(), request.env.begin(), request.env.end());
   options.observer = [&](const Event& event) {
-    if (const std::string text = event_json(event, context->sandbox().id()); !text.empty()) {
-      log.append(text);
+    // Without a box it has found the end of input already, and nobody is to reply.
+    if (event.kind != Event::Kind::kInputRequest || request.allow_input) {
+      log.append(event_json(event, context->sandbox().id(), inputs_.newest()));
       outlet.pass_on();
     }
     if (request.store_history) {
@@ -184,10 +188,7 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
     }
     history_.add(std::move(page.cells.front()));
   }
-  {
-    const std::scoped_lock lock(mutex_);
-    ended_ = !context->alive();
-  }
+  note_end();
   if (!executed) {
     return std::move(executed).error();
   }
@@ -196,6 +197,11 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
     return Error(ErrorCode::kUnavailable, "the sandbox ended during the execution");
   }
   return verdict_event(make_verdict(*context, std::move(executed).value(), limits));
+}
+
+void HeldContext::note_end() {
+  const std::scoped_lock lock(mutex_);
+  ended_ = !context_->alive();
 }
 
 void HeldContext::set_current(std::shared_ptr<ExecutionLog> log) {
@@ -212,6 +218,26 @@ void HeldContext::interrupt() {
   if (log) {
     log->cancel();
   }
+}
+
+Result<void> HeldContext::reply_input(const InputReply& reply) {
+  return inputs_.answer(reply.value, reply.request);
+}
+
+Result<Completion> HeldContext::complete(const CodePlace& place, const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
+  auto completion = GB_TRY(living())->complete(place, kQuestionPatience);
+  note_end();
+  return completion;
+}
+
+Result<Inspection> HeldContext::inspect(const CodePlace& place,
+                                        int detail,
+                                        const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
+  auto inspection = GB_TRY(living())->inspect(place, detail, kQuestionPatience);
+  note_end();
+  return inspection;
 }
 
 Result<void> HeldContext::restart(const Patience& patience) {

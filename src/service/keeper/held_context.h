@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "context/context.h"
+#include "context/input_box.h"
 #include "service/keeper/execution_log.h"
 #include "service/keeper/history.h"
 #include "service/keeper/turns.h"
@@ -75,6 +76,11 @@ class HeldContext {
   // Cancels what runs now, but nothing that waits.
   void interrupt();
 
+  // As SandboxService's.
+  Result<void> reply_input(const InputReply& reply);
+  Result<Completion> complete(const CodePlace& place, const Patience& patience);
+  Result<Inspection> inspect(const CodePlace& place, int detail, const Patience& patience);
+
   Result<void> restart(const Patience& patience);
   Result<std::uint32_t> checkpoint(const Patience& patience);
   Result<void> rollback(std::uint32_t checkpoint, const Patience& patience);
@@ -92,6 +98,8 @@ class HeldContext {
                                       ExecutionLog& log,
                                       Outlet& outlet);
   Result<Context*> living();
+  // To be called after the interpreter was used.
+  void note_end();
   void set_current(std::shared_ptr<ExecutionLog> log);
   // Requires the mutex.
   Claimed claim_key(const std::string& key);
@@ -104,6 +112,7 @@ class HeldContext {
   Turns turns_;  // Held while `context_` is used.
   std::unique_ptr<Context> context_;
   History history_;
+  InputBox inputs_;
 
   mutable std::mutex mutex_;  // Of what follows.
   bool started_ = false;

@@ -95,6 +95,35 @@ Result<void> LocalService::execute(const Caller& caller,
   return {};
 }
 
+Result<void> LocalService::reply_input(const Caller& caller,
+                                       std::string_view sandbox,
+                                       std::string_view context,
+                                       const InputReply& reply) {
+  (void)GB_TRY(call_in(caller, sandbox, "reply_input",
+                       {{"context", context}, {"reply", keeper::to_json(reply)}}));
+  return {};
+}
+
+Result<Completion> LocalService::complete(const Caller& caller,
+                                          std::string_view sandbox,
+                                          std::string_view context,
+                                          const CodePlace& place) {
+  (void)GB_TRY(cursor_of(place));
+  return keeper::to_completion(GB_TRY(call_in(
+      caller, sandbox, "complete", {{"context", context}, {"place", keeper::to_json(place)}})));
+}
+
+Result<Inspection> LocalService::inspect(const Caller& caller,
+                                         std::string_view sandbox,
+                                         std::string_view context,
+                                         const CodePlace& place,
+                                         int detail) {
+  (void)GB_TRY(cursor_of(place));
+  return keeper::to_inspection(GB_TRY(
+      call_in(caller, sandbox, "inspect",
+              {{"context", context}, {"place", keeper::to_json(place)}, {"detail", detail}})));
+}
+
 Result<std::uint32_t> LocalService::checkpoint(const Caller& caller,
                                                std::string_view sandbox,
                                                std::string_view context) {

@@ -104,6 +104,19 @@ class LocalService final : public SandboxService {
                        std::string_view context,
                        const ExecuteRequest& request,
                        const EventSink& sink) override;
+  Result<void> reply_input(const Caller& caller,
+                           std::string_view sandbox,
+                           std::string_view context,
+                           const InputReply& reply) override;
+  Result<Completion> complete(const Caller& caller,
+                              std::string_view sandbox,
+                              std::string_view context,
+                              const CodePlace& place) override;
+  Result<Inspection> inspect(const Caller& caller,
+                             std::string_view sandbox,
+                             std::string_view context,
+                             const CodePlace& place,
+                             int detail) override;
   Result<std::uint32_t> checkpoint(const Caller& caller,
                                    std::string_view sandbox,
                                    std::string_view context) override;
