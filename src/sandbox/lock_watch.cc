@@ -36,7 +36,7 @@ constexpr std::chrono::microseconds kLittleWork = 20ms;
 constexpr auto kCountAnyway = 10s;
 // The processor time that a count may take, enough for twice kMostLocks on a slow processor; and
 // how much longer than it took nothing is counted afterwards.
-constexpr std::chrono::nanoseconds kLongest = 2s;
+constexpr std::chrono::nanoseconds kLongest = 5s;
 constexpr int kPause = 20;
 // One answer about the host serves all sandboxes of this process for so long.
 constexpr auto kFresh = 20ms;

@@ -24,6 +24,9 @@ OTHER_NAMES = {"name": "nobody", "volume": "nobody", "tenant": "nobody", "key": 
 BODIES = {
     "run": {"language": "python", "code": "1"},
     "execute": {"code": "1"},
+    "replyInput": {"value": "forged"},
+    "completeCode": {"code": "secr", "cursor": 4},
+    "inspectCode": {"code": "secret", "cursor": 6},
     "rollbackContext": {"checkpoint": 0},
     "forkContext": {"checkpoint": 0},
     "startProcess": {"argv": ["true"]},
