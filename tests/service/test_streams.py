@@ -107,7 +107,7 @@ class Streams(Case):
         self.assertEqual(second.until("stdout")["text"], "got that\n")
         self.assertEqual(second.until("ended")["exit_code"], 0)
 
-    def test_one_who_does_not_read_holds_up_neither_the_others_nor_the_daemon(self):
+    def test_one_who_does_not_read_holds_up_the_process_until_they_go_and_nothing_else(self):
         sandbox = self.create(timeout="10m")
         pid = self.process(sandbox, "read line; yes | head -c 8000000; read line; echo end")
         silent = socket.create_connection(("127.0.0.1", self.daemon.port))

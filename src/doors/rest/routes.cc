@@ -43,7 +43,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/fork", kRun, fork_context},
     {"GET", "/v1/sandboxes/{id}/contexts/{cid}/notebook", kRead, show_notebook},
     {"GET", "/v1/sandboxes/{id}/contexts/{cid}/notebook.html", kRead, show_notebook_page},
-    {"POST", "/v1/sandboxes/{id}/processes", kRun, start_process, false},
+    {"POST", "/v1/sandboxes/{id}/processes", kRun, start_process},
     {"GET", "/v1/sandboxes/{id}/processes", kRead, list_processes},
     {"GET", "/v1/sandboxes/{id}/processes/{pid}", kRun, attach_process, true},
     {"DELETE", "/v1/sandboxes/{id}/processes/{pid}", kRun, kill_process},

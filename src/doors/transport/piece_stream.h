@@ -28,12 +28,13 @@ struct PieceOrder {
 // Passes pieces on until the source has ended, or the reader has gone or is slower than `bounds`
 // say. No piece is taken before the one before is out, and that one is charged to `unsent`. In the
 // thread of `io`. `channel` is used, and its descriptor registered with `io`, until `ended` is
-// called, once: with whether the answer is whole.
+// called, once: with whether the connection may go on to a further request, as it may only after a
+// whole answer.
 void start_pieces(boost::asio::io_context& io,
                   Channel& channel,
                   PieceOrder order,
                   FairShares& unsent,
                   const ReaderBounds& bounds,
-                  std::function<void(bool whole)> ended);
+                  std::function<void(bool keep)> ended);
 
 }  // namespace glovebox::http
