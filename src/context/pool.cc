@@ -22,6 +22,10 @@ constexpr auto kPause = 1s;
 constexpr auto kSettle = 5ms;
 // Below this part of the host's memory, what waits is given back.
 constexpr double kScarce = 0.1;
+// How often we look.
+constexpr auto kLook = 250ms;
+// More would wait for each other: a zygote forks one at a time.
+constexpr unsigned kMostMakers = 2;
 
 bool memory_is_scarce() {
   std::ifstream file("/proc/meminfo");
@@ -60,7 +64,12 @@ Result<std::unique_ptr<ContextPool>> ContextPool::start(PoolSpec spec) {
   std::unique_ptr<ContextPool> pool(new ContextPool(std::move(spec)));
   (void)GB_TRY(pool->zygote());
   pool->wanted_ = pool->spec_.least;
-  pool->worker_ = std::thread(&ContextPool::work, pool.get());
+  const unsigned makers = std::clamp(std::thread::hardware_concurrency(), 1U, kMostMakers);
+  for (unsigned maker = 0; maker < makers; ++maker) {
+    pool->threads_.emplace_back(&ContextPool::work, pool.get(),
+                                maker == 0 ? &ContextPool::keep_filled : &ContextPool::help_out);
+  }
+  pool->threads_.emplace_back(&ContextPool::work, pool.get(), &ContextPool::clear_away);
   return pool;
 }
 
@@ -69,9 +78,12 @@ ContextPool::~ContextPool() {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
-  if (worker_.joinable()) {
-    worker_.join();
+  changed_.notify_one();
+  help_wanted_.notify_one();
+  discarded_one_.notify_one();
+  stopped_.notify_all();
+  for (std::thread& thread : threads_) {
+    thread.join();
   }
   for (LiveContext& live : discarded_) {
     end(live);
@@ -136,7 +148,7 @@ Result<LiveContext> ContextPool::claim() {
         wanted_ = std::min(wanted_ * 2, spec_.most);
       }
     }
-    changed_.notify_all();
+    changed_.notify_one();
     // What waited may have been killed with its realm, or by itself. Not under the lock: a zygote
     // that forks just now makes who asks it wait.
     if (live.sandbox->alive() && live.zygote->alive()) {
@@ -144,7 +156,7 @@ Result<LiveContext> ContextPool::claim() {
     }
     discard(std::move(live));
   }
-  changed_.notify_all();
+  changed_.notify_one();
   return make();
 }
 
@@ -153,15 +165,15 @@ void ContextPool::discard(LiveContext used) {
     const std::scoped_lock lock(mutex_);
     discarded_.push_back(std::move(used));
   }
-  changed_.notify_all();
+  discarded_one_.notify_one();
 }
 
 std::size_t ContextPool::await_ready(std::size_t count, Clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   wanted_ = std::clamp(count, wanted_, spec_.most);
   last_claim_ = Clock::now();
-  changed_.notify_all();
-  (void)changed_.wait_until(lock, deadline, [this, count] { return ready_.size() >= count; });
+  changed_.notify_one();
+  (void)made_one_.wait_until(lock, deadline, [this, count] { return ready_.size() >= count; });
   return ready_.size();
 }
 
@@ -170,60 +182,113 @@ void ContextPool::adapt(Clock::time_point now) {
     last_claim_ = now;
     wanted_ = std::max(spec_.least, wanted_ - std::min<std::size_t>(wanted_, 1));
   }
-  const std::size_t target = memory_is_scarce() ? 0 : wanted_;
-  while (ready_.size() > target) {
+  if (now - looked_ >= kLook) {
+    looked_ = now;
+    scarce_ = memory_is_scarce();
+  }
+  const std::size_t target = scarce_ ? 0 : wanted_;
+  bool given_back = false;
+  const auto give_back = [&] {
     discarded_.push_back(std::move(ready_.front().live));
     ready_.pop_front();
+    given_back = true;
+  };
+  while (ready_.size() > target) {
+    give_back();
   }
   // What shares its seeds with contexts of long ago.
   while (!ready_.empty() && now - ready_.front().made >= spec_.zygote_age) {
-    discarded_.push_back(std::move(ready_.front().live));
-    ready_.pop_front();
+    give_back();
+  }
+  if (given_back) {
+    discarded_one_.notify_one();
   }
 }
 
-void ContextPool::work() {
+void ContextPool::work(void (ContextPool::*task)()) {
   for (bool stopped = false; !stopped;) {
     try {
-      keep_filled();
+      (this->*task)();
       stopped = true;
     } catch (const std::exception&) {  // No memory, or no threads: a later try may succeed.
       std::unique_lock lock(mutex_);
-      (void)changed_.wait_for(lock, kPause);
+      (void)stopped_.wait_for(lock, kPause, [this] { return stopping_; });
     }
   }
 }
+
+bool ContextPool::is_hurried() const { return ready_.size() + making_ < (wanted_ + 1) / 2; }
 
 void ContextPool::keep_filled() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     adapt(Clock::now());
-    if (!discarded_.empty()) {
-      LiveContext used = std::move(discarded_.front());
-      discarded_.pop_front();
-      lock.unlock();
-      end(used);
-      lock.lock();
-      continue;
-    }
-    if (ready_.size() >= wanted_ || memory_is_scarce()) {
+    if (ready_.size() + making_ >= wanted_ || scarce_) {
       (void)changed_.wait_for(lock, kIdle);
-      continue;
-    }
-    const bool hurried = ready_.size() < (wanted_ + 1) / 2;
-    if (const auto quiet = last_claim_ + kSettle; !hurried && Clock::now() < quiet) {
+    } else if (const auto quiet = last_claim_ + kSettle; !is_hurried() && Clock::now() < quiet) {
       (void)changed_.wait_until(lock, quiet);
+    } else {
+      if (is_hurried()) {
+        help_wanted_.notify_one();
+      }
+      make_one(lock);
+    }
+  }
+}
+
+void ContextPool::help_out() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (is_hurried() && !scarce_) {
+      make_one(lock);
+    } else {
+      help_wanted_.wait(lock);
+    }
+  }
+}
+
+void ContextPool::make_one(std::unique_lock<std::mutex>& lock) {
+  class Count {
+   public:
+    Count(std::size_t& making, std::unique_lock<std::mutex>& lock) : making_(making), lock_(lock) {
+      ++making_;
+      lock_.unlock();
+    }
+    Count(const Count&) = delete;
+    Count& operator=(const Count&) = delete;
+    ~Count() {
+      lock_.lock();
+      --making_;
+    }
+
+   private:
+    std::size_t& making_;
+    std::unique_lock<std::mutex>& lock_;
+  };
+  auto made = [&] {
+    const Count count(making_, lock);
+    return make();
+  }();
+  if (made) {
+    ready_.push_back({.live = std::move(made).value(), .made = Clock::now()});
+    made_one_.notify_all();
+  } else {
+    (void)stopped_.wait_for(lock, kPause, [this] { return stopping_; });
+  }
+}
+
+void ContextPool::clear_away() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (discarded_.empty()) {
+      discarded_one_.wait(lock);
       continue;
     }
+    LiveContext used = std::move(discarded_.front());
+    discarded_.pop_front();
     lock.unlock();
-    auto made = make();
+    end(used);
     lock.lock();
-    if (made) {
-      ready_.push_back({.live = std::move(made).value(), .made = Clock::now()});
-      changed_.notify_all();
-    } else {
-      (void)changed_.wait_for(lock, kPause);
-    }
   }
 }
 

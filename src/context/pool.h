@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/result.h"
 #include "context/context.h"
@@ -47,7 +48,7 @@ struct LiveContext {
 // Safe to use from several threads. What it hands out belongs to one thread at a time.
 class ContextPool {
  public:
-  // Starts the first zygote, and a thread that keeps the pool filled.
+  // Starts the first zygote, and the threads that keep the pool filled and end what was used.
   static Result<std::unique_ptr<ContextPool>> start(PoolSpec spec);
 
   ContextPool(const ContextPool&) = delete;
@@ -74,16 +75,32 @@ class ContextPool {
   explicit ContextPool(PoolSpec spec) : spec_(std::move(spec)) {}
   Result<std::shared_ptr<Zygote>> zygote();
   Result<LiveContext> make();
-  void work();
+  // What the threads do until the pool stops: one keeps the pool filled, another helps it while
+  // claims come faster than contexts are made, one ends what was used.
+  void work(void (ContextPool::*task)());
   void keep_filled();
+  void help_out();
+  void clear_away();
+  // These need `mutex_`. make_one() lets go of it meanwhile.
+  [[nodiscard]] bool is_hurried() const;
+  void make_one(std::unique_lock<std::mutex>& lock);
   void adapt(Clock::time_point now);
 
   PoolSpec spec_;
   std::mutex mutex_;
+  // Who claims has its first execution to itself, so it wakes nobody in vain: the first is for the
+  // thread that keeps the pool filled, and the others for those that their names say.
   std::condition_variable changed_;
+  std::condition_variable help_wanted_;
+  std::condition_variable discarded_one_;
+  std::condition_variable made_one_;
+  std::condition_variable stopped_;
   std::deque<Waiting> ready_;  // The newest at the end.
   std::deque<LiveContext> discarded_;
   std::size_t wanted_ = 0;
+  std::size_t making_ = 0;
+  bool scarce_ = false;  // The host's memory, as of `looked_`.
+  Clock::time_point looked_{};
   Clock::time_point last_claim_{};
   bool stopping_ = false;
 
@@ -91,7 +108,7 @@ class ContextPool {
   std::shared_ptr<Zygote> zygote_;
   Clock::time_point zygote_started_{};
 
-  std::thread worker_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace glovebox
