@@ -19,6 +19,7 @@ namespace glovebox::cli {
 // Exit statuses of `glovebox` itself (shared with `docker run` and timeout(1), so that scripts know
 // them). Everything else is the guest's own.
 inline constexpr int kExitWrongUsage = 2;
+inline constexpr int kExitUnverified = 123;
 inline constexpr int kExitTimeout = 124;
 inline constexpr int kExitFailed = 125;
 inline constexpr int kExitRefused = 126;

@@ -17,6 +17,16 @@ Interrupts::Interrupts() {
   fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+int Interrupts::die_of(int number) {
+  (void)::signal(number, SIG_DFL);
+  sigset_t set;
+  (void)::sigemptyset(&set);
+  (void)::sigaddset(&set, number);
+  (void)::raise(number);
+  (void)::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  return 128 + number;
+}
+
 int Interrupts::take() {
   int number = 0;
   signalfd_siginfo info{};

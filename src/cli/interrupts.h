@@ -15,6 +15,10 @@ class Interrupts {
   // Readable while a signal waits.
   [[nodiscard]] int fd() const { return fd_.get(); }
 
+  // Ends this process as the signal would have ended it, so that whoever started it knows. Returns
+  // the exit status that says the same where it cannot: as the first process of a namespace.
+  static int die_of(int number);
+
   // Takes what waits: 0 when nothing does, else the number; one that ends the program comes before
   // SIGINT.
   int take();

@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox: runs code that somebody else wrote, in a sealed sandbox.
 #include <CLI/CLI.hpp>
+#include <array>
+#include <string_view>
 
+#include "cli/command_line.h"
 #include "cli/daemon_program.h"
 #include "cli/program.h"
 
 namespace {
 
 namespace cli = glovebox::cli;
+
+constexpr std::array<std::string_view, 6> kOwnCommands = {"run",      "pool",      "repl",
+                                                          "notebook", "languages", "doctor"};
+
+std::vector<std::string_view> all_commands() {
+  std::vector<std::string_view> names(kOwnCommands.begin(), kOwnCommands.end());
+  for (const cli::DaemonCommand& each : cli::kDaemonCommands) {
+    names.emplace_back(each.name);
+  }
+  return names;
+}
 
 void add_commands(CLI::App& app,
                   std::string_view named,
@@ -30,8 +44,10 @@ bool take_words(const CLI::App& app) { return app.got_subcommand("run"); }
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && cli::is_daemon_command(argv[1])) {
-    return cli::report(cli::become_daemon_program(argv));
+  std::vector<char*> words = cli::read_command_line(argc, argv, all_commands());
+  if (words.size() > 2 && cli::is_daemon_command(words[1])) {
+    return cli::report(cli::become_daemon_program(words.data()));
   }
-  cli::run_program(argc, argv, {.add = add_commands, .take_words = take_words});
+  cli::run_program(static_cast<int>(words.size()) - 1, words.data(),
+                   {.add = add_commands, .take_words = take_words});
 }

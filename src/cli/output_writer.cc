@@ -2,6 +2,7 @@
 #include "cli/output_writer.h"
 
 #include <poll.h>
+#include <string.h>  // NOLINT(modernize-deprecated-headers): sigabbrev_np is not in <cstring>.
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +16,6 @@
 namespace glovebox::cli {
 namespace {
 
-std::size_t head_of(Bytes limit) { return static_cast<std::size_t>(limit.count - limit.count / 2); }
-
 std::string milliseconds(std::chrono::microseconds time) {
   std::array<char, 32> text{};
   (void)std::snprintf(text.data(), text.size(), "%.1f ms",
@@ -24,17 +23,19 @@ std::string milliseconds(std::chrono::microseconds time) {
   return text.data();
 }
 
-std::string wall_list(const Walls& walls) {
+std::string wall_list(const Walls& walls, bool detailed) {
   std::string held;
   std::string absent;
+  std::size_t count = 0;
   const auto add = [&](bool holds, const std::string& name) {
     std::string& list = holds ? held : absent;
     list += (list.empty() ? "" : ", ") + name;
+    count += holds ? 1 : 0;
   };
   add(walls.user_ns, "user namespace");
   add(walls.mount_ns, "private root");
   add(walls.pid_ns, "pid namespace");
-  add(walls.net_ns, "no network");
+  add(walls.net_ns, "network namespace");
   add(walls.ipc_ns, "ipc namespace");
   add(walls.uts_ns, "uts namespace");
   add(walls.cgroup_ns, "cgroup namespace");
@@ -43,8 +44,59 @@ std::string wall_list(const Walls& walls) {
   add(walls.cgroup != "none", walls.cgroup == "none" ? "cgroup" : "cgroup " + walls.cgroup);
   add(walls.uid == "mapped", "mapped uid");
   add(walls.no_capabilities, "no capabilities");
-  return "  walls held: " + held + "\n" +
-         (absent.empty() ? std::string() : "  walls absent: " + absent + "\n");
+  return "  walls held: " +
+         (detailed         ? held
+          : absent.empty() ? "all " + std::to_string(count)
+                           : std::to_string(count)) +
+         "\n" + (absent.empty() ? std::string() : "  walls missing: " + absent + "\n");
+}
+
+// The limit of that name as a person writes it, or nothing.
+std::string limit_text(const Verdict& verdict, std::string_view name) {
+  const auto found = std::ranges::find(verdict.limits, name, &LimitReport::name);
+  if (found == verdict.limits.end()) {
+    return {};
+  }
+  if (name == "time" || name == "cpu-time") {
+    std::array<char, 32> text{};
+    (void)std::snprintf(text.data(), text.size(), "%g s", found->value);
+    return text.data();
+  }
+  const auto value = static_cast<std::uint64_t>(found->value);
+  return name == "memory" || name == "disk" ? to_string(Bytes{value}) : std::to_string(value);
+}
+
+// How the program ended, and what to do where a limit ended it.
+std::string ending(const Verdict& verdict) {
+  const auto reached = [&](const std::string& what, const std::string& name) {
+    return what + " (limit " + limit_text(verdict, name) + "; raise it with --" + name + ")";
+  };
+  switch (verdict.status) {
+    case Status::kTimeout:
+      return verdict.limit == "cpu-time" ? reached("out of CPU time", "cpu-time")
+                                         : reached("out of time", "time");
+    case Status::kOutOfMemory:
+      return verdict.limit == "locks" ? "too many file locks" : reached("out of memory", "memory");
+    case Status::kPidsLimit:
+      return reached("too many processes", "pids");
+    case Status::kDiskFull: {
+      const auto inodes = std::ranges::find(verdict.limits, "inodes", &LimitReport::name);
+      const bool many = inodes != verdict.limits.end() && inodes->hit;
+      return many ? reached("too many files", "inodes") : reached("out of disk space", "disk");
+    }
+    case Status::kSignaled: {
+      const int number = verdict.signal.value_or(0);
+      const char* const name = ::sigabbrev_np(number);
+      return "killed by signal " + std::to_string(number) +
+             (name == nullptr ? std::string() : " (SIG" + std::string(name) + ")");
+    }
+    case Status::kError:
+      return "exit status " + std::to_string(verdict.exit_code);
+    case Status::kCompileError:
+      return "compilation failed";
+    default:
+      return std::string(to_string(verdict.status));
+  }
 }
 
 }  // namespace
@@ -63,45 +115,43 @@ void write_fully(int fd, std::string_view bytes) {
   }
 }
 
-StreamPrinter::StreamPrinter(int fd, Bytes limit, bool strip_ansi)
-    : fd_(fd), head_(head_of(limit)), strip_(strip_ansi) {}
-
-void StreamPrinter::print(std::string_view bytes) {
-  if (strip_) {
-    write_fully(fd_, stripper_.strip(bytes));
-  } else {
-    write_fully(fd_, bytes);
-  }
-}
-
 void StreamPrinter::pass(std::string_view bytes) {
-  const std::string_view now = bytes.substr(0, std::min(bytes.size(), head_ - passed_));
-  passed_ += now.size();
-  print(now);
+  passed_ = passed_ || !bytes.empty();
+  switch (controls_) {
+    case Controls::kPass:
+      write_fully(fd_, bytes);
+      return;
+    case Controls::kColours:
+      write_fully(fd_, filter_.pass(bytes));
+      return;
+    case Controls::kNone:
+      write_fully(fd_, stripper_.strip(bytes));
+      return;
+  }
 }
 
 void StreamPrinter::finish(const Captured& captured) {
-  print(std::string_view(captured.bytes).substr(std::min(passed_, captured.bytes.size())));
+  if (!passed_) {
+    pass(captured.bytes);
+  }
+  if (controls_ == Controls::kColours && passed_) {
+    // What follows is ours, and not to be hidden.
+    write_fully(fd_, "\x1b[0m");
+  }
 }
 
-std::string summary(const OneShotResult& result, const std::string& out_directory) {
+std::string summary(const OneShotResult& result, const std::string& out_directory, bool detailed) {
   const Verdict& verdict = result.verdict;
-  std::string text = "── " + std::string(to_string(verdict.status));
-  if (!verdict.limit.empty()) {
-    text += " (" + verdict.limit + " limit)";
-  }
-  if (verdict.exit_code != 0) {
-    text += ", exit status " + std::to_string(verdict.exit_code);
-  }
-  text += ", " + milliseconds(verdict.usage.wall) + " wall, " + milliseconds(verdict.usage.cpu) +
-          " cpu, " + to_string(verdict.usage.memory_peak) + " memory\n";
+  std::string text = "── " + ending(verdict) + ", " + milliseconds(verdict.usage.wall) + " wall, " +
+                     milliseconds(verdict.usage.cpu) + " CPU, " +
+                     to_string(verdict.usage.memory_peak) + " memory\n";
   for (const FileChange& file : verdict.files) {
     const bool copied = std::ranges::find(result.copied_out, file.path) != result.copied_out.end();
     text += "  " + std::string(to_string(file.kind)) + " " +
             printable(copied ? out_directory + "/" + file.path : file.path) + " (" +
             to_string(Bytes{file.size}) + ")\n";
   }
-  text += "  tier: " + verdict.tier + "\n" + wall_list(verdict.walls);
+  text += "  tier: " + verdict.tier + "\n" + wall_list(verdict.walls, detailed);
   for (const LimitReport& limit : verdict.limits) {
     if (limit.hit) {
       text += "  limit hit: " + limit.name + "\n";
@@ -114,7 +164,9 @@ std::string summary(const OneShotResult& result, const std::string& out_director
     text += "  note: " + printable(note) + "\n";
   }
   if (verdict.verification) {
-    text += "  verified: " + std::string(to_string(verdict.verification->status)) + "\n";
+    const Verdict& check = *verdict.verification;
+    text += check.status == Status::kOk ? "  verified: ok\n"
+                                        : "  verification failed: " + ending(check) + "\n";
   }
   return text;
 }

@@ -5,38 +5,44 @@
 #include <string>
 #include <string_view>
 
-#include "base/bytes.h"
 #include "base/text.h"
+#include "cli/colour_filter.h"
 #include "service/one_shot.h"
 #include "spec/verdict.h"
 
 namespace glovebox::cli {
 
-// Passes one of the guest's streams on as it comes, within the output limit: the head at once, the
-// rest, cut in the middle, at the end.
+// What becomes of terminal control sequences in a guest's output.
+enum class Controls {
+  kPass,     // Whatever it is.
+  kColours,  // Only what colours text; a terminal obeys the rest (ColourFilter).
+  kNone,     // Nothing.
+};
+
+// Passes one of the guest's streams on as it comes, whole.
 class StreamPrinter {
  public:
-  StreamPrinter(int fd, Bytes limit, bool strip_ansi);
+  StreamPrinter(int fd, Controls controls) : fd_(fd), controls_(controls) {}
 
   void pass(std::string_view bytes);
-  // The part of `captured` that was not passed on yet.
+  // The end. Passes on what was captured of a stream that nothing came from before: a compiler's,
+  // or our own message that the program did not start.
   void finish(const Captured& captured);
 
  private:
-  void print(std::string_view bytes);
-
   int fd_;
-  std::size_t head_;
-  std::size_t passed_ = 0;
-  bool strip_;
+  Controls controls_;
+  bool passed_ = false;
   AnsiStripper stripper_;
+  ColourFilter filter_;
 };
 
 // Writes to a descriptor to the end, whatever it takes; gives up silently when the reader is gone.
 void write_fully(int fd, std::string_view bytes);
 
-// The closing lines for a person: status, use, files, walls.
-std::string summary(const OneShotResult& result, const std::string& out_directory);
+// The closing lines for a person: how it ended, use, files, walls. `detailed` names each wall, else
+// only those that are missing.
+std::string summary(const OneShotResult& result, const std::string& out_directory, bool detailed);
 
 // Where the time went, one line a step.
 std::string timing_table(const Verdict& verdict);

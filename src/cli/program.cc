@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <memory>
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
@@ -34,17 +35,76 @@ constexpr const char* kFooter = R"(Examples:
   glovebox languages                      list the languages that can run here
   glovebox doctor                         check which isolation features work here)";
 
+// Says what an option takes as "<SIZE>", and no more of it than the description does.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(26); }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string name = option->get_type_name();
+    return option->get_type_size() == 0 || option->get_positional() || name.empty()
+               ? std::string()
+               : " <" + name.substr(0, name.find(":{")) + ">";
+  }
+
+  std::string make_positionals(const CLI::App* app) const override {
+    std::string text;
+    for (const CLI::Option* const option :
+         app->get_options([](const CLI::Option* each) { return each->get_positional(); })) {
+      text += make_option(option, true);
+    }
+    return text.empty() ? text : "\nArguments:\n" + text;
+  }
+
+  // One empty line between two groups.
+  std::string make_help(const CLI::App* app,
+                        std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n")) {
+      text.erase(at, 1);
+    }
+    return text;
+  }
+};
+
+Error wrong_in_command(CLI::App& command,
+                       const std::vector<std::string>& extra,
+                       const CLI::ParseError& wrong) {
+  CLI::App* deepest = &command;
+  std::string path = command.get_name();
+  while (!deepest->get_subcommands().empty()) {
+    deepest = deepest->get_subcommands().front();
+    path += " " + deepest->get_name();
+  }
+  const std::string help = "run 'glovebox " + path + " --help' for its options";
+  if (dynamic_cast<const CLI::ExtrasError*>(&wrong) == nullptr || extra.empty()) {
+    return {ErrorCode::kInvalid, wrong.what(), help};
+  }
+  const std::string word = extra.front().substr(0, extra.front().find('='));
+  if (!word.starts_with('-')) {
+    return {ErrorCode::kInvalid, "unexpected argument '" + word + "'", help};
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : deepest->get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  const std::string nearest = nearest_word(word, {names.begin(), names.end()});
+  const bool passes_words = path == "run" || path == "sandbox exec";
+  return {ErrorCode::kInvalid, "unknown option '" + word + "'",
+          !nearest.empty() ? "did you mean '" + nearest + "'?"
+          : passes_words   ? "to pass it to the program, put '--' before it; " + help
+                           : help};
+}
+
 // What is wrong with the command line, and where the right one is shown.
 Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
-  const std::vector<std::string> words = app.remaining();
+  const std::vector<std::string> words = app.remaining(true);
   if (!chosen.empty()) {
-    std::string path = chosen.front()->get_name();
-    for (const CLI::App* const below : chosen.front()->get_subcommands()) {
-      path += " " + below->get_name();
-    }
-    return {ErrorCode::kInvalid, wrong.what(),
-            "run 'glovebox " + path + " --help' for its options"};
+    return wrong_in_command(*chosen.front(), words, wrong);
   }
   if (words.empty() || words.front().starts_with('-')) {
     return {ErrorCode::kInvalid,
@@ -66,6 +126,7 @@ int run(int argc, char** argv, const Commands& commands) {
   app.set_version_flag("--version", std::string("glovebox ") + GB_VERSION);
   app.require_subcommand(1);
   app.footer(kFooter);
+  app.formatter(std::make_shared<HelpFormatter>());  // Before the commands, which take it over.
   // What follows "--" is the guest's alone: the parser would take "[a,b]" for a list of two.
   char** const end = argv + argc;
   char** const dashes = std::find(argv, end, std::string_view("--"));

@@ -7,23 +7,10 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "cli/colour_filter.h"
 #include "spec/event.h"
 
 namespace glovebox::cli {
-
-// Lets a guest colour its text, but not drive the terminal: of all control sequences only SGR and
-// "erase in line" pass. Sequences may be cut anywhere between two calls.
-class ColourFilter {
- public:
-  [[nodiscard]] std::string pass(std::string_view bytes);
-
- private:
-  enum class State { kText, kEscape, kControl, kString, kStringEscape, kC1 };
-  void take(unsigned char c, std::string& kept);
-
-  State state_ = State::kText;
-  std::string sequence_;
-};
 
 class ReplScreen {
  public:

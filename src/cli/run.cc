@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox run: one program, in a fresh sandbox, from start to gone.
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/interrupts.h"
 #include "cli/output_writer.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
@@ -20,8 +20,9 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Exit status: the program's own exit status (128+N if signal N killed it); 124 time limit; 137
-memory limit; 126 refused; 125 glovebox error; 2 usage error.
+    R"(Exit status: the program's own exit status (128+N if signal N killed it); 123 only --verify
+failed; 124 time limit; 137 memory limit; 126 refused; 125 glovebox error; 2 usage error. Ctrl-C and
+SIGTERM reach the program first, and end glovebox too (130, 143).
 
 Examples:
   glovebox run hello.c
@@ -31,25 +32,33 @@ Examples:
   glovebox run app.py --packages pip:flask --package-source ~/wheels
   glovebox run fix.py --verify 'python3 -m pytest -q' --file project:.)";
 
-// Interrupting us cancels the guest, whose verdict is then shown as any other.
-UniqueFd catch_interrupts() {
-  sigset_t set;
-  (void)::sigemptyset(&set);
-  (void)::sigaddset(&set, SIGINT);
-  (void)::sigaddset(&set, SIGTERM);
-  (void)::sigprocmask(SIG_BLOCK, &set, nullptr);
-  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
 void strip(Captured& captured) {
   AnsiStripper stripper;
   captured.bytes = stripper.strip(captured.bytes);
 }
 
+// What of a guest's output may reach this descriptor.
+Controls controls_for(int fd, const RunOptionsText& options) {
+  if (options.strip_ansi) {
+    return Controls::kNone;
+  }
+  if (options.raw || ::isatty(fd) != 1) {
+    return Controls::kPass;
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
+  return std::getenv("NO_COLOR") == nullptr ? Controls::kColours : Controls::kNone;
+}
+
+bool failed_verification(const Verdict& verdict) {
+  return verdict.status == Status::kOk && verdict.verification &&
+         verdict.verification->status != Status::kOk;
+}
+
 // The verdict stays the guest's own. That its files are not where they were wanted is ours to say,
 // and must not look like success.
 int conclude(const OneShotResult& result) {
-  const int status = exit_status(result.verdict);
+  const int status =
+      failed_verification(result.verdict) ? kExitUnverified : exit_status(result.verdict);
   if (!result.not_copied) {
     return status;
   }
@@ -99,8 +108,8 @@ int run_for_events(const RunOptionsText& options, const OneShot& request) {
 }
 
 int run_for_people(const RunOptionsText& options, const OneShot& request) {
-  StreamPrinter out(STDOUT_FILENO, request.limits.output, options.strip_ansi);
-  StreamPrinter err(STDERR_FILENO, request.limits.output, options.strip_ansi);
+  StreamPrinter out(STDOUT_FILENO, controls_for(STDOUT_FILENO, options));
+  StreamPrinter err(STDERR_FILENO, controls_for(STDERR_FILENO, options));
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   Progress progress(terminal && !options.quiet);
   OneShotObserver observer;
@@ -118,21 +127,29 @@ int run_for_people(const RunOptionsText& options, const OneShot& request) {
   if (!result) {
     return report(result.error());
   }
-  const Verdict& verdict = result->verdict;
+  Verdict& verdict = result->verdict;
   out.finish(verdict.out);
   err.finish(verdict.err);
   if (verdict.verification) {
-    write_fully(STDOUT_FILENO, verdict.verification->out.bytes);
-    write_fully(STDERR_FILENO, verdict.verification->err.bytes);
+    out.pass(verdict.verification->out.bytes);
+    err.pass(verdict.verification->err.bytes);
+    out.finish({});
+    err.finish({});
+  }
+  for (LimitReport& limit : verdict.limits) {
+    // Passed on whole, whatever was kept of it.
+    limit.hit = limit.hit && limit.name != "output";
   }
   if (options.timings) {
     write_fully(STDERR_FILENO, timing_table(verdict));
   }
   // A guest that just failed has said why itself; one that a limit ended could not.
-  const bool unexplained = verdict.status != Status::kOk && verdict.status != Status::kError &&
-                           verdict.status != Status::kCompileError;
+  const bool unexplained =
+      (verdict.status != Status::kOk && verdict.status != Status::kError &&
+       verdict.status != Status::kCompileError && verdict.status != Status::kCanceled) ||
+      failed_verification(verdict);
   if (!options.quiet && (options.summary || terminal || unexplained)) {
-    write_fully(STDERR_FILENO, summary(result.value(), request.out_directory));
+    write_fully(STDERR_FILENO, summary(result.value(), request.out_directory, options.summary));
   }
   return conclude(*result);
 }
@@ -145,17 +162,20 @@ int run(const RunOptionsText& options) {
     }
     return report(plan.error());
   }
-  const UniqueFd interrupts = catch_interrupts();
-  plan->request.cancel_fd = interrupts.get();
+  // Whoever interrupts us interrupts the program, whose verdict is then shown as any other.
+  Interrupts interrupts;
+  int interrupted = 0;
+  plan->request.cancel_fd = interrupts.fd();
+  plan->request.cancel_signal = [&] { return interrupted = interrupts.take(); };
   // What an earlier glovebox left behind when it was killed goes before anything new is made.
   (void)sweep_leftovers();
-  if (options.json) {
-    return run_for_json(options, plan->request);
+  const int status = options.json     ? run_for_json(options, plan->request)
+                     : options.events ? run_for_events(options, plan->request)
+                                      : run_for_people(options, plan->request);
+  if (const int again = interrupts.take(); again != 0) {
+    interrupted = again;
   }
-  if (options.events) {
-    return run_for_events(options, plan->request);
-  }
-  return run_for_people(options, plan->request);
+  return interrupted == 0 ? status : Interrupts::die_of(interrupted);
 }
 
 }  // namespace

@@ -152,23 +152,34 @@ std::string not_empty(const std::string& value) {
 }  // namespace
 
 void add_options(CLI::App& command, RunOptionsText& options) {
-  command.add_option("FILE", options.file, "Program to run; '-' reads it from standard input");
+  command.add_option("FILE", options.file, "Program to run; '-' reads it from standard input")
+      ->type_name("FILE");
   auto* const arguments =
-      command.add_option("ARGS", options.arguments, "Arguments for the program (after --)");
-  auto* const code = command.add_option("-e,--code", options.code, "Code to run instead of a file");
+      command.add_option("ARGS", options.arguments, "Arguments for the program (after --)")
+          ->type_name("ARG");
+  auto* const code = command.add_option("-e,--code", options.code, "Code to run instead of a file")
+                         ->type_name("CODE");
   code->each([&options](const std::string&) { options.has_code = true; });
-  command.add_option("-l,--language", options.language,
-                     "Language [default: detected from the file extension or shebang]");
+  command
+      .add_option("-l,--language", options.language,
+                  "Language [default: detected from the file extension or shebang]")
+      ->type_name("LANGUAGE");
 
-  command.add_option("--time", options.time, "Wall-clock time limit: 30s, 500ms, 2m")
+  command
+      .add_option("--time", options.time,
+                  "Wall-clock time limit: 500ms, 2m; a bare number is seconds [default: " +
+                      std::to_string(Limits().wall / std::chrono::seconds(1)) + "s]")
+      ->type_name("TIME")
       ->group(kLimitOptions);
   add_shared_options(command, options, "CPU time limit for all processes together");
   command
       .add_option("--seccomp", options.seccomp,
                   "System call policy: 'default', or 'strict' (an allowlist for compiled programs)")
+      ->type_name("POLICY")
       ->check(CLI::IsMember({"default", "strict"}))
       ->group(kIsolationOptions);
   command.add_option("--template", options.template_name, "Template for the sandbox: 'default'")
+      ->type_name("NAME")
       ->group(kIsolationOptions);
 
   command
@@ -180,35 +191,49 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   command
       .add_option("--allow-net", options.allow_net,
                   "Host that the program may connect to; repeatable")
+      ->type_name("HOST")
       ->group(kAbsent);
-  command.add_option("--policy", options.policy_file, "Policy file")->group(kAbsent);
+  command.add_option("--policy", options.policy_file, "Policy file")
+      ->type_name("FILE")
+      ->group(kAbsent);
 
-  command.add_option("--output", options.output, "Bytes to keep of each output stream: 1M")
+  command
+      .add_option("--output", options.output,
+                  "Bytes to keep of each output stream for --json and --events [default: " +
+                      to_string(Limits().output) + "]")
+      ->type_name("SIZE")
       ->group(kLimitOptions);
   command
       .add_option("--compile-time", options.compile_time, "Wall-clock time limit for the compiler")
+      ->type_name("TIME")
       ->group(kLimitOptions);
   command.add_option("--compile-memory", options.compile_memory, "Memory limit for the compiler")
+      ->type_name("SIZE")
       ->group(kLimitOptions);
 
   command.add_option("--out", options.out, "Directory to copy created and changed files to")
+      ->type_name("DIR")
       ->group(kFileOptions);
   command.add_option("--stdin", options.stdin_file, "File to use as the program's standard input")
+      ->type_name("FILE")
       ->group(kFileOptions);
   command
       .add_option("--packages", options.packages,
                   "Packages to install: pip:NAME[==VERSION],npm:NAME[@VERSION]; cached and "
                   "mounted read-only")
+      ->type_name("LIST")
       ->group(kFileOptions);
   command
       .add_option("--package-source", options.package_sources,
                   "Directory of wheels or npm tarballs to install from; repeatable")
+      ->type_name("DIR")
       ->group(kFileOptions);
 
   constexpr const char* kAnswer = "Output";
   command
       .add_option("--verify", options.verify,
                   "Shell command to run in the same sandbox after the program")
+      ->type_name("COMMAND")
       ->group(kAnswer);
   auto* const json =
       command.add_flag("--json", options.json, "Print the result as one JSON object")
@@ -223,10 +248,17 @@ void add_options(CLI::App& command, RunOptionsText& options) {
                 "Print a summary of the result, usage and isolation at the end")
       ->group(kAnswer);
   command.add_flag("-q,--quiet", options.quiet, "Print only the program's output")->group(kAnswer);
+  auto* const raw =
+      command
+          .add_flag("--raw", options.raw,
+                    "Let the output's control sequences reach the terminal, which obeys them; by "
+                    "default only colours do")
+          ->group(kAnswer);
   command
       .add_flag("--strip-ansi", options.strip_ansi,
                 "Remove terminal control sequences from the output")
-      ->group(kAnswer);
+      ->group(kAnswer)
+      ->excludes(raw);
 
   for (CLI::Option* const option : command.get_options()) {
     if (option != arguments) {

@@ -32,6 +32,7 @@ struct RunOptionsText : SharedOptionsText {
   std::string stdin_file;
   std::string verify;
   bool no_pool = false;
+  bool raw = false;
   bool strip_ansi = false;
   bool json = false;
   bool events = false;

@@ -2,6 +2,7 @@
 #include "language/language.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "language/java_source.h"
@@ -59,17 +60,35 @@ Command make_command(const Environment& env,
   return command;
 }
 
-// The language's file name, with the ending of `user_path` if it is one of the language's.
+// A name that no interpreter takes for an option, a pattern or a list.
+bool is_plain_name(std::string_view stem) {
+  constexpr std::size_t kMaxStem = 100;
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  };
+  return !stem.empty() && stem.size() <= kMaxStem && stem.front() != '-' && stem.front() != '.' &&
+         std::ranges::all_of(stem, is_plain);
+}
+
+// What the file of `user_path` is called in the sandbox: its ending if it is one of the language's,
+// else the language's own. A script keeps its name, which it may show to its users; where something
+// is compiled, tools derive names of classes, modules or crates from the file's, and not each name
+// will do.
 std::string named_as(const Language& language, std::string_view user_path) {
   const std::string_view name = user_path.substr(user_path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
   const std::string_view ending =
       dot == std::string_view::npos ? std::string_view() : name.substr(dot);
   const auto& known = language.extensions;
-  if (ending.empty() || std::find(known.begin(), known.end(), ending) == known.end()) {
-    return language.file_name;
+  const bool is_known =
+      !ending.empty() && std::find(known.begin(), known.end(), ending) != known.end();
+  const std::string_view own = std::string_view(language.file_name);
+  const std::string own_stem = stem_of(own);
+  std::string stem = stem_of(name);
+  if (!language.compile.empty() || language.naming == SourceNaming::kJava || !is_plain_name(stem)) {
+    stem = own_stem;
   }
-  return stem_of(language.file_name).append(ending);
+  return stem.append(is_known ? ending : own.substr(own_stem.size()));
 }
 
 // A statement that only a module may hold starts a line, and nothing says CommonJS. Node looks for

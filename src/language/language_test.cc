@@ -82,6 +82,24 @@ TEST(LanguageTest, KeepsAnEndingOfTheUsersThatTheLanguageKnows) {
   EXPECT_EQ(name_for("-"), "main.x");
 }
 
+TEST(PlanTest, ScriptsKeepTheirName) {
+  Language script;
+  script.file_name = "main.x";
+  script.extensions = {".x", ".xx"};
+  script.run = {"x", "{file}"};
+  const auto name_for = [&script](const char* user) {
+    return make_plan(script, {.code = "", .name = user}, {}, {}, {}).file_name;
+  };
+  EXPECT_EQ(name_for("some/where.d/fetch-all.v2.xx"), "fetch-all.v2.xx");
+  EXPECT_EQ(name_for("tool"), "tool.x");
+  EXPECT_EQ(name_for("a.y"), "a.x");
+  for (const char* const odd :
+       {"", "-", "-rf.x", ".x", "a b.x", "a\nb.x", "$(id).x", "*.x", "\xff.x"}) {
+    EXPECT_EQ(name_for(odd), "main.x") << odd;
+  }
+  EXPECT_EQ(name_for((std::string(101, 'a') + ".x").c_str()), "main.x");
+}
+
 TEST(LanguageTest, NamesJavaAfterWhatTheSourceHolds) {
   Language java;
   java.file_name = "Main.java";
@@ -111,8 +129,9 @@ TEST(LanguageTest, NamesJavaScriptModulesSoThatOldNodesKnow) {
   EXPECT_EQ(name_for("\nexport const a = 1;"), "main.mjs");
   EXPECT_EQ(name_for("const a = require('fs');\nimport x from 'y'"), "main.js");
   EXPECT_EQ(name_for("  important()\nimport('fs')"), "main.js");
-  EXPECT_EQ(name_for("1", "a.mjs"), "main.mjs");
-  EXPECT_EQ(name_for("import fs from 'fs';", "a.cjs"), "main.cjs");
+  EXPECT_EQ(name_for("1", "a.mjs"), "a.mjs");
+  EXPECT_EQ(name_for("import fs from 'fs';", "a.cjs"), "a.cjs");
+  EXPECT_EQ(name_for("import fs from 'fs';", "a.js"), "a.mjs");
 }
 
 TEST(LanguageTest, KeepsTheExecutableBit) {

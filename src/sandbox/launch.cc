@@ -122,6 +122,7 @@ Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthpla
     arguments.cgroup = static_cast<std::uint64_t>(where.cgroup_fd);
   }
   plan.network_stack_top = stacks.network.data() + stacks.network.size();
+  plan.clear_handlers = !sys::has_clone3();
   plan.cloned_at_ns =
       static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   sys::become_undumpable();

@@ -24,6 +24,8 @@ using std::chrono::duration_cast;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+// How long a program that was asked to end may clean up.
+constexpr milliseconds kCancelGrace = 2s;
 // How long the warden may take to kill the guests before we kill all of it.
 constexpr milliseconds kGrace = 50ms;
 // The warden's own timer stands behind ours, for the case that we are stopped or starved.
@@ -195,7 +197,7 @@ void Run::wait_for_something() {
       {wants_stdin ? options_.stdin_fd : -1, POLLIN, 0},
       {cause_ == Cause::kItself ? options_.cancel_fd : -1, POLLIN, 0},
   }};
-  Clock::time_point until = std::min(next_check_, force_at_);
+  Clock::time_point until = std::min({next_check_, force_at_, cancel_at_});
   if (cause_ == Cause::kItself) {
     until = std::min(until, start_ + options_.limits.wall);
   }
@@ -209,8 +211,20 @@ void Run::wait_for_something() {
     feed_stdin();
   }
   if (polled[3].revents != 0) {
-    end_it(Cause::kCanceled);
+    cancel();
   }
+}
+
+void Run::cancel() {
+  const int signal = options_.cancel_signal && !asked_to_end_ ? options_.cancel_signal() : 0;
+  if (signal == 0) {
+    end_it(Cause::kCanceled);
+    return;
+  }
+  asked_to_end_ = true;
+  cancel_at_ = Clock::now() + kCancelGrace;
+  const warden::SignalRequest request{.signal = static_cast<std::uint32_t>(signal)};
+  channel_.send(warden::Request::kSignal, request.encode());
 }
 
 void Run::feed_stdin() {
@@ -284,6 +298,10 @@ void Run::check_limits() {
     end_it(Cause::kWall);
     return;
   }
+  if (now >= cancel_at_) {
+    end_it(Cause::kCanceled);
+    return;
+  }
   if (now < next_check_) {
     return;
   }
@@ -311,6 +329,7 @@ void Run::check_limits() {
 
 void Run::end_it(Cause cause) {
   cause_ = cause;
+  cancel_at_ = Clock::time_point::max();
   const warden::SignalRequest request{.signal = SIGKILL, .everything = true};
   channel_.send(warden::Request::kSignal, request.encode());
   force_at_ = Clock::now() + kGrace;
@@ -395,7 +414,7 @@ void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) 
   };
   const bool failed = outcome.exit_code != 0;
   const Limits& limits = options_.limits;
-  if (cause_ == Cause::kCanceled) {
+  if (cause_ == Cause::kCanceled || asked_to_end_) {
     outcome.status = Status::kCanceled;
   } else if (cause_ == Cause::kWall || ended_.deadline) {
     timeout("time");

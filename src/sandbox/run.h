@@ -53,6 +53,7 @@ class Run {
   Result<void> take_frames();
   void feed_stdin();
   void check_limits();
+  void cancel();
   void end_it(Cause cause);
   RunOutcome judge();
   void judge_start_error(RunOutcome& outcome) const;
@@ -70,6 +71,8 @@ class Run {
 
   Cause cause_ = Cause::kItself;
   Clock::time_point next_check_;
+  bool asked_to_end_ = false;
+  Clock::time_point cancel_at_ = Clock::time_point::max();
   Clock::time_point force_at_ = Clock::time_point::max();
   std::size_t stdin_window_ = warden::kStdinWindow;
   bool stdin_open_ = false;

@@ -51,6 +51,10 @@ struct RunOptions {
   int stdin_fd = -1;
   // Becoming readable cancels the run; -1 for never.
   int cancel_fd = -1;
+  // Called once when `cancel_fd` is readable: the signal that asks the program to end before it is
+  // killed, which happens kCancelGrace later or when `cancel_fd` is readable again. 0, or no
+  // function: it is killed at once.
+  std::function<int()> cancel_signal{};
   // The strict system call policy on top of the tier's own.
   bool strict = false;
   // A zygote: it installs the filters of its forks, so it gets none of a guest's.

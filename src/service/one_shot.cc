@@ -200,6 +200,7 @@ class OneShotRun {
     RunOptions options{.limits = request_.limits,
                        .stdin_fd = request_.stdin_fd,
                        .cancel_fd = request_.cancel_fd,
+                       .cancel_signal = request_.cancel_signal,
                        .strict = request_.strict};
     options.observer.out = observer_.out;
     options.observer.err = observer_.err;
@@ -215,6 +216,9 @@ class OneShotRun {
   }
 
   Result<void> verify() {
+    if (result_.verdict.status == Status::kCanceled) {
+      return {};
+    }
     if (request_.verify.empty() || !sandbox_->alive()) {
       if (!request_.verify.empty()) {
         result_.verdict.notes.emplace_back("not verified: the sandbox ended with its guest");

@@ -40,6 +40,7 @@ struct OneShot {
   std::string verify;         // A shell command, run after the guest has ended; empty: none.
   int stdin_fd = -1;
   int cancel_fd = -1;
+  std::function<int()> cancel_signal{};  // RunOptions::cancel_signal, for the program itself.
 };
 
 // What happens meanwhile. Any of them may be empty.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 
@@ -31,6 +32,19 @@ std::string base_name(std::string path) {
     path.pop_back();
   }
   return path.substr(path.rfind('/') + 1);
+}
+
+// The target of a directory whose contents are to lie in the workspace itself.
+constexpr std::string_view kWhole = ".";
+
+// What a source is called in the workspace when nobody says.
+std::string name_of(const std::string& source) {
+  const std::string name = base_name(source);
+  if (name != "..") {
+    return name;  // The contents of ".", as they lie here.
+  }
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(source.c_str(), nullptr), std::free);
+  return real ? base_name(real.get()) : name;
 }
 
 Error cannot_read(const std::string& path) {
@@ -125,8 +139,11 @@ class Packer {
       return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is nested too deeply",
                    "copy in a deeper directory, or an archive of this one");
     }
-    GB_TRY(writer_.add_directory(name, mode));
-    const std::string below = name + "/";
+    std::string below;
+    if (name != kWhole) {
+      GB_TRY(writer_.add_directory(name, mode));
+      below = name + "/";
+    }
     const int number = fd.release();
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(number), ::closedir);
     if (!directory) {
@@ -202,14 +219,18 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text) {
                  "use SRC or SRC:DST");
   }
   const std::string home = std::string(kWorkspace) + "/";
-  if (file.target.starts_with(home)) {
+  if (file.target == kWorkspace) {
+    file.target = kWhole;
+  } else if (file.target.starts_with(home)) {
     file.target.erase(0, home.size());
   }
-  if (file.target.empty() || file.target.ends_with('/')) {
-    file.target += base_name(file.source);
+  while (file.target.starts_with("./")) {
+    file.target.erase(0, 2);
   }
-  if (file.target.starts_with('/') || ("/" + file.target + "/").find("/../") != std::string::npos ||
-      file.target == "." || file.target == "..") {
+  if (file.target.empty() || file.target.ends_with('/')) {
+    file.target += name_of(file.source);
+  }
+  if (file.target.starts_with('/') || ("/" + file.target + "/").find("/../") != std::string::npos) {
     return Error(ErrorCode::kInvalid, "'" + printable(file.target) + "' is outside the workspace",
                  "use a path relative to /workspace, for example SRC:data/input.csv");
   }
@@ -229,6 +250,11 @@ Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files) {
   std::vector<FileToCopy> large;
   for (FileToCopy file : files) {
     if (file.target.empty()) {
+      file.target = name_of(file.source);
+    }
+    struct stat status {};
+    if (file.target == kWhole && ::stat(file.source.c_str(), &status) == 0 &&
+        !S_ISDIR(status.st_mode)) {
       file.target = base_name(file.source);
     }
     if (!GB_TRY(copy_small(sandbox, file))) {

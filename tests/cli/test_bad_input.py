@@ -283,7 +283,7 @@ class Environment(Mistake):
 class Files(Mistake):
     def test_destination_outside_the_workspace(self):
         source = self.file("a.txt", "a")
-        for target in ("../x", "a/../../x", "/etc/passwd", "..", ".", "/workspace/../x", "../"):
+        for target in ("../x", "a/../../x", "/etc/passwd", "..", "/workspace/../x", "../"):
             with self.subTest(target=target):
                 self.refused(self.shell("--file", f"{source}:{target}"), "workspace")
 

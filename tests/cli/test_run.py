@@ -257,13 +257,11 @@ class Output(Case):
         self.assertTrue(verdict["truncated"]["stdout"])
         self.assertFalse(verdict["truncated"]["stderr"])
         self.assertEqual(verdict["bytes"]["stdout"], total)
-        for name, text in (("json", verdict["stdout"]),
-                           ("plain", python(code, "--output", "1K").out.decode())):
-            with self.subTest(form=name):
-                self.assertTrue(text.startswith("HEADx"), text)
-                self.assertTrue(text.endswith("xTAIL"), text)
-                self.assertIn(str(total - 1024), text)
-                self.assertEqual(text.count("x") + len("HEADTAIL"), 1024 + 1, "x of glovebox")
+        text = verdict["stdout"]
+        self.assertTrue(text.startswith("HEADx"), text)
+        self.assertTrue(text.endswith("xTAIL"), text)
+        self.assertIn(str(total - 1024), text)
+        self.assertEqual(text.count("x") + len("HEADTAIL"), 1024 + 1, "x of glovebox")
 
     def test_at_the_limit_is_whole(self):
         verdict = python("print('x' * 1024, end='')", "--output", "1K", "--json").verdict

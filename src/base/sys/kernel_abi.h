@@ -65,6 +65,7 @@ struct CloneArgs {
   std::uint64_t set_tid_size = 0;
   std::uint64_t cgroup = 0;
 };
+inline constexpr std::uint64_t kCloneClearSighand = 0x100000000ULL;  // Linux 5.5.
 inline constexpr std::uint64_t kCloneIntoCgroup = 0x200000000ULL;
 
 }  // namespace glovebox::abi

@@ -8,7 +8,11 @@
 
 #include <sys/syscall.h>
 
+#include <cerrno>
 #include <cstdint>
+
+#include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
 
 // For functions that such a child calls: the calls that a sanitizer would put into them keep their
 // books in the thread-local storage, which here is the parent's.
@@ -23,7 +27,7 @@ namespace detail {
 // One call for clone and clone3, which differ in their arguments only. In the child, on its new
 // stack, `main` is called with `argument` and must not return.
 GB_NO_SANITIZER inline long spawn(
-    long number, long first, long second, ChildMain main, void* argument) noexcept {
+    long number, long first, long second, long third, ChildMain main, void* argument) noexcept {
   long result = number;
   register void* main_in asm("r12") = reinterpret_cast<void*>(main);
   register void* argument_in asm("r13") = argument;
@@ -40,7 +44,8 @@ GB_NO_SANITIZER inline long spawn(
       "ud2\n"
       "1:"
       : "+a"(result)
-      : "D"(first), "S"(second), "d"(0L), "r"(r10), "r"(r8), "r"(r9), "r"(main_in), "r"(argument_in)
+      : "D"(first), "S"(second), "d"(third), "r"(r10), "r"(r8), "r"(r9), "r"(main_in),
+        "r"(argument_in)
       : "rcx", "r11", "memory");
   return result;
 }
@@ -53,17 +58,33 @@ GB_NO_SANITIZER inline long clone_on_stack(unsigned long flags,
                                            void* stack_top,
                                            ChildMain main,
                                            void* argument) noexcept {
-  return detail::spawn(SYS_clone, static_cast<long>(flags), reinterpret_cast<long>(stack_top), main,
-                       argument);
+  return detail::spawn(SYS_clone, static_cast<long>(flags), reinterpret_cast<long>(stack_top), 0,
+                       main, argument);
 }
 
-// clone3(2), with CLONE_VM and a stack in its arguments.
+// False where a system call filter refuses clone3(2), as those of container engines do.
+inline bool has_clone3() {
+  static const bool kKnown = sys::raw(SYS_clone3, nullptr, 0) != -ENOSYS;
+  return kKnown;
+}
+
+// clone3(2), with CLONE_VM and a stack in its arguments. Where that is refused it is clone(2),
+// unless a cgroup to be born in needs clone3; the child then keeps its parent's signal handlers,
+// and clears them itself (child::Plan::clear_handlers).
 template <typename Arguments>
 GB_NO_SANITIZER long clone3_on_stack(const Arguments& arguments,
                                      ChildMain main,
                                      void* argument) noexcept {
-  return detail::spawn(SYS_clone3, reinterpret_cast<long>(&arguments), sizeof arguments, main,
-                       argument);
+  const long result = detail::spawn(SYS_clone3, reinterpret_cast<long>(&arguments),
+                                    sizeof arguments, 0, main, argument);
+  const std::uint64_t flags = arguments.flags & ~abi::kCloneClearSighand;
+  if (result != -ENOSYS || flags > UINT32_MAX) {
+    return result;
+  }
+  // clone(2) stores the pidfd where it would store the child's number otherwise.
+  return detail::spawn(SYS_clone, static_cast<long>(flags | arguments.exit_signal),
+                       static_cast<long>(arguments.stack + arguments.stack_size),
+                       static_cast<long>(arguments.pidfd), main, argument);
 }
 
 }  // namespace glovebox::sys

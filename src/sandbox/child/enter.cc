@@ -44,6 +44,9 @@ class Entrance {
       : plan_(plan), report_(plan.control_fd, plan.cloned_at_ns) {}
 
   [[noreturn]] void run() noexcept {
+    if (plan_.clear_handlers) {
+      clear_handlers();
+    }
     (void)raw(SYS_close, plan_.parent_fd);
     step(SetupStep::kIdentity, &Entrance::become_guest);
     if (plan_.network_namespace) {
@@ -77,6 +80,20 @@ class Entrance {
   }
 
  private:
+  // An exec would clear handlers, but leave ignored what is ignored.
+  static void clear_handlers() noexcept {
+    struct {
+      void (*handler)(int);
+      unsigned long flags;
+      void (*restorer)();
+      std::uint64_t mask;
+    } const by_default = {SIG_DFL, 0, nullptr, 0};
+    constexpr int kSignals = 64;
+    for (int number = 1; number <= kSignals; ++number) {
+      (void)raw(SYS_rt_sigaction, number, &by_default, nullptr, kSignals / 8);
+    }
+  }
+
   // A step answers zero or a negative errno; `detail_` then says which of several parts it was.
   using Part = long (Entrance::*)() noexcept;
 

@@ -82,6 +82,9 @@ struct Plan {
   // The parent's end of the control socket: closed first, so that a dead parent is noticed.
   int parent_fd = -1;
 
+  // The clone could not clear the parent's signal handlers.
+  bool clear_handlers = false;
+
   // When the parent called clone, in nanoseconds of the monotonic clock.
   std::uint64_t cloned_at_ns = 0;
 

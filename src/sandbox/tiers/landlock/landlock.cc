@@ -22,8 +22,7 @@
 namespace glovebox {
 namespace {
 
-// CLONE_CLEAR_SIGHAND (Linux 5.5) is not in libc's header.
-constexpr std::uint64_t kFlags = 0x100000000ULL;
+constexpr std::uint64_t kFlags = abi::kCloneClearSighand;
 
 constexpr int kScopesFrom = 6;  // The ABI that keeps signals inside (Linux 6.12).
 

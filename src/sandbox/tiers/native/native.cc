@@ -30,10 +30,9 @@ namespace glovebox {
 namespace {
 
 // The network and the cgroup namespace are not among them: the one is made beside the rest, the
-// other taken after the child has entered its group. CLONE_CLEAR_SIGHAND (Linux 5.5) is not in
-// libc's header.
+// other taken after the child has entered its group.
 constexpr std::uint64_t kFlags =
-    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | 0x100000000ULL;
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | abi::kCloneClearSighand;
 
 std::string id_map(unsigned inside, unsigned outside) {
   return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How `glovebox` behaves as a command: in pipes, at terminals, in scripts and loops."""
+
+import ctypes
+import os
+import pty
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from program import GLOVEBOX, PATIENCE_S, Case, glovebox, run
+
+
+class Output(Case):
+    def test_in_a_pipe_is_whole(self):
+        answer = run("-l", "python", "-e", "for i in range(10**6): print(i)")
+        self.assertEqual(answer.status, 0, answer)
+        self.assertEqual(answer.out, b"".join(b"%d\n" % i for i in range(10**6)))
+        self.assertEqual(answer.err, b"")
+
+    def test_in_a_pipe_keeps_control_sequences(self):
+        answer = run("-l", "bash", "-e", r"printf '\033]2;title\007\033[2Jtext'")
+        self.assertEqual(answer.out, b"\x1b]2;title\x07\x1b[2Jtext")
+
+    def test_at_a_terminal_has_colours_and_no_other_control_sequence(self):
+        hostile = r"printf '\033]2;title\007\033[2J\033[31mred\033[0m\033]52;c;eA==\007\n'"
+        shown = at_terminal("run", "-q", "-l", "bash", "-e", hostile)
+        self.assertIn(b"\x1b[31mred\x1b[0m", shown)
+        for sequence in (b"\x1b]", b"\x1b[2J"):
+            self.assertNotIn(sequence, shown)
+        self.assertIn(b"\x1b]2;title", at_terminal("run", "--raw", "-q", "-l", "bash", "-e", hostile))
+
+    def test_at_a_terminal_cannot_hide_what_follows(self):
+        shown = at_terminal("run", "--summary", "-l", "bash", "-e", r"printf '\033[8m'")
+        self.assertLess(shown.index(b"\x1b[8m"), shown.index(b"\x1b[0m"))
+        self.assertLess(shown.index(b"\x1b[0m"), shown.index(b"walls held"))
+
+    def test_of_a_failed_check_is_shown_with_a_status_of_its_own(self):
+        answer = run("-l", "bash", "-e", "true", "--verify", "echo missing; exit 4")
+        self.assertEqual(answer.status, 123, answer)
+        self.assertEqual(answer.out, b"missing\n")
+        self.assertIn("verification failed: exit status 4", answer.message)
+        self.assertEqual(run("-l", "bash", "-e", "exit 3", "--verify", "exit 4").status, 3)
+
+    def test_says_which_limit_ended_the_program_and_how_to_raise_it(self):
+        answer = run("-l", "bash", "-e", "while :; do :; done", "--time", "300ms")
+        self.assertIn("out of time (limit 0.3 s; raise it with --time)", answer.message)
+        answer = run("-l", "bash", "-e", "kill -SEGV $$")
+        self.assertIn("killed by signal 11 (SIGSEGV)", answer.message)
+
+
+def at_terminal(*arguments):
+    """What a terminal gets to see."""
+    main, side = pty.openpty()
+    process = subprocess.Popen(
+        [GLOVEBOX, *arguments], stdin=subprocess.DEVNULL, stdout=side, stderr=side
+    )
+    os.close(side)
+    shown = b""
+    try:
+        while piece := os.read(main, 65536):
+            shown += piece
+    except OSError:  # EIO: nobody has the other side any more.
+        pass
+    os.close(main)
+    process.wait(PATIENCE_S)
+    return shown
+
+
+class Signals(Case):
+    CLEANS_UP = """
+import signal, time
+print("ready", flush=True)
+try:
+    time.sleep(600)
+except KeyboardInterrupt:
+    print("cleaned up", flush=True)
+"""
+
+    def start(self, language, code, *more):
+        process = subprocess.Popen(
+            [GLOVEBOX, "run", "-l", language, "-e", code, *more],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def test_reach_the_program_first_and_then_end_us_too(self):
+        process = self.start("python", self.CLEANS_UP)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(PATIENCE_S), -signal.SIGINT)
+        self.assertEqual(process.stdout.read(), b"cleaned up\n")
+
+    def test_end_us_when_the_program_ignores_them(self):
+        process = self.start("bash", "trap '' TERM INT; echo ready; sleep 600")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(PATIENCE_S), -signal.SIGTERM)
+
+    def test_that_come_twice_do_not_wait_for_the_program(self):
+        process = self.start("bash", "trap 'echo caught' INT; echo ready; while :; do sleep 600; done")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.stdout.readline(), b"caught\n")
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(PATIENCE_S), -signal.SIGINT)
+        # Without the second one it would have had 2 s from the first.
+        self.assertLess(time.monotonic() - begun, 1.5)
+
+    def test_skip_the_check_of_what_was_interrupted(self):
+        process = self.start("python", self.CLEANS_UP, "--verify", "echo checked")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(PATIENCE_S), -signal.SIGINT)
+        self.assertNotIn(b"checked", process.stdout.read())
+
+
+class Files(Case):
+    def setUp(self):
+        super().setUp()
+        project = self.dir / "project"
+        (project / "data").mkdir(parents=True)
+        (project / "helper.py").write_text("print('helper')\n")
+        (project / "data" / "a.txt").write_text("a")
+        self.project = project
+
+    def test_of_a_directory_go_into_the_workspace_itself(self):
+        listing = ("-l", "bash", "-e", "ls -1R | grep -v '^$'")
+        wanted = b".:\ndata\nhelper.py\nmain.bash\n./data:\na.txt\n"
+        for file in ("project:.", "project/:.", "project:/workspace", "project:./."):
+            with self.subTest(file):
+                self.assertEqual(run(*listing, "--file", file, cwd=self.dir).out, wanted)
+        self.assertEqual(run(*listing, "--file", ".", cwd=self.project).out, wanted)
+
+    def test_of_the_directory_above_keep_its_name(self):
+        answer = run("-l", "bash", "-e", "ls project", "--file", "..", cwd=self.project / "data")
+        self.assertEqual(answer.out, b"data\nhelper.py\n")
+
+    def test_alone_go_into_the_workspace_under_their_name(self):
+        answer = run("-l", "bash", "-e", "cat helper.py", "--file", "project/helper.py:.", cwd=self.dir)
+        self.assertEqual(answer.out, b"print('helper')\n")
+
+    def test_outside_the_workspace_are_refused(self):
+        for file in ("project:..", "project:/etc", "project:a/../../b"):
+            answer = run("-l", "bash", "-e", "true", "--file", file, cwd=self.dir)
+            self.assertEqual(answer.status, 2, answer)
+            self.assertIn("outside the workspace", answer.message)
+
+
+class Words(Case):
+    def script(self, name, text):
+        path = self.dir / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def test_a_script_keeps_its_name(self):
+        path = self.script("fetch-all.py", "import sys; print(sys.argv[0], __file__)\n")
+        self.assertEqual(run(path).out, b"fetch-all.py /workspace/fetch-all.py\n")
+
+    def test_a_file_needs_no_command(self):
+        path = self.script("a.py", "import sys; print(sys.argv[1:])\n")
+        self.assertEqual(glovebox(path, "x", "--", "-y").out, b"['x', '-y']\n")
+
+    def test_a_script_whose_interpreter_we_are_gets_all_words_behind_it(self):
+        shebang = f"#!/usr/bin/env -S {GLOVEBOX} run -q -l python --time 20s\n"
+        path = self.script("tool", shebang + "import sys; print(sys.argv)\n")
+        done = subprocess.run(
+            [path, "-x", "--time", "3", "--", "a"], capture_output=True, check=False, timeout=PATIENCE_S
+        )
+        self.assertEqual(done.stdout, b"['tool.py', '-x', '--time', '3', '--', 'a']\n", done.stderr)
+
+    def test_options_are_corrected(self):
+        for words, hint in (
+            (("run", "--memroy", "1G"), "did you mean '--memory'?"),
+            (("run", "a.py", "-x"), "to pass it to the program, put '--' before it"),
+            (("sandbox", "create", "--timeuot=3"), "did you mean '--timeout'?"),
+            (("notbook",), "did you mean 'glovebox notebook'?"),
+        ):
+            with self.subTest(words):
+                answer = glovebox(*words)
+                self.assertEqual(answer.status, 2, answer)
+                self.assertIn(hint, answer.message)
+
+    def test_help_and_version_are_commands_too(self):
+        self.assertEqual(glovebox("help", "run").out, glovebox("run", "--help").out)
+        self.assertEqual(
+            glovebox("help", "sandbox", "create").out, glovebox("sandbox", "create", "--help").out
+        )
+        self.assertEqual(glovebox("help").out, glovebox("--help").out)
+        self.assertEqual(glovebox("version").out, glovebox("--version").out)
+
+    def test_help_names_values_and_defaults(self):
+        text = run("--help").out.decode()
+        self.assertIn("--memory <SIZE>", text)
+        self.assertIn("[default: 512 MiB]", text)
+        self.assertNotIn("TEXT", text)
+        self.assertNotIn("\n\n\n", text)
+
+    def test_a_variable_may_come_from_outside(self):
+        echo = ("-l", "bash", "-e", "echo $GB_TEST", "--env", "GB_TEST")
+        self.assertEqual(run(*echo, env={"GB_TEST": "a=b"}).out, b"a=b\n")
+        answer = run(*echo)
+        self.assertEqual(answer.status, 2)
+        self.assertIn("'GB_TEST' is not set here", answer.message)
+
+
+def without_clone3():
+    """Container engines answer clone3 with ENOSYS, which means "use clone"."""
+    allow, refuse = 0x7FFF0000, 0x00050000 | 38
+    number_of_clone3 = 435
+    instructions = (
+        (0x20, 0, 0, 0),  # the number of the call
+        (0x15, 0, 1, number_of_clone3),
+        (0x06, 0, 0, refuse),
+        (0x06, 0, 0, allow),
+    )
+    code = b"".join(struct.pack("=HBBI", *each) for each in instructions)
+    buffer = ctypes.create_string_buffer(code)
+    program = struct.pack("HxxxxxxP", len(instructions), ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+    assert libc.prctl(22, 2, program, 0, 0) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+
+
+class InContainers(Case):
+    def test_both_tiers_do_without_clone3(self):
+        for tier in ("native", "landlock"):
+            done = subprocess.run(
+                [GLOVEBOX, "run", "--tier", tier, "-l", "bash", "-e", "echo $((6*7))"],
+                capture_output=True,
+                check=False,
+                preexec_fn=without_clone3,
+                timeout=PATIENCE_S,
+            )
+            self.assertEqual(done.stdout, b"42\n", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
