@@ -12,7 +12,7 @@ namespace {
 
 namespace cli = glovebox::cli;
 
-constexpr std::array<std::string_view, 6> kOwnCommands = {"run",      "pool",      "repl",
+constexpr std::array<std::string_view, 7> kOwnCommands = {"run",      "judge",     "pool",  "repl",
                                                           "notebook", "languages", "doctor"};
 
 std::vector<std::string_view> all_commands() {
@@ -31,6 +31,7 @@ void add_commands(CLI::App& app,
   if (named == "run") {
     return;  // Nobody who runs something waits for the description of the rest.
   }
+  cli::add_judge(app, words, action);
   cli::add_pool(app, action);
   cli::add_repl(app, action);
   cli::add_notebook(app, action);
@@ -39,7 +40,9 @@ void add_commands(CLI::App& app,
   cli::list_daemon_commands(app);
 }
 
-bool take_words(const CLI::App& app) { return app.got_subcommand("run"); }
+bool take_words(const CLI::App& app) {
+  return app.got_subcommand("run") || app.got_subcommand("judge");
+}
 
 }  // namespace
 

@@ -151,15 +151,9 @@ std::string not_empty(const std::string& value) {
 
 }  // namespace
 
-void add_options(CLI::App& command, RunOptionsText& options) {
+void add_program_options(CLI::App& command, RunOptionsText& options) {
   command.add_option("FILE", options.file, "Program to run; '-' reads it from standard input")
       ->type_name("FILE");
-  auto* const arguments =
-      command.add_option("ARGS", options.arguments, "Arguments for the program (after --)")
-          ->type_name("ARG");
-  auto* const code = command.add_option("-e,--code", options.code, "Code to run instead of a file")
-                         ->type_name("CODE");
-  code->each([&options](const std::string&) { options.has_code = true; });
   command
       .add_option("-l,--language", options.language,
                   "Language [default: detected from the file extension or shebang]")
@@ -178,13 +172,29 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->type_name("POLICY")
       ->check(CLI::IsMember({"default", "strict"}))
       ->group(kIsolationOptions);
-  command.add_option("--template", options.template_name, "Template for the sandbox: 'default'")
-      ->type_name("NAME")
-      ->group(kIsolationOptions);
-
   command
       .add_flag("--no-pool", options.no_pool,
                 "Create a new sandbox even if 'glovebox pool' has one ready")
+      ->group(kIsolationOptions);
+  command
+      .add_option("--compile-time", options.compile_time, "Wall-clock time limit for the compiler")
+      ->type_name("TIME")
+      ->group(kLimitOptions);
+  command.add_option("--compile-memory", options.compile_memory, "Memory limit for the compiler")
+      ->type_name("SIZE")
+      ->group(kLimitOptions);
+}
+
+void add_options(CLI::App& command, RunOptionsText& options) {
+  add_program_options(command, options);
+  auto* const arguments =
+      command.add_option("ARGS", options.arguments, "Arguments for the program (after --)")
+          ->type_name("ARG");
+  auto* const code = command.add_option("-e,--code", options.code, "Code to run instead of a file")
+                         ->type_name("CODE");
+  code->each([&options](const std::string&) { options.has_code = true; });
+  command.add_option("--template", options.template_name, "Template for the sandbox: 'default'")
+      ->type_name("NAME")
       ->group(kIsolationOptions);
 
   constexpr const char* kAbsent = "Not in this version (refused, never ignored)";
@@ -203,14 +213,6 @@ void add_options(CLI::App& command, RunOptionsText& options) {
                       to_string(Limits().output) + "]")
       ->type_name("SIZE")
       ->group(kLimitOptions);
-  command
-      .add_option("--compile-time", options.compile_time, "Wall-clock time limit for the compiler")
-      ->type_name("TIME")
-      ->group(kLimitOptions);
-  command.add_option("--compile-memory", options.compile_memory, "Memory limit for the compiler")
-      ->type_name("SIZE")
-      ->group(kLimitOptions);
-
   command.add_option("--out", options.out, "Directory to copy created and changed files to")
       ->type_name("DIR")
       ->group(kFileOptions);

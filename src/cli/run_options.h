@@ -43,6 +43,10 @@ struct RunOptionsText : SharedOptionsText {
 
 void add_options(CLI::App& command, RunOptionsText& options);
 
+// Those among them that say which program to run, how it is compiled and within which walls and
+// limits; for other commands that run one.
+void add_program_options(CLI::App& command, RunOptionsText& options);
+
 // Adds what follows "--": arguments, after the program's file where none was named before.
 void add_guest_words(const std::vector<std::string>& words, RunOptionsText& options);
 

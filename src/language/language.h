@@ -103,8 +103,9 @@ struct Plan {
 // What is to be run.
 struct SourceText {
   std::string_view code;
-  // What the user calls the file; may be a path, or empty. Only its ending counts, and only when it
-  // is one of the language's: .mjs and .js, or .f and .f90, are not the same to their compilers.
+  // What the user calls the file; may be a path, or empty. Its ending counts when it is one of the
+  // language's: .mjs and .js, or .f and .f90, are not the same to their compilers. Scripts keep the
+  // rest of the name, too, where no interpreter could take it for something else.
   std::string_view name;
 };
 

@@ -31,8 +31,8 @@ namespace {
 
 // The network and the cgroup namespace are not among them: the one is made beside the rest, the
 // other taken after the child has entered its group.
-constexpr std::uint64_t kFlags =
-    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | abi::kCloneClearSighand;
+constexpr std::uint64_t kFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
+                                 CLONE_NEWUTS | abi::kCloneClearSighand;
 
 std::string id_map(unsigned inside, unsigned outside) {
   return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";

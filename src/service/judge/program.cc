@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/judge/program.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "service/sandbox_claim.h"
+
+namespace glovebox::judge {
+namespace {
+
+// What a compiler may leave for the runs.
+constexpr Bytes kMaxProducts = 256_MiB;
+
+Result<void> append(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno != EINTR) {
+      return Error::from_errno("write to a file in memory");
+    }
+    bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
+  }
+  return {};
+}
+
+Result<UniqueFd> empty_memory_file() {
+  UniqueFd file(::memfd_create("judge", MFD_CLOEXEC));
+  if (!file) {
+    return Error::from_errno("memfd_create");
+  }
+  return file;
+}
+
+std::string path_of(const UniqueFd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
+
+}  // namespace
+
+Result<UniqueFd> memory_file(std::string_view bytes) {
+  UniqueFd file = GB_TRY(empty_memory_file());
+  GB_TRY(append(file.get(), bytes));
+  if (::lseek(file.get(), 0, SEEK_SET) != 0) {
+    return Error::from_errno("rewind a file in memory");
+  }
+  return file;
+}
+
+Result<std::unique_ptr<Program>> Program::compile(Submission submission, int cancel_fd) {
+  GB_TRY(validate(submission.limits));
+  GB_TRY(validate(submission.compile_limits, "compile-"));
+  std::unique_ptr<Program> program(new Program(std::move(submission)));
+  const Submission& own = program->submission_;
+  const Plan plan =
+      make_plan(own.language, {own.code, own.name}, own.arguments, own.limits, own.compile_limits);
+  if (plan.compile) {
+    const auto sandbox =
+        GB_TRY(program->furnished(program->sandbox_spec(own.compile_limits), plan));
+    GB_TRY(sandbox->set_limits(own.compile_limits));
+    GB_TRY(program->compile_in(*sandbox, plan, cancel_fd));
+    GB_TRY(sandbox->end());
+  }
+  return program;
+}
+
+Result<void> Program::compile_in(Sandbox& sandbox, const Plan& plan, int cancel_fd) {
+  GB_TRY(sandbox.mark());
+  RunOutcome outcome = GB_TRY(
+      sandbox.run(*plan.compile, {.limits = submission_.compile_limits, .cancel_fd = cancel_fd}));
+  compile_time_ = outcome.usage.wall;
+  if (outcome.status != Status::kOk) {
+    rejection_ = Rejection{std::move(outcome)};
+    return {};
+  }
+  products_ = GB_TRY(empty_memory_file());
+  return sandbox.pack_changes(
+      kMaxProducts, [this](std::string_view bytes) { return append(products_.get(), bytes); });
+}
+
+SandboxSpec Program::sandbox_spec(const Limits& limits) const {
+  return {.limits = limits, .env = submission_.env, .mounts = submission_.language.mounts};
+}
+
+// A sandbox with the submission and what belongs to it.
+Result<std::unique_ptr<Sandbox>> Program::furnished(const SandboxSpec& spec,
+                                                    const Plan& plan) const {
+  std::unique_ptr<Sandbox> sandbox;
+  if (submission_.from_pool) {
+    if (auto claimed = claim_from_pool(spec, submission_.tier); claimed) {
+      sandbox = std::move(claimed).value();
+    }
+  }
+  if (!sandbox) {
+    sandbox = GB_TRY(Sandbox::create(spec, submission_.tier));
+  }
+  GB_TRY(copy_in(*sandbox, submission_.files));
+  GB_TRY(sandbox->write_file(plan.file_name, submission_.code, plan.file_mode));
+  return sandbox;
+}
+
+Result<RunOutcome> Program::run(const Start& start) const {
+  RunOptions options = start.options;
+  options.strict = submission_.strict;
+  std::vector<std::string> arguments = submission_.arguments;
+  arguments.insert(arguments.end(), start.arguments.begin(), start.arguments.end());
+  const Plan plan = make_plan(submission_.language, {submission_.code, submission_.name}, arguments,
+                              options.limits, submission_.compile_limits);
+  const auto sandbox = GB_TRY(furnished(sandbox_spec(options.limits), plan));
+  if (products_) {
+    // An open file of its own, with an offset of its own.
+    const UniqueFd products(::open(path_of(products_).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!products) {
+      return Error::from_errno("open what the compiler made");
+    }
+    GB_TRY(sandbox->unpack("", products.get()));
+  }
+  std::vector<UniqueFd> held;
+  std::vector<FileToCopy> contents;
+  for (const auto& [name, bytes] : start.contents) {
+    held.push_back(GB_TRY(memory_file(bytes)));
+    contents.push_back({.source = path_of(held.back()), .target = name});
+  }
+  GB_TRY(copy_in(*sandbox, contents));
+  RunOutcome outcome = GB_TRY(sandbox->run(plan.run, options));
+  GB_TRY(sandbox->end());
+  return outcome;
+}
+
+}  // namespace glovebox::judge

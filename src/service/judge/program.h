@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Program: a submission, compiled once and run many times, each time in a fresh sandbox.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "language/language.h"
+#include "sandbox/sandbox.h"
+#include "service/transfer.h"
+
+namespace glovebox::judge {
+
+struct Submission {
+  Language language;
+  std::string code;
+  std::string name;  // What its author calls the file; may be empty.
+  std::vector<std::string> arguments;
+  Limits limits;
+  Limits compile_limits;
+  TierWish tier;
+  bool strict = false;
+  bool from_pool = false;  // As OneShot::from_pool.
+  Environment env;
+  std::vector<FileToCopy> files;  // Beside the program in each run, as for OneShot.
+};
+
+// A file in memory that holds these bytes, at offset 0.
+Result<UniqueFd> memory_file(std::string_view bytes);
+
+class Program {
+ public:
+  // What the compiler said, when it did not accept the submission.
+  struct Rejection {
+    RunOutcome outcome;
+  };
+
+  // Compiles where the language compiles. An Error is ours; `rejection()` is the submission's.
+  // `cancel_fd` as in RunOptions.
+  static Result<std::unique_ptr<Program>> compile(Submission submission, int cancel_fd);
+
+  // Nothing when the program can be run.
+  [[nodiscard]] const std::optional<Rejection>& rejection() const { return rejection_; }
+
+  // Of a run, as the submission has them.
+  [[nodiscard]] const Limits& limits() const { return submission_.limits; }
+
+  // How long the compiler took; zero where there was none.
+  [[nodiscard]] std::chrono::microseconds compile_time() const { return compile_time_; }
+
+  // Runs it with further arguments and files by name, in a sandbox that ends with it. Any number of
+  // threads may at once. Requires: no rejection.
+  struct Start {
+    std::vector<std::string> arguments{};
+    std::vector<std::pair<std::string, std::string_view>> contents{};
+    RunOptions options{};  // With limits(), or others. `strict` is the submission's.
+  };
+  Result<RunOutcome> run(const Start& start) const;
+
+ private:
+  explicit Program(Submission submission) : submission_(std::move(submission)) {}
+
+  [[nodiscard]] SandboxSpec sandbox_spec(const Limits& limits) const;
+  Result<std::unique_ptr<Sandbox>> furnished(const SandboxSpec& spec, const Plan& plan) const;
+  Result<void> compile_in(Sandbox& sandbox, const Plan& plan, int cancel_fd);
+
+  Submission submission_;
+  std::optional<Rejection> rejection_;
+  UniqueFd products_;  // A tar archive that the compiler's sandbox wrote: hostile. Or none.
+  std::chrono::microseconds compile_time_{0};
+};
+
+}  // namespace glovebox::judge
