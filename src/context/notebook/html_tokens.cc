@@ -196,20 +196,22 @@ void HtmlTokenizer::skip_blanks() {
   }
 }
 
-void HtmlTokenizer::skip_element(std::string_view name) {
+std::string_view HtmlTokenizer::skip_element(std::string_view name) {
+  const std::size_t begin = at_;
   while (at_ < html_.size()) {
     const std::size_t end = html_.find("</", at_);
     if (end == std::string_view::npos) {
       at_ = html_.size();
-      return;
+      break;
     }
     at_ = end + 2;
     if (ascii_lower(html_.substr(at_, name.size())) == name) {
       const std::size_t close = html_.find('>', at_);
       at_ = close == std::string_view::npos ? html_.size() : close + 1;
-      return;
+      return html_.substr(begin, end - begin);
     }
   }
+  return html_.substr(std::min(begin, html_.size()));
 }
 
 }  // namespace glovebox::notebook

@@ -32,8 +32,9 @@ class HtmlTokenizer {
   // Nothing at the end. Comments and declarations are passed over.
   [[nodiscard]] std::optional<HtmlToken> next();
 
-  // Behind the end tag of an element whose start tag was the last token; without one, at the end.
-  void skip_element(std::string_view name);
+  // Goes behind the end tag of an element whose start tag was the last token; without one, to the
+  // end. Returns what stood in it, as it is.
+  std::string_view skip_element(std::string_view name);
 
  private:
   [[nodiscard]] char peek(std::size_t ahead = 0) const {

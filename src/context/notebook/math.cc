@@ -101,8 +101,12 @@ class Parser {
     return text_.substr(begin);
   }
 
+  // Without braces it is one character, of a number too.
   std::string argument() {
     skip_blanks();
+    if (is_digit(peek())) {
+      return element("mrow", text_element("mn", text_.substr(at_++, 1)));
+    }
     return element("mrow", at_ < text_.size() && peek() != '}' ? atom().html : "");
   }
 

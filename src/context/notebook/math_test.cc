@@ -39,7 +39,11 @@ TEST(MathTest, WritesFractionsScriptsAndRoots) {
   EXPECT_EQ(inner("x^2_i"),
             "<msubsup><mrow><mi>x</mi></mrow><mrow><mrow><mi>i</mi></mrow></mrow>"
             "<mrow><mrow><mn>2</mn></mrow></mrow></msubsup>");
-  EXPECT_EQ(inner("\\frac12"), "<mfrac><mrow><mn>12</mn></mrow><mrow></mrow></mfrac>");
+  EXPECT_EQ(inner("\\frac12"), "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>2</mn></mrow></mfrac>");
+  EXPECT_EQ(inner("x^12"), inner("x^1 2"));
+  EXPECT_EQ(inner("x_10 + 10"), inner("x_1 0 + 10"));
+  EXPECT_EQ(inner("\\sqrt23"), inner("\\sqrt2 3"));
+  EXPECT_THAT(inner("x^{12}"), HasSubstr("<mn>12</mn>"));
   EXPECT_EQ(inner("\\sqrt[3]{8}"),
             "<mroot><mrow><mrow><mn>8</mn></mrow></mrow><mrow><mn>3</mn></mrow></mroot>");
 }

@@ -5,6 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -119,6 +122,61 @@ bool is_small_number(std::string_view value) {
          std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// What style sheets say of single elements.
+class IdStyles {
+ public:
+  void learn(std::string_view sheet) {
+    while (!sheet.empty()) {
+      const std::size_t open = sheet.find('{');
+      const std::size_t close = sheet.find('}', open);
+      if (open == std::string_view::npos || close == std::string_view::npos) {
+        return;
+      }
+      add(sheet.substr(0, open), safe_style(sheet.substr(open + 1, close - open - 1)));
+      sheet.remove_prefix(close + 1);
+    }
+  }
+
+  // The first element of an id gets it, and no other: a page of many elements with one id would
+  // become much larger than it was.
+  std::string take(const std::string& id) {
+    const auto found = styles_.find(id);
+    if (found == styles_.end()) {
+      return {};
+    }
+    std::string style = std::move(found->second);
+    styles_.erase(found);
+    return style;
+  }
+
+ private:
+  // In characters: far more than a table that somebody reads.
+  static constexpr std::size_t kMost = 4UL << 20;
+
+  void add(std::string_view selectors, const std::string& style) {
+    for (std::size_t end = 0; !style.empty() && end != std::string_view::npos;) {
+      end = selectors.find(',');
+      const std::string_view selector = trimmed(selectors.substr(0, end));
+      selectors.remove_prefix(end == std::string_view::npos ? selectors.size() : end + 1);
+      if (is_id(selector) && used_ + style.size() + selector.size() <= kMost) {
+        styles_[std::string(selector.substr(1))] += style;
+        used_ += style.size() + selector.size();
+      }
+    }
+  }
+
+  static bool is_id(std::string_view selector) {
+    return selector.size() > 1 && selector.size() <= kLongestValue && selector.front() == '#' &&
+           std::ranges::all_of(selector.substr(1), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_' || c == '-';
+           });
+  }
+
+  std::map<std::string, std::string> styles_;
+  std::size_t used_ = 0;
+};
+
 class Sanitizer {
  public:
   SanitizedHtml run(std::string_view html) {
@@ -131,7 +189,10 @@ class Sanitizer {
         case HtmlToken::Kind::kStart:
           if (is_dropped_whole(token->name)) {
             result_.had_script |= token->name == "script";
-            tokenizer.skip_element(token->name);
+            const std::string_view content = tokenizer.skip_element(token->name);
+            if (token->name == "style") {
+              styles_.learn(content);
+            }
           } else {
             start(*token);
           }
@@ -172,6 +233,9 @@ class Sanitizer {
       return;
     }
     std::string tag = "<" + token.name;
+    if (const std::string style = style_of(token); !style.empty()) {
+      tag += " style=\"" + escaped(style) + "\"";
+    }
     bool has_source = false;
     for (const auto& [name, value] : token.attributes) {
       has_source |= add_attribute(tag, token.name, name, value);
@@ -286,12 +350,7 @@ class Sanitizer {
     const auto append = [&tag, &name](std::string_view safe) {
       tag += " " + name + "=\"" + escaped(safe) + "\"";
     };
-    if (name == "style") {
-      const std::string style = safe_style(value);
-      if (!style.empty()) {
-        append(style);
-      }
-    } else if (name == "class") {
+    if (name == "class") {
       if (element == "table" && value.find("dataframe") != std::string::npos) {
         append("dataframe");
       }
@@ -317,16 +376,28 @@ class Sanitizer {
       }
     } else if (name == "open" && element == "details") {
       append("");
-    } else if (name == "color" && element == "font") {
-      const std::string style = safe_style("color:" + value);
-      if (!style.empty()) {
-        tag += " style=\"" + escaped(style) + "\"";
-      }
     }
     return false;
   }
 
+  // From style sheets first, for a declaration of its own to win.
+  std::string style_of(const HtmlToken& token) {
+    std::string sheet;
+    std::string own;
+    for (const auto& [name, value] : token.attributes) {
+      if (name == "id") {
+        sheet = styles_.take(value);
+      } else if (name == "style") {
+        own += safe_style(value);
+      } else if (name == "color" && token.name == "font") {
+        own += safe_style("color:" + value);
+      }
+    }
+    return sheet + own;
+  }
+
   std::vector<const Element*> open_;
+  IdStyles styles_;
   SanitizedHtml result_;
 };
 

@@ -95,5 +95,44 @@ TEST(SanitizeTest, BoundsTheDepth) {
   EXPECT_LT(safe(deep).size(), 1'000U);
 }
 
+TEST(SanitizeTest, KeepsTheColoursOfAStyledTable) {
+  const std::string sheet =
+      "<style type=\"text/css\">\n#T_1_row0_col0, #T_1_row1_col0 {\n  background-color: #fff5f0;\n"
+      "  color: #000000;\n  position: fixed;\n}\n#T_1_row1_col0 {\n  font-weight: bold;\n}\n"
+      "#T_1 th { color: red; }\ntd { color: red; }\nbody, #T_1_row0_col1:hover { color: red; }\n"
+      "</style>";
+  EXPECT_EQ(safe(sheet + "<table id=\"T_1\"><tr><td id=\"T_1_row0_col0\">1</td>"
+                         "<td id=\"T_1_row0_col1\">2</td></tr><tr>"
+                         "<td id=\"T_1_row1_col0\" style=\"color:blue\">3</td></tr></table>"),
+            "<table><tr><td style=\"background-color:#fff5f0;color:#000000;\">1</td>"
+            "<td>2</td></tr><tr><td style=\"background-color:#fff5f0;color:#000000;"
+            "font-weight:bold;color:blue;\">3</td></tr></table>");
+}
+
+TEST(SanitizeTest, AStyleSheetMakesNoPageMuchLarger) {
+  std::string html = "<style>#a{background-color:#fff5f0}</style>";
+  for (int i = 0; i < 1000; ++i) {
+    html += "<p id=a>x</p>";
+  }
+  EXPECT_LT(safe(html).size(), html.size());
+  std::string selectors;
+  std::string elements;
+  for (int i = 0; i < 100'000; ++i) {
+    selectors += "#" + std::to_string(i) + ",";
+    elements += "<p id=" + std::to_string(i) + ">";
+  }
+  const std::string value(90, '1');
+  html = "<style>" + selectors + "#x{color:" + value + ";background-color:" + value + "}</style>";
+  EXPECT_LT(safe(html + elements).size(), html.size() + 2 * elements.size() + (5U << 20));
+}
+
+TEST(SanitizeTest, BrokenStyleSheetsAreNone) {
+  for (const char* const sheet :
+       {"#a{", "#a}", "{}", "#a{color:red", "@media x { #a{color:red} }", "#a b{color:red}",
+        "#a{color:url(x)}", "#a{color:expression(1)}", "#a\\0 {color:red}", "/*#a{*/color:red}"}) {
+    EXPECT_EQ(safe("<style>" + std::string(sheet) + "</style><p id=a>x</p>"), "<p>x</p>") << sheet;
+  }
+}
+
 }  // namespace
 }  // namespace glovebox::notebook
