@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command.h"
@@ -98,10 +102,41 @@ Finding tier(Tier& tier) {
   return finding;
 }
 
+// The file by which a container engine marks its containers, and the engine's name.
+struct Mark {
+  const char* file;
+  const char* engine;
+};
+constexpr std::array<Mark, 2> kMarks = {
+    {{"/.dockerenv", "Docker"}, {"/run/.containerenv", "Podman"}}};
+
+// Where the native tier does not work: containers are where people most often lack what it needs.
+// Each engine's default filter refuses namespaces, and covers parts of /proc, beside which no other
+// may be mounted.
+std::optional<Finding> place() {
+  const auto* const mark =
+      std::ranges::find_if(kMarks, [](const Mark& each) { return ::access(each.file, F_OK) == 0; });
+  if (mark == kMarks.end()) {
+    return std::nullopt;
+  }
+  return Finding{
+      "place", false, std::string("a container of ") + mark->engine + ": " + mark->file + " exists",
+      "for tier native, start the container with --security-opt seccomp=unconfined "
+      "--security-opt systempaths=unconfined" +
+          std::string(::geteuid() == 0 ? " --cap-add SYS_ADMIN" : "") +
+          ", and on hosts with AppArmor --security-opt apparmor=unconfined; without them, run with "
+          "--min-tier landlock (docs/containers.md)"};
+}
+
 std::vector<Finding> examine() {
   std::vector<Finding> findings = {kernel(), warden(), cgroups(), landlock()};
+  bool native = false;
   for (Tier* const each : all_tiers()) {
     findings.push_back(tier(*each));
+    native = native || (each->name() == "native" && findings.back().good);
+  }
+  if (auto found = native ? std::nullopt : place(); found) {
+    findings.push_back(std::move(*found));
   }
   const Swept swept = sweep_leftovers();
   Finding leftovers{"leftovers",

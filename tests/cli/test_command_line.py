@@ -2,11 +2,14 @@
 """How `glovebox` behaves as a command: in pipes, at terminals, in scripts and loops."""
 
 import ctypes
+import errno
+import json
 import os
 import pty
 import signal
 import struct
 import subprocess
+import sys
 import time
 import unittest
 
@@ -213,13 +216,16 @@ class Words(Case):
 
 def without_clone3():
     """Container engines answer clone3 with ENOSYS, which means "use clone"."""
-    allow, refuse = 0x7FFF0000, 0x00050000 | 38
-    number_of_clone3 = 435
+    refused(435, errno.ENOSYS)
+
+
+def refused(number, error):
+    """Makes a system call fail in this process and in all that it starts."""
     instructions = (
         (0x20, 0, 0, 0),  # the number of the call
-        (0x15, 0, 1, number_of_clone3),
-        (0x06, 0, 0, refuse),
-        (0x06, 0, 0, allow),
+        (0x15, 0, 1, number),
+        (0x06, 0, 0, 0x00050000 | error),
+        (0x06, 0, 0, 0x7FFF0000),
     )
     code = b"".join(struct.pack("=HBBI", *each) for each in instructions)
     buffer = ctypes.create_string_buffer(code)
@@ -240,6 +246,27 @@ class InContainers(Case):
                 timeout=PATIENCE_S,
             )
             self.assertEqual(done.stdout, b"42\n", done.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs a mount namespace of its own")
+    def test_doctor_knows_one_and_says_what_it_lacks(self):
+        marked = "mount -t tmpfs none /run && touch /run/.containerenv && exec "
+        for number, hint in ((None, ""), (165, "--security-opt seccomp=unconfined")):  # mount(2)
+            done = subprocess.run(
+                ["unshare", "-m", "sh", "-c", f'{marked} "$@"', "sh", sys.executable, "-c",
+                 "import os, sys; sys.path.insert(0, sys.argv[1]); import test_command_line as t\n"
+                 f"if {number}: t.refused({number}, {errno.EPERM})\n"
+                 "os.execv(sys.argv[2], sys.argv[2:])",
+                 os.path.dirname(os.path.abspath(__file__)), GLOVEBOX, "doctor", "--json"],
+                capture_output=True,
+                check=False,
+                timeout=PATIENCE_S,
+            )
+            findings = {each["what"]: each for each in json.loads(done.stdout)}
+            self.assertEqual(findings["tier native"]["ok"], not hint, done)
+            self.assertEqual("place" in findings, bool(hint), done)
+            if hint:
+                self.assertIn("a container of", findings["place"]["detail"])
+                self.assertIn(hint, findings["place"]["hint"])
 
 
 if __name__ == "__main__":
