@@ -75,8 +75,8 @@ def at_terminal(*arguments):
 class Signals(Case):
     CLEANS_UP = """
 import signal, time
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     time.sleep(600)
 except KeyboardInterrupt:
     print("cleaned up", flush=True)
