@@ -249,6 +249,8 @@ class InContainers(Case):
 
     @unittest.skipIf(os.geteuid() != 0, "needs a mount namespace of its own")
     def test_doctor_knows_one_and_says_what_it_lacks(self):
+        runtime = self.dir / "runtime"
+        runtime.mkdir(mode=0o700)
         marked = "mount -t tmpfs none /run && touch /run/.containerenv && exec "
         for number, hint in ((None, ""), (165, "--security-opt seccomp=unconfined")):  # mount(2)
             done = subprocess.run(
@@ -260,6 +262,7 @@ class InContainers(Case):
                 capture_output=True,
                 check=False,
                 timeout=PATIENCE_S,
+                env={**os.environ, "GLOVEBOX_RUNTIME_DIR": str(runtime)},
             )
             findings = {each["what"]: each for each in json.loads(done.stdout)}
             self.assertEqual(findings["tier native"]["ok"], not hint, done)
