@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/wire.h"
 #include "sandbox/cgroup_host.h"
 #include "sandbox/policy/policy.h"
 
@@ -158,7 +157,7 @@ Result<RunOutcome> Run::task(warden::Request request, std::string_view payload) 
   stdin_open_ = options_.stdin_fd >= 0;
   channel_.send(request, payload);
   if (!stdin_open_) {
-    channel_.send(warden::Request::kStdinEnd, {});
+    end_stdin();
   }
   return follow();
 }
@@ -236,7 +235,22 @@ void Run::feed_stdin() {
     channel_.send(warden::Request::kStdin, {bytes.data(), static_cast<std::size_t>(got)});
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
     stdin_open_ = false;
-    channel_.send(warden::Request::kStdinEnd, {});
+    end_stdin();
+  }
+}
+
+void Run::end_stdin() {
+  channel_.send(warden::Request::kStreamEnd,
+                warden::StreamReport{.stream = warden::Stream::kIn}.encode());
+}
+
+// So that the warden sends more. What ends with the run needs no word of its own.
+void Run::acknowledge(warden::Stream stream, std::size_t& taken, std::size_t more) {
+  taken += more;
+  if (taken >= warden::kAcknowledged) {
+    const warden::StreamReport report{.stream = stream, .bytes = static_cast<std::uint32_t>(taken)};
+    channel_.send(warden::Request::kTaken, report.encode());
+    taken = 0;
   }
 }
 
@@ -261,16 +275,18 @@ Result<void> Run::take_frames() {
           options_.observer.out(frame->payload);
         }
         out_.write(frame->payload);
+        acknowledge(warden::Stream::kOut, out_taken_, frame->payload.size());
         break;
       case warden::Reply::kStderr:
         if (options_.observer.err) {
           options_.observer.err(frame->payload);
         }
         err_.write(frame->payload);
+        acknowledge(warden::Stream::kErr, err_taken_, frame->payload.size());
         break;
-      case warden::Reply::kStdinTaken: {
-        WireReader reader(frame->payload);
-        stdin_window_ = std::min<std::size_t>(warden::kStdinWindow, stdin_window_ + reader.u32());
+      case warden::Reply::kTaken: {
+        const auto report = GB_TRY(warden::StreamReport::decode(frame->payload));
+        stdin_window_ = std::min<std::size_t>(warden::kInputWindow, stdin_window_ + report.bytes);
         break;
       }
       case warden::Reply::kEnded:

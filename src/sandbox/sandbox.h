@@ -37,6 +37,8 @@
 
 namespace glovebox {
 
+class StreamRelay;
+
 // What to tell somebody while a guest runs. Called from within run(), in order.
 struct RunObserver {
   std::function<void()> started;
@@ -139,7 +141,7 @@ class Sandbox {
   // For whoever watches processes without waiting for one of them: when events_fd() is readable,
   // hear() hands what the warden has said to those whom it concerns. False when nothing more will
   // ever come.
-  [[nodiscard]] int events_fd() const { return link_.fd(); }
+  [[nodiscard]] int events_fd() const;
   bool hear();
 
   [[nodiscard]] const Limits& limits() const { return limits_; }
@@ -231,6 +233,7 @@ class Sandbox {
   Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& spec);
 
   Result<void> await_walls();
+  Result<void> relay_streams();
   // Sends a question, and waits for its answer of this type, which `take` is given.
   template <typename Take>
   auto ask(warden::Request request,
@@ -249,6 +252,7 @@ class Sandbox {
 
   Enclosure enclosure_;
   WardenLink link_;
+  std::unique_ptr<StreamRelay> relay_;  // Where no descriptors can be passed.
   std::string id_;
   std::string tier_;
   Environment env_;

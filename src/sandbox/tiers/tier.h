@@ -30,6 +30,10 @@ struct TierFeatures {
   bool own_pids = false;       // Killing the first process kills all.
   bool own_root = false;       // Mounts appear at their targets; elsewhere, where they are outside.
   bool loopback_network = false;  // The guest has a network of its own to talk to itself.
+  // Descriptors of ours can be passed to the warden, and a guest's to us. Where they cannot, bytes
+  // are relayed in frames instead.
+  bool passes_descriptors = false;
+  bool returns_descriptors = false;
 };
 
 // What a tier can do wherever it works at all; known without trying.
