@@ -41,28 +41,29 @@ RelayedProcess::RelayedProcess(warden::Streams streams,
     case warden::Streams::kRun:
       break;
     case warden::Streams::kAgent:
-      add_source(second(descriptors[2]), Stream::kToChannel);
+      add_source(second(descriptors[2]), Stream::kToChannel, Stream::kFromChannel);
       add_sink(std::move(descriptors[0]), Stream::kOut);
       add_sink(std::move(descriptors[1]), Stream::kErr);
       add_sink(std::move(descriptors[2]), Stream::kFromChannel);
       break;
     case warden::Streams::kProcess:
-      add_source(std::move(descriptors[0]), Stream::kIn);
+      add_source(std::move(descriptors[0]), Stream::kIn, {});
       add_sink(std::move(descriptors[1]), Stream::kOut);
       add_sink(std::move(descriptors[2]), Stream::kErr);
       break;
     case warden::Streams::kTerminal:
-      add_source(second(descriptors[0]), Stream::kIn);
+      add_source(second(descriptors[0]), Stream::kIn, Stream::kOut);
       add_sink(std::move(descriptors[0]), Stream::kOut);
       break;
   }
 }
 
-void RelayedProcess::add_source(UniqueFd fd, Stream stream) {
+void RelayedProcess::add_source(UniqueFd fd, Stream stream, std::optional<Stream> answers) {
   (void)::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
   sources_.push_back({.fd = std::move(fd),
                       .stream = stream,
-                      .type = stream == Stream::kIn ? Request::kStdin : Request::kToChannel});
+                      .type = stream == Stream::kIn ? Request::kStdin : Request::kToChannel,
+                      .answers = answers});
 }
 
 void RelayedProcess::add_sink(UniqueFd fd, Stream stream) {
@@ -149,8 +150,9 @@ std::array<pollfd, RelayedProcess::kWatched> RelayedProcess::watch() const {
 void RelayedProcess::pass(std::span<const pollfd, kWatched> found) {
   auto next = found.begin();
   for (Source& source : sources_) {
-    if ((next++)->revents != 0) {
-      read_from(source);
+    const short events = (next++)->revents;
+    if (events != 0) {
+      read_from(source, (events & POLLHUP) != 0);
     }
   }
   for (Sink& sink : sinks_) {
@@ -160,7 +162,7 @@ void RelayedProcess::pass(std::span<const pollfd, kWatched> found) {
   }
 }
 
-void RelayedProcess::read_from(Source& source) {
+void RelayedProcess::read_from(Source& source, bool hung_up) {
   std::array<char, kPiece> bytes;
   const ssize_t got = ::read(source.fd.get(), bytes.data(), std::min(bytes.size(), source.window));
   if (got > 0) {
@@ -169,7 +171,20 @@ void RelayedProcess::read_from(Source& source) {
   } else if (got == 0 || !would_wait()) {
     source.fd.reset();
     say(Request::kStreamEnd, {.stream = source.stream});
+    // A socket that is closed, and not only one whose owner says no more.
+    const auto answers =
+        hung_up ? std::ranges::find(sinks_, source.answers, &Sink::stream) : sinks_.end();
+    if (answers != sinks_.end() && answers->fd) {
+      give_up(*answers);
+    }
   }
+}
+
+void RelayedProcess::give_up(Sink& sink) {
+  say(Request::kStreamEnd, {.stream = sink.stream});
+  sink.waiting.clear();
+  sink.owed = 0;
+  end(sink);
 }
 
 void RelayedProcess::write_to(Sink& sink) {
@@ -182,11 +197,7 @@ void RelayedProcess::write_to(Sink& sink) {
     } else if (put < 0 && would_wait()) {
       break;
     } else {
-      // Nobody reads it any more, and who writes it shall learn so.
-      say(Request::kStreamEnd, {.stream = sink.stream});
-      sink.waiting.clear();
-      sink.owed = 0;
-      end(sink);
+      give_up(sink);
       return;
     }
   }

@@ -52,6 +52,7 @@ class RelayedProcess {
     UniqueFd fd;
     warden::Stream stream{};
     warden::Request type{};
+    std::optional<warden::Stream> answers;  // What is written to the same socket.
     std::size_t window = warden::kInputWindow;
   };
   // Where we write what came from it.
@@ -64,12 +65,14 @@ class RelayedProcess {
     bool ended = false;     // Nothing comes after what waits.
   };
 
-  void add_source(UniqueFd fd, warden::Stream stream);
+  void add_source(UniqueFd fd, warden::Stream stream, std::optional<warden::Stream> answers);
   void add_sink(UniqueFd fd, warden::Stream stream);
   Result<void> take_bytes(warden::Stream stream, std::string_view bytes);
   void say(warden::Request type, const warden::StreamReport& report) const;
-  void read_from(Source& source);
+  void read_from(Source& source, bool hung_up);
   void write_to(Sink& sink);
+  // Nobody reads it any more, and who writes it shall learn so.
+  void give_up(Sink& sink);
   static void end(Sink& sink);
 
   Send send_;
