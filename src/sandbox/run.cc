@@ -87,10 +87,12 @@ Run::Run(Sandbox& sandbox, const RunOptions& options)
       next_check_(start_ + kFirstCheck) {}
 
 Run::Counters Run::count() const {
-  const Cgroup& cgroup = sandbox_.enclosure_.cgroup;
-  return {.cpu = cgroup.cpu_time().value_or(0us),
-          .oom_kills = cgroup.oom_kills(),
-          .pids_refusals = cgroup.pids_refusals()};
+  const Meter& meter = sandbox_.meter();
+  const auto cpu = meter.cpu_time();
+  return {.cpu = cpu.value_or(0us),
+          .counts_cpu = cpu.has_value(),
+          .oom_kills = meter.oom_kills(),
+          .pids_refusals = meter.pids_refusals()};
 }
 
 warden::StartRequest Run::make_request(const Sandbox& sandbox,
@@ -356,14 +358,13 @@ RunOutcome Run::judge() {
   RunOutcome outcome;
   outcome.usage.wall = duration_cast<microseconds>(Clock::now() - start_);
   outcome.first_event = first_event_;
-  const Cgroup& cgroup = sandbox_.enclosure_.cgroup;
+  const Meter& meter = sandbox_.meter();
   Counters used = count();
   used.oom_kills -= before_.oom_kills;
   used.pids_refusals -= before_.pids_refusals;
-  outcome.usage.cpu =
-      cgroup.counts_cpu_time() ? used.cpu - before_.cpu : microseconds(ended_.cpu_us);
-  outcome.usage.memory_peak = cgroup.memory_peak().value_or(Bytes{ended_.max_rss});
-  outcome.usage.pids_peak = cgroup.pids_peak().value_or(0);
+  outcome.usage.cpu = used.counts_cpu ? used.cpu - before_.cpu : microseconds(ended_.cpu_us);
+  outcome.usage.memory_peak = meter.memory_peak().value_or(Bytes{ended_.max_rss});
+  outcome.usage.pids_peak = meter.pids_peak().value_or(0);
 
   // A tier without a file system of its own would tell of the host's.
   const bool own_disk = sandbox_.enclosure_.features.limits_disk;
@@ -386,7 +387,7 @@ RunOutcome Run::judge() {
     outcome.hits.emplace_back("inodes");
   }
   if (forced_ || warden_lost_) {
-    outcome.notes.emplace_back(cgroup.counts_cpu_time()
+    outcome.notes.emplace_back(used.counts_cpu
                                    ? "the sandbox had to be killed: its disk usage is unknown"
                                    : "the sandbox had to be killed: its CPU, memory and disk "
                                      "usage is unknown");

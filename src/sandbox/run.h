@@ -42,6 +42,7 @@ class Run {
   // Counters of the whole sandbox, so that this run's share is a difference.
   struct Counters {
     std::chrono::microseconds cpu{0};
+    bool counts_cpu = false;
     std::uint64_t oom_kills = 0;
     std::uint64_t pids_refusals = 0;
   };

@@ -261,6 +261,10 @@ Result<std::unique_ptr<GuestProcess>> Sandbox::start_beside(warden::StartRequest
     return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
                  "pass large input as a file or on standard input");
   }
+  if (relay_ && request.streams == warden::Streams::kTerminal) {
+    return Error(ErrorCode::kUnsupported, "this tier has no terminals",
+                 "start the process without a terminal");
+  }
   used_ = true;
   auto channel = std::make_unique<WardenLink::Channel>(link_);
   channel->send(warden::Request::kStart, bytes, relay_ ? std::span<const int>() : passed);
@@ -418,19 +422,20 @@ bool Sandbox::alive() const {
 
 void Sandbox::kill() {
   dead_ = true;
-  if (enclosure_.features.own_pids) {
+  if (enclosure_.features.own_pids && enclosure_.pidfd) {
     (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
     return;
   }
-  // Without a pid namespace the warden must do it, which it does when its socket closes.
+  // Without a pid namespace, or a process to be killed, the warden must do it, which it does when
+  // its socket closes.
   link_.shut_down();
   enclosure_.cgroup.kill();
 }
 
 bool Sandbox::end_lock_hoarders() {
-  return locks_.end_hoarders({.cgroup = enclosure_.cgroup,
-                              .warden_pidfd = enclosure_.pidfd.get(),
-                              .own_pids = enclosure_.features.own_pids});
+  return enclosure_.pidfd && locks_.end_hoarders({.cgroup = enclosure_.cgroup,
+                                                  .warden_pidfd = enclosure_.pidfd.get(),
+                                                  .own_pids = enclosure_.features.own_pids});
 }
 
 Result<void> Sandbox::end() {
@@ -447,14 +452,16 @@ Result<void> Sandbox::end() {
   }
   kill();
   pollfd gone{enclosure_.pidfd.get(), POLLIN, 0};
-  bool dead = ::poll(&gone, 1, kEndPatience) != 0;
+  bool dead = !enclosure_.pidfd || ::poll(&gone, 1, kEndPatience) != 0;
   if (!dead) {
     (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
     dead = ::poll(&gone, 1, kEndPatience) != 0;
   }
-  siginfo_t info{};
-  // Ours by pidfd, so that no recycled pid is ever waited for.
-  (void)::waitid(P_PIDFD, static_cast<id_t>(enclosure_.pidfd.get()), &info, WEXITED | WNOHANG);
+  if (enclosure_.pidfd) {
+    siginfo_t info{};
+    // Ours by pidfd, so that no recycled pid is ever waited for.
+    (void)::waitid(P_PIDFD, static_cast<id_t>(enclosure_.pidfd.get()), &info, WEXITED | WNOHANG);
+  }
   relay_.reset();
   link_.close();
   auto removed = enclosure_.cgroup.remove();

@@ -122,7 +122,7 @@ class Sandbox {
                                                        const std::array<int, 3>& descriptors);
 
   // A process that outlives runs and is a command of the guest's: `streams` says where its standard
-  // streams lead.
+  // streams lead. kUnsupported for a terminal in a tier that passes no descriptors.
   Result<std::unique_ptr<GuestProcess>> start_process(const Command& command,
                                                       const RunOptions& options,
                                                       warden::Streams streams,
@@ -148,9 +148,13 @@ class Sandbox {
   // What every process of it gets.
   [[nodiscard]] Environment environment() const;
 
-  // The warden's process. Ours.
+  // The warden's process, or -1 where it is none of this host. Ours.
   [[nodiscard]] int pidfd() const { return enclosure_.pidfd.get(); }
   [[nodiscard]] const Cgroup& cgroup() const { return enclosure_.cgroup; }
+  // What its guests use and were refused, in any tier.
+  [[nodiscard]] const Meter& meter() const {
+    return enclosure_.meter ? *enclosure_.meter : enclosure_.cgroup;
+  }
 
   // Writes one file below the workspace, with its directories.
   Result<void> write_file(std::string_view path, std::string_view bytes, std::uint32_t mode);

@@ -3,9 +3,12 @@
 // those or relays their bytes, the caller cannot tell.
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -215,6 +218,45 @@ TEST_P(ProcessesBeside, ThatAreAgentsHaveASocketBothWays) {
   ASSERT_EQ(::shutdown(ours.get(), SHUT_WR), 0);
   EXPECT_EQ(all_of(out.read), "bye\n");
   EXPECT_EQ(all_of(ours), "");
+}
+
+TEST_P(ProcessesBeside, ThatAreAgentsLearnThatTheirSocketIsClosed) {
+  std::array<int, 2> pair{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()), 0);
+  UniqueFd ours(pair[0]);
+  UniqueFd theirs(pair[1]);
+  Pipe out = make_pipe();
+  auto agent = sandbox().start_detached({.argv = {"python3", "-c",
+                                                  "import select\n"
+                                                  "p = select.poll()\n"
+                                                  "p.register(3, 0)\n"
+                                                  "print(p.poll(10000) == [(3, select.POLLHUP)])"},
+                                         .env = {},
+                                         .cwd = {}},
+                                        {}, {out.write.get(), out.write.get(), theirs.get()});
+  ASSERT_TRUE(agent) << agent.error().message();
+  theirs.reset();
+  out.write.reset();
+  ours.reset();
+  EXPECT_EQ(all_of(out.read), "True\n");
+}
+
+TEST_P(ProcessesBeside, HaveATerminalOnlyWhereTheTierPassesIt) {
+  const UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_EQ(::grantpt(terminal.get()) + ::unlockpt(terminal.get()), 0);
+  const UniqueFd theirs(::ioctl(terminal.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  const std::array<int, 1> passed{theirs.get()};
+  const auto started =
+      sandbox().start_process({.argv = {"/bin/sh", "-c", "tty -s"}, .env = {}, .cwd = {}}, {},
+                              warden::Streams::kTerminal, passed);
+  ASSERT_EQ(started.has_value(), sandbox().features().passes_descriptors);
+  if (!started) {
+    EXPECT_EQ(started.error().code(), ErrorCode::kUnsupported);
+    EXPECT_NE(started.error().hint(), "");
+    return;
+  }
+  EXPECT_TRUE(eventually([&] { return started.value()->ended().has_value(); }));
+  EXPECT_EQ(started.value()->ended()->wait_status, 0);
 }
 
 TEST_P(ProcessesBeside, HoldDescriptorsOfOursOnlyWhereTheTierPassesThem) {
