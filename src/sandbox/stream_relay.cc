@@ -11,6 +11,14 @@
 #include <utility>
 
 namespace glovebox {
+namespace {
+
+void kill(WardenLink::Channel& channel) {
+  const warden::SignalRequest killing{.signal = SIGKILL};
+  channel.send(warden::Request::kSignal, killing.encode());
+}
+
+}  // namespace
 
 Result<std::unique_ptr<StreamRelay>> StreamRelay::start(WardenLink& link) {
   UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -51,7 +59,9 @@ Result<std::unique_ptr<WardenLink::Channel>> StreamRelay::add(
   for (const int fd : descriptors) {
     ours.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!ours.back()) {
-      return Error::from_errno("relay a stream");
+      Error error = Error::from_errno("relay a stream");
+      kill(*channel);
+      return error;
     }
   }
   channel->wake_by(-1);  // The relay looks at each after it has listened.
@@ -79,8 +89,7 @@ bool StreamRelay::serve(Relayed& relayed) {
     const auto frame = relayed.channel->poll();
     if (!frame || (frame.value() && !relayed.process.take(*frame.value()))) {
       // The warden is gone, or the guest has taken it over: nothing of this process is believed.
-      const warden::SignalRequest killing{.signal = SIGKILL};
-      relayed.channel->send(warden::Request::kSignal, killing.encode());
+      kill(*relayed.channel);
       if (!relayed.told) {
         const warden::EndedReport killed{.wait_status = SIGKILL};
         link_.hand_on(relayed.heard_on, warden::Reply::kEnded, killed.encode());

@@ -32,7 +32,7 @@ class StreamRelay {
 
   // Relays the streams of a process that has just started on `channel`; its end is heard on the
   // channel that this returns. `descriptors` as descriptors_of() has them; they stay the caller's
-  // to close. Any thread.
+  // to close. Where it fails, the process is killed. Any thread.
   Result<std::unique_ptr<WardenLink::Channel>> add(std::unique_ptr<WardenLink::Channel> channel,
                                                    warden::Streams streams,
                                                    std::span<const int> descriptors);
