@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/frame.h"
 
+#include <utility>
+
 #include "base/check.h"
 #include "base/wire.h"
 
@@ -24,6 +26,12 @@ void FrameParser::feed(std::string_view bytes) {
   buffer_.erase(0, consumed_);
   consumed_ = 0;
   buffer_ += bytes;
+}
+
+std::string FrameParser::take_rest() {
+  buffer_.erase(0, consumed_);
+  consumed_ = 0;
+  return std::exchange(buffer_, {});
 }
 
 Result<bool> FrameParser::next(Frame& frame) {

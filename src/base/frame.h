@@ -41,6 +41,9 @@ class FrameParser {
   // without meaning and must be closed.
   Result<bool> next(Frame& frame);
 
+  // Takes what was fed and is in no frame yet.
+  std::string take_rest();
+
  private:
   std::string buffer_;
   std::size_t consumed_ = 0;

@@ -212,8 +212,9 @@ Result<void> Context::await_ready() {
     const auto& got = message.value();
     if (got && got->type == agent::Reply::kReady) {
       ready_ = GB_TRY(agent::decode_ready(got->payload));
-      if (!sandbox_.features().own_pids) {
-        // A copy is named by a pidfd that the guest sends, and here it could name any process.
+      if (!sandbox_.features().own_pids || !sandbox_.features().returns_descriptors) {
+        // A copy is named by a pidfd that the guest sends: it must come, and must not name just any
+        // process.
         std::erase(ready_.features, kCheckpoint);
       }
       return {};

@@ -63,11 +63,11 @@ Executing::~Executing() {
 }
 
 Result<Execution> Executing::run() {
-  const Cgroup& cgroup = context_.sandbox_.cgroup();
-  oom_kills_before_ = cgroup.oom_kills();
-  pids_refusals_before_ = cgroup.pids_refusals();
+  const Meter& meter = context_.sandbox_.meter();
+  oom_kills_before_ = meter.oom_kills();
+  pids_refusals_before_ = meter.pids_refusals();
   lock_kills_before_ = context_.sandbox_.lock_kills();
-  cpu_before_ = cgroup.cpu_time().value_or(0us);
+  cpu_before_ = meter.cpu_time().value_or(0us);
   const agent::ExecuteRequest request{.code = options_.code,
                                       .silent = options_.silent,
                                       .store_history = options_.store_history,
@@ -299,7 +299,7 @@ void Executing::check_limits() {
   next_check_ = time + kCheckEvery;
   (void)context_.sandbox_.end_lock_hoarders();
   if (cause_ == Cause::kItself && options_.limits.cpu_time.count() > 0) {
-    const microseconds used = context_.sandbox_.cgroup().cpu_time().value_or(0us) - cpu_before_;
+    const microseconds used = context_.sandbox_.meter().cpu_time().value_or(0us) - cpu_before_;
     if (used >= options_.limits.cpu_time) {
       interrupt(Cause::kCpu);
     }
@@ -376,9 +376,9 @@ void Executing::judge_end(Execution& execution) const {
     execution.hits.emplace_back(limit);
   };
   // Also when it was a process that the guest had started, or a call of it that failed.
-  const Cgroup& cgroup = context_.sandbox_.cgroup();
-  const bool memory_hit = cgroup.oom_kills() > oom_kills_before_;
-  const bool pids_hit = cgroup.pids_refusals() > pids_refusals_before_;
+  const Meter& meter = context_.sandbox_.meter();
+  const bool memory_hit = meter.oom_kills() > oom_kills_before_;
+  const bool pids_hit = meter.pids_refusals() > pids_refusals_before_;
   const bool locks_hit = context_.sandbox_.lock_kills() > lock_kills_before_;
   if (memory_hit) {
     execution.hits.emplace_back("memory");
@@ -417,11 +417,11 @@ void Executing::judge_end(Execution& execution) const {
 
 void Executing::measure(Execution& execution) const {
   execution.usage.wall = duration_cast<microseconds>(now() - start_);
-  const Cgroup& cgroup = context_.sandbox_.cgroup();
+  const Meter& meter = context_.sandbox_.meter();
   if (execution.usage.wall >= kWorthMeasuring || wait_status_) {
-    execution.usage.cpu = cgroup.cpu_time().value_or(0us) - cpu_before_;
-    execution.usage.memory_peak = cgroup.memory_peak().value_or(Bytes{0});
-    execution.usage.pids_peak = cgroup.pids_peak().value_or(0);
+    execution.usage.cpu = meter.cpu_time().value_or(0us) - cpu_before_;
+    execution.usage.memory_peak = meter.memory_peak().value_or(Bytes{0});
+    execution.usage.pids_peak = meter.pids_peak().value_or(0);
   }
 }
 

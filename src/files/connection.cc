@@ -30,6 +30,9 @@ Connection::Connection(UniqueFd socket, std::chrono::milliseconds patience)
 Connection::~Connection() {
   // What still waits in the socket, descriptors too, would be closed with it as it is. Nothing new
   // can come after the shutdown, so this ends.
+  if (!socket_) {
+    return;
+  }
   (void)::shutdown(socket_.get(), SHUT_RDWR);
   while (sys::receive_with(socket_.get(), {buffer_.get(), kPiece}, passed_, MSG_DONTWAIT) > 0) {
     close_foreign(passed_);
@@ -108,6 +111,14 @@ Result<UniqueFd> Connection::take_descriptor() {
   UniqueFd taken = std::move(passed_.front());
   passed_.clear();
   return taken;
+}
+
+Result<UniqueFd> Connection::release() {
+  if (!parser_.take_rest().empty() || !passed_.empty()) {
+    return give_up({ErrorCode::kUnavailable, "the file server sent more than was asked for"});
+  }
+  broken_ = true;
+  return std::move(socket_);
 }
 
 Error Connection::give_up(Error error) {

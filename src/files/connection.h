@@ -49,6 +49,10 @@ class Connection {
   // What came since ask(); more than one breaks the connection.
   Result<UniqueFd> take_descriptor();
 
+  // Takes the socket out of the protocol, and leaves this broken. Fails where more has come than
+  // was asked for.
+  Result<UniqueFd> release();
+
   // The other end has said what it must not, or is not to be waited for. Answers the same error.
   Error give_up(Error error);
 

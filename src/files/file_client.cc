@@ -3,7 +3,9 @@
 
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -25,12 +27,13 @@ struct FileClient::State {
 
   Connection connection;
   bool only_reads = false;
+  std::uint32_t opened = 0;
 
   // Every request goes through here.
   Result<void> ask(Request request, const Order& order) {
     const bool reads = request == Request::kStat || request == Request::kList ||
-                       request == Request::kOpen || request == Request::kPack ||
-                       request == Request::kWatch;
+                       request == Request::kOpen || request == Request::kRead ||
+                       request == Request::kPack || request == Request::kWatch;
     if (only_reads && !reads) {
       return Error(ErrorCode::kRefused, "these files are read-only");
     }
@@ -159,10 +162,18 @@ Result<void> FileClient::remove(std::string_view path) {
 
 Result<FileClient::OpenFile> FileClient::open(std::string_view path) {
   Connection& connection = state_->connection;
-  GB_TRY(state_->ask(Request::kOpen, {.path = std::string(path)}));
-  auto entry = files::decode_facts(GB_TRY(connection.expect(Reply::kDescriptor)));
-  if (!entry) {
-    return connection.give_up(std::move(entry).error());
+  const std::uint32_t number = state_->opened++;
+  GB_TRY(state_->ask(Request::kOpen, {.path = std::string(path), .number = number}));
+  const Frame frame = GB_TRY(connection.receive());
+  const auto reply = static_cast<Reply>(frame.type);
+  auto entry = files::decode_facts(frame.payload);
+  if (!entry || (reply != Reply::kDescriptor && reply != Reply::kEntry)) {
+    return connection.give_up(
+        {ErrorCode::kUnavailable, "the file server sent an unexpected reply"});
+  }
+  if (reply == Reply::kEntry) {
+    entry->path = path;
+    return OpenFile{.fd = {}, .entry = std::move(entry).value(), .number = number};
   }
   std::vector<UniqueFd> held;
   held.push_back(GB_TRY(connection.take_descriptor()));
@@ -181,7 +192,48 @@ Result<FileClient::OpenFile> FileClient::open(std::string_view path) {
   entry->size = static_cast<std::uint64_t>(status.st_size);
   entry->mode = status.st_mode & 07777U;
   entry->modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
-  return OpenFile{std::move(held[0]), std::move(entry).value()};
+  return OpenFile{.fd = std::move(held[0]), .entry = std::move(entry).value()};
+}
+
+Result<std::uint64_t> FileClient::read(const OpenFile& file,
+                                       std::uint64_t offset,
+                                       std::uint64_t length,
+                                       const Sink& sink) {
+  std::uint64_t done = 0;
+  if (file.fd) {
+    std::string piece(files::kPiece, '\0');
+    while (done < length) {
+      const ssize_t got =
+          ::pread(file.fd.get(), piece.data(), std::min<std::uint64_t>(piece.size(), length - done),
+                  static_cast<off_t>(offset + done));
+      if (got < 0) {
+        return Error::from_errno("read a file");
+      }
+      if (got == 0) {
+        break;
+      }
+      GB_TRY(sink(std::string_view(piece).substr(0, static_cast<std::size_t>(got))));
+      done += static_cast<std::uint64_t>(got);
+    }
+    return done;
+  }
+  Connection& connection = state_->connection;
+  GB_TRY(state_->ask(Request::kRead, {.number = file.number, .offset = offset, .length = length}));
+  for (;;) {
+    const Frame frame = GB_TRY(connection.receive());
+    if (static_cast<Reply>(frame.type) == Reply::kDone) {
+      return done;
+    }
+    if (static_cast<Reply>(frame.type) != Reply::kData || frame.payload.size() > length - done) {
+      return connection.give_up(
+          {ErrorCode::kUnavailable, "the file server did not return what was asked for"});
+    }
+    done += frame.payload.size();
+    if (auto taken = sink(frame.payload); !taken) {
+      // The rest may be long, so it is not waited for.
+      return connection.give_up(std::move(taken).error());
+    }
+  }
 }
 
 Result<FileEntry> FileClient::write(std::string_view path,
@@ -258,7 +310,15 @@ Result<void> FileClient::watch(std::string_view path,
 Result<UniqueFd> FileClient::connect(std::uint16_t port) {
   Connection& connection = state_->connection;
   GB_TRY(state_->ask(Request::kConnect, {.number = port}));
-  GB_TRY(connection.expect(Reply::kDescriptor));
+  const auto reply = static_cast<Reply>(GB_TRY(connection.receive()).type);
+  if (reply == Reply::kDone) {
+    GB_TRY(connection.send(Request::kEnd, {}));
+    return connection.release();
+  }
+  if (reply != Reply::kDescriptor) {
+    return connection.give_up(
+        {ErrorCode::kUnavailable, "the file server sent an unexpected reply"});
+  }
   std::vector<UniqueFd> held;
   held.push_back(GB_TRY(connection.take_descriptor()));
   if (auto checked = files::check_connection(held[0].get()); !checked) {

@@ -78,15 +78,26 @@ class FileClient {
   // With all that it holds. What does not exist is removed already.
   Result<void> remove(std::string_view path);
 
-  // A regular file, open for reading: outside and inside see the same file. Checked to be one of a
-  // file system that holds data, so reading it neither blocks nor asks the kernel as ourselves.
-  // Read it by position (pread(2)) and do not map it: the guest can move its offset, and shorten
-  // it.
+  // A regular file, open for reading: outside and inside see the same file. The guest can shorten
+  // it meanwhile.
   struct OpenFile {
+    // Where the tier can pass it out. Checked to be one of a file system that holds data, so
+    // reading it neither blocks nor asks the kernel as ourselves. Read it by position (pread(2))
+    // and do not map it: the guest can move its offset.
     UniqueFd fd;
     FileEntry entry;
+    std::uint32_t number = 0;  // The server's, where there is no descriptor.
   };
+  // kExhausted past the number of files that a client may have open.
   Result<OpenFile> open(std::string_view path);
+
+  // Passes up to `length` bytes of a file on, from `offset`, in any of the two forms. Returns how
+  // many there were: fewer at the end of the file.
+  using Sink = std::function<Result<void>(std::string_view)>;
+  Result<std::uint64_t> read(const OpenFile& file,
+                             std::uint64_t offset,
+                             std::uint64_t length,
+                             const Sink& sink);
 
   // Writes a file, with its parents, from what `source` puts into the span; 0 ends it. A write that
   // fails midway leaves what was there before (it goes to a temporary name first), except with
@@ -96,7 +107,6 @@ class FileClient {
 
   // A directory as an archive, without what is no file, directory or link.
   enum class ArchiveFormat { kTar, kTarGzip, kZip };
-  using Sink = std::function<Result<void>(std::string_view)>;
   Result<void> pack(std::string_view path, ArchiveFormat format, const Sink& sink);
   // Unpacks tar (plain or gzip) or zip below a directory, which is made.
   Result<void> unpack(std::string_view path, const Source& source);
@@ -111,7 +121,8 @@ class FileClient {
                      const std::function<bool(const FileEvent&)>& changed);
 
   // A connection to a TCP port of the sandbox's own 127.0.0.1, made inside. kUnavailable when
-  // nobody listens. Close it by ForeignDescriptors' rule: a guest made it.
+  // nobody listens. Close it by ForeignDescriptors' rule: a guest made it. Where the tier cannot
+  // pass it out, it is this client's own connection, and the client can do nothing more.
   Result<UniqueFd> connect(std::uint16_t port);
 
   // From now on whatever changes something, or connects, is kRefused.

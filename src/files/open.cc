@@ -69,6 +69,9 @@ Result<UniqueFd> open_file_server(Sandbox& sandbox) {
   const int null = GB_TRY(null_device());
   Command command;
   command.argv = {(sandbox.features().own_root ? mount.target : mount.source) + kProgram};
+  if (!sandbox.features().returns_descriptors) {
+    command.argv.emplace_back("frames");
+  }
   // Where the sandbox keeps these elsewhere, it changes the values on the way.
   command.env = {{"GLOVEBOX_WORKSPACE", "/workspace"}, {"GLOVEBOX_TMP", "/tmp"}};
   RunOptions options;

@@ -69,6 +69,8 @@ std::string Order::encode() const {
   out.text(path);
   out.text(to);
   out.u32(number);
+  out.u64(offset);
+  out.u64(length);
   out.u32(write.mode);
   out.u8(write.append ? 1 : 0);
   out.u8(write.flush ? 1 : 0);
@@ -82,6 +84,8 @@ Result<Order> Order::decode(std::string_view payload) {
   order.path = in.text();
   order.to = in.text();
   order.number = in.u32();
+  order.offset = in.u64();
+  order.length = in.u64();
   order.write.mode = in.u32();
   const std::uint8_t append = in.u8();
   const std::uint8_t flush = in.u8();
@@ -96,9 +100,9 @@ Result<Order> Order::decode(std::string_view payload) {
 }
 
 bool operator==(const Order& a, const Order& b) {
-  return a.path == b.path && a.to == b.to && a.number == b.number && a.write.mode == b.write.mode &&
-         a.write.append == b.write.append && a.write.flush == b.write.flush &&
-         a.write.metadata == b.write.metadata;
+  return a.path == b.path && a.to == b.to && a.number == b.number && a.offset == b.offset &&
+         a.length == b.length && a.write.mode == b.write.mode && a.write.append == b.write.append &&
+         a.write.flush == b.write.flush && a.write.metadata == b.write.metadata;
 }
 
 std::string Failure::encode() const {

@@ -2,8 +2,11 @@
 // What a FileClient and the file server say to each other, in frames (base/frame.h) on channel 0.
 //
 // The client asks for one thing at a time; each request has exactly one last reply: kDone, kEntry,
-// kDescriptor or kFailed. Both ends are built together, but the server lives among guests: a client
-// decodes what it says as hostile, and each decoder bounds what it takes.
+// kDescriptor or kFailed. A server that was told that it can pass no descriptors out says kEntry to
+// kOpen, and is asked for the content by kRead; and kDone to kConnect, upon which the client says
+// kEnd and both ends leave the protocol: from there on all bytes are the port's. Both ends are
+// built together, but the server lives among guests: a client decodes what it says as hostile, and
+// each decoder bounds what it takes.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +27,8 @@ enum class Request : std::uint8_t {
   kMakeDirectory,
   kMove,
   kRemove,
-  kOpen,
+  kOpen,   // A number by which kRead may name the file.
+  kRead,   // Answered by kData, as much as there is of `length` bytes from `offset`, and kDone.
   kWrite,  // Then kData, and at last kEnd or kAbort, even when it has failed meanwhile.
   kPack,
   kUnpack,  // As kWrite.
@@ -41,7 +45,7 @@ enum class Reply : std::uint8_t {
   kEntry,       // Facts, of what the request named.
   kEntries,     // A piece of a list: Listed…
   kDescriptor,  // Facts or nothing; one descriptor goes with its first byte.
-  kData,        // A piece of an archive.
+  kData,        // A piece of an archive or a file.
   kStarted,     // The watch stands.
   kEvents,      // FileEvent…
   kWorking,     // There is progress, but nothing to tell yet.
@@ -60,6 +64,8 @@ inline constexpr std::size_t kMaxListBytes = 64UL << 20;
 // What one frame of kEntries or kEvents carries: about so many bytes, and at most so many items.
 inline constexpr std::size_t kBatchBytes = 64UL * 1024;
 inline constexpr std::size_t kMaxBatch = 8192;
+// How many files a client may have open that it reads by frames.
+inline constexpr std::uint32_t kMostOpen = 1000;
 // Content travels in pieces of this size.
 inline constexpr std::size_t kPiece = 256UL * 1024;
 
@@ -67,8 +73,11 @@ inline constexpr std::size_t kPiece = 256UL * 1024;
 struct Order {
   std::string path{};
   std::string to{};  // kMove.
-  // kList: levels. kPack: an ArchiveFormat. kWatch: 1 with all below. kConnect: the port.
+  // kList: levels. kPack: an ArchiveFormat. kWatch: 1 with all below. kConnect: the port. kOpen and
+  // kRead: the file.
   std::uint32_t number = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
   WriteOptions write{};
 
   [[nodiscard]] std::string encode() const;

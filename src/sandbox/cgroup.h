@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "base/wire.h"
+#include "sandbox/meter.h"
 #include "sandbox/slot.h"
 #include "spec/limits.h"
 
@@ -40,8 +41,11 @@ struct CgroupSupport {
   std::string reason;  // Why the mode is kNone, with a fix.
 };
 
-class Cgroup {
+class Cgroup final : public Meter {
  public:
+  // None: it enforces and counts nothing.
+  Cgroup() = default;
+
   // Asks the host. Found out once in a process; later changes of the host are not seen.
   static const CgroupSupport& support();
 
@@ -55,7 +59,7 @@ class Cgroup {
   Cgroup& operator=(const Cgroup&) = delete;
 
   // Removes the group if remove() has not.
-  ~Cgroup();
+  ~Cgroup() override;
 
   [[nodiscard]] CgroupMode mode() const { return mode_; }
   [[nodiscard]] bool limits_memory() const { return memory_ >= 0; }
@@ -73,22 +77,18 @@ class Cgroup {
   // peak of memory starts anew.
   Result<void> change_limits(const Limits& limits);
 
-  // Counters; nothing where the host does not count.
-  [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const;
-  [[nodiscard]] std::optional<Bytes> memory_peak() const;
-  [[nodiscard]] std::optional<Bytes> memory_now() const;
-  [[nodiscard]] std::optional<std::uint64_t> pids_peak() const;
-  [[nodiscard]] std::optional<std::uint64_t> pids_now() const;
-  [[nodiscard]] std::uint64_t oom_kills() const;
-  [[nodiscard]] std::uint64_t pids_refusals() const;
+  [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const override;
+  [[nodiscard]] std::optional<Bytes> memory_peak() const override;
+  [[nodiscard]] std::optional<Bytes> memory_now() const override;
+  [[nodiscard]] std::optional<std::uint64_t> pids_peak() const override;
+  [[nodiscard]] std::optional<std::uint64_t> pids_now() const override;
+  [[nodiscard]] std::uint64_t oom_kills() const override;
+  [[nodiscard]] std::uint64_t pids_refusals() const override;
+  void reclaim() const override;
 
   // The processes in the group, by their numbers outside: all of them where they are fewer than
   // about a thousand.
   [[nodiscard]] std::vector<pid_t> members() const;
-
-  // Asks the kernel to take back what it can of the group's memory without killing anything: caches
-  // of files, and with swap the rest. Best effort; takes at most about a second.
-  void reclaim() const;
 
   // Kills every process in the group, and waits until that is done where the kernel cannot do it in
   // one step (v1).
@@ -118,7 +118,6 @@ class Cgroup {
     UniqueFd directory;
   };
 
-  Cgroup() = default;
   static std::vector<pid_t> listed(int directory);
   // Returns how many were killed.
   static std::uint32_t kill_listed(int directory);

@@ -11,6 +11,7 @@
 #include "base/sys/descriptors.h"
 #include "base/wire.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/stream_relay.h"
 
 namespace glovebox {
 namespace {
@@ -32,6 +33,8 @@ auto flags(Features& features, WallsSeen& walls) {
                     &features.own_pids,
                     &features.own_root,
                     &features.loopback_network,
+                    &features.passes_descriptors,
+                    &features.returns_descriptors,
                     &walls.user_ns,
                     &walls.mount_ns,
                     &walls.pid_ns,
@@ -46,7 +49,7 @@ auto flags(Features& features, WallsSeen& walls) {
 }  // namespace
 
 Result<void> Sandbox::lend(int socket) {
-  if (used_ || !enclosure_.features.own_pids || !enclosure_.slot) {
+  if (used_ || relay_ || !enclosure_.features.own_pids || !enclosure_.slot) {
     return Error(ErrorCode::kUnsupported, "this sandbox cannot be lent");
   }
   WireWriter writer;

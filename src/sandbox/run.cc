@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/wire.h"
 #include "sandbox/cgroup_host.h"
 #include "sandbox/policy/policy.h"
 
@@ -88,10 +87,12 @@ Run::Run(Sandbox& sandbox, const RunOptions& options)
       next_check_(start_ + kFirstCheck) {}
 
 Run::Counters Run::count() const {
-  const Cgroup& cgroup = sandbox_.enclosure_.cgroup;
-  return {.cpu = cgroup.cpu_time().value_or(0us),
-          .oom_kills = cgroup.oom_kills(),
-          .pids_refusals = cgroup.pids_refusals()};
+  const Meter& meter = sandbox_.meter();
+  const auto cpu = meter.cpu_time();
+  return {.cpu = cpu.value_or(0us),
+          .counts_cpu = cpu.has_value(),
+          .oom_kills = meter.oom_kills(),
+          .pids_refusals = meter.pids_refusals()};
 }
 
 warden::StartRequest Run::make_request(const Sandbox& sandbox,
@@ -158,7 +159,7 @@ Result<RunOutcome> Run::task(warden::Request request, std::string_view payload) 
   stdin_open_ = options_.stdin_fd >= 0;
   channel_.send(request, payload);
   if (!stdin_open_) {
-    channel_.send(warden::Request::kStdinEnd, {});
+    end_stdin();
   }
   return follow();
 }
@@ -236,7 +237,22 @@ void Run::feed_stdin() {
     channel_.send(warden::Request::kStdin, {bytes.data(), static_cast<std::size_t>(got)});
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
     stdin_open_ = false;
-    channel_.send(warden::Request::kStdinEnd, {});
+    end_stdin();
+  }
+}
+
+void Run::end_stdin() {
+  channel_.send(warden::Request::kStreamEnd,
+                warden::StreamReport{.stream = warden::Stream::kIn}.encode());
+}
+
+// So that the warden sends more. What ends with the run needs no word of its own.
+void Run::acknowledge(warden::Stream stream, std::size_t& taken, std::size_t more) {
+  taken += more;
+  if (taken >= warden::kAcknowledged) {
+    const warden::StreamReport report{.stream = stream, .bytes = static_cast<std::uint32_t>(taken)};
+    channel_.send(warden::Request::kTaken, report.encode());
+    taken = 0;
   }
 }
 
@@ -261,16 +277,18 @@ Result<void> Run::take_frames() {
           options_.observer.out(frame->payload);
         }
         out_.write(frame->payload);
+        acknowledge(warden::Stream::kOut, out_taken_, frame->payload.size());
         break;
       case warden::Reply::kStderr:
         if (options_.observer.err) {
           options_.observer.err(frame->payload);
         }
         err_.write(frame->payload);
+        acknowledge(warden::Stream::kErr, err_taken_, frame->payload.size());
         break;
-      case warden::Reply::kStdinTaken: {
-        WireReader reader(frame->payload);
-        stdin_window_ = std::min<std::size_t>(warden::kStdinWindow, stdin_window_ + reader.u32());
+      case warden::Reply::kTaken: {
+        const auto report = GB_TRY(warden::StreamReport::decode(frame->payload));
+        stdin_window_ = std::min<std::size_t>(warden::kInputWindow, stdin_window_ + report.bytes);
         break;
       }
       case warden::Reply::kEnded:
@@ -340,14 +358,13 @@ RunOutcome Run::judge() {
   RunOutcome outcome;
   outcome.usage.wall = duration_cast<microseconds>(Clock::now() - start_);
   outcome.first_event = first_event_;
-  const Cgroup& cgroup = sandbox_.enclosure_.cgroup;
+  const Meter& meter = sandbox_.meter();
   Counters used = count();
   used.oom_kills -= before_.oom_kills;
   used.pids_refusals -= before_.pids_refusals;
-  outcome.usage.cpu =
-      cgroup.counts_cpu_time() ? used.cpu - before_.cpu : microseconds(ended_.cpu_us);
-  outcome.usage.memory_peak = cgroup.memory_peak().value_or(Bytes{ended_.max_rss});
-  outcome.usage.pids_peak = cgroup.pids_peak().value_or(0);
+  outcome.usage.cpu = used.counts_cpu ? used.cpu - before_.cpu : microseconds(ended_.cpu_us);
+  outcome.usage.memory_peak = meter.memory_peak().value_or(Bytes{ended_.max_rss});
+  outcome.usage.pids_peak = meter.pids_peak().value_or(0);
 
   // A tier without a file system of its own would tell of the host's.
   const bool own_disk = sandbox_.enclosure_.features.limits_disk;
@@ -370,7 +387,7 @@ RunOutcome Run::judge() {
     outcome.hits.emplace_back("inodes");
   }
   if (forced_ || warden_lost_) {
-    outcome.notes.emplace_back(cgroup.counts_cpu_time()
+    outcome.notes.emplace_back(used.counts_cpu
                                    ? "the sandbox had to be killed: its disk usage is unknown"
                                    : "the sandbox had to be killed: its CPU, memory and disk "
                                      "usage is unknown");

@@ -42,6 +42,7 @@ class Run {
   // Counters of the whole sandbox, so that this run's share is a difference.
   struct Counters {
     std::chrono::microseconds cpu{0};
+    bool counts_cpu = false;
     std::uint64_t oom_kills = 0;
     std::uint64_t pids_refusals = 0;
   };
@@ -52,6 +53,8 @@ class Run {
   void wait_for_something();
   Result<void> take_frames();
   void feed_stdin();
+  void end_stdin();
+  void acknowledge(warden::Stream stream, std::size_t& taken, std::size_t more);
   void check_limits();
   void cancel();
   void end_it(Cause cause);
@@ -74,7 +77,9 @@ class Run {
   bool asked_to_end_ = false;
   Clock::time_point cancel_at_ = Clock::time_point::max();
   Clock::time_point force_at_ = Clock::time_point::max();
-  std::size_t stdin_window_ = warden::kStdinWindow;
+  std::size_t stdin_window_ = warden::kInputWindow;
+  std::size_t out_taken_ = 0;  // And not acknowledged yet.
+  std::size_t err_taken_ = 0;
   bool stdin_open_ = false;
   bool forced_ = false;
   bool warden_lost_ = false;

@@ -21,6 +21,7 @@
 #include "sandbox/launch.h"
 #include "sandbox/run.h"
 #include "sandbox/stopwatch.h"
+#include "sandbox/stream_relay.h"
 
 namespace glovebox {
 namespace {
@@ -87,7 +88,12 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
       tier_(tier),
       env_(spec.env),
       limits_(spec.limits),
-      timings_(std::move(enclosure_.timings)) {}
+      timings_(std::move(enclosure_.timings)) {
+  if (spec.relay) {
+    enclosure_.features.passes_descriptors = false;
+    enclosure_.features.returns_descriptors = false;
+  }
+}
 
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const TierWish& wish) {
   GB_TRY(validate(spec.limits));
@@ -100,6 +106,9 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
       std::unique_ptr<Sandbox> sandbox(
           new Sandbox(std::move(enclosure).value(), tier->name(), spec));
       auto stands = sandbox->await_walls();
+      if (stands && !sandbox->features().passes_descriptors) {
+        stands = sandbox->relay_streams();
+      }
       if (stands) {
         sandbox->notes_.insert(sandbox->notes_.begin(), notes.begin(), notes.end());
         return sandbox;
@@ -122,6 +131,11 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
 }
 
 Sandbox::~Sandbox() { (void)end(); }
+
+Result<void> Sandbox::relay_streams() {
+  relay_ = GB_TRY(StreamRelay::start(link_));
+  return {};
+}
 
 Result<void> Sandbox::await_walls() {
   Stopwatch watch;
@@ -241,18 +255,27 @@ Result<std::unique_ptr<GuestProcess>> Sandbox::start_beside(warden::StartRequest
                                                             std::span<const int> passed) {
   request.alone = false;
   request.deadline_ms = 0;
+  request.relayed = relay_ != nullptr;
   const std::string bytes = request.encode();
   if (bytes.size() > kMaxFramePayload) {
     return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
                  "pass large input as a file or on standard input");
   }
+  if (relay_ && request.streams == warden::Streams::kTerminal) {
+    return Error(ErrorCode::kUnsupported, "this tier has no terminals",
+                 "start the process without a terminal");
+  }
   used_ = true;
   auto channel = std::make_unique<WardenLink::Channel>(link_);
-  channel->send(warden::Request::kStart, bytes, passed);
+  channel->send(warden::Request::kStart, bytes, relay_ ? std::span<const int>() : passed);
   const Frame frame = GB_TRY(channel->receive(Clock::now() + kPatience));
   if (static_cast<warden::Reply>(frame.type) == warden::Reply::kStarted) {
-    WireReader pid(frame.payload);
-    return std::make_unique<GuestProcess>(std::move(channel), pid.u32());
+    WireReader reader(frame.payload);
+    const std::uint32_t pid = reader.u32();
+    if (relay_) {
+      channel = GB_TRY(relay_->add(std::move(channel), request.streams, passed));
+    }
+    return std::make_unique<GuestProcess>(std::move(channel), pid);
   }
   const auto ended = GB_TRY(warden::EndedReport::decode(frame.payload));
   return Error::from_errno("start " + request.argv.front(), ended.start_error);
@@ -273,6 +296,8 @@ void Sandbox::resume() {
   signal_everything(SIGCONT);
   clock_.go_on();
 }
+
+int Sandbox::events_fd() const { return relay_ ? relay_->lost_fd() : link_.fd(); }
 
 bool Sandbox::hear() {
   link_.hear();
@@ -397,19 +422,20 @@ bool Sandbox::alive() const {
 
 void Sandbox::kill() {
   dead_ = true;
-  if (enclosure_.features.own_pids) {
+  if (enclosure_.features.own_pids && enclosure_.pidfd) {
     (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
     return;
   }
-  // Without a pid namespace the warden must do it, which it does when its socket closes.
+  // Without a pid namespace, or a process to be killed, the warden must do it, which it does when
+  // its socket closes.
   link_.shut_down();
   enclosure_.cgroup.kill();
 }
 
 bool Sandbox::end_lock_hoarders() {
-  return locks_.end_hoarders({.cgroup = enclosure_.cgroup,
-                              .warden_pidfd = enclosure_.pidfd.get(),
-                              .own_pids = enclosure_.features.own_pids});
+  return enclosure_.pidfd && locks_.end_hoarders({.cgroup = enclosure_.cgroup,
+                                                  .warden_pidfd = enclosure_.pidfd.get(),
+                                                  .own_pids = enclosure_.features.own_pids});
 }
 
 Result<void> Sandbox::end() {
@@ -426,14 +452,17 @@ Result<void> Sandbox::end() {
   }
   kill();
   pollfd gone{enclosure_.pidfd.get(), POLLIN, 0};
-  bool dead = ::poll(&gone, 1, kEndPatience) != 0;
+  bool dead = !enclosure_.pidfd || ::poll(&gone, 1, kEndPatience) != 0;
   if (!dead) {
     (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
     dead = ::poll(&gone, 1, kEndPatience) != 0;
   }
-  siginfo_t info{};
-  // Ours by pidfd, so that no recycled pid is ever waited for.
-  (void)::waitid(P_PIDFD, static_cast<id_t>(enclosure_.pidfd.get()), &info, WEXITED | WNOHANG);
+  if (enclosure_.pidfd) {
+    siginfo_t info{};
+    // Ours by pidfd, so that no recycled pid is ever waited for.
+    (void)::waitid(P_PIDFD, static_cast<id_t>(enclosure_.pidfd.get()), &info, WEXITED | WNOHANG);
+  }
+  relay_.reset();
   link_.close();
   auto removed = enclosure_.cgroup.remove();
   if (!enclosure_.tree.empty()) {

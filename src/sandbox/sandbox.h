@@ -37,6 +37,8 @@
 
 namespace glovebox {
 
+class StreamRelay;
+
 // What to tell somebody while a guest runs. Called from within run(), in order.
 struct RunObserver {
   std::function<void()> started;
@@ -120,7 +122,7 @@ class Sandbox {
                                                        const std::array<int, 3>& descriptors);
 
   // A process that outlives runs and is a command of the guest's: `streams` says where its standard
-  // streams lead.
+  // streams lead. kUnsupported for a terminal in a tier that passes no descriptors.
   Result<std::unique_ptr<GuestProcess>> start_process(const Command& command,
                                                       const RunOptions& options,
                                                       warden::Streams streams,
@@ -139,16 +141,20 @@ class Sandbox {
   // For whoever watches processes without waiting for one of them: when events_fd() is readable,
   // hear() hands what the warden has said to those whom it concerns. False when nothing more will
   // ever come.
-  [[nodiscard]] int events_fd() const { return link_.fd(); }
+  [[nodiscard]] int events_fd() const;
   bool hear();
 
   [[nodiscard]] const Limits& limits() const { return limits_; }
   // What every process of it gets.
   [[nodiscard]] Environment environment() const;
 
-  // The warden's process. Ours.
+  // The warden's process, or -1 where it is none of this host. Ours.
   [[nodiscard]] int pidfd() const { return enclosure_.pidfd.get(); }
   [[nodiscard]] const Cgroup& cgroup() const { return enclosure_.cgroup; }
+  // What its guests use and were refused, in any tier.
+  [[nodiscard]] const Meter& meter() const {
+    return enclosure_.meter ? *enclosure_.meter : enclosure_.cgroup;
+  }
 
   // Writes one file below the workspace, with its directories.
   Result<void> write_file(std::string_view path, std::string_view bytes, std::uint32_t mode);
@@ -231,6 +237,7 @@ class Sandbox {
   Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& spec);
 
   Result<void> await_walls();
+  Result<void> relay_streams();
   // Sends a question, and waits for its answer of this type, which `take` is given.
   template <typename Take>
   auto ask(warden::Request request,
@@ -249,6 +256,7 @@ class Sandbox {
 
   Enclosure enclosure_;
   WardenLink link_;
+  std::unique_ptr<StreamRelay> relay_;  // Where no descriptors can be passed.
   std::string id_;
   std::string tier_;
   Environment env_;

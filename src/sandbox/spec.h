@@ -59,6 +59,10 @@ struct SandboxSpec {
   std::string home{kWorkspace};
   std::string user = "guest";
 
+  // Descriptors are not passed even where the tier could: everything goes in frames, as in a tier
+  // that has only a stream of bytes to its warden. For tests of that.
+  bool relay = false;
+
   // It will hold contexts: the processor time of each execution is wanted, though none of their
   // processes ends.
   bool live = false;

@@ -20,24 +20,28 @@ Error gone() { return {ErrorCode::kUnavailable, "the warden is gone"}; }
 
 }  // namespace
 
-WardenLink::Channel::Channel(WardenLink& link)
-    : link_(link), number_([&link] {
-        const std::scoped_lock lock(link.mutex_);
-        return ++link.last_channel_;
-      }()) {
-  const std::scoped_lock lock(link_.mutex_);
-  link_.channels_.emplace(number_, this);
-}
+WardenLink::Channel::Channel(WardenLink& link) : Channel(link, link.unused_number()) {}
 
 WardenLink::Channel::Channel(WardenLink& link, std::uint32_t number)
-    : link_(link), number_(number) {
+    : link_(link), number_(number), key_(number) {
   const std::scoped_lock lock(link_.mutex_);
-  link_.channels_.emplace(number_, this);
+  link_.channels_.emplace(key_, this);
+}
+
+WardenLink::Channel::Channel(const Channel& other)
+    : link_(other.link_), number_(other.number_), key_(other.link_.unused_number()) {
+  const std::scoped_lock lock(link_.mutex_);
+  link_.channels_.emplace(key_, this);
 }
 
 WardenLink::Channel::~Channel() {
   const std::scoped_lock lock(link_.mutex_);
-  link_.channels_.erase(number_);
+  link_.channels_.erase(key_);
+}
+
+std::uint32_t WardenLink::unused_number() {
+  const std::scoped_lock lock(mutex_);
+  return ++last_channel_;
 }
 
 Result<std::optional<Frame>> WardenLink::Channel::poll() {
@@ -47,7 +51,7 @@ Result<std::optional<Frame>> WardenLink::Channel::poll() {
     eventfd_t count = 0;
     (void)::eventfd_read(wake_.get(), &count);
   }
-  if (waiting_.empty()) {
+  if (waiting_.empty() && link_.listener_ < 0) {
     link_.hear_for(this);
   }
   if (!waiting_.empty()) {
@@ -75,8 +79,8 @@ std::array<pollfd, 2> WardenLink::Channel::watch() {
   if (!waiting_.empty() || overflowed_ || link_.lost_) {
     wake(*this);
   }
-  const auto events = static_cast<short>(POLLIN | (link_.outgoing_.empty() ? 0 : POLLOUT));
-  return {{{link_.socket_.get(), events, 0}, {wake_.get(), POLLIN, 0}}};
+  const pollfd socket = link_.listener_ < 0 ? link_.watched() : pollfd{-1, 0, 0};
+  return {{socket, {wake_.get(), POLLIN, 0}}};
 }
 
 void WardenLink::Channel::wake_by(int eventfd) {
@@ -122,6 +126,28 @@ void WardenLink::send(warden::Request type,
     }
   }
   outgoing_.push_back(std::move(frame));
+  if (listener_ >= 0) {
+    (void)::eventfd_write(listener_, 1);
+  }
+}
+
+void WardenLink::listen_by(int eventfd) {
+  const std::scoped_lock lock(mutex_);
+  listener_ = eventfd;
+}
+
+pollfd WardenLink::watch() const {
+  const std::scoped_lock lock(mutex_);
+  return watched();
+}
+
+pollfd WardenLink::watched() const {
+  return {socket_.get(), static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT)), 0};
+}
+
+void WardenLink::hand_on(std::uint32_t key, warden::Reply type, std::string_view payload) {
+  const std::scoped_lock lock(mutex_);
+  deliver({.type = static_cast<std::uint8_t>(type), .channel = key, .payload = payload}, nullptr);
 }
 
 void WardenLink::flush() {

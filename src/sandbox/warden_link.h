@@ -45,11 +45,14 @@ class WardenLink {
     explicit Channel(WardenLink& link);
     // With this number: 0 is for what the warden says of itself.
     Channel(WardenLink& link, std::uint32_t number);
-    Channel(const Channel&) = delete;
+    // Speaks in the conversation of `other`, and hears only what hand_on() gives it. Neither needs
+    // the other one to live.
+    explicit Channel(const Channel& other);
     Channel& operator=(const Channel&) = delete;
     ~Channel();
 
-    [[nodiscard]] std::uint32_t number() const { return number_; }
+    // For hand_on().
+    [[nodiscard]] std::uint32_t key() const { return key_; }
 
     void send(warden::Request type, std::string_view payload, std::span<const int> passed = {}) {
       link_.send(type, number_, payload, passed);
@@ -82,8 +85,9 @@ class WardenLink {
     };
 
     WardenLink& link_;
-    const std::uint32_t number_;
-    std::string current_;  // The payload of the last frame that was taken.
+    const std::uint32_t number_;  // On the wire.
+    const std::uint32_t key_;     // Among the link's channels: the number, unless others hear it.
+    std::string current_;         // The payload of the last frame that was taken.
     // Guarded by the link's mutex.
     std::deque<Waiting> waiting_;
     std::size_t waiting_bytes_ = 0;
@@ -103,6 +107,17 @@ class WardenLink {
 
   // Reads what is there, and hands it to its channels. Does not wait.
   void hear();
+
+  // From now on one thread calls hear() whenever watch() tells it to, and nobody else reads the
+  // socket. This eventfd(2), which must stay open, tells it that there is something to be sent. -1:
+  // everybody for himself again.
+  void listen_by(int eventfd);
+
+  // For the thread that listens.
+  [[nodiscard]] pollfd watch() const;
+
+  // As if the warden had said it on the channel with this key, if there is one.
+  void hand_on(std::uint32_t key, warden::Reply type, std::string_view payload);
 
   // The warden is gone, or has spoken nonsense: no channel gets anything more.
   [[nodiscard]] bool lost() const;
@@ -125,7 +140,10 @@ class WardenLink {
     std::vector<UniqueFd> passed;
   };
 
+  std::uint32_t unused_number();
+
   // All require the mutex.
+  [[nodiscard]] pollfd watched() const;
   void flush();
   bool send_some(Outgoing& next, std::span<const int> passed);
   void hear_for(const Channel* reader);
@@ -140,6 +158,7 @@ class WardenLink {
   // nothing.
   std::unique_ptr<char[]> received_{new char[kReceiveSize]};
   std::deque<Outgoing> outgoing_;
+  int listener_ = -1;
   std::map<std::uint32_t, Channel*> channels_;
   std::uint32_t last_channel_ = 0;
   std::optional<Error> lost_;

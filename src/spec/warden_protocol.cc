@@ -33,6 +33,7 @@ std::string StartRequest::encode() const {
   out.u64(deadline_ms);
   out.u8(with_stdin ? 1 : 0);
   out.u8(static_cast<std::uint8_t>(streams));
+  out.u8(relayed ? 1 : 0);
   out.u8(alone ? 1 : 0);
   out.text(filter);
   return out.take();
@@ -56,9 +57,27 @@ Result<StartRequest> StartRequest::decode(std::string_view bytes) {
     return Error(ErrorCode::kInvalid, "a start request names unknown streams");
   }
   request.streams = static_cast<Streams>(streams);
+  request.relayed = in.u8() != 0;
   request.alone = in.u8() != 0;
   request.filter = in.text();
   return checked(in, std::move(request), "start request");
+}
+
+std::string StreamReport::encode() const {
+  WireWriter out;
+  out.u8(static_cast<std::uint8_t>(stream));
+  out.u32(bytes);
+  return out.take();
+}
+
+Result<StreamReport> StreamReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  const std::uint8_t stream = in.u8();
+  if (stream >= kStreams) {
+    return Error(ErrorCode::kInvalid, "a report names an unknown stream");
+  }
+  StreamReport report{.stream = static_cast<Stream>(stream), .bytes = in.u32()};
+  return checked(in, report, "stream report");
 }
 
 std::string SignalRequest::encode() const {

@@ -20,26 +20,32 @@ inline constexpr std::size_t kMaxSnapshots = 64;
 inline constexpr std::size_t kMaxSnapshotFiles = 65'536;  // Directories and links among them.
 inline constexpr std::size_t kMaxSnapshotDepth = 64;
 
-// Bytes of one process's standard input that may be on their way, so that a process that does not
-// read fills no memory of ours.
-inline constexpr std::size_t kStdinWindow = 1U << 20;
+// Bytes of one stream that may be on their way and not yet passed on: to a process, so that one
+// that does not read fills no memory; from a process, so that one whose output nobody takes stops,
+// and holds up no other.
+inline constexpr std::size_t kInputWindow = 1U << 20;
+inline constexpr std::size_t kOutputWindow = 256U << 10;
+// Who passes bytes on says so when they are this many, or sooner.
+inline constexpr std::size_t kAcknowledged = kOutputWindow / 4;
 
 enum class Request : std::uint8_t {
-  kStart = 1,     // StartRequest
-  kStdin = 2,     // Bytes for the process's standard input.
-  kStdinEnd = 3,  // No more of them.
-  kSignal = 4,    // SignalRequest
-  kWrite = 5,     // WriteRequest: one small file; answered by kDone.
-  kUnpack = 6,    // Payload: directory. A tar archive follows as kStdin; its complaints come as
-                  // kStderr; answered by kEnded.
-  kPack = 7,      // PackRequest. Answered by kStdout frames holding a tar archive, then kEnded.
-  kMark = 8,      // Remember the workspace's files as they are now; answered by kDone.
-  kChanges = 9,   // Answered by kFiles: what differs from the mark.
+  kStart = 1,      // StartRequest
+  kStdin = 2,      // Bytes for the process's standard input.
+  kStreamEnd = 3,  // StreamReport: no more bytes for it, or nobody takes what comes from it.
+  kSignal = 4,     // SignalRequest
+  kWrite = 5,      // WriteRequest: one small file; answered by kDone.
+  kUnpack = 6,     // Payload: directory. A tar archive follows as kStdin; its complaints come as
+                   // kStderr; ends with kEnded.
+  kPack = 7,       // PackRequest. Answered by kStdout frames holding a tar archive, then kEnded.
+  kMark = 8,       // Remember the workspace's files as they are now; answered by kDone.
+  kChanges = 9,    // Answered by kFiles: what differs from the mark.
   // Each a SnapshotRequest, answered by kDone.
   kSnapshot = 10,      // Keep the workspace as it is now, under a new number.
   kRestore = 11,       // Make the workspace what it was then.
   kDropSnapshot = 12,  // Forget it.
   kDisk = 13,          // Answered by kEnded: what the guest uses of its file system now.
+  kToChannel = 14,     // Bytes for the process's descriptor 3.
+  kTaken = 15,         // StreamReport: so many bytes from a stream were passed on.
 };
 
 enum class Reply : std::uint8_t {
@@ -48,23 +54,30 @@ enum class Reply : std::uint8_t {
   kStarted = 66,  // Payload: pid inside, u32.
   kStdout = 67,
   kStderr = 68,
-  kEnded = 69,       // EndedReport
-  kDone = 70,        // DoneReport
-  kFiles = 71,       // FilesReport
-  kStdinTaken = 72,  // Payload: how many bytes of standard input were passed on, u32.
+  kEnded = 69,        // EndedReport
+  kDone = 70,         // DoneReport
+  kFiles = 71,        // FilesReport
+  kTaken = 72,        // StreamReport: so many bytes for a stream were passed on.
+  kFromChannel = 73,  // Bytes from descriptor 3.
+  kStreamEnd = 74,    // StreamReport: nothing more comes from it, or nobody reads what is for it.
+                      // Of what is relayed beside a run, for which kEnded says as much.
 };
 
-// Where a process's standard streams lead. Descriptors come with the frame, in the order named.
+// One direction of one stream of a process.
+enum class Stream : std::uint8_t { kIn = 0, kOut = 1, kErr = 2, kToChannel = 3, kFromChannel = 4 };
+inline constexpr std::size_t kStreams = 5;
+
+// Which streams a process has.
 enum class Streams : std::uint8_t {
-  kRelayed = 0,   // To us, in frames.
-  kAgent = 1,     // Standard output, standard error, and a socket that becomes descriptor 3.
+  kRun = 0,       // Standard input, output and error, in frames until its end, which ends them.
+  kAgent = 1,     // Standard output, standard error, and a socket that is descriptor 3.
   kProcess = 2,   // Standard input, output and error.
   kTerminal = 3,  // All three are one terminal, which becomes the controlling one of its session.
 };
 
-// How many descriptors come for it.
+// How many descriptors come with the frame, in the order named, unless they are relayed.
 constexpr std::size_t descriptors_of(Streams streams) {
-  return streams == Streams::kRelayed ? 0 : streams == Streams::kTerminal ? 1 : 3;
+  return streams == Streams::kRun ? 0 : streams == Streams::kTerminal ? 1 : 3;
 }
 
 struct StartRequest {
@@ -78,12 +91,23 @@ struct StartRequest {
   std::uint64_t file_size = 0;    // RLIMIT_FSIZE, where no file system limits it; 0 is none.
   std::uint64_t deadline_ms = 0;  // The warden's own wall timer, a backstop; 0 is none.
   bool with_stdin = false;        // Otherwise standard input is /dev/null.
-  Streams streams = Streams::kRelayed;
+  Streams streams = Streams::kRun;
+  // No descriptors come: the warden makes the streams, and their bytes go in frames. They outlive
+  // the process, as far as others hold them; kEnded comes after what it had written itself.
+  bool relayed = false;
   bool alone = false;    // When this process ends, everything else is killed.
   std::string filter{};  // A seccomp filter (sock_filter array) on top; empty is none.
 
   [[nodiscard]] std::string encode() const;
   static Result<StartRequest> decode(std::string_view bytes);
+};
+
+struct StreamReport {
+  Stream stream = Stream::kIn;
+  std::uint32_t bytes = 0;
+
+  [[nodiscard]] std::string encode() const;
+  static Result<StreamReport> decode(std::string_view bytes);
 };
 
 struct SignalRequest {

@@ -31,6 +31,8 @@ StartRequest some_start() {
           .file_size = 1ULL << 42,
           .deadline_ms = 1ULL << 43,
           .with_stdin = true,
+          .streams = Streams::kAgent,
+          .relayed = true,
           .alone = false,
           .filter = std::string("\x00\xff\x01", 3)};
 }
@@ -62,6 +64,10 @@ Message some();
 template <>
 StartRequest some() {
   return some_start();
+}
+template <>
+StreamReport some() {
+  return {.stream = Stream::kFromChannel, .bytes = 1U << 31};
 }
 template <>
 SignalRequest some() {
@@ -105,6 +111,7 @@ FilesReport some() {
 }
 
 using Messages = ::testing::Types<StartRequest,
+                                  StreamReport,
                                   SignalRequest,
                                   WriteRequest,
                                   PackRequest,
@@ -154,8 +161,16 @@ TEST(StartRequestTest, KeepsEachField) {
   EXPECT_EQ(got->file_size, sent.file_size);
   EXPECT_EQ(got->deadline_ms, sent.deadline_ms);
   EXPECT_EQ(got->with_stdin, sent.with_stdin);
+  EXPECT_EQ(got->streams, sent.streams);
+  EXPECT_EQ(got->relayed, sent.relayed);
   EXPECT_EQ(got->alone, sent.alone);
   EXPECT_EQ(got->filter, sent.filter);
+}
+
+TEST(StreamReportTest, RefusesAStreamThatDoesNotExist) {
+  std::string bytes = some<StreamReport>().encode();
+  bytes[0] = static_cast<char>(kStreams);
+  EXPECT_FALSE(StreamReport::decode(bytes));
 }
 
 TEST(StartRequestTest, RefusesMoreArgumentsThanTheBound) {

@@ -15,8 +15,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,23 +29,12 @@ namespace {
 constexpr std::size_t kOutgoingBound = 512 * 1024;
 constexpr std::size_t kReadSize = 64 * 1024;
 
+// Of the streams in RelayedStreams::kOutlets.
+constexpr std::array<Reply, 3> kOutputReplies = {Reply::kStdout, Reply::kStderr,
+                                                 Reply::kFromChannel};
+
 // Not on the stack: a page of it that nothing is read into is never touched.
 std::array<char, kReadSize> read_buffer;
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error::from_errno("pipe");
-  }
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-void make_nonblocking(const UniqueFd& fd) { (void)::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
 std::uint64_t microseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000U +
@@ -56,7 +43,14 @@ std::uint64_t microseconds(const timeval& time) {
 
 // As an errno for a report: never zero, which would be success.
 int stream_error(const Error& error) {
-  return error.code() == ErrorCode::kInvalid ? EINVAL : EMFILE;
+  switch (error.code()) {
+    case ErrorCode::kInvalid:
+      return EINVAL;
+    case ErrorCode::kUnsupported:
+      return EOPNOTSUPP;
+    default:
+      return EMFILE;
+  }
 }
 
 }  // namespace
@@ -68,55 +62,6 @@ Warden::Warden(
       archiver_(std::move(archiver)),
       starter_(starter),
       workspace_(std::move(workspace)) {}
-
-Result<Warden::Streams> Warden::make_streams(const StartRequest& request) {
-  Streams streams;
-  const std::size_t count = descriptors_of(request.streams);
-  if (passed_.size() < count) {
-    return Error(ErrorCode::kInvalid, "file descriptors are missing");
-  }
-  // Those of the next frame may have come with the end of this one.
-  const auto own_end = passed_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::vector<UniqueFd> passed(std::make_move_iterator(passed_.begin()),
-                               std::make_move_iterator(own_end));
-  passed_.erase(passed_.begin(), own_end);
-  switch (request.streams) {
-    case warden::Streams::kProcess:
-      streams.guest.in = std::move(passed[0]);
-      streams.guest.out = std::move(passed[1]);
-      streams.guest.err = std::move(passed[2]);
-      return streams;
-    case warden::Streams::kTerminal:
-      streams.guest.terminal = std::move(passed[0]);
-      return streams;
-    case warden::Streams::kAgent:
-    case warden::Streams::kRelayed:
-      break;
-  }
-  if (request.with_stdin) {
-    Pipe in = GB_TRY(make_pipe());
-    streams.guest.in = std::move(in.read);
-    streams.in = std::move(in.write);
-    make_nonblocking(streams.in);
-  } else {
-    streams.guest.in = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  }
-  if (request.streams == warden::Streams::kAgent) {
-    streams.guest.out = std::move(passed[0]);
-    streams.guest.err = std::move(passed[1]);
-    streams.guest.channel = std::move(passed[2]);
-    return streams;
-  }
-  Pipe out = GB_TRY(make_pipe());
-  Pipe err = GB_TRY(make_pipe());
-  make_nonblocking(out.read);
-  make_nonblocking(err.read);
-  streams.guest.out = std::move(out.write);
-  streams.guest.err = std::move(err.write);
-  streams.out = std::move(out.read);
-  streams.err = std::move(err.read);
-  return streams;
-}
 
 void Warden::send(Reply type, std::uint32_t channel, std::string_view payload) {
   append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
@@ -134,28 +79,35 @@ void Warden::run() {
 
 bool Warden::serve() {
   // Beside each descriptor, whose it is; rebuilt in each turn, for there are few.
-  enum class Source { kControl, kChildren, kIn, kOut, kErr, kTimer };
+  enum class Kind { kControl, kChildren, kInlet, kOutlet, kTimer };
+  struct Source {
+    Kind kind;
+    std::uint32_t channel = 0;
+    std::size_t index = 0;  // Of the stream.
+  };
   std::vector<pollfd> polled;
-  std::vector<std::pair<Source, std::uint32_t>> sources;
-  const auto watch = [&](const UniqueFd& fd, short events, Source source, std::uint32_t channel) {
+  std::vector<Source> sources;
+  const auto watch = [&](const UniqueFd& fd, short events, Source source) {
     if (fd) {
       polled.push_back({fd.get(), events, 0});
-      sources.emplace_back(source, channel);
+      sources.push_back(source);
     }
   };
-  watch(control_, static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT)), Source::kControl,
-        0);
-  watch(children_, POLLIN, Source::kChildren, 0);
+  watch(control_, static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT)), {Kind::kControl});
+  watch(children_, POLLIN, {Kind::kChildren});
   const bool room = outgoing_.size() < kOutgoingBound;
   for (auto& [channel, process] : processes_) {
-    if (!process.input.empty()) {
-      watch(process.in, POLLOUT, Source::kIn, channel);
+    for (std::size_t i = 0; i < process.streams.in.size(); ++i) {
+      if (!process.streams.in[i].waiting.empty()) {
+        watch(process.streams.in[i].fd, POLLOUT, {Kind::kInlet, channel, i});
+      }
     }
-    if (room) {
-      watch(process.out, POLLIN, Source::kOut, channel);
-      watch(process.err, POLLIN, Source::kErr, channel);
+    for (std::size_t i = 0; i < process.streams.out.size(); ++i) {
+      if (room && process.streams.out[i].window > 0) {
+        watch(process.streams.out[i].fd, POLLIN, {Kind::kOutlet, channel, i});
+      }
     }
-    watch(process.timer, POLLIN, Source::kTimer, channel);
+    watch(process.timer, POLLIN, {Kind::kTimer, channel});
   }
   if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {
     return false;
@@ -164,39 +116,30 @@ bool Warden::serve() {
     if (polled[i].revents == 0) {
       continue;
     }
-    const auto [source, channel] = sources[i];
+    const auto [kind, channel, index] = sources[i];
+    if (kind == Kind::kControl) {
+      if ((polled[i].revents & ~POLLOUT) != 0 && !read_control()) {
+        return false;
+      }
+      continue;
+    }
+    if (kind == Kind::kChildren) {
+      reap();
+      continue;
+    }
     const auto found = processes_.find(channel);
-    switch (source) {
-      case Source::kControl:
-        if ((polled[i].revents & ~POLLOUT) != 0 && !read_control()) {
-          return false;
-        }
-        break;
-      case Source::kChildren:
-        reap();
-        break;
-      case Source::kIn:
-        if (found != processes_.end()) {
-          pass_input(channel, found->second);
-        }
-        break;
-      case Source::kOut:
-        if (found != processes_.end()) {
-          pass_output(channel, found->second, found->second.out, Reply::kStdout);
-        }
-        break;
-      case Source::kErr:
-        if (found != processes_.end()) {
-          pass_output(channel, found->second, found->second.err, Reply::kStderr);
-        }
-        break;
-      case Source::kTimer:
-        if (found != processes_.end() && found->second.timer) {
-          found->second.hit_deadline = true;
-          found->second.timer.reset();
-          starter_.kill_everything();
-        }
-        break;
+    if (found == processes_.end()) {
+      continue;
+    }
+    Process& process = found->second;
+    if (kind == Kind::kInlet) {
+      pass_input(channel, process, index);
+    } else if (kind == Kind::kOutlet) {
+      pass_output(channel, process, index);
+    } else if (process.timer) {
+      process.hit_deadline = true;
+      process.timer.reset();
+      starter_.kill_everything();
     }
   }
   return true;
@@ -246,22 +189,21 @@ bool Warden::read_control() {
 }
 
 void Warden::handle(const Frame& frame) {
-  const auto found = processes_.find(frame.channel);
   switch (static_cast<Request>(frame.type)) {
     case Request::kStart:
       start(frame.channel, frame.payload);
       break;
     case Request::kStdin:
-      if (found != processes_.end() && found->second.in) {
-        found->second.input += frame.payload;
-        pass_input(frame.channel, found->second);
-      }
+      take_input(frame.channel, Stream::kIn, frame.payload);
       break;
-    case Request::kStdinEnd:
-      if (found != processes_.end()) {
-        found->second.input_ended = true;
-        pass_input(frame.channel, found->second);
-      }
+    case Request::kToChannel:
+      take_input(frame.channel, Stream::kToChannel, frame.payload);
+      break;
+    case Request::kStreamEnd:
+      end_stream(frame.channel, frame.payload);
+      break;
+    case Request::kTaken:
+      acknowledged(frame.channel, frame.payload);
       break;
     case Request::kSignal:
       signal(frame.channel, frame.payload);
@@ -320,7 +262,7 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
     report_start_error(channel, EINVAL);
     return;
   }
-  auto streams = make_streams(request.value());
+  auto streams = make_streams(request.value(), passed_);
   if (!streams) {
     report_start_error(channel, stream_error(streams.error()));
     return;
@@ -333,9 +275,8 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
   Process& process = processes_[channel];
   process.pid = started.pid;
   process.alone = request->alone;
-  process.in = std::move(streams->in);
-  process.out = std::move(streams->out);
-  process.err = std::move(streams->err);
+  process.beside = request->streams != Streams::kRun;
+  process.streams = std::move(streams->ours);
   set_deadline(process, request->deadline_ms);
   WireWriter pid;
   pid.u32(static_cast<std::uint32_t>(process.pid));
@@ -365,7 +306,8 @@ void Warden::pack(std::uint32_t channel, std::string_view payload) {
     return;
   }
   // The archiver knows nothing of the mark: it is told the names.
-  const auto add = [process](const std::string& path) { (process->input += path) += '\0'; };
+  Inlet& names = process->streams.in[0];
+  const auto add = [&names](const std::string& path) { (names.waiting += path) += '\0'; };
   if (request->changed_only) {
     for (const FileChange& change : workspace_.changes().files) {
       if (change.kind != FileChange::Kind::kDeleted) {
@@ -378,8 +320,8 @@ void Warden::pack(std::uint32_t channel, std::string_view payload) {
       add(path);
     }
   }
-  process->input_ended = true;
-  pass_input(channel, *process);
+  names.ended = true;
+  pass_input(channel, *process, 0);
 }
 
 Warden::Process* Warden::start_archiver(std::uint32_t channel,
@@ -388,7 +330,7 @@ Warden::Process* Warden::start_archiver(std::uint32_t channel,
     report_start_error(channel, EBUSY);
     return nullptr;
   }
-  auto streams = make_streams({.with_stdin = true});
+  auto streams = make_streams({.with_stdin = true}, passed_);
   if (!streams) {
     report_start_error(channel, stream_error(streams.error()));
     return nullptr;
@@ -400,9 +342,7 @@ Warden::Process* Warden::start_archiver(std::uint32_t channel,
   }
   Process& process = processes_[channel];
   process.pid = started.pid;
-  process.in = std::move(streams->in);
-  process.out = std::move(streams->out);
-  process.err = std::move(streams->err);
+  process.streams = std::move(streams->ours);
   return &process;
 }
 
@@ -442,7 +382,10 @@ void Warden::reap() {
         process.cpu_us = cpu_us;
         process.max_rss = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
         process.timer.reset();
-        process.in.reset();
+        process.streams.owe();
+        if (!process.beside) {
+          end(process.streams.in[0]);
+        }
         if (process.alone) {
           starter_.kill_everything();
         }
@@ -454,11 +397,56 @@ void Warden::reap() {
   }
 }
 
-void Warden::pass_input(std::uint32_t channel, Process& process) {
+void Warden::take_input(std::uint32_t channel, Stream stream, std::string_view bytes) {
+  const auto found = processes_.find(channel);
+  if (found == processes_.end()) {
+    return;
+  }
+  RelayedStreams& streams = found->second.streams;
+  Inlet* const inlet = streams.inlet(stream);
+  if (inlet->fd) {
+    inlet->waiting += bytes;
+    pass_input(channel, found->second, static_cast<std::size_t>(inlet - streams.in.data()));
+  }
+}
+
+void Warden::end_stream(std::uint32_t channel, std::string_view payload) {
+  const auto found = processes_.find(channel);
+  const auto report = StreamReport::decode(payload);
+  if (found == processes_.end() || !report) {
+    return;
+  }
+  RelayedStreams& streams = found->second.streams;
+  if (Inlet* const inlet = streams.inlet(report->stream); inlet != nullptr) {
+    inlet->ended = true;
+    pass_input(channel, found->second, static_cast<std::size_t>(inlet - streams.in.data()));
+  } else {
+    end(*streams.outlet(report->stream));
+  }
+}
+
+void Warden::acknowledged(std::uint32_t channel, std::string_view payload) {
+  const auto found = processes_.find(channel);
+  const auto report = StreamReport::decode(payload);
+  if (found == processes_.end() || !report) {
+    return;
+  }
+  if (Outlet* const outlet = found->second.streams.outlet(report->stream); outlet != nullptr) {
+    outlet->window = std::min<std::size_t>(kOutputWindow, outlet->window + report->bytes);
+  }
+}
+
+void Warden::say(Reply type, std::uint32_t channel, const StreamReport& report) {
+  send(type, channel, report.encode());
+}
+
+void Warden::pass_input(std::uint32_t channel, Process& process, std::size_t index) {
+  Inlet& inlet = process.streams.in[index];
+  const bool was_open = static_cast<bool>(inlet.fd);
   std::size_t taken = 0;
-  while (process.in && taken < process.input.size()) {
+  while (inlet.fd && taken < inlet.waiting.size()) {
     const ssize_t put =
-        ::write(process.in.get(), process.input.data() + taken, process.input.size() - taken);
+        ::write(inlet.fd.get(), inlet.waiting.data() + taken, inlet.waiting.size() - taken);
     if (put < 0) {
       if (errno == EINTR) {
         continue;
@@ -466,42 +454,54 @@ void Warden::pass_input(std::uint32_t channel, Process& process) {
       if (errno == EAGAIN) {
         break;
       }
-      process.in.reset();  // It reads no more; what it was sent is dropped, as a shell would.
+      end(inlet);  // It reads no more; what it was sent is dropped, as a shell would.
       break;
     }
     taken += static_cast<std::size_t>(put);
   }
-  if (!process.in) {
-    taken = process.input.size();
+  const bool refused = was_open && !inlet.fd;
+  if (!inlet.fd) {
+    taken = inlet.waiting.size();
   }
-  process.input.erase(0, taken);
+  inlet.waiting.erase(0, taken);
+  const Stream stream = RelayedStreams::kInlets.at(index);
   if (taken > 0) {
-    WireWriter count;
-    count.u32(static_cast<std::uint32_t>(taken));
-    send(Reply::kStdinTaken, channel, count.take());
+    say(Reply::kTaken, channel, {.stream = stream, .bytes = static_cast<std::uint32_t>(taken)});
   }
-  if (process.input_ended && process.input.empty()) {
-    process.in.reset();
+  if (refused && process.beside) {
+    say(Reply::kStreamEnd, channel, {.stream = stream});
+  }
+  if (inlet.fd && inlet.ended && inlet.waiting.empty()) {
+    end(inlet);
   }
 }
 
-void Warden::pass_output(std::uint32_t channel, Process& process, UniqueFd& stream, Reply type) {
+void Warden::pass_output(std::uint32_t channel, Process& process, std::size_t index) {
+  Outlet& outlet = process.streams.out[index];
   const std::span<char> bytes = read_buffer;
-  while (stream && outgoing_.size() < kOutgoingBound) {
-    const ssize_t got = ::read(stream.get(), bytes.data(), bytes.size());
+  while (outlet.fd && outlet.window > 0 && outgoing_.size() < kOutgoingBound) {
+    const ssize_t got =
+        ::read(outlet.fd.get(), bytes.data(), std::min(bytes.size(), outlet.window));
     if (got > 0) {
-      send(type, channel, {bytes.data(), static_cast<std::size_t>(got)});
+      const auto size = static_cast<std::size_t>(got);
+      send(kOutputReplies[index], channel, {bytes.data(), size});
+      outlet.window -= size;
+      outlet.owed -= std::min(outlet.owed, size);
       continue;
     }
     if (got < 0 && errno == EINTR) {
       continue;
     }
-    if (got == 0 || errno != EAGAIN || (process.exited && !process.alone)) {
-      // At its end; or empty after its process has ended, while a child in the background still
-      // holds it open. A process that was alone takes its children with it, so its end comes.
-      stream.reset();
+    if (got < 0 && errno == EAGAIN && (process.beside || process.alone || !process.exited)) {
+      outlet.owed = 0;  // If it has ended, that was all.
+      return;
     }
-    return;
+    // At its end; or, of a run, empty after its process has ended, while a child in the background
+    // still holds it open. A process that was alone takes its children with it, so its end comes.
+    end(outlet);
+    if (process.beside) {
+      say(Reply::kStreamEnd, channel, {.stream = RelayedStreams::kOutlets.at(index)});
+    }
   }
 }
 
@@ -509,18 +509,24 @@ void Warden::finish(std::uint32_t channel, Process& process) {
   if (!process.exited) {
     return;
   }
-  pass_output(channel, process, process.out, Reply::kStdout);
-  pass_output(channel, process, process.err, Reply::kStderr);
-  if (process.out || process.err) {
-    return;
+  if (!process.reported) {
+    for (std::size_t i = 0; i < process.streams.out.size(); ++i) {
+      pass_output(channel, process, i);
+    }
+    if (process.beside ? process.streams.owing() : process.streams.open()) {
+      return;
+    }
+    EndedReport report{.wait_status = process.wait_status,
+                       .cpu_us = process.cpu_us + std::exchange(orphans_cpu_us_, 0),
+                       .max_rss = process.max_rss,
+                       .deadline = process.hit_deadline};
+    report_disk(report);
+    send(Reply::kEnded, channel, report.encode());
+    process.reported = true;
   }
-  EndedReport report{.wait_status = process.wait_status,
-                     .cpu_us = process.cpu_us + std::exchange(orphans_cpu_us_, 0),
-                     .max_rss = process.max_rss,
-                     .deadline = process.hit_deadline};
-  report_disk(report);
-  send(Reply::kEnded, channel, report.encode());
-  processes_.erase(channel);
+  if (!process.streams.open()) {
+    processes_.erase(channel);
+  }
 }
 
 void Warden::report_disk(EndedReport& report) const {

@@ -6,7 +6,8 @@
 // whatever reason, everything in the sandbox is killed.
 //
 // Nothing here grows without bound. Output waits in the processes' pipes while the control socket
-// is full; input is bounded by a window that the sender keeps to (kStdinWindow).
+// is full, or while nobody takes it (kOutputWindow); input is bounded by a window that the sender
+// keeps to (kInputWindow).
 #pragma once
 
 #include <sys/types.h>
@@ -20,6 +21,7 @@
 #include "base/frame.h"
 #include "base/unique_fd.h"
 #include "warden/starter.h"
+#include "warden/streams.h"
 #include "warden/workspace.h"
 
 namespace glovebox::warden {
@@ -41,26 +43,16 @@ class Warden {
   struct Process {
     pid_t pid = 0;
     bool alone = false;
+    bool beside = false;  // No run: its streams may outlive it.
     bool exited = false;
+    bool reported = false;
     bool hit_deadline = false;
     int wait_status = 0;
     std::uint64_t cpu_us = 0;
     std::uint64_t max_rss = 0;
-    UniqueFd in;
-    UniqueFd out;
-    UniqueFd err;
     UniqueFd timer;
-    std::string input;
-    bool input_ended = false;
+    RelayedStreams streams;
   };
-  // The streams of a process to be: the guest's ends, and ours.
-  struct Streams {
-    GuestStdio guest;
-    UniqueFd in;
-    UniqueFd out;
-    UniqueFd err;
-  };
-  Result<Streams> make_streams(const StartRequest& request);
 
   // Serves one turn. False when the control socket has closed.
   bool serve();
@@ -76,8 +68,15 @@ class Warden {
   void done(std::uint32_t channel, const Result<void>& result);
 
   void reap();
-  void pass_input(std::uint32_t channel, Process& process);
-  void pass_output(std::uint32_t channel, Process& process, UniqueFd& stream, Reply type);
+  void take_input(std::uint32_t channel, Stream stream, std::string_view bytes);
+  // Whoever is outside no longer sends into this stream, or takes what comes from it.
+  void end_stream(std::uint32_t channel, std::string_view payload);
+  void acknowledged(std::uint32_t channel, std::string_view payload);
+  void say(Reply type, std::uint32_t channel, const StreamReport& report);
+
+  // `index` is that of RelayedStreams.
+  void pass_input(std::uint32_t channel, Process& process, std::size_t index);
+  void pass_output(std::uint32_t channel, Process& process, std::size_t index);
   void finish(std::uint32_t channel, Process& process);
   void report_disk(EndedReport& report) const;
   bool flush();

@@ -421,10 +421,11 @@ TEST_P(ContextsWithoutCheckpoints, SaySo) {
   expect_well(context());
 }
 
-// Without a pid namespace a guest could name any process of the host as its copy.
+// Without a pid namespace a guest could name any process of the host as its copy, and where no
+// descriptors are passed it can name none.
 INSTANTIATE_TEST_SUITE_P(Ways,
                          ContextsWithoutCheckpoints,
-                         testing::Values(ways()[2]),
+                         testing::Values(ways()[2], ways()[3]),
                          [](const auto& way) { return way.param.name; });
 
 }  // namespace

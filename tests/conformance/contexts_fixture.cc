@@ -171,7 +171,8 @@ void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 std::vector<Way> ways() {
   return {{.name = "fork", .tier = "native", .forked = true},
           {.name = "native", .tier = "native"},
-          {.name = "landlock", .tier = "landlock"}};
+          {.name = "landlock", .tier = "landlock"},
+          {.name = "native_relayed", .tier = "native", .relayed = true}};
 }
 
 void Contexts::SetUp() {
@@ -201,7 +202,7 @@ Zygote& Contexts::zygote() {
 }
 
 Live Contexts::make(const Way& way, const Limits& limits) {
-  SandboxSpec spec{.limits = limits, .env = {}, .mounts = {}, .live = true};
+  SandboxSpec spec{.limits = limits, .env = {}, .mounts = {}, .relay = way.relayed, .live = true};
   auto agents = agents_mount();
   if (!agents) {
     ADD_FAILURE() << agents.error().message();

@@ -25,6 +25,7 @@ struct Way {
   std::string name;  // Of the test's instance.
   std::string tier;
   bool forked = false;
+  bool relayed = false;  // No descriptor is passed: SandboxSpec::relay.
 };
 void PrintTo(const Way& way, std::ostream* out);
 

@@ -288,6 +288,34 @@ TEST(HostileFileServer, WhatItPassesMustBeAConnection) {
   EXPECT_TRUE(honest.client().connect(80));
 }
 
+TEST(HostileFileServer, ContentInFramesIsNoMoreThanWasAskedFor) {
+  HostileServer server;
+  server.say(Reply::kEntry, plain_facts());
+  const auto file = server.client().open("x");
+  ASSERT_TRUE(file);
+  EXPECT_FALSE(file->fd);
+  server.say(Reply::kData, "123456");
+  std::string got;
+  EXPECT_FALSE(server.client().read(*file, 0, 5, [&got](std::string_view piece) {
+    got += piece;
+    return Result<void>();
+  }));
+  EXPECT_EQ(got, "");
+  server.expect_given_up();
+}
+
+TEST(HostileFileServer, APortInFramesBeginsWithNothingThatCameBefore) {
+  HostileServer server;
+  server.say(Reply::kDone, "");
+  server.say(Reply::kData, "before it was asked for");
+  EXPECT_FALSE(server.client().connect(80));
+  server.expect_given_up();
+  HostileServer honest;
+  honest.say(Reply::kDone, "");
+  EXPECT_TRUE(honest.client().connect(80));
+  EXPECT_FALSE(honest.client().stat("x")) << "the client has no connection any more";
+}
+
 TEST(HostileFileServer, DescriptorsThatNobodyAskedForAreClosed) {
   const UniqueFd file = file_with("");
   std::array<int, 2> pipe{};

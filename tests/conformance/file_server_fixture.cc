@@ -43,7 +43,8 @@ FileClient& FileServer::files() {
 void FileServer::make_server(const Limits& limits) {
   auto mount = file_server_mount();
   ASSERT_TRUE(mount) << mount.error().message();
-  auto made = Sandbox::create({.limits = limits, .env = {}, .mounts = {*mount}}, tier());
+  auto made = Sandbox::create(
+      {.limits = limits, .env = {}, .mounts = {*mount}, .relay = is_relayed(GetParam())}, tier());
   // Nothing can be tried without one.
   if (!made) {
     ADD_FAILURE() << made.error().message();
@@ -90,7 +91,8 @@ std::string FileServer::get(std::string_view path) {
     ADD_FAILURE() << path << ": " << file.error().message();
     return {};
   }
-  return content_of(file->fd.get());
+  EXPECT_EQ(static_cast<bool>(file->fd), server_sandbox().features().returns_descriptors);
+  return content_of(files(), *file);
 }
 
 void FileServer::mkdir(std::string_view path) {
@@ -121,13 +123,13 @@ FileClient::Source source_of(std::string_view bytes, std::size_t piece) {
   };
 }
 
-std::string content_of(int fd) {
+std::string content_of(FileClient& files, const FileClient::OpenFile& file) {
   std::string bytes;
-  std::array<char, 64UL * 1024> block;
-  for (ssize_t got = 0;
-       (got = ::pread(fd, block.data(), block.size(), static_cast<off_t>(bytes.size()))) > 0;) {
-    bytes.append(block.data(), static_cast<std::size_t>(got));
-  }
+  const auto read = files.read(file, 0, ~0ULL >> 1U, [&bytes](std::string_view piece) {
+    bytes += piece;
+    return Result<void>();
+  });
+  EXPECT_TRUE(read && *read == bytes.size());
   return bytes;
 }
 

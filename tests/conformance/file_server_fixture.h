@@ -46,7 +46,7 @@ class FileServer : public Conformance {
 FileClient::Source source_of(std::string_view bytes, std::size_t piece = 1U << 20);
 
 // All that can be read from the beginning of a file.
-std::string content_of(int fd);
+std::string content_of(FileClient& files, const FileClient::OpenFile& file);
 
 // The code of a result that must be an error.
 template <typename T>

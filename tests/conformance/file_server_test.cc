@@ -297,8 +297,9 @@ TEST_P(FileServer, ConnectsToWhatListensInsideAndToNothingElse) {
     std::thread server([&] { guest("exec python3 serve.py"); });
     // Not by a client of the sandbox: its thread waits for the guest.
     Result<UniqueFd> made = UniqueFd();
+    FileClient client = another();  // It may become the connection.
     EXPECT_TRUE(eventually([&] {
-      made = files().connect(8080);
+      made = client.connect(8080);
       return made.has_value();
     }));
     ASSERT_EQ(::send(made->get(), "hello", 5, 0), 5);
@@ -307,6 +308,79 @@ TEST_P(FileServer, ConnectsToWhatListensInsideAndToNothingElse) {
     EXPECT_STREQ(answer.data(), "HELLO");
     server.join();
   }
+}
+
+TEST_P(FileServer, APortGivesAndTakesMuchAndSeesEachEnd) {
+  files();
+  if (!features().loopback_network) {
+    return;
+  }
+  put("serve.py",
+      "import socket, hashlib\n"
+      "s = socket.create_server(('127.0.0.1', 8081))\n"
+      "c, _ = s.accept()\n"
+      "c.sendall(b'first')\n"
+      "digest = hashlib.sha256()\n"
+      "while data := c.recv(65536): digest.update(data)\n"
+      "c.sendall(digest.hexdigest().encode() + b'x' * 5_000_000)\n");
+  std::thread server([&] { guest("exec python3 serve.py"); });
+  FileClient client = another();
+  Result<UniqueFd> made = UniqueFd();
+  EXPECT_TRUE(eventually([&] {
+    made = client.connect(8081);
+    return made.has_value();
+  }));
+  const std::string sent = binary(7UL << 20);
+  std::thread writer([&] {
+    for (std::string_view left = sent; !left.empty();) {
+      const ssize_t put = ::send(made->get(), left.data(), left.size(), MSG_NOSIGNAL);
+      ASSERT_GT(put, 0);
+      left.remove_prefix(static_cast<std::size_t>(put));
+    }
+    ASSERT_EQ(::shutdown(made->get(), SHUT_WR), 0);
+  });
+  std::string got;
+  std::array<char, 64UL * 1024> block;
+  for (ssize_t size = 0; (size = ::recv(made->get(), block.data(), block.size(), 0)) > 0;) {
+    got.append(block.data(), static_cast<std::size_t>(size));
+  }
+  writer.join();
+  server.join();
+  put("sent", sent);
+  EXPECT_EQ(got.substr(0, 5 + 64), "first" + guest("sha256sum sent").substr(0, 64));
+  EXPECT_EQ(got.size(), 5U + 64 + 5'000'000);
+}
+
+TEST_P(FileServer, AFileIsReadByPieces) {
+  put("file", "0123456789");
+  const auto file = files().open("file");
+  ASSERT_TRUE(file);
+  std::string got;
+  const auto sink = [&got](std::string_view piece) {
+    got += piece;
+    return Result<void>();
+  };
+  EXPECT_EQ(files().read(*file, 2, 3, sink).value(), 3U);
+  EXPECT_EQ(got, "234");
+  EXPECT_EQ(files().read(*file, 8, 100, sink).value(), 2U);
+  EXPECT_EQ(files().read(*file, 100, 1, sink).value(), 0U);
+  EXPECT_EQ(got, "23489");
+  put("file", "other");
+  got.clear();
+  EXPECT_EQ(files().read(*file, 0, 100, sink).value(), 10U) << "it is another file now";
+  EXPECT_EQ(got, "0123456789");
+}
+
+TEST_P(FileServer, ReadsNoMoreForWhoWantsNoMore) {
+  put("file", binary(3UL << 20));
+  FileClient client = another();
+  const auto file = client.open("file");
+  ASSERT_TRUE(file);
+  const auto refused = client.read(*file, 0, 3UL << 20, [](std::string_view) -> Result<void> {
+    return Error(ErrorCode::kConflict, "enough");
+  });
+  EXPECT_EQ(code_of(refused), ErrorCode::kConflict);
+  EXPECT_EQ(files().stat("file")->size, 3U << 20U);
 }
 
 // Changes while a script runs, until the file `end` was made.

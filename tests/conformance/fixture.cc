@@ -58,7 +58,13 @@ bool descends_from_us(pid_t pid) {
 
 }  // namespace
 
-std::vector<std::string> tiers() { return {"native", "landlock"}; }
+std::vector<std::string> tiers() { return {"native", "landlock", "native_relayed"}; }
+
+std::string tier_of(const std::string& parameter) {
+  return parameter.substr(0, parameter.find('_'));
+}
+
+bool is_relayed(const std::string& parameter) { return parameter.ends_with("_relayed"); }
 
 bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -110,8 +116,8 @@ const LimitReport& report_of(const std::vector<LimitReport>& reports, std::strin
 void Conformance::SetUp() {
   static std::atomic<int> count = 0;
   marker_ = "GB_CONFORMANCE=" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-  const auto tier = std::ranges::find(all_tiers(), GetParam(), &Tier::name);
-  ASSERT_NE(tier, all_tiers().end()) << "no tier is called " << GetParam();
+  const auto tier = std::ranges::find(all_tiers(), tier_of(GetParam()), &Tier::name);
+  ASSERT_NE(tier, all_tiers().end()) << "no tier for " << GetParam();
   auto features = (*tier)->probe();
   if (!features) {
     GTEST_SKIP() << "the tier does not work here: " << features.error().message();
@@ -132,7 +138,8 @@ std::unique_ptr<Sandbox> Conformance::make(const Limits& limits) const {
   const std::size_t equals = marker_.find('=');
   SandboxSpec spec{.limits = limits,
                    .env = {{marker_.substr(0, equals), marker_.substr(equals + 1)}},
-                   .mounts = {}};
+                   .mounts = {},
+                   .relay = is_relayed(GetParam())};
   auto made = Sandbox::create(spec, tier());
   if (!made) {
     ADD_FAILURE() << made.error().message();

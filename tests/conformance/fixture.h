@@ -31,6 +31,12 @@ std::string binary(std::size_t size);
 
 const LimitReport& report_of(const std::vector<LimitReport>& reports, std::string_view name);
 
+// The tiers that every test runs over, by the parameters of its instances: names of tiers, and of
+// those with "_relayed" behind them, which pass no descriptors (SandboxSpec::relay).
+std::vector<std::string> tiers();
+std::string tier_of(const std::string& parameter);
+bool is_relayed(const std::string& parameter);
+
 // One sandbox of the tier under test, made when it is first asked for.
 class Conformance : public testing::TestWithParam<std::string> {
  protected:
@@ -56,7 +62,7 @@ class Conformance : public testing::TestWithParam<std::string> {
   std::string output_of(const std::string& script);
 
   [[nodiscard]] const TierFeatures& features() const { return features_; }
-  [[nodiscard]] TierWish tier() const { return {.exactly = GetParam(), .at_least = {}}; }
+  [[nodiscard]] TierWish tier() const { return {.exactly = tier_of(GetParam()), .at_least = {}}; }
 
   // Processes of the host that are part of this test's sandboxes, wardens and all.
   [[nodiscard]] std::vector<pid_t> processes() const;
@@ -78,9 +84,3 @@ class Conformance : public testing::TestWithParam<std::string> {
 #define GB_FOR_EVERY_TIER(suite)                                                              \
   INSTANTIATE_TEST_SUITE_P(Tiers, suite, testing::ValuesIn(::glovebox::conformance::tiers()), \
                            [](const auto& tier) { return tier.param; })
-
-namespace glovebox::conformance {
-
-std::vector<std::string> tiers();
-
-}  // namespace glovebox::conformance

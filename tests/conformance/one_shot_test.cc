@@ -61,7 +61,7 @@ TEST_P(OneShotRuns, TellHowTheGuestEndedAndLeaveNothing) {
   EXPECT_EQ(verdict.exit_code, 3);
   EXPECT_EQ(verdict.out.bytes, "out\n");
   EXPECT_EQ(verdict.err.bytes, "err\n");
-  EXPECT_EQ(verdict.tier, GetParam());
+  EXPECT_EQ(verdict.tier, tier_of(GetParam()));
   EXPECT_EQ(verdict.language, "test-sh");
   EXPECT_THAT(verdict.files, ElementsAre(FileChange{"made", 2, FileChange::Kind::kCreated}));
   EXPECT_GT(verdict.usage.wall, 0us);

@@ -123,7 +123,7 @@ TEST_P(WallsOf, StandWhateverTheTier) {
   if (::geteuid() == 0) {
     EXPECT_TRUE(walls.no_capabilities);
   }
-  EXPECT_EQ(sandbox().tier(), GetParam());
+  EXPECT_EQ(sandbox().tier(), tier_of(GetParam()));
   EXPECT_EQ(sandbox().id().size(), 12U);
 }
 

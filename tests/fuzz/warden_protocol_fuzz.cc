@@ -35,9 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   constexpr void (*kDecoders[])(std::string_view) = {
-      decode<StartRequest>, decode<SignalRequest>,  decode<WriteRequest>, decode<PackRequest>,
-      decode<SetupReport>,  decode<ReadyReport>,    decode<EndedReport>,  decode<DoneReport>,
-      decode<FilesReport>,  decode<SnapshotRequest>};
+      decode<StartRequest>, decode<SignalRequest>,   decode<WriteRequest>, decode<PackRequest>,
+      decode<SetupReport>,  decode<ReadyReport>,     decode<EndedReport>,  decode<DoneReport>,
+      decode<FilesReport>,  decode<SnapshotRequest>, decode<StreamReport>};
   kDecoders[data[0] % std::size(kDecoders)](bytes);
   return 0;
 }

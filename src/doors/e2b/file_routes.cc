@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/e2b/file_routes.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 
@@ -14,6 +12,7 @@
 #include "doors/e2b/multipart.h"
 #include "doors/e2b/times.h"
 #include "doors/e2b/users.h"
+#include "doors/file_content.h"
 #include "spec/json/error_json.h"
 
 namespace glovebox::e2b {
@@ -226,7 +225,7 @@ void FileRoutes::download(const Target& target,
   if (!response.start(wish.kind == RangeKind::kPart ? 206 : 200, headers)) {
     return;
   }
-  if (length > 0 && !response.write_file(file->fd.get(), first, length)) {
+  if (length > 0 && !write_content(response, *files, *file, first, length)) {
     response.abort();
     return;
   }
@@ -289,21 +288,26 @@ void FileRoutes::compose(const Visit& visit, http::Request& request, http::Respo
       paths.push_back(GB_TRY(resolve_path(each)));
       open.push_back(GB_TRY(files.open(paths.back())));
     }
+    // A client does one thing at a time; what is read by frames is read while the other writes.
+    FileClient writer = GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse));
     std::size_t at = 0;
-    const FileEntry entry =
-        GB_TRY(files.write(destination, {}, [&](std::span<char> into) -> Result<std::size_t> {
-          while (at < open.size()) {
-            const ssize_t got = ::read(open[at].fd.get(), into.data(), into.size());
-            if (got < 0) {
-              return Error::from_errno("read");
-            }
-            if (got > 0) {
-              return static_cast<std::size_t>(got);
-            }
-            ++at;
-          }
-          return std::size_t{0};
-        }));
+    std::uint64_t offset = 0;
+    const auto next = [&](std::span<char> into) -> Result<std::size_t> {
+      for (; at < open.size(); ++at, offset = 0) {
+        char* to = into.data();
+        const auto copy = [&to](std::string_view piece) {
+          to = std::ranges::copy(piece, to).out;
+          return Result<void>();
+        };
+        const std::uint64_t got = GB_TRY(files.read(open[at], offset, into.size(), copy));
+        if (got > 0) {
+          offset += got;
+          return static_cast<std::size_t>(got);
+        }
+      }
+      return std::size_t{0};
+    };
+    const FileEntry entry = GB_TRY(writer.write(destination, {}, next));
     for (const std::string& path : paths) {
       if (path != destination) {
         if (auto removed = files.remove(path); !removed) {

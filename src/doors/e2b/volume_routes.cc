@@ -9,6 +9,7 @@
 #include "doors/e2b/entry_json.h"
 #include "doors/e2b/times.h"
 #include "doors/e2b/tokens.h"
+#include "doors/file_content.h"
 #include "spec/guest.h"
 #include "spec/json/error_json.h"
 
@@ -207,7 +208,7 @@ struct VolumeRoutes::Content {
     if (!response.start(200, headers)) {
       return {};
     }
-    if (file.entry.size > 0 && !response.write_file(file.fd.get(), 0, file.entry.size)) {
+    if (file.entry.size > 0 && !write_content(response, files, file, 0, file.entry.size)) {
       response.abort();
       return {};
     }

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <ctime>
 
+#include "doors/file_content.h"
+
 namespace glovebox::rest {
 namespace {
 
@@ -62,7 +64,7 @@ RangeKind parse_range(std::string_view text, std::uint64_t size, ByteRange& rang
   return RangeKind::kPart;
 }
 
-Result<void> send_file(Call& call, const FileClient::OpenFile& file) {
+Result<void> send_file(Call& call, FileClient& files, const FileClient::OpenFile& file) {
   const std::uint64_t size = file.entry.size;
   const std::string tag = entity_tag(file.entry);
   // A guest has made it: no browser is to take it for a page of ours.
@@ -103,7 +105,7 @@ Result<void> send_file(Call& call, const FileClient::OpenFile& file) {
       call.start(kind == RangeKind::kPart ? 206 : 200, std::move(headers)).has_value();
   if (call.request.method() == "HEAD") {
     (void)call.response.finish();
-  } else if (begun && call.response.write_file(file.fd.get(), range.offset, range.length)) {
+  } else if (begun && write_content(call.response, files, file, range.offset, range.length)) {
     (void)call.response.finish();
   } else {
     call.response.abort();

@@ -12,7 +12,7 @@
 
 namespace glovebox::rest {
 
-Result<void> send_file(Call& call, const FileClient::OpenFile& file);
+Result<void> send_file(Call& call, FileClient& files, const FileClient::OpenFile& file);
 
 // Changes with the size and the time of the last change.
 std::string entity_tag(const FileEntry& entry);

@@ -137,7 +137,7 @@ Result<void> read_file(Call& call) {
     return send_archive(call, files, path);
   }
   const FileClient::OpenFile file = GB_TRY(files.open(path));
-  return send_file(call, file);
+  return send_file(call, files, file);
 }
 
 Result<void> write_file(Call& call) {

@@ -30,6 +30,9 @@ class Channel {
   // With a descriptor, unless it is negative. Fails when the client is gone.
   Result<void> send(Reply type, std::string_view payload, int descriptor = -1);
 
+  // What came behind the last frame that was received.
+  std::string take_rest() { return parser_.take_rest(); }
+
   // Says kWorking, but not more often than the client needs to be patient.
   void tell_progress();
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox-files: serves the files of a sandbox to a FileClient, as one of its guests.
+// glovebox-files [frames]: serves the files of a sandbox to a FileClient, as one of its guests.
+// With "frames", no descriptor leads out of the sandbox: contents and connections go in frames.
 //
 // Descriptor 3 is a stream socket to the client; when that closes, this ends. The current directory
 // is the workspace.
@@ -8,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "files/protocol.h"
@@ -19,6 +23,7 @@
 #include "files/server/pack.h"
 #include "files/server/place.h"
 #include "files/server/tree.h"
+#include "files/server/tunnel.h"
 #include "files/server/upload.h"
 #include "files/server/watch.h"
 #include "files/server/write.h"
@@ -30,7 +35,7 @@ constexpr int kSocket = 3;
 
 class Server {
  public:
-  Server() : channel_(kSocket) {}
+  explicit Server(bool in_frames) : channel_(kSocket), in_frames_(in_frames) {}
 
   // Until the client is gone, or speaks what this does not understand.
   Result<void> serve() {
@@ -42,6 +47,9 @@ class Server {
       }
       const Order order = GB_TRY(Order::decode(frame.payload));
       if (auto done = handle(request, order); !done) {
+        if (tunneled_) {
+          return done;  // Nobody speaks the protocol any more.
+        }
         const Failure failure{done.error().code(), done.error().message()};
         GB_TRY(channel_.send(Reply::kFailed, failure.encode()));
       }
@@ -54,7 +62,7 @@ class Server {
  private:
   // Sends the last reply, unless it fails.
   Result<void> handle(Request request, const Order& order) {
-    if (order.path.empty() && request != Request::kConnect) {
+    if (order.path.empty() && request != Request::kConnect && request != Request::kRead) {
       return Error(ErrorCode::kInvalid, "empty path");
     }
     switch (request) {
@@ -71,6 +79,8 @@ class Server {
         return remove(order);
       case Request::kOpen:
         return open(order);
+      case Request::kRead:
+        return read(order);
       case Request::kWrite:
         upload_ = Upload(channel_);
         return write(order);
@@ -87,7 +97,7 @@ class Server {
         return channel_.send(Reply::kDone, {});
       case Request::kConnect: {
         const UniqueFd made = GB_TRY(connect_to(static_cast<std::uint16_t>(order.number)));
-        return channel_.send(Reply::kDescriptor, {}, made.get());
+        return in_frames_ ? tunnel(made) : channel_.send(Reply::kDescriptor, {}, made.get());
       }
       default:
         return Error(ErrorCode::kInvalid, "no such request");
@@ -163,8 +173,8 @@ class Server {
   Result<void> open(const Order& order) {
     Place place = GB_TRY(find_place(order.path));
     place = GB_TRY(follow_links(std::move(place)));
-    const UniqueFd file(::openat(place.parent.get(), place.name.c_str(),
-                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    UniqueFd file(::openat(place.parent.get(), place.name.c_str(),
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) {
       return file_error(order.path);
@@ -173,20 +183,65 @@ class Server {
       return Error(ErrorCode::kInvalid, order.path + " is not a regular file");
     }
     const FileEntry entry = GB_TRY(describe(place.parent.get(), place.name, Owners()));
-    return channel_.send(Reply::kDescriptor, encode_facts(entry), file.get());
+    if (!in_frames_) {
+      return channel_.send(Reply::kDescriptor, encode_facts(entry), file.get());
+    }
+    if (opened_.size() >= kMostOpen) {
+      return Error(ErrorCode::kExhausted, "too many open files");
+    }
+    opened_[order.number] = std::move(file);
+    return channel_.send(Reply::kEntry, encode_facts(entry));
+  }
+
+  Result<void> read(const Order& order) {
+    const auto found = opened_.find(order.number);
+    if (found == opened_.end()) {
+      return Error(ErrorCode::kInvalid, "no such open file");
+    }
+    std::string piece(kPiece, '\0');
+    for (std::uint64_t done = 0; done < order.length;) {
+      const ssize_t got = ::pread(found->second.get(), piece.data(),
+                                  std::min<std::uint64_t>(piece.size(), order.length - done),
+                                  static_cast<off_t>(order.offset + done));
+      if (got < 0) {
+        return file_error("read");
+      }
+      if (got == 0) {
+        break;
+      }
+      GB_TRY(channel_.send(Reply::kData,
+                           std::string_view(piece).substr(0, static_cast<std::size_t>(got))));
+      done += static_cast<std::uint64_t>(got);
+    }
+    return channel_.send(Reply::kDone, {});
+  }
+
+  // The connection of the client's becomes that of the port, until both have ended.
+  Result<void> tunnel(const UniqueFd& port) {
+    GB_TRY(channel_.send(Reply::kDone, {}));
+    const Frame frame = GB_TRY(channel_.receive());
+    if (static_cast<Request>(frame.type) == Request::kEnd) {
+      tunneled_ = true;
+      run_tunnel(kSocket, port.get(), channel_.take_rest());
+    }
+    return gone();
   }
 
   Channel channel_;
+  const bool in_frames_;
+  bool tunneled_ = false;
+  std::map<std::uint32_t, UniqueFd> opened_;
   Upload upload_ = Upload(channel_);
 };
 
 }  // namespace
 }  // namespace glovebox::files
 
-int main() {
+int main(int argc, char** argv) {
   // A file over its limit is an error of the call then.
   (void)::signal(SIGXFSZ, SIG_IGN);
   (void)::signal(SIGPIPE, SIG_IGN);
   (void)::umask(022);
-  return glovebox::files::Server().serve() ? 1 : 0;
+  const bool in_frames = argc > 1 && std::string_view(argv[1]) == "frames";
+  return glovebox::files::Server(in_frames).serve() ? 1 : 0;
 }

@@ -30,6 +30,10 @@ struct TierFeatures {
   bool own_pids = false;       // Killing the first process kills all.
   bool own_root = false;       // Mounts appear at their targets; elsewhere, where they are outside.
   bool loopback_network = false;  // The guest has a network of its own to talk to itself.
+  // Descriptors of ours can be passed to the warden, and a guest's to us. Where they cannot, bytes
+  // are relayed in frames instead.
+  bool passes_descriptors = false;
+  bool returns_descriptors = false;
 };
 
 // What a tier can do wherever it works at all; known without trying.
@@ -41,10 +45,13 @@ struct TierTraits {
 
 // The kernel objects of one new sandbox, with its warden already running in it.
 struct Enclosure {
-  std::optional<Slot> slot;  // None: another process has it (Sandbox::borrow()).
-  Cgroup cgroup;
-  UniqueFd control;  // Stream socket to the warden (spec/warden_protocol.h).
-  UniqueFd pidfd;    // The warden's process.
+  std::optional<Slot> slot;              // None: another process has it (Sandbox::borrow()).
+  Cgroup cgroup{};                       // None where the tier limits in another way.
+  std::unique_ptr<const Meter> meter{};  // What counts in place of the cgroup; may be absent.
+  UniqueFd control;                      // Stream socket to the warden (spec/warden_protocol.h).
+  // The process of ours whose end is the sandbox's: the warden's, or of what the guest's kernel
+  // runs in. None where no process of this host is; the end of `control` ends the sandbox anyway.
+  UniqueFd pidfd;
   std::string tree;  // A directory of the host that is removed with the sandbox, or empty.
   TierFeatures features;
   std::string seccomp;  // The name of the policy in force.

@@ -155,7 +155,7 @@ std::vector<std::shared_ptr<void>> HeldImages::take_idle() {
     // Besides the warden, nothing is there but servers that somebody speaks to.
     const Sandbox& sandbox = *current->second->sandbox;
     if (!sandbox.alive() ||
-        (now - current->second->used > kIdle && sandbox.cgroup().pids_now().value_or(0) <= 1)) {
+        (now - current->second->used > kIdle && sandbox.meter().pids_now().value_or(0) <= 1)) {
       idle.push_back(current->second);
       servers_.erase(current);
     }

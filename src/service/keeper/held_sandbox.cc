@@ -98,7 +98,7 @@ Result<void> HeldSandbox::pause() {
     return Error(ErrorCode::kUnavailable, "the sandbox has ended");
   }
   sandbox_->pause();
-  sandbox_->cgroup().reclaim();
+  sandbox_->meter().reclaim();
   return {};
 }
 
@@ -121,17 +121,17 @@ Result<void> HeldSandbox::resume() {
 }
 
 Result<SandboxUsage> HeldSandbox::usage() {
-  const Cgroup& cgroup = sandbox_->cgroup();
+  const Meter& meter = sandbox_->meter();
   const Limits& limits = sandbox_->limits();
   const Sandbox::DiskUse disk = GB_TRY(sandbox_->disk_use());
   return SandboxUsage{.at = std::chrono::system_clock::now(),
                       .cpus = limits.cpus,
-                      .cpu_used = cgroup.cpu_time().value_or(std::chrono::microseconds(0)),
-                      .memory_used = cgroup.memory_now().value_or(Bytes{0}),
+                      .cpu_used = meter.cpu_time().value_or(std::chrono::microseconds(0)),
+                      .memory_used = meter.memory_now().value_or(Bytes{0}),
                       .memory_limit = limits.memory,
                       .disk_used = disk.bytes,
                       .disk_limit = limits.disk,
-                      .pids = cgroup.pids_now().value_or(0)};
+                      .pids = meter.pids_now().value_or(0)};
 }
 
 void HeldSandbox::show_template(bool other_root, std::vector<UniqueFd> contents) {

@@ -136,6 +136,10 @@ int poll(pollfd* fds, nfds_t count, int timeout) {
   return answer(raw(SYS_poll, fds, count, timeout));
 }
 
+int socketpair(int domain, int type, int protocol, int* ends) noexcept {
+  return answer(raw(SYS_socketpair, domain, type, protocol, ends));
+}
+int shutdown(int fd, int how) noexcept { return answer(raw(SYS_shutdown, fd, how)); }
 ssize_t send(int fd, const void* from, std::size_t size, int flags) {
   return answer<ssize_t>(raw(SYS_sendto, fd, from, size, flags, nullptr, 0));
 }

@@ -55,7 +55,10 @@ constexpr std::array<child::AccessRule, 18> kHostRules = {{
 TierFeatures features() {
   const CgroupSupport& cgroups = Cgroup::support();
   // As root the guest has a uid of its own, so RLIMIT_NPROC counts its processes and no others.
-  return {.limits_memory = cgroups.memory, .limits_pids = cgroups.pids || ::geteuid() == 0};
+  return {.limits_memory = cgroups.memory,
+          .limits_pids = cgroups.pids || ::geteuid() == 0,
+          .passes_descriptors = true,
+          .returns_descriptors = true};
 }
 
 struct Setup {

@@ -71,7 +71,9 @@ TierFeatures features() {
           .limits_pids = true,
           .own_pids = true,
           .own_root = true,
-          .loopback_network = true};
+          .loopback_network = true,
+          .passes_descriptors = true,
+          .returns_descriptors = true};
 }
 
 struct Setup {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warden/streams.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace glovebox::warden {
+namespace {
+
+// More than the kernel keeps of a pipe (64 KiB) or a socket of ours (208 KiB).
+constexpr std::size_t kMostBuffered = 256UL << 10;
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+void make_nonblocking(const UniqueFd& fd) { (void)::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Error::from_errno("pipe");
+  }
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<UniqueFd> pipe_to_guest(Inlet& inlet) {
+  Pipe pipe = GB_TRY(make_pipe());
+  make_nonblocking(pipe.write);
+  inlet.fd = std::move(pipe.write);
+  return std::move(pipe.read);
+}
+
+Result<UniqueFd> pipe_from_guest(Outlet& outlet) {
+  Pipe pipe = GB_TRY(make_pipe());
+  make_nonblocking(pipe.read);
+  outlet.fd = std::move(pipe.read);
+  return std::move(pipe.write);
+}
+
+Result<UniqueFd> socket_to_guest(Inlet& inlet, Outlet& outlet) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Error::from_errno("socketpair");
+  }
+  outlet.fd = UniqueFd(ends[0]);
+  UniqueFd theirs(ends[1]);
+  make_nonblocking(outlet.fd);
+  inlet.fd = UniqueFd(::fcntl(outlet.fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!inlet.fd) {
+    return Error::from_errno("dup");
+  }
+  return theirs;
+}
+
+// Standard output and error, and descriptor 3 of an agent.
+Result<void> relay(const StartRequest& request, MadeStreams& made) {
+  if (request.streams == Streams::kTerminal) {
+    return Error(ErrorCode::kUnsupported, "no terminal was passed");
+  }
+  made.guest.out = GB_TRY(pipe_from_guest(made.ours.out[0]));
+  made.guest.err = GB_TRY(pipe_from_guest(made.ours.out[1]));
+  if (request.streams == Streams::kAgent) {
+    made.guest.channel = GB_TRY(socket_to_guest(made.ours.in[1], made.ours.out[2]));
+  }
+  return {};
+}
+
+Result<void> take_passed(Streams streams, std::vector<UniqueFd>& passed, GuestStdio& guest) {
+  const std::size_t count = descriptors_of(streams);
+  if (passed.size() < count) {
+    return Error(ErrorCode::kInvalid, "file descriptors are missing");
+  }
+  // Those of the next frame may have come with the end of this one.
+  auto next = passed.begin();
+  if (streams == Streams::kTerminal) {
+    guest.terminal = std::move(*next++);
+  } else {
+    if (streams == Streams::kProcess) {
+      guest.in = std::move(*next++);
+    }
+    guest.out = std::move(*next++);
+    guest.err = std::move(*next++);
+    if (streams == Streams::kAgent) {
+      guest.channel = std::move(*next++);
+    }
+  }
+  passed.erase(passed.begin(), next);
+  return {};
+}
+
+template <typename Streams>
+std::size_t index_of(const Streams& streams, Stream stream) {
+  return static_cast<std::size_t>(std::ranges::find(streams, stream) - streams.begin());
+}
+
+}  // namespace
+
+Inlet* RelayedStreams::inlet(Stream stream) {
+  const std::size_t index = index_of(kInlets, stream);
+  return index < in.size() ? &in[index] : nullptr;
+}
+
+Outlet* RelayedStreams::outlet(Stream stream) {
+  const std::size_t index = index_of(kOutlets, stream);
+  return index < out.size() ? &out[index] : nullptr;
+}
+
+bool RelayedStreams::open() const {
+  return std::ranges::any_of(out,
+                             [](const Outlet& outlet) { return static_cast<bool>(outlet.fd); });
+}
+
+bool RelayedStreams::owing() const {
+  return std::ranges::any_of(out,
+                             [](const Outlet& outlet) { return outlet.fd && outlet.owed > 0; });
+}
+
+void RelayedStreams::owe() {
+  for (Outlet& outlet : out) {
+    outlet.owed = kMostBuffered;
+  }
+}
+
+// In both, a pipe is no socket, and closing it says the same.
+void end(Inlet& inlet) {
+  (void)::shutdown(inlet.fd.get(), SHUT_WR);
+  inlet.fd.reset();
+}
+
+void end(Outlet& outlet) {
+  (void)::shutdown(outlet.fd.get(), SHUT_RD);
+  outlet.fd.reset();
+}
+
+Result<MadeStreams> make_streams(const StartRequest& request, std::vector<UniqueFd>& passed) {
+  MadeStreams made;
+  if (request.relayed || request.streams == Streams::kRun) {
+    GB_TRY(relay(request, made));
+  } else {
+    GB_TRY(take_passed(request.streams, passed, made.guest));
+  }
+  if (!made.guest.in && !made.guest.terminal) {
+    made.guest.in = request.with_stdin || request.streams == Streams::kProcess
+                        ? GB_TRY(pipe_to_guest(made.ours.in[0]))
+                        : UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+  return made;
+}
+
+}  // namespace glovebox::warden

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The streams of one process: the guest's ends, and ours of those that are relayed in frames.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "spec/warden_protocol.h"
+#include "warden/starter.h"
+
+namespace glovebox::warden {
+
+// To the guest. What it has not taken yet waits here, as much as the sender's window lets come.
+struct Inlet {
+  UniqueFd fd;
+  std::string waiting;
+  bool ended = false;  // Nothing comes after what waits.
+};
+
+// From the guest.
+struct Outlet {
+  UniqueFd fd;
+  std::size_t window = kOutputWindow;  // How much may be read before some is acknowledged.
+  // Of what an ended process has written itself, at most so much is unread.
+  std::size_t owed = 0;
+};
+
+class RelayedStreams {
+ public:
+  // Of standard input and descriptor 3; and of standard output and error and descriptor 3.
+  static constexpr std::array<Stream, 2> kInlets = {Stream::kIn, Stream::kToChannel};
+  static constexpr std::array<Stream, 3> kOutlets = {Stream::kOut, Stream::kErr,
+                                                     Stream::kFromChannel};
+
+  // In the order of kInlets and kOutlets. Those without a descriptor have ended.
+  std::array<Inlet, kInlets.size()> in;
+  std::array<Outlet, kOutlets.size()> out;
+
+  // None for a stream of the other direction.
+  Inlet* inlet(Stream stream);
+  Outlet* outlet(Stream stream);
+
+  // Whether something may still come from the guest.
+  [[nodiscard]] bool open() const;
+  // Likewise, of what the ended process has written itself.
+  [[nodiscard]] bool owing() const;
+  // The process has ended: what it had written is in the kernel's buffers now.
+  void owe();
+};
+
+// Whoever reads or writes the other end learns that it is closed, though we hold both directions.
+void end(Inlet& inlet);
+void end(Outlet& outlet);
+
+struct MadeStreams {
+  GuestStdio guest;
+  RelayedStreams ours;
+};
+
+// Takes what the request says that it brings from the front of `passed`: kInvalid when that is not
+// there. kUnsupported for a terminal that is not brought: a sandbox has no devpts.
+Result<MadeStreams> make_streams(const StartRequest& request, std::vector<UniqueFd>& passed);
+
+}  // namespace glovebox::warden
