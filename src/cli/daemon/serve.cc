@@ -16,6 +16,7 @@
 #include "daemon/daemon.h"
 #include "daemon/keeper_process.h"
 #include "daemon/service_manager.h"
+#include "service/keeper/builder.h"
 
 namespace glovebox::cli {
 namespace {
@@ -152,6 +153,13 @@ void add_serve(CLI::App& app, Action* action) {
       return kept ? 0 : report(kept.error());
     };
   });
+
+  // Started by the keeper.
+  auto* const builder = app.add_subcommand("builder", "")->group("");
+  auto built_in = std::make_shared<std::string>();
+  builder->add_option("--data", *built_in)->required();
+  builder->callback(
+      [action, built_in] { *action = [built_in] { return keeper::run_builder(*built_in); }; });
 }
 
 }  // namespace glovebox::cli
