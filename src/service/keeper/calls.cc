@@ -393,7 +393,7 @@ Result<json> make_image(const json& arguments, CallContext& context) {
   const ImageShape shape{.size = Bytes{static_cast<std::uint64_t>(number(arguments, "size"))},
                          .inodes = static_cast<std::uint32_t>(
                              std::clamp<std::int64_t>(number(arguments, "inodes"), 0, UINT32_MAX))};
-  GB_TRY(glovebox::make_image(image, shape, context.keeper.paths().directory() + "/images"));
+  GB_TRY(glovebox::make_image(image, shape, context.keeper.paths().stock()));
   return json();
 }
 

@@ -37,6 +37,13 @@ bool is_ours(const struct stat& status) {
          (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
 }
 
+// Without what would make the first names say something else than where it lies.
+bool is_plain(const std::string& name) {
+  const std::string whole = "/" + name + "/";
+  return whole.find("//") == std::string::npos && whole.find("/./") == std::string::npos &&
+         whole.find("/../") == std::string::npos;
+}
+
 Result<void> make_own(int directory, const std::string& name) {
   if (::mkdirat(directory, name.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("create the directory " + name);
@@ -63,6 +70,7 @@ Result<OwnPaths> OwnPaths::open(const std::string& directory) {
   for (const std::string_view name : kKeeperDirectories) {
     GB_TRY(make_own(fd.get(), std::string(name)));
   }
+  GB_TRY(make_own(fd.get(), "images"));
   return OwnPaths(real.data(), std::move(fd));
 }
 
@@ -88,9 +96,7 @@ Result<std::string> OwnPaths::below(const std::string& path) const {
 Result<std::string> OwnPaths::resolve(const std::string& path) const {
   const std::string name = GB_TRY(below(path));
   const std::size_t first = name.find('/');
-  // What leads up again would lie elsewhere than its first names say.
-  if (("/" + name + "/").find("/../") != std::string::npos || first == std::string::npos ||
-      !is_keepers(name.substr(0, first))) {
+  if (!is_plain(name) || first == std::string::npos || !is_keepers(name.substr(0, first))) {
     return refused(path);
   }
   // What lies deeper is as much ours as what it lies in.
@@ -115,8 +121,8 @@ Result<std::string> OwnPaths::resolve_new(const std::string& path) const {
   const std::string name = GB_TRY(below(path));
   const std::size_t slash = name.find('/');
   const std::string file = slash == std::string::npos ? "" : name.substr(slash + 1);
-  if (file.empty() || file == "." || file == ".." || file.find('/') != std::string::npos ||
-      !is_keepers(name.substr(0, slash))) {
+  if (!is_plain(name) || file.empty() || file == "." || file == ".." ||
+      file.find('/') != std::string::npos || !is_keepers(name.substr(0, slash))) {
     return refused(path);
   }
   return path_ + "/" + name;

@@ -61,7 +61,8 @@ TEST_F(OwnPathsTest, WhatLiesElsewhereIsRefused) {
   for (const std::string& path :
        {std::string("/etc"), std::string("/"), std::string(), data(), data() + "/", data() + "/..",
         data() + "/../other/root", data() + "/templates/../../other/root", scratch_ + "/other/root",
-        data() + "/api-key", data() + "/templates", data() + "/templates/../api-key"}) {
+        data() + "/api-key", data() + "/images/x", data() + "/templates",
+        data() + "/templates/../api-key"}) {
     EXPECT_FALSE(takes(path)) << path;
   }
 }
@@ -83,7 +84,9 @@ TEST_F(OwnPathsTest, WhatAnotherUserMadeIsRefused) {
   }
   std::ofstream(data() + "/snapshots/theirs") << "x";
   ASSERT_EQ(::chown((data() + "/snapshots/theirs").c_str(), 65534, 65534), 0);
-  EXPECT_FALSE(takes(data() + "/snapshots/theirs"));
+  for (const char* const name : {"theirs", "/theirs", "./theirs", "../snapshots/theirs"}) {
+    EXPECT_FALSE(takes(data() + "/snapshots/" + name)) << name;
+  }
   ASSERT_EQ(::chown((data() + "/templates/key").c_str(), 65534, 65534), 0);
   EXPECT_FALSE(takes(data() + "/templates/key/root"));
   (void)paths();  // Makes the directory.
