@@ -29,6 +29,7 @@ INIT = """
 set -e
 mount --make-rprivate /
 mount -t proc proc /proc
+umount -l /sys/fs/cgroup
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t tmpfs -o mode=755 run /run
 exec env -i container=other PATH=$PATH LANG=C.UTF-8 /lib/systemd/systemd --system \\
