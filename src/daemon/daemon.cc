@@ -66,8 +66,8 @@ class NewKeeper {
   bool kept_ = false;
 };
 
-// Of root, for a daemon that will not be root.
-Result<std::shared_ptr<KeeperStarter>> give_up_root(const DaemonOptions& options) {
+// Of root, for a daemon that will not be root. `started` becomes true with a new keeper.
+Result<std::shared_ptr<KeeperStarter>> give_up_root(const DaemonOptions& options, bool& started) {
   if (::geteuid() != 0) {
     return Error(ErrorCode::kRefused, "only root can run the daemon as another user",
                  "leave out --user, or start the daemon as root");
@@ -80,7 +80,7 @@ Result<std::shared_ptr<KeeperStarter>> give_up_root(const DaemonOptions& options
   auto starter = std::make_shared<KeeperStarter>(
       GB_TRY(KeeperStarter::start(options.program, options.directory, options.user)));
   // It makes the directory ready for us.
-  (void)GB_TRY(starter->ensure());
+  started = GB_TRY(starter->ensure());
   GB_TRY(become(user));
   return starter;
 }
@@ -148,8 +148,9 @@ Result<void> run_daemon(DaemonOptions options,
   // While we are alone in a cgroup of ours: the keeper will be beside us, and could make no room.
   (void)cgroup_host();
   std::shared_ptr<KeeperStarter> starter;
+  bool started = false;
   if (!options.user.empty()) {
-    starter = GB_TRY(give_up_root(options));
+    starter = GB_TRY(give_up_root(options, started));
   }
   const Sharing sharing = GB_TRY(open_data_directory(options.directory));
   // One that was killed may be a moment away from letting go of it.
@@ -158,6 +159,9 @@ Result<void> run_daemon(DaemonOptions options,
   bool keeper_ends = false;
   const KeeperControl control = control_of(options, sharing, starter);
   NewKeeper new_keeper(control);
+  if (started) {
+    new_keeper.started();
+  }
   const auto revive = [&]() -> Result<void> {
     const std::scoped_lock lock(keeper_mutex);
     if (keeper_ends) {
