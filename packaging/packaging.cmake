@@ -10,6 +10,10 @@ install(TARGETS glovebox-files DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/
 install(DIRECTORY ${CMAKE_BINARY_DIR}/libexec/glovebox/agents
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox USE_SOURCE_PERMISSIONS
   PATTERN __pycache__ EXCLUDE)
+# Where systemd looks, whatever the prefix's own lib is called.
+install(FILES packaging/glovebox.service packaging/glovebox-keeper.service packaging/glovebox.socket
+  DESTINATION lib/systemd/system)
+install(FILES packaging/glovebox.sysusers DESTINATION lib/sysusers.d RENAME glovebox.conf)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
@@ -23,6 +27,8 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "Glovebox developers <glovebox@localhost>")
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+# Makes the daemon's user; starts nothing.
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/postinst)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
   "python3, python3-ipython, python3-pandas, python3-matplotlib, libzmq5")
 if(GB_STATIC)

@@ -9,12 +9,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "daemon/cors.h"
+#include "daemon/daemon_user.h"
+#include "daemon/data_directory.h"
 #include "daemon/descriptor_limit.h"
 #include "daemon/directory_lock.h"
 #include "daemon/keeper_process.h"
+#include "daemon/keeper_starter.h"
 #include "daemon/service_manager.h"
 #include "doors/e2b/e2b_door.h"
 #include "doors/e2b/url.h"
@@ -35,41 +40,69 @@ constexpr std::size_t kOthersConnections = 1'024;
 // For the lock of a daemon that was killed.
 constexpr std::chrono::seconds kHandover{2};
 
+// How the daemon comes by a keeper, and ends it.
+struct KeeperControl {
+  std::function<Result<bool>()> ensure;  // True when it started one.
+  std::function<Result<void>()> stop;
+};
+
 // A daemon that cannot start leaves no keeper that it has started.
 class NewKeeper {
  public:
-  explicit NewKeeper(std::string directory) : directory_(std::move(directory)) {}
+  explicit NewKeeper(const KeeperControl& control) : control_(control) {}
   NewKeeper(const NewKeeper&) = delete;
   NewKeeper& operator=(const NewKeeper&) = delete;
   ~NewKeeper() {
     if (started_ && !kept_) {
-      (void)stop_keeper(directory_);
+      (void)control_.stop();
     }
   }
   void started() { started_ = true; }
   void keep() { kept_ = true; }
 
  private:
-  const std::string directory_;
+  const KeeperControl& control_;
   bool started_ = false;
   bool kept_ = false;
 };
 
-// The keys of everybody lie in it.
-Result<void> make_directory(const std::string& path) {
-  struct stat status {};
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("create " + path)
+// Of root, for a daemon that will not be root. `started` becomes true with a new keeper.
+Result<std::shared_ptr<KeeperStarter>> give_up_root(const DaemonOptions& options, bool& started) {
+  if (::geteuid() != 0) {
+    return Error(ErrorCode::kRefused, "only root can run the daemon as another user",
+                 "leave out --user, or start the daemon as root");
+  }
+  const DaemonUser user = GB_TRY(find_user(options.user));
+  if (::mkdir(options.directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("create " + options.directory)
         .with_hint("create its parent directory, or choose another directory with --data");
   }
-  if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    return Error(ErrorCode::kInvalid, path + " is not a directory");
+  auto starter = std::make_shared<KeeperStarter>(
+      GB_TRY(KeeperStarter::start(options.program, options.directory, options.user)));
+  // It makes the directory ready for us.
+  started = GB_TRY(starter->ensure());
+  GB_TRY(become(user));
+  return starter;
+}
+
+KeeperControl control_of(const DaemonOptions& options,
+                         Sharing sharing,
+                         const std::shared_ptr<KeeperStarter>& starter) {
+  if (starter) {
+    return {.ensure = [starter] { return starter->ensure(); },
+            .stop = [starter] { return starter->stop(); }};
   }
-  if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0) {
-    return Error(ErrorCode::kRefused, "other users can access the data directory " + path,
-                 "run 'chmod 700 " + path + "' as its owner");
+  if (sharing == Sharing::kShared) {  // Root's, and so is starting and ending it.
+    return {.ensure = [directory = options.directory]() -> Result<bool> {
+              GB_TRY(find_keeper(directory));
+              return false;
+            },
+            .stop = [] { return Result<void>(); }};
   }
-  return {};
+  return {
+      .ensure = [program = options.program,
+                 directory = options.directory] { return ensure_keeper(program, directory, {}); },
+      .stop = [directory = options.directory] { return stop_keeper(directory); }};
 }
 
 // What goes to a port of a sandbox, which answers for itself.
@@ -114,19 +147,27 @@ Result<void> run_daemon(DaemonOptions options,
   const std::size_t descriptors = raise_descriptor_limit();
   // While we are alone in a cgroup of ours: the keeper will be beside us, and could make no room.
   (void)cgroup_host();
-  GB_TRY(make_directory(options.directory));
+  std::shared_ptr<KeeperStarter> starter;
+  bool started = false;
+  if (!options.user.empty()) {
+    starter = GB_TRY(give_up_root(options, started));
+  }
+  const Sharing sharing = GB_TRY(open_data_directory(options.directory));
   // One that was killed may be a moment away from letting go of it.
   const UniqueFd own_directory = GB_TRY(lock_directory(options.directory, "daemon", kHandover));
   std::mutex keeper_mutex;
   bool keeper_ends = false;
-  NewKeeper new_keeper(options.directory);
-  const auto revive = [&, program = options.program,
-                       directory = options.directory]() -> Result<void> {
+  const KeeperControl control = control_of(options, sharing, starter);
+  NewKeeper new_keeper(control);
+  if (started) {
+    new_keeper.started();
+  }
+  const auto revive = [&]() -> Result<void> {
     const std::scoped_lock lock(keeper_mutex);
     if (keeper_ends) {
       return Error(ErrorCode::kUnavailable, "the daemon is shutting down");
     }
-    if (GB_TRY(ensure_keeper(program, directory))) {
+    if (GB_TRY(control.ensure())) {
       new_keeper.started();
     }
     return {};
@@ -190,7 +231,7 @@ Result<void> run_daemon(DaemonOptions options,
     const std::scoped_lock lock(keeper_mutex);
     keeper_ends = true;
   }
-  return stop_keeper(options.directory);
+  return control.stop();
 }
 
 }  // namespace glovebox

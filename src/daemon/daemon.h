@@ -14,9 +14,11 @@ namespace glovebox {
 
 struct DaemonOptions {
   http::ServerOptions server;
-  std::string directory;  // Of everything that lasts; made with mode 0700.
+  std::string directory;  // Of everything that lasts (data_directory.h).
   std::string program;    // Our own file, which is the keeper too.
-  std::string domain;     // Names of ports are PORT-ID.DOMAIN; empty: whatever clients say.
+  // The user as whom root's daemon runs (daemon_user.h); empty: root.
+  std::string user{};
+  std::string domain;  // Names of ports are PORT-ID.DOMAIN; empty: whatever clients say.
   bool access_log = false;
   std::vector<std::string> cors{};             // Origins whose pages may read answers (cors.h).
   std::vector<std::string> package_sources{};  // Directories of packages, for every sandbox.

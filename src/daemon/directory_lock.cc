@@ -13,7 +13,11 @@ Result<UniqueFd> lock_directory(const std::string& directory,
                                 std::string_view role,
                                 std::chrono::milliseconds patience) {
   const std::string path = directory + "/" + std::string(role) + ".lock";
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  // Who waits for another user's end may only read.
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file && errno == ENOENT) {
+    file = UniqueFd(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  }
   if (!file) {
     return Error::from_errno("open " + path);
   }

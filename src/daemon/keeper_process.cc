@@ -19,10 +19,14 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
+#include "daemon/daemon_user.h"
+#include "daemon/data_directory.h"
 #include "daemon/descriptor_limit.h"
 #include "daemon/directory_lock.h"
+#include "daemon/service_manager.h"
 #include "sandbox/slot.h"
 #include "service/keeper/client.h"
 #include "service/keeper/server.h"
@@ -48,7 +52,8 @@ Found look_for_keeper(const std::string& directory) {
   return client.responsive() ? Found::kNone : Found::kSilent;
 }
 
-Result<UniqueFd> listen_at(const std::string& path) {
+// Only the daemon's user may connect beside us; the keeper checks who does.
+Result<UniqueFd> listen_at(const std::string& path, const std::optional<DaemonUser>& user) {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   if (path.size() >= sizeof address.sun_path) {
     return Error(ErrorCode::kInvalid, "the path " + path + " is too long for a socket",
@@ -62,7 +67,9 @@ Result<UniqueFd> listen_at(const std::string& path) {
   const bool listening =
       socket &&
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      ::listen(socket.get(), SOMAXCONN) == 0;
+      ::listen(socket.get(), SOMAXCONN) == 0 &&
+      (!user || (::lchown(path.c_str(), static_cast<uid_t>(-1), user->gid) == 0 &&
+                 ::chmod(path.c_str(), 0660) == 0));
   (void)::umask(before);
   if (!listening) {
     return Error::from_errno("listen on " + path);
@@ -81,7 +88,9 @@ void bound_log(const std::string& log) {
 }
 
 // With nothing of the daemon's: its sockets must not stay open after it.
-Result<void> spawn(const std::string& program, const std::string& directory) {
+Result<void> spawn(const std::string& program,
+                   const std::string& directory,
+                   const std::string& user) {
   const std::string log = directory + "/keeper.log";
   bound_log(log);
   posix_spawn_file_actions_t actions;
@@ -89,8 +98,8 @@ Result<void> spawn(const std::string& program, const std::string& directory) {
   (void)::posix_spawn_file_actions_init(&actions);
   (void)::posix_spawnattr_init(&attributes);
   (void)::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  (void)::posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND,
-                                           0600);
+  (void)::posix_spawn_file_actions_addopen(&actions, 1, log.c_str(),
+                                           O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
   (void)::posix_spawn_file_actions_adddup2(&actions, 1, 2);
   (void)::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   sigset_t none;
@@ -101,8 +110,13 @@ Result<void> spawn(const std::string& program, const std::string& directory) {
   std::string command = "keeper";
   std::string option = "--data";
   std::string value = directory;
-  const std::array<char*, 5> argv{name.data(), command.data(), option.data(), value.data(),
-                                  nullptr};
+  std::string user_option = "--user";
+  std::string user_value = user;
+  std::array<char*, 7> argv{name.data(), command.data(), option.data(), value.data()};
+  if (!user.empty()) {
+    argv[4] = user_option.data();
+    argv[5] = user_value.data();
+  }
   pid_t pid = 0;
   const int failed =
       ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
@@ -118,7 +132,17 @@ Result<void> spawn(const std::string& program, const std::string& directory) {
 
 std::string keeper_socket(const std::string& directory) { return directory + "/keeper.sock"; }
 
-Result<bool> ensure_keeper(const std::string& program, const std::string& directory) {
+Result<void> find_keeper(const std::string& directory) {
+  if (look_for_keeper(directory) == Found::kServing) {
+    return {};
+  }
+  return Error(ErrorCode::kUnavailable, "no sandbox keeper serves " + directory,
+               "start it as root: systemctl start glovebox-keeper");
+}
+
+Result<bool> ensure_keeper(const std::string& program,
+                           const std::string& directory,
+                           const std::string& user) {
   switch (look_for_keeper(directory)) {
     case Found::kServing:
       return false;
@@ -131,7 +155,7 @@ Result<bool> ensure_keeper(const std::string& program, const std::string& direct
     case Found::kNone:
       break;
   }
-  GB_TRY(spawn(program, directory));
+  GB_TRY(spawn(program, directory, user));
   const auto deadline = Clock::now() + kPatience;
   while (Clock::now() < deadline) {
     if (look_for_keeper(directory) == Found::kServing) {
@@ -162,11 +186,23 @@ Result<void> stop_keeper(const std::string& directory) {
   return {};
 }
 
-Result<void> run_keeper(const std::string& directory, keeper::KeeperOptions options) {
+Result<void> run_keeper(const std::string& directory,
+                        const std::string& user,
+                        keeper::KeeperOptions options) {
   // Large code and output go back to the system as soon as they are dropped. By default the first
   // large block that is freed raises the threshold above its size (mallopt(3)).
   (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  (void)::mkdir(directory.c_str(), 0700);
   const UniqueFd lock = GB_TRY(lock_directory(directory, kRole, kPatience / 2));
+  std::optional<DaemonUser> daemon;
+  if (!user.empty()) {
+    daemon = GB_TRY(find_user(user));
+    GB_TRY(share_data_directory(directory, *daemon));
+    if (::fchown(lock.get(), 0, daemon->gid) != 0 || ::fchmod(lock.get(), 0640) != 0) {
+      return Error::from_errno("share the keeper's lock");
+    }
+    options.daemon = daemon->uid;
+  }
   (void)raise_descriptor_limit();
   sigset_t signals;
   (void)::sigemptyset(&signals);
@@ -179,8 +215,11 @@ Result<void> run_keeper(const std::string& directory, keeper::KeeperOptions opti
   const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
   (void)sweep_leftovers();
   options.directory = directory;
-  UniqueFd socket = GB_TRY(listen_at(keeper_socket(directory)));
+  UniqueFd socket = GB_TRY(listen_at(keeper_socket(directory), daemon));
   const std::shared_ptr<keeper::Keeper> kept = GB_TRY(keeper::Keeper::start(std::move(options)));
+  if (kept->stays()) {
+    tell_service_manager("READY=1");
+  }
   auto served = keeper::serve(kept, std::move(socket), stop.get());
   (void)::unlink(keeper_socket(directory).c_str());
   return served;

@@ -13,16 +13,24 @@ namespace glovebox {
 std::string keeper_socket(const std::string& directory);
 
 // Starts `program keeper --data DIRECTORY` in a session of its own, unless one serves that
-// directory already, and waits until it answers. True when it started one; kUnavailable when the
-// one that is there does not respond.
-Result<bool> ensure_keeper(const std::string& program, const std::string& directory);
+// directory already, and waits until it answers. With a `user` it keeps sandboxes for the daemon of
+// that user. True when it started one; kUnavailable when the one that is there does not respond.
+Result<bool> ensure_keeper(const std::string& program,
+                           const std::string& directory,
+                           const std::string& user);
+
+// For one that somebody else starts, who may still be about to: kUnavailable when none serves.
+Result<void> find_keeper(const std::string& directory);
 
 // Ends the keeper of a directory, and all its sandboxes; one that does not respond, or does not end
 // within some seconds, is killed. Nothing when there is none.
 Result<void> stop_keeper(const std::string& directory);
 
-// Is the keeper: returns when it was told to stop, by stop_keeper() or by SIGTERM. kConflict when
-// another one serves the directory.
-Result<void> run_keeper(const std::string& directory, keeper::KeeperOptions options);
+// Is the keeper: returns when it was told to stop, by stop_keeper() or by SIGTERM. With a `user` it
+// shares the directory with the daemon of that user (data_directory.h), which takes root. kConflict
+// when another one serves the directory.
+Result<void> run_keeper(const std::string& directory,
+                        const std::string& user,
+                        keeper::KeeperOptions options);
 
 }  // namespace glovebox

@@ -91,11 +91,13 @@ class Events:
 class Daemon:
     """One `glovebox serve` with a data directory of its own."""
 
-    def __init__(self):
+    def __init__(self, user=os.environ.get("GLOVEBOX_TEST_USER", "")):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="gb-svc."))
-        self.dir.chmod(0o700)
+        # The user as whom root's daemon runs; nobody else can do that.
+        self.user = user if os.geteuid() == 0 else ""
+        self.dir.chmod(0o711 if self.user else 0o700)
         self.data = self.dir / "data"
-        self.unix = self.dir / "s"
+        self.unix = (self.data if self.user else self.dir) / "s"
         self.process = None
         self.port = 0
         self.options = []
@@ -104,7 +106,9 @@ class Daemon:
         with open(self.dir / "serve.log", "ab") as log:
             self.process = subprocess.Popen(
                 [GLOVEBOX, "serve", "--listen", "127.0.0.1:0"]
-                + ["--data", str(self.data), "--unix", str(self.unix), *self.options],
+                + ["--data", str(self.data), "--unix", str(self.unix)]
+                + (["--user", self.user] if self.user else [])
+                + self.options,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -144,6 +148,7 @@ class Daemon:
     def keeper(self):
         """The pid of its keeper: the oldest one, as what it clones bears its name for a moment."""
         wanted = ["keeper", "--data", str(self.data)]
+        wanted += ["--user", self.user] if self.user else []
         found = []
         for directory in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):

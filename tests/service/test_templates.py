@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Templates over the REST door of a real daemon: recipes, images, hostile images."""
 
+import contextlib
 import json
 import os
 import pathlib
+import signal
 import unittest
 
 import images
@@ -122,6 +124,32 @@ class TemplateTest(unittest.TestCase):
         self.addCleanup(sandbox.kill)
         answer = sandbox.context().execute("import sys; print('colorsys' in sys.modules)")
         self.assertEqual(answer["stdout"], "True\n")
+
+    def builders(self):
+        wanted = ["builder", "--data", os.path.realpath(self.daemon.data)]
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (process / "cmdline").read_bytes().decode().split("\0")[1:-1] == wanted:
+                    found.append(int(process.name))
+        return sorted(found)
+
+    def test_a_builder_that_dies_fails_its_own_build_and_harms_no_sandbox(self):
+        before = self.pieces()
+        sandbox = self.daemon.create()
+        self.addCleanup(sandbox.kill)
+        context = sandbox.context()
+        context.execute("kept = 41")
+        events = self.daemon.stream("POST", "/v1/templates",
+                                    {"name": "killed", "commands": ["sleep 600"]})
+        self.assertEqual(next(iter(events))["type"], "progress")
+        builder = wait_until(self.builders, "a builder")[0]
+        self.assertNotEqual(builder, self.daemon.keeper())
+        os.kill(builder, signal.SIGKILL)
+        self.assertIn("builder", events.until("failed")["error"]["message"])
+        self.assertEqual(context.value("kept + 1"), "42")
+        wait_until(lambda: self.pieces() == before, "the draft is gone")
+        self.built(name="killed", commands=["true"])
 
     def test_a_command_that_fails_leaves_nothing(self):
         before = self.pieces()

@@ -16,6 +16,7 @@
 #include "daemon/daemon.h"
 #include "daemon/keeper_process.h"
 #include "daemon/service_manager.h"
+#include "service/keeper/builder.h"
 
 namespace glovebox::cli {
 namespace {
@@ -25,6 +26,7 @@ constexpr const char* kFooter = R"(Examples:
   glovebox serve --listen 0.0.0.0:8440 --certificate cert.pem --key key.pem
   glovebox serve --unix /run/glovebox.sock --listen ''
   glovebox serve --cors https://app.example.com --drain 1m
+  glovebox serve --user glovebox                  as root: only the keeper stays root
 The first API key is written to DIR/api-key.)";
 
 std::string own_program() {
@@ -112,6 +114,8 @@ void add_serve(CLI::App& app, Action* action) {
                           "'' for none [default: DIR/api.sock]");
   command->add_option("--data", options.directory, "Data directory, for everything that persists")
       ->capture_default_str();
+  command->add_option("--user", options.user,
+                      "As root: run the daemon as this user, and only the keeper as root");
   command->add_option("--certificate", options.server.certificate_file,
                       "PEM file with the TLS certificate");
   command->add_option("--key", options.server.key_file,
@@ -142,16 +146,28 @@ void add_serve(CLI::App& app, Action* action) {
     *action = [text] { return serve(*text); };
   });
 
-  // Started by the daemon, and by nobody else.
+  // Started by the daemon, or as a service of its own.
   auto* const keeper = app.add_subcommand("keeper", "")->group("");
   auto directory = std::make_shared<std::string>();
+  auto user = std::make_shared<std::string>();
+  auto service = std::make_shared<bool>(false);
   keeper->add_option("--data", *directory)->required();
-  keeper->callback([action, directory] {
-    *action = [directory] {
-      const auto kept = run_keeper(*directory, {});
+  keeper->add_option("--user", *user);
+  // Of a service manager, which learns when it is ready; without sandboxes it does not end.
+  keeper->add_flag("--service", *service);
+  keeper->callback([action, directory, user, service] {
+    *action = [directory, user, service] {
+      const auto kept = run_keeper(*directory, *user, {.stays = *service});
       return kept ? 0 : report(kept.error());
     };
   });
+
+  // Started by the keeper.
+  auto* const builder = app.add_subcommand("builder", "")->group("");
+  auto built_in = std::make_shared<std::string>();
+  builder->add_option("--data", *built_in)->required();
+  builder->callback(
+      [action, built_in] { *action = [built_in] { return keeper::run_builder(*built_in); }; });
 }
 
 }  // namespace glovebox::cli

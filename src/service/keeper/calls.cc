@@ -3,16 +3,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "files/open.h"
+#include "service/keeper/builder.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/delivery.h"
 #include "service/keeper/one_shot_call.h"
 #include "service/limit_wishes.h"
 #include "spec/json/verdict_json.h"
+#include "volume/image_file.h"
 
 namespace glovebox::keeper {
 namespace {
@@ -94,9 +98,7 @@ json describe(HeldSandbox& held) {
 // ----
 
 Result<CreateOrder> checked_order(const json& arguments, CallContext& context) {
-  CreateOrder order = to_create_order(object(arguments, "order"));
-  GB_TRY(context.keeper.paths().check(order));
-  return order;
+  return context.keeper.paths().resolve(to_create_order(object(arguments, "order")));
 }
 
 Result<json> create(const json& arguments, CallContext& context) {
@@ -142,8 +144,29 @@ Result<json> kill(const json& arguments, CallContext& context) {
   return json();
 }
 
-Result<json> forget_content(const json& arguments, CallContext& context) {
-  context.keeper.forget_content(text(arguments, "path"));
+std::set<std::string> texts(const json& arguments, const char* name) {
+  std::set<std::string> all;
+  for (const json& each : object(arguments, name)) {
+    if (each.is_string()) {
+      all.insert(each.get<std::string>());
+    }
+  }
+  return all;
+}
+
+// "named" are the pieces of templates, "used" those and what sandboxes want again.
+Result<json> sweep_contents(const json& arguments, CallContext& context) {
+  GB_TRY(context.keeper.sweep_contents(texts(arguments, "named"), texts(arguments, "used")));
+  return json();
+}
+
+Result<json> build_template(const json& arguments, CallContext& context) {
+  GB_TRY(run_in_builder({.request = arguments,
+                         .directory = context.keeper.paths().directory(),
+                         .socket = context.socket,
+                         .passed = std::move(context.handed),
+                         .foreign = context.foreign},
+                        context.listens, context.lent));
   return json();
 }
 
@@ -365,25 +388,40 @@ Result<json> files(const json& arguments, CallContext& context) {
 
 // ---- images: by the paths of their files, which the daemon chooses in the data directory
 
+Result<json> make_image(const json& arguments, CallContext& context) {
+  const std::string image = GB_TRY(context.keeper.paths().resolve_new(text(arguments, "image")));
+  const ImageShape shape{.size = Bytes{static_cast<std::uint64_t>(number(arguments, "size"))},
+                         .inodes = static_cast<std::uint32_t>(
+                             std::clamp<std::int64_t>(number(arguments, "inodes"), 0, UINT32_MAX))};
+  GB_TRY(glovebox::make_image(image, shape, context.keeper.paths().stock()));
+  return json();
+}
+
+// "idle": nobody has it and nobody will, so it need not be mounted for that.
 Result<json> copy_image(const json& arguments, CallContext& context) {
-  const std::string image = text(arguments, "image");
-  const std::string to = text(arguments, "to");
-  GB_TRY(context.keeper.paths().check(image));
-  GB_TRY(context.keeper.paths().check_parent(to));
-  GB_TRY(context.keeper.images().copy(image, to));
+  const std::string image = GB_TRY(context.keeper.paths().resolve(text(arguments, "image")));
+  const std::string to = GB_TRY(context.keeper.paths().resolve_new(text(arguments, "to")));
+  if (object(arguments, "idle") == true) {
+    GB_TRY(images_usable());
+    GB_TRY(glovebox::copy_image(image, to));
+  } else {
+    GB_TRY(context.keeper.images().copy(image, to));
+  }
   return json();
 }
 
 Result<json> remove_image(const json& arguments, CallContext& context) {
-  const std::string image = text(arguments, "image");
-  GB_TRY(context.keeper.paths().check_parent(image));
-  GB_TRY(context.keeper.images().remove(image));
+  const auto image = context.keeper.paths().resolve(text(arguments, "image"));
+  if (image) {
+    GB_TRY(context.keeper.images().remove(*image));
+  } else if (image.error().code() != ErrorCode::kNotFound) {
+    return image.error();
+  }
   return json();
 }
 
 Result<json> image_files(const json& arguments, CallContext& context) {
-  const std::string image = text(arguments, "image");
-  GB_TRY(context.keeper.paths().check(image));
+  const std::string image = GB_TRY(context.keeper.paths().resolve(text(arguments, "image")));
   context.passed.push_back(GB_TRY(context.keeper.images().serve_files(image)));
   return json();
 }
@@ -405,7 +443,8 @@ constexpr std::array kCalls = {
     Call{"change", change, kShort},
     Call{"kill", kill, kEnds},
     Call{"kill_all", kill_all, kEnds},
-    Call{"forget_content", forget_content, kEnds},
+    Call{"sweep_contents", sweep_contents, kLong},
+    Call{"build_template", build_template, kStream},
     Call{"stop", stop, kEnds},
     Call{"pause", pause, kLong},
     Call{"resume", resume, kLong},
@@ -433,6 +472,7 @@ constexpr std::array kCalls = {
     Call{"close_stdin", close_stdin, kShort},
     Call{"resize", resize, kShort},
     Call{"files", files, kLong},
+    Call{"make_image", make_image, kLong},
     Call{"copy_image", copy_image, kLong},
     Call{"remove_image", remove_image, kLong},
     Call{"image_files", image_files, kLong},

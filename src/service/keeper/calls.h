@@ -52,10 +52,17 @@ struct CallContext {
   std::function<bool()> listens;
   int socket = -1;
   CallTerms terms{};
+  // Whoever connected is another user than the keeper, with less rights.
+  bool foreign = false;
+  // Came with the request.
+  std::vector<UniqueFd> handed{};
   // Goes with the answer.
   std::vector<UniqueFd> passed{};
   // In place of an answer, which comes after the last event.
   std::optional<Following> following{};
+  // Somebody else speaks, or spoke, on the connection: an answer has been sent, or after an error
+  // it is of no more use.
+  bool lent = false;
 };
 
 // The answer. Fails with kInvalid for an unknown call. May throw what the standard library throws.

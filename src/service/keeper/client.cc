@@ -58,6 +58,7 @@ bool is_fresh(int socket) {
 struct KeeperClient::Wish {
   const OnEvent* on_event = nullptr;
   std::vector<UniqueFd>* passed = nullptr;
+  std::span<const int> handed{};
   std::optional<std::chrono::milliseconds> patience{};
   bool* late = nullptr;  // Of a probe: that no answer came in time.
 };
@@ -100,9 +101,13 @@ void KeeperClient::give_back(std::unique_ptr<KeeperWire> wire) {
 Result<nlohmann::json> KeeperClient::call(std::string_view name,
                                           nlohmann::json arguments,
                                           const OnEvent& on_event,
-                                          std::vector<UniqueFd>* passed) {
+                                          std::vector<UniqueFd>* passed,
+                                          std::span<const int> handed) {
   return exchange(name, std::move(arguments),
-                  {.on_event = &on_event, .passed = passed, .patience = terms_of(name).patience});
+                  {.on_event = &on_event,
+                   .passed = passed,
+                   .handed = handed,
+                   .patience = terms_of(name).patience});
 }
 
 Result<nlohmann::json> KeeperClient::probe() {
@@ -125,10 +130,12 @@ UniqueFd KeeperClient::process() {
 }
 
 Result<std::unique_ptr<KeeperWire>> KeeperClient::ask(std::string_view name,
-                                                      nlohmann::json arguments) {
+                                                      nlohmann::json arguments,
+                                                      std::span<const int> handed) {
   arguments["call"] = name;
   auto wire = GB_TRY(borrow());
-  if (auto sent = wire->send(MessageType::kRequest, pack(arguments), {}, kSendPatience); !sent) {
+  if (auto sent = wire->send(MessageType::kRequest, pack(arguments), handed, kSendPatience);
+      !sent) {
     // It may have been refused before it was read.
     const auto refused = wire->receive(0ms);
     return refused && *refused && (*refused)->type == MessageType::kError
@@ -194,7 +201,7 @@ Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
   if (wish.late == nullptr && !responsive_) {
     return unresponsive();
   }
-  auto wire = GB_TRY(ask(name, std::move(arguments)));
+  auto wire = GB_TRY(ask(name, std::move(arguments), wish.handed));
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(ends - Clock::now());
     if (left <= 0ms) {

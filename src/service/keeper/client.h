@@ -8,6 +8,7 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,11 +53,13 @@ class KeeperClient {
   // being done goes on.
   using OnEvent = std::function<bool(std::string_view event)>;
 
-  // kUnavailable when the keeper is gone, does not respond, or needs too long.
+  // `handed` goes with the request, `passed` is what comes with the answer. kUnavailable when the
+  // keeper is gone, does not respond, or needs too long.
   Result<nlohmann::json> call(std::string_view name,
                               nlohmann::json arguments,
                               const OnEvent& on_event = {},
-                              std::vector<UniqueFd>* passed = nullptr);
+                              std::vector<UniqueFd>* passed = nullptr,
+                              std::span<const int> handed = {});
 
   // Begins a call whose events are taken as they come. Returns once the first of them is there;
   // fails as the call does when it fails before.
@@ -76,7 +79,9 @@ class KeeperClient {
                                   nlohmann::json arguments,
                                   const Wish& wish);
   // A connection on which this was asked for.
-  Result<std::unique_ptr<KeeperWire>> ask(std::string_view name, nlohmann::json arguments);
+  Result<std::unique_ptr<KeeperWire>> ask(std::string_view name,
+                                          nlohmann::json arguments,
+                                          std::span<const int> handed = {});
   Result<std::unique_ptr<KeeperWire>> borrow();
   void give_back(std::unique_ptr<KeeperWire> wire);
 

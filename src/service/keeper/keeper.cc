@@ -11,6 +11,7 @@
 #include "files/open.h"
 #include "sandbox/slot.h"
 #include "service/live_session.h"
+#include "service/templates/content_store.h"
 
 namespace glovebox::keeper {
 namespace {
@@ -148,7 +149,15 @@ void Keeper::warm_up(const CreateOrder& usual) {
   });
 }
 
-void Keeper::forget_content(std::string_view path) { pools_.forget(path); }
+Result<void> Keeper::sweep_contents(const std::set<std::string>& named,
+                                    const std::set<std::string>& used) {
+  const ContentStore contents = GB_TRY(ContentStore::open(paths_.directory() + "/templates"));
+  for (const std::string& key : contents.unused(named)) {
+    pools_.forget(contents.path_of(key));
+  }
+  contents.sweep(used);
+  return {};
+}
 
 Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
   const Limits usual;

@@ -3,12 +3,16 @@
 // over.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -48,6 +52,8 @@ struct KeeperOptions {
   std::string directory{};      // The data directory, beyond which nothing is mounted or changed.
   std::size_t least_ready = 2;  // Sandboxes that wait, for each kind that is asked for.
   std::size_t most_ready = 32;
+  std::optional<uid_t> daemon{};  // The daemon's user, where it is another than ours.
+  bool stays = false;             // Also when nobody has wanted anything for a while.
 };
 
 // Safe to use from several threads.
@@ -68,8 +74,10 @@ class Keeper {
   // Makes a pool for sandboxes like this one, in a thread of its own; only the last such wish
   // counts.
   void warm_up(const CreateOrder& usual);
-  // Lets go of what waits to become sandboxes of a template: nobody asks for more of them.
-  void forget_content(std::string_view path);
+  // Removes the pieces of templates that are not in `used` and that no sandbox holds. What waits to
+  // become a sandbox of one that is not in `named` ends: nobody asks for more of them.
+  Result<void> sweep_contents(const std::set<std::string>& named,
+                              const std::set<std::string>& used);
   [[nodiscard]] std::vector<std::shared_ptr<HeldSandbox>> all();
   // Empty where there is no such sandbox.
   [[nodiscard]] std::string tenant_of(std::string_view id);
@@ -91,6 +99,8 @@ class Keeper {
   [[nodiscard]] const OwnPaths& paths() const { return paths_; }
   // Those who follow a process; each takes a socket and no thread.
   [[nodiscard]] CallBudget& followers() { return followers_; }
+  [[nodiscard]] std::optional<uid_t> daemon_user() const { return options_.daemon; }
+  [[nodiscard]] bool stays() const { return options_.stays; }
 
  private:
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnPaths: whether what the daemon names lies in the keeper's own data directory.
+// OwnPaths: the files of the data directory that belong to the keeper.
 //
 // The daemon talks to the network and can be taken over; the keeper mounts, copies and removes what
-// the daemon names, as root. So it takes only what is in the data directory, which the daemon can
-// change anyway. A mount that is not `closed` needs no check: it is made with the guest's own
-// rights, and shows what any user of the machine can read.
+// the daemon names, perhaps as root. So it takes only what is its own: below one of its directories
+// (kKeeperDirectories), reached through no link, and owned by its user. Nobody else can write to or
+// rename any of that, so a path stays what it was when it was resolved.
+//
+// A mount that is not `closed` is not resolved: it is made with the guest's own rights, and shows
+// what any user of the machine can read.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
@@ -17,22 +22,35 @@ namespace glovebox::keeper {
 
 struct CreateOrder;
 
+// In the data directory. In the last one, a daemon with a user of its own may make files as well,
+// but it cannot rename or remove the keeper's.
+inline constexpr std::array<std::string_view, 4> kKeeperDirectories = {"templates", "volumes",
+                                                                       "workspaces", "snapshots"};
+
 // Safe to use from several threads.
 class OwnPaths {
  public:
+  // Makes the directories that are missing. kRefused where one belongs to somebody else.
   static Result<OwnPaths> open(const std::string& directory);
 
-  // kRefused unless the path leads to something below the directory, and through no link after it;
-  // kNotFound where it leads to nothing.
-  Result<void> check(const std::string& path) const;
-  // The same for the directory that holds the file, which need not be there.
-  Result<void> check_parent(const std::string& path) const;
+  // The path by which the keeper reaches what the daemon calls `path`, which may name the data
+  // directory in another way. kRefused unless it is the keeper's own; kNotFound where nothing is.
+  [[nodiscard]] Result<std::string> resolve(const std::string& path) const;
+  // The same for a file directly in one of the directories, which need not be there.
+  [[nodiscard]] Result<std::string> resolve_new(const std::string& path) const;
   // All that the order wants mounted.
-  Result<void> check(const CreateOrder& order) const;
+  [[nodiscard]] Result<CreateOrder> resolve(CreateOrder order) const;
+
+  [[nodiscard]] const std::string& directory() const { return path_; }
+  // Of empty images, which the daemon has no name for: they become other tenants' volumes.
+  [[nodiscard]] std::string stock() const { return path_ + "/images"; }
 
  private:
-  explicit OwnPaths(UniqueFd directory) : directory_(std::move(directory)) {}
+  OwnPaths(std::string path, UniqueFd directory)
+      : path_(std::move(path)), directory_(std::move(directory)) {}
+  [[nodiscard]] Result<std::string> below(const std::string& path) const;
 
+  std::string path_;  // Without links.
   UniqueFd directory_;
 };
 

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -50,11 +51,19 @@ bool is_gone(int socket) {
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-bool is_ours(int socket) {
+// Nobody else may speak to us, whatever the permissions of the socket are.
+bool may_call(int socket, std::optional<uid_t> daemon) {
   ucred peer{};
   socklen_t size = sizeof peer;
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         (peer.uid == ::geteuid() || peer.uid == 0);
+         (peer.uid == ::geteuid() || peer.uid == 0 || peer.uid == daemon);
+}
+
+bool is_foreign(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+         (peer.uid != ::geteuid() && peer.uid != 0);
 }
 
 // The connections whose threads still use the keeper.
@@ -195,6 +204,7 @@ Result<void> begin_following(const KeeperWire& wire,
 // One call after the other, until the caller goes.
 void serve_connection(Keeper& keeper, KeeperWire& wire, Shared& shared) {
   const int number = wire.fd();
+  const bool foreign = is_foreign(number);
   for (;;) {
     const auto message = wire.receive();
     if (!message || !message.value() || message.value()->type != MessageType::kRequest) {
@@ -213,7 +223,9 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, Shared& shared) {
         .wire = wire,
         .listens = [&] { return !gone && !is_gone(wire.fd()); },
         .socket = wire.fd(),
-        .terms = terms_of(name)};
+        .terms = terms_of(name),
+        .foreign = foreign,
+        .handed = wire.take_descriptors()};
     shared.connections.set_call(number, printable(name.substr(0, 40)));
     auto answer = answer_to(name, request, context, shared.budget);
     if (answer && context.following) {
@@ -223,6 +235,10 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, Shared& shared) {
       }
       answer = std::move(followed).error();
     }
+    if (answer && context.lent) {
+      shared.connections.set_call(number, {});
+      continue;
+    }
     std::vector<int> passed;
     for (const UniqueFd& fd : context.passed) {
       passed.push_back(fd.get());
@@ -230,7 +246,7 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, Shared& shared) {
     const auto sent = answer ? wire.send(MessageType::kAnswer, pack(answer.value()), passed)
                              : wire.send(MessageType::kError, encode(answer.error()));
     shared.connections.set_call(number, {});
-    if (gone || !sent) {
+    if (gone || !sent || context.lent) {
       return;
     }
   }
@@ -278,7 +294,7 @@ class Acceptor {
 
   void accept(const std::shared_ptr<Keeper>& keeper, const std::shared_ptr<Shared>& shared) {
     UniqueFd socket(::accept4(fd(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (socket && is_ours(socket.get())) {
+    if (socket && may_call(socket.get(), keeper->daemon_user())) {
       begin_connection(keeper, shared, std::move(socket));
     } else if (!socket && (errno == EMFILE || errno == ENFILE)) {
       refuse_next();
@@ -315,7 +331,7 @@ Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, in
   auto last_wanted = std::chrono::steady_clock::now();
   for (;;) {
     const auto now = std::chrono::steady_clock::now();
-    if (!connections.empty() || !keeper->all().empty()) {
+    if (keeper->stays() || !connections.empty() || !keeper->all().empty()) {
       last_wanted = now;
     } else if (now - last_wanted >= kForsaken) {
       break;

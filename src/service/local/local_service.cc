@@ -53,7 +53,7 @@ LocalService::LocalService(std::string directory,
       secrets_(*database_, directory_),
       templates_(
           directory_, *database_, quotas_, pressure_, keeper_, [this] { return content_in_use(); }),
-      workspaces_(directory_),
+      workspaces_(directory_, keeper_),
       answers_(directory_, quotas_),
       keep_records_(keep_records),
       packages_(std::move(packages)),

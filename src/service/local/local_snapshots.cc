@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "service/keeper/build_json.h"
 #include "service/local/disk_budget.h"
 #include "service/local/local_service.h"
 #include "service/local/own_disk.h"
-#include "service/local/parts_json.h"
 
 namespace glovebox {
 namespace {
@@ -188,7 +188,7 @@ Result<void> LocalService::unpack_workspace(const Caller& caller,
 void LocalService::remove_unused_snapshot(const std::string& content) {
   const auto used = template_records_.uses_content(content);
   if (used && !used.value()) {
-    (void)::unlink((directory_ + kSnapshots + "/" + content).c_str());
+    remove_snapshot(keeper_, directory_ + kSnapshots + "/" + content);
   }
 }
 
@@ -285,7 +285,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
       made = std::move(copy).error();
     }
   }
-  (void)::unlink(archive.c_str());
+  remove_snapshot(keeper_, archive);
   if (!made) {
     for (const SandboxInfo& copy : copies) {
       (void)kill(caller, copy.id);

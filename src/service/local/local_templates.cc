@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,8 +13,11 @@
 
 #include "base/text.h"
 #include "service/content_hash.h"
+#include "service/keeper/build_json.h"
+#include "service/keeper/builder.h"
+#include "service/keeper/codec.h"
 #include "service/local/kinds.h"
-#include "service/local/parts_json.h"
+#include "service/local/local_workspaces.h"
 #include "service/local/random_name.h"
 #include "service/templates/recipe.h"
 
@@ -91,6 +95,7 @@ LocalTemplates::LocalTemplates(std::string directory,
                                keeper::KeeperClient& keeper,
                                InUse in_use)
     : directory_(std::move(directory)),
+      contents_(ContentStore::at(directory_ + "/templates")),
       records_(database),
       build_records_(database),
       quotas_(quotas),
@@ -112,34 +117,31 @@ json LocalTemplates::settings_of_snapshot(const TemplateParts& parts) {
 
 keeper::TemplateOrder LocalTemplates::order(std::string_view tenant,
                                             const TemplateParts& parts) const {
-  const auto contents = store();
-  if (!contents || (parts.keys().empty() && parts.preload.empty())) {
+  if (parts.keys().empty() && parts.preload.empty()) {
     return {};
   }
   keeper::TemplateOrder order;
   order.tenant = tenant;
-  order.root = parts.root.empty() ? "" : contents->path_of(parts.root) + "/root";
-  PackageView packages = view_packages(parts, *contents, {});
+  order.root = parts.root.empty() ? "" : contents_.path_of(parts.root) + "/root";
+  PackageView packages = view_packages(parts, contents_, {});
   order.mounts = std::move(packages.mounts);
   order.env = std::move(packages.env);
   order.preload = parts.preload;
   for (const std::string& key : parts.keys()) {
     // The workspace's files are copied, and not needed any longer then.
     if (key != parts.files) {
-      order.contents.push_back(contents->path_of(key));
+      order.contents.push_back(contents_.path_of(key));
     }
   }
   return order;
 }
 
 Environment LocalTemplates::environment(const TemplateParts& parts) const {
-  const auto contents = store();
-  return contents ? view_packages(parts, *contents, parts.env).env : parts.env;
+  return view_packages(parts, contents_, parts.env).env;
 }
 
 std::string LocalTemplates::archive(const TemplateParts& parts) const {
-  const auto contents = store();
-  return parts.files.empty() || !contents ? "" : contents->path_of(parts.files) + "/home.tar";
+  return parts.files.empty() ? "" : contents_.path_of(parts.files) + "/home.tar";
 }
 
 Result<TemplateParts> LocalTemplates::base_of(const Caller& caller, const Recipe& recipe) {
@@ -199,9 +201,51 @@ Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller, const 
   });
   GB_TRY(pressure_.check());
   QuotaLease sandbox = GB_TRY(quotas_.reserve(caller.tenant, kBuildUse));
-  (void)GB_TRY(store());
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
   return Begun{.turn = std::move(turn), .sandbox = std::move(sandbox), .budget = std::move(budget)};
+}
+
+Result<json> LocalTemplates::make(const Caller& caller,
+                                  const Recipe& recipe,
+                                  DiskBudget& budget,
+                                  const BuildSink& sink,
+                                  std::vector<UniqueFd>& held) {
+  std::vector<UniqueFd> opened;
+  const json request = {{"tenant", caller.tenant},
+                        {"recipe", GB_TRY(recipe_json(recipe, opened))},
+                        {"base", parts_json(GB_TRY(base_of(caller, recipe)))}};
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Error::from_errno("pipe");
+  }
+  const UniqueFd grants(ends[0]);
+  const UniqueFd granting(ends[1]);
+  std::vector<int> handed = {grants.get()};
+  for (const UniqueFd& fd : opened) {
+    handed.push_back(fd.get());
+  }
+  Result<void> room;
+  const auto on_event = [&](std::string_view event) {
+    const json said = event.empty() ? json() : keeper::unpack(event);
+    if (!said.is_object()) {
+      return sink({});
+    }
+    if (const auto bytes = said.find("spend"); bytes != said.end()) {
+      room = budget.spend(bytes->is_number_unsigned() ? bytes->get<std::uint64_t>() : 0);
+      const char granted = room ? 1 : 0;
+      return ::write(granting.get(), &granted, 1) == 1;
+    }
+    const bool log = said.value("kind", 0) == static_cast<int>(BuildEvent::Kind::kLog);
+    return sink({.kind = log ? BuildEvent::Kind::kLog : BuildEvent::Kind::kProgress,
+                 .step = said.value("step", std::size_t{0}),
+                 .steps = said.value("steps", std::size_t{0}),
+                 .text = said.value("text", std::string())});
+  };
+  auto built = keeper_.call("build_template", request, on_event, &held, handed);
+  if (!room) {
+    return std::move(room).error();  // What the builder says of it is less.
+  }
+  return built;
 }
 
 Result<TemplateBuilt> LocalTemplates::finish(const Caller& caller,
@@ -213,19 +257,21 @@ Result<TemplateBuilt> LocalTemplates::finish(const Caller& caller,
   if (builds.now() > kMostBuilds) {
     return busy("other templates are being built");
   }
-  BuildMonitor monitor(sink, [&begun](std::uint64_t bytes) { return begun.budget.spend(bytes); });
-  const ContentStore contents = GB_TRY(store());
-  const TemplateParts base = GB_TRY(base_of(caller, recipe));
-  const BuiltParts built = GB_TRY(build_template(recipe, base, contents, monitor));
+  std::vector<UniqueFd> held;  // Until the record holds the pieces.
+  const json built = GB_TRY(make(caller, recipe, begun.budget, sink, held));
+  const auto made = to_parts(built.value("parts", json()));
+  if (!made) {
+    return Error(ErrorCode::kInternal, "the template builder sent a malformed answer");
+  }
   std::uint64_t size = 0;
-  std::map<std::string, std::uint64_t> sizes;
-  for (const std::string& key : built.parts.keys()) {
-    size += sizes[key] = disk_use_of(contents.path_of(key));
+  const auto sizes = built.value("sizes", std::map<std::string, std::uint64_t>());
+  for (const auto& [key, bytes] : sizes) {
+    size += bytes;
   }
   // What came from elsewhere, or was there already, was not counted for this tenant.
   (void)std::move(begun.budget).settle(0);
   auto counted = GB_TRY(charge(caller.tenant, sizes));
-  const json parts = parts_json(built.parts);
+  const json parts = parts_json(*made);
   const TemplateRecord record{
       .tenant = caller.tenant,
       .name = recipe.name,
@@ -236,7 +282,7 @@ Result<TemplateBuilt> LocalTemplates::finish(const Caller& caller,
       .created = std::chrono::time_point_cast<std::chrono::milliseconds>(
           std::chrono::system_clock::now())};
   GB_TRY(put(record, std::move(counted)));
-  return TemplateBuilt{.info = GB_TRY(info_of(record)), .cached = built.cached};
+  return TemplateBuilt{.info = GB_TRY(info_of(record)), .cached = built.value("cached", false)};
 }
 
 Result<std::vector<std::pair<std::string, QuotaLease>>> LocalTemplates::charge(
@@ -317,8 +363,8 @@ Result<TemplateBuilt> LocalTemplates::import(const Caller& caller,
   // Before the first byte: what has no place is not received.
   Begun begun = GB_TRY(begin(caller, name));
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
-  CountedFile file = GB_TRY(
-      CountedFile::create_nameless(directory_ + "/templates", std::move(budget), kMaxArchive));
+  CountedFile file =
+      GB_TRY(CountedFile::create_nameless(directory_, std::move(budget), kMaxArchive));
   GB_TRY(receive(file, source));
   Recipe recipe;
   recipe.name = name;
@@ -330,10 +376,8 @@ Result<TemplateBuilt> LocalTemplates::import(const Caller& caller,
 
 Result<std::shared_ptr<const UniqueFd>> LocalTemplates::keep_files(
     const Caller& caller, const FileClient::Source& source) {
-  (void)GB_TRY(store());
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
-  CountedFile file =
-      GB_TRY(CountedFile::create_nameless(directory_ + "/templates", std::move(budget), kMaxFiles));
+  CountedFile file = GB_TRY(CountedFile::create_nameless(directory_, std::move(budget), kMaxFiles));
   GB_TRY(receive(file, source));
   auto kept = std::make_shared<std::pair<UniqueFd, QuotaLease>>(std::move(file).settle());
   return std::shared_ptr<const UniqueFd>(kept, &kept->first);
@@ -373,7 +417,7 @@ Result<void> LocalTemplates::remove(const Caller& caller, std::string_view name)
   GB_TRY(records_.remove(caller.tenant, name));
   if (record.source == "snapshot") {
     if (!GB_TRY(records_.uses_content(record.content_hash))) {
-      (void)::unlink((directory_ + "/snapshots/" + record.content_hash).c_str());
+      remove_snapshot(keeper_, directory_ + "/snapshots/" + record.content_hash);
     }
   }
   sweep();
@@ -408,22 +452,19 @@ Result<void> LocalTemplates::fail_old_builds() {
 
 void LocalTemplates::sweep() {
   recount();
-  const auto contents = store();
   const auto records = records_.all();
-  if (!contents || !records) {
+  if (!records) {
     return;
   }
-  std::set<std::string> used;
+  std::set<std::string> named;
   for (const TemplateRecord& record : *records) {
-    used.merge(pieces_of(record));
+    named.merge(pieces_of(record));
   }
-  for (const std::string& key : contents->unused(used)) {
-    // Sandboxes that wait in a pool hold it, too, and nobody will ask for them.
-    (void)keeper_.call("forget_content", {{"path", contents->path_of(key)}});
-  }
-  // A sandbox that lives holds it itself; one that sleeps on disk cannot, and will want it again.
-  used.merge(in_use_());
-  contents->sweep(used);
+  // A sandbox that lives holds what it uses; one that sleeps on disk cannot, and will want it
+  // again.
+  std::set<std::string> used = in_use_();
+  used.insert(named.begin(), named.end());
+  (void)keeper_.call("sweep_contents", {{"named", named}, {"used", used}});
 }
 
 }  // namespace glovebox

@@ -85,7 +85,6 @@ class LocalTemplates final : public TemplateService {
   void sweep();
 
  private:
-  Result<ContentStore> store() const { return ContentStore::open(directory_ + "/templates"); }
   // What a build has before it reads or writes anything.
   struct Begun {
     std::shared_ptr<void> turn;  // Of its tenant's.
@@ -106,7 +105,15 @@ class LocalTemplates final : public TemplateService {
   Result<TemplateParts> base_of(const Caller& caller, const Recipe& recipe);
   Result<TemplateInfo> info_of(const TemplateRecord& record) const;
 
+  // Has the keeper build it. Fills `held` with what keeps the pieces.
+  Result<nlohmann::json> make(const Caller& caller,
+                              const Recipe& recipe,
+                              DiskBudget& budget,
+                              const BuildSink& sink,
+                              std::vector<UniqueFd>& held);
+
   const std::string directory_;
+  const ContentStore contents_;  // The keeper's; only looked at.
   TemplateRecords records_;
   TemplateBuildRecords build_records_;
   QuotaBook& quotas_;

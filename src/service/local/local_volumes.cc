@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/local/local_volumes.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,7 +9,6 @@
 
 #include "base/text.h"
 #include "service/local/random_name.h"
-#include "volume/image_file.h"
 
 namespace glovebox {
 namespace {
@@ -53,11 +48,7 @@ LocalVolumes::LocalVolumes(const std::string& directory,
                            Database& database,
                            QuotaBook& quotas,
                            keeper::KeeperClient& keeper)
-    : directory_(directory + "/volumes"),
-      stock_(directory + "/images"),
-      records_(database),
-      quotas_(quotas),
-      keeper_(keeper) {}
+    : directory_(directory + "/volumes"), records_(database), quotas_(quotas), keeper_(keeper) {}
 
 std::string LocalVolumes::path(std::string_view id) const {
   return directory_ + "/" + std::string(id) + ".img";
@@ -75,7 +66,7 @@ Result<void> LocalVolumes::adopt(const std::vector<std::string>& tenants) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, none)) {
     if (!known.contains(entry.path().string())) {
-      (void)::unlink(entry.path().c_str());
+      (void)keeper_.call("remove_image", {{"image", entry.path().string()}});
     }
   }
   return {};
@@ -83,7 +74,6 @@ Result<void> LocalVolumes::adopt(const std::vector<std::string>& tenants) {
 
 Result<VolumeInfo> LocalVolumes::create(const Caller& caller, const VolumeRequest& request) {
   GB_TRY(check_name(request.name));
-  GB_TRY(images_usable());
   if (GB_TRY(records_.of_tenant(caller.tenant)).size() >= kMostVolumes) {
     return Error(ErrorCode::kExhausted,
                  "a tenant can have at most " + std::to_string(kMostVolumes) + " volumes",
@@ -94,9 +84,6 @@ Result<VolumeInfo> LocalVolumes::create(const Caller& caller, const VolumeReques
     return Error(ErrorCode::kConflict, "volume '" + request.name + "' already exists");
   }
   QuotaLease lease = GB_TRY(quotas_.reserve(caller.tenant, use_of(request.size)));
-  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("create the directory for volumes");
-  }
   const VolumeRecord record{.tenant = caller.tenant,
                             .name = request.name,
                             .id = random_name(),
@@ -104,9 +91,11 @@ Result<VolumeInfo> LocalVolumes::create(const Caller& caller, const VolumeReques
                             .inodes = request.inodes,
                             .secret = random_name(),
                             .created = std::chrono::system_clock::now()};
-  GB_TRY(make_image(path(record.id), {.size = request.size, .inodes = request.inodes}, stock_));
+  (void)GB_TRY(keeper_.call(
+      "make_image",
+      {{"image", path(record.id)}, {"size", request.size.count}, {"inodes", request.inodes}}));
   if (auto recorded = records_.insert(record); !recorded) {
-    (void)::unlink(path(record.id).c_str());
+    (void)keeper_.call("remove_image", {{"image", path(record.id)}});
     return std::move(recorded).error();
   }
   const std::scoped_lock lock(mutex_);

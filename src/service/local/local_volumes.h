@@ -46,7 +46,6 @@ class LocalVolumes final : public VolumeService {
   [[nodiscard]] std::string path(std::string_view id) const;
 
   const std::string directory_;
-  const std::string stock_;
   VolumeRecords records_;
   QuotaBook& quotas_;
   keeper::KeeperClient& keeper_;

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/local/local_workspaces.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
-
-#include "volume/image_file.h"
 
 namespace glovebox {
 namespace {
@@ -76,17 +73,25 @@ bool LocalWorkspaces::has(const SandboxInfo& info) const {
 Result<void> LocalWorkspaces::make(std::string_view sandbox,
                                    const Limits& limits,
                                    const std::string& image) {
-  GB_TRY(images_usable());
-  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::from_errno("create the directory for workspaces");
-  }
-  return image.empty()
-             ? make_image(path(sandbox), {.size = limits.disk, .inodes = limits.inodes}, stock_)
-             : copy_image(image, path(sandbox));
+  (void)GB_TRY(
+      image.empty()
+          ? keeper_.call(
+                "make_image",
+                {{"image", path(sandbox)}, {"size", limits.disk.count}, {"inodes", limits.inodes}})
+          : keeper_.call("copy_image", {{"image", image}, {"to", path(sandbox)}, {"idle", true}}));
+  return {};
 }
 
 void LocalWorkspaces::remove(std::string_view sandbox) const {
-  (void)::unlink(path(sandbox).c_str());
+  if (!sandbox.empty()) {
+    (void)keeper_.call("remove_image", {{"image", path(sandbox)}});
+  }
+}
+
+void remove_snapshot(keeper::KeeperClient& keeper, const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    (void)keeper.call("remove_image", {{"image", path}});
+  }
 }
 
 std::optional<SandboxEntry> LocalWorkspaces::left_of(const SandboxRecord& record) const {
@@ -118,7 +123,7 @@ void LocalWorkspaces::sweep(const std::set<std::string, std::less<>>& sandboxes)
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, none)) {
     if (entry.path().extension() != kSuffix || !sandboxes.contains(entry.path().stem().string())) {
-      (void)::unlink(entry.path().c_str());
+      (void)keeper_.call("remove_image", {{"image", entry.path().string()}});
     }
   }
 }

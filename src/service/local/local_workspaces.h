@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "service/keeper/client.h"
 #include "service/local/sandbox_book.h"
 #include "store/sandbox_records.h"
 
@@ -17,11 +18,14 @@ namespace glovebox {
 std::string encode_storage(const SandboxInfo& info);
 void decode_storage(std::string_view text, SandboxInfo& info);
 
+// Removes a snapshot's file: an archive, which is ours, or an image, which is the keeper's.
+void remove_snapshot(keeper::KeeperClient& keeper, const std::string& path);
+
 // Safe to use from any thread.
 class LocalWorkspaces {
  public:
-  explicit LocalWorkspaces(const std::string& directory)
-      : directory_(directory + "/workspaces"), stock_(directory + "/images") {}
+  LocalWorkspaces(const std::string& directory, keeper::KeeperClient& keeper)
+      : directory_(directory + "/workspaces"), keeper_(keeper) {}
 
   // The image of a sandbox; whether it is there is whether that can go on.
   [[nodiscard]] std::string path(std::string_view sandbox) const;
@@ -38,8 +42,8 @@ class LocalWorkspaces {
   void sweep(const std::set<std::string, std::less<>>& sandboxes) const;
 
  private:
-  const std::string directory_;
-  const std::string stock_;
+  const std::string directory_;  // The keeper's; only looked at.
+  keeper::KeeperClient& keeper_;
 };
 
 }  // namespace glovebox

@@ -3,7 +3,8 @@
 //
 // Each piece is kept under a hash of all that it is made from, so that a recipe that was built
 // before, or that begins like another one, is not built again. What runs, runs in sandboxes of this
-// process: they end with it, and then nothing is left but a draft that the next sweep removes.
+// process, the builder (keeper/builder.h): they end with it, and then nothing is left but a draft
+// that the next sweep removes.
 #pragma once
 
 #include <cstddef>

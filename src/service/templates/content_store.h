@@ -27,6 +27,8 @@ class Content {
  public:
   [[nodiscard]] const std::string& key() const { return key_; }
   [[nodiscard]] const std::string& path() const { return path_; }
+  // The descriptor that holds it; so does every copy of it, in whatever process.
+  [[nodiscard]] int lock_fd() const { return lock_.get(); }
 
  private:
   friend class ContentStore;
@@ -63,6 +65,8 @@ class ContentStore {
  public:
   // `directory` is ours alone. It is made where it is not there.
   static Result<ContentStore> open(const std::string& directory);
+  // To look at one that somebody else makes and fills.
+  static ContentStore at(const std::string& directory) { return ContentStore(directory); }
 
   [[nodiscard]] std::optional<Content> find(const std::string& key) const;
   // Where a piece of that key is, whether it is there or not.

@@ -185,7 +185,8 @@ class Workshop {
   Result<void> pack(const std::string& archive) {
     const UniqueFd file(
         ::open(archive.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file) {
+    // For the daemon, if that is another user: the store lets nobody else pass.
+    if (!file || ::fchmod(file.get(), 0644) != 0) {
       return Error::from_errno("create an archive");
     }
     // Headers and paddings come on top of what the disk can hold, and links may double it.

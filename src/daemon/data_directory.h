@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose the files of the data directory are.
+//
+// Without a user of its own, the daemon and the keeper are one user, and the directory is theirs
+// alone (mode 0700). A daemon with a user of its own shares it with a keeper that is root:
+//
+//   the directory                  root, the daemon's group, mode 1770: each removes only its own
+//   templates, volumes, workspaces root's; the daemon may look at names and sizes
+//   snapshots                      mode 1770, too: images are root's, archives are the daemon's
+//   images, keeper.*               root's
+//   all the rest                   the daemon's: database, keys, answers
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "daemon/daemon_user.h"
+
+namespace glovebox {
+
+enum class Sharing {
+  kAlone,   // It is ours.
+  kShared,  // It is root's, for a daemon like us.
+};
+
+// Makes it for this user alone where it is missing. kRefused where others have access to it, or
+// where it is made for another user's daemon.
+Result<Sharing> open_data_directory(const std::string& path);
+
+// As root: makes it, or makes it over from one that was root's alone, for a daemon of this user.
+// kConflict while root's own daemon uses it.
+Result<void> share_data_directory(const std::string& path, const DaemonUser& user);
+
+}  // namespace glovebox

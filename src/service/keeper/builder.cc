@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/keeper/builder.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "base/sys/descriptors.h"
+#include "base/text.h"
+#include "service/keeper/build_json.h"
+#include "service/keeper/codec.h"
+#include "service/keeper/wire.h"
+#include "service/templates/build.h"
+
+extern char** environ;
+
+namespace glovebox::keeper {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// The builder's descriptors: its order at 0, and these.
+constexpr int kSocket = 3;
+constexpr int kFirstPassed = 4;
+
+constexpr int kMostBuilders = 16;
+constexpr std::size_t kMostPassed = 200;
+// No build takes so long: debootstrap has half an hour, and each command its own limit.
+constexpr auto kLongest = 6h;
+// For one that is canceled to end what it has started.
+constexpr auto kGrace = 20s;
+constexpr auto kLookEvery = 250ms;
+
+std::atomic<int> builders = 0;
+
+class Place {
+ public:
+  Place() : mine_(++builders <= kMostBuilders) {}
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() { --builders; }
+  [[nodiscard]] bool mine() const { return mine_; }
+
+ private:
+  const bool mine_;
+};
+
+Result<UniqueFd> in_memory(std::string_view text) {
+  UniqueFd file(::memfd_create("build", MFD_CLOEXEC));
+  while (file && !text.empty()) {
+    const ssize_t put = ::write(file.get(), text.data(), text.size());
+    if (put < 0 && errno != EINTR) {
+      return Error::from_errno("pass on a build");
+    }
+    text.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
+  }
+  if (!file || ::lseek(file.get(), 0, SEEK_SET) != 0) {
+    return Error::from_errno("pass on a build");
+  }
+  return file;
+}
+
+// Above all numbers that they are copied to.
+Result<UniqueFd> moved_up(int fd) {
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstPassed + static_cast<int>(kMostPassed)));
+  return copy ? Result<UniqueFd>(std::move(copy)) : Error::from_errno("pass on a descriptor");
+}
+
+Result<pid_t> spawn(const BuilderOrder& order, const UniqueFd& input) {
+  std::vector<UniqueFd> sources;
+  sources.push_back(GB_TRY(moved_up(order.socket)));
+  for (const UniqueFd& fd : order.passed) {
+    sources.push_back(GB_TRY(moved_up(fd.get())));
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  (void)::posix_spawn_file_actions_init(&actions);
+  (void)::posix_spawnattr_init(&attributes);
+  (void)::posix_spawn_file_actions_adddup2(&actions, input.get(), 0);
+  int place = kSocket;
+  for (const UniqueFd& source : sources) {
+    (void)::posix_spawn_file_actions_adddup2(&actions, source.get(), place++);
+  }
+  (void)::posix_spawn_file_actions_addclosefrom_np(&actions, place);
+  sigset_t none;
+  (void)::sigemptyset(&none);
+  (void)::posix_spawnattr_setsigmask(&attributes, &none);
+  (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  std::string name = "glovebox";
+  std::string command = "builder";
+  std::string option = "--data";
+  std::string value = order.directory;
+  const std::array<char*, 5> argv{name.data(), command.data(), option.data(), value.data(),
+                                  nullptr};
+  pid_t pid = 0;
+  // The very program that runs, whatever has been installed in its place.
+  const int failed =
+      ::posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
+  (void)::posix_spawn_file_actions_destroy(&actions);
+  (void)::posix_spawnattr_destroy(&attributes);
+  if (failed != 0) {
+    return Error::from_errno("start a template builder", failed);
+  }
+  return pid;
+}
+
+int wait_for(pid_t pid, const std::function<bool()>& listens) {
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  auto deadline = Clock::now() + kLongest;
+  bool wanted = true;
+  for (bool ended = false; !ended;) {
+    pollfd polled{process.get(), POLLIN, 0};
+    ended = ::poll(&polled, process ? 1 : 0, static_cast<int>(kLookEvery / 1ms)) > 0;
+    if (wanted && !listens()) {
+      wanted = false;
+      deadline = std::min(deadline, Clock::now() + kGrace);
+    }
+    if (!process || Clock::now() >= deadline) {
+      (void)::kill(pid, SIGKILL);
+      break;
+    }
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace
+
+Result<void> run_in_builder(const BuilderOrder& order,
+                            const std::function<bool()>& listens,
+                            bool& lent) {
+  const Place place;
+  if (!place.mine()) {
+    return Error(ErrorCode::kExhausted, "other templates are being built", "try again in 10 s");
+  }
+  if (order.passed.size() <= kGrants || order.passed.size() > kMostPassed) {
+    return Error(ErrorCode::kInvalid,
+                 "a build takes 1 to " + std::to_string(kMostPassed) + " descriptors");
+  }
+  json request = order.request;
+  request["passed"] = order.passed.size();
+  request["foreign"] = order.foreign;
+  const UniqueFd input = GB_TRY(in_memory(pack(request)));
+  const pid_t pid = GB_TRY(spawn(order, input));
+  lent = true;
+  const int status = wait_for(pid, listens);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return Error(ErrorCode::kInternal, "the template builder ended unexpectedly",
+                 "the operator can find the cause in keeper.log");
+  }
+  return {};
+}
+
+namespace {
+
+Error canceled() { return {ErrorCode::kUnavailable, "canceled"}; }
+
+// The builder's end of the caller's connection. Safe to use from several threads.
+class Caller {
+ public:
+  Caller(UniqueFd socket, UniqueFd grants) : wire_(std::move(socket)), grants_(std::move(grants)) {}
+
+  bool tell(const BuildEvent& event) {
+    if (event.kind == BuildEvent::Kind::kIdle) {
+      return listens();
+    }
+    return send(MessageType::kEvent, pack({{"kind", static_cast<int>(event.kind)},
+                                           {"step", event.step},
+                                           {"steps", event.steps},
+                                           {"text", event.text}}));
+  }
+
+  // Waits for the caller's word.
+  Result<void> spend(std::uint64_t bytes) {
+    if (!send(MessageType::kEvent, pack({{"spend", bytes}}))) {
+      return canceled();
+    }
+    for (;;) {
+      pollfd polled{grants_.get(), POLLIN, 0};
+      const int ready = ::poll(&polled, 1, static_cast<int>(kLookEvery / 1ms));
+      char granted = 0;
+      if (ready > 0 && ::read(grants_.get(), &granted, 1) == 1) {
+        return granted == 1 ? Result<void>()
+                            : Error(ErrorCode::kConflict, "there is no room for the template");
+      }
+      if (ready > 0 || !listens()) {
+        return canceled();
+      }
+    }
+  }
+
+  bool send(MessageType type, std::string_view text, const std::vector<int>& passed = {}) {
+    const std::scoped_lock lock(mutex_);
+    return wire_.send(type, text, passed).has_value();
+  }
+
+ private:
+  [[nodiscard]] bool listens() const {
+    char byte = 0;
+    const ssize_t got = ::recv(wire_.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  }
+
+  std::mutex mutex_;
+  KeeperWire wire_;
+  const UniqueFd grants_;
+};
+
+Result<json> read_order() {
+  std::string text;
+  std::array<char, 65536> buffer{};
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return Error::from_errno("read a build");
+    }
+    if (got == 0) {
+      return unpack(text);
+    }
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+bool is_key(const std::string& key) {
+  return key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// What a daemon with fewer rights may not have done for it.
+Result<void> check_foreign(const Recipe& recipe) {
+  if (recipe.debootstrap) {
+    return Error(ErrorCode::kUnsupported,
+                 "debootstrap runs programs of its mirror as root, which a daemon with a user of "
+                 "its own cannot ask for",
+                 "build the root elsewhere and import it as a tar archive: format rootfs");
+  }
+  struct stat status {};
+  if (recipe.image &&
+      (::stat(recipe.image->path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))) {
+    return Error(ErrorCode::kUnsupported,
+                 "a daemon with a user of its own can build from a file, not from a directory",
+                 "pack the image into a tar archive");
+  }
+  return {};
+}
+
+struct Done {
+  json answer;
+  std::vector<Content> held;
+};
+
+Result<Done> build(const json& order,
+                   const std::vector<UniqueFd>& opened,
+                   const std::string& directory,
+                   Caller& caller) {
+  const Recipe recipe = GB_TRY(to_recipe(order.value("recipe", json()), opened));
+  const auto base = to_parts(order.value("base", json()));
+  if (!base || !std::ranges::all_of(base->keys(), is_key)) {
+    return Error(ErrorCode::kInvalid, "the base is not a template");
+  }
+  if (order.value("foreign", true)) {
+    GB_TRY(check_foreign(recipe));
+  }
+  const ContentStore store = GB_TRY(ContentStore::open(directory + "/templates"));
+  BuildMonitor monitor([&caller](const BuildEvent& event) { return caller.tell(event); },
+                       [&caller](std::uint64_t bytes) { return caller.spend(bytes); });
+  BuiltParts built = GB_TRY(build_template(recipe, *base, store, monitor));
+  std::map<std::string, std::uint64_t> sizes;
+  for (const std::string& key : built.parts.keys()) {
+    sizes[key] = disk_use_of(store.path_of(key));
+  }
+  return Done{.answer = {{"parts", parts_json(built.parts)},
+                         {"cached", built.cached},
+                         {"sizes", std::move(sizes)}},
+              .held = std::move(built.held)};
+}
+
+}  // namespace
+
+int run_builder(const std::string& directory) {
+  // Nobody is left to take the answer, or to look after it.
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  (void)::signal(SIGPIPE, SIG_IGN);
+  const auto order = read_order();
+  if (!order || !order->is_object()) {
+    return 1;
+  }
+  std::vector<UniqueFd> passed;
+  const auto count = std::min<std::size_t>(order->value("passed", 0U), kMostPassed);
+  for (std::size_t i = 0; i < count; ++i) {
+    const int fd = kFirstPassed + static_cast<int>(i);
+    (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    passed.emplace_back(fd);
+  }
+  (void)::fcntl(kSocket, F_SETFD, FD_CLOEXEC);
+  if (passed.empty()) {
+    return 1;
+  }
+  UniqueFd grants = std::move(passed.front());
+  passed.erase(passed.begin());
+  Caller caller{UniqueFd(kSocket), std::move(grants)};
+  bool answered = false;
+  try {
+    const auto done = build(*order, passed, directory, caller);
+    std::vector<int> held;
+    for (std::size_t i = 0; done && i < std::min(done->held.size(), sys::kMaxPassed); ++i) {
+      held.push_back(done->held[i].lock_fd());
+    }
+    answered = done ? caller.send(MessageType::kAnswer, pack(done->answer), held)
+                    : caller.send(MessageType::kError, encode(done.error()));
+  } catch (const std::exception& unexpected) {
+    answered = caller.send(MessageType::kError,
+                           encode(Error(ErrorCode::kInternal, "the template builder failed: " +
+                                                                  printable(unexpected.what()))));
+  }
+  return answered ? 0 : 1;
+}
+
+}  // namespace glovebox::keeper
