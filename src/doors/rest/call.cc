@@ -15,12 +15,8 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The first number in the hint: the quotas say there when a further try makes sense.
-std::string seconds_of(std::string_view hint) {
-  const std::size_t begin = std::min(hint.find_first_of("0123456789"), hint.size());
-  const std::size_t end = std::min(hint.find_first_not_of("0123456789", begin), hint.size());
-  return end > begin && end - begin <= 4 ? std::string(hint.substr(begin, end - begin)) : "1";
-}
+// Where an error does not say how long to wait.
+constexpr std::chrono::seconds kUsualWait{1};
 
 std::string usual_hint(const Call& call, ErrorCode code) {
   switch (code) {
@@ -67,7 +63,8 @@ void Call::send_error(const Error& error) {
   const int code = http_status(error.code());
   http::Headers more;
   if (code == 429 || code == 503) {
-    more.emplace_back("Retry-After", seconds_of(error.hint()));
+    more.emplace_back("Retry-After",
+                      std::to_string(error.retry_after().value_or(kUsualWait).count()));
   }
   // Whoever wrote the error may know no fix; where to look for one is known here.
   const bool helped = !error.hint().empty() || code >= 500;

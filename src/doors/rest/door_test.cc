@@ -153,7 +153,8 @@ TEST_F(DoorTest, WhatIsWrongWithABodyIsSaid) {
 }
 
 TEST_F(DoorTest, QuotasSayWhenToComeBack) {
-  service_.create_outcome = Error(ErrorCode::kExhausted, "too many", "try again in 17 seconds");
+  service_.create_outcome = Error(ErrorCode::kExhausted, "too many", "at most 3 at once")
+                                .with_retry_after(std::chrono::seconds(17));
   const Answer answer = ask("POST", "/v1/sandboxes");
   EXPECT_EQ(answer.status, 429);
   EXPECT_EQ(answer.header("Retry-After"), "17");
