@@ -41,7 +41,7 @@ class DoorTest : public testing::Test {
     server.unix_path = service_.workspace + ".sock";
     auto started =
         http::Server::start(server, [this](http::Request& request, http::Response& response) {
-          door_->handle(request, response);
+          door_->handle(Arrival(request), response);
         });
     ASSERT_TRUE(started) << started.error().message();
     server_ = *std::move(started);
