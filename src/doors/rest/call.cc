@@ -56,8 +56,10 @@ void Call::send_nothing() {
 
 void Call::send_error(const Error& error) {
   if (oversized) {
-    send_problem(413, "too_large", error.message(),
-                 "send less in one request, or use the file routes");
+    send_problem(413, "too_large",
+                 "the body is larger than the " + std::to_string(route->body) +
+                     " bytes that this route takes",
+                 "send less in one request; files go through the file routes");
     return;
   }
   const int code = http_status(error.code());
@@ -97,13 +99,13 @@ Result<void> Call::follow(int code,
   return {};
 }
 
-Result<Fields> Call::fields(std::size_t most) {
+Result<Fields> Call::fields() {
   const auto type = request.header("content-type");
   if (type && !type->starts_with("application/json") && request.content_length() != 0) {
     return Error(ErrorCode::kInvalid, "the body must be JSON",
                  "send it with Content-Type: application/json");
   }
-  auto body = request.read_all(most);
+  auto body = request.read_all(route->body);
   if (!body) {
     oversized = body.error().code() == ErrorCode::kExhausted;
     return std::move(body).error();
