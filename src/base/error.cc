@@ -44,18 +44,29 @@ Error Error::from_errno(std::string_view call, int errno_value) {
   std::string message(call);
   message += ": ";
   message += text != nullptr ? std::string(text) : "error " + std::to_string(errno_value);
-  return {code_of(errno_value), std::move(message)};
+  return Error(code_of(errno_value), std::move(message)).with_os_error(errno_value);
 }
 
 Error Error::within(std::string_view attempt) && {
   std::string message(attempt);
   message += ": ";
   message += message_;
-  return {code_, std::move(message), std::move(hint_)};
+  message_ = std::move(message);
+  return std::move(*this);
 }
 
 Error Error::with_hint(std::string hint) && {
   hint_ = std::move(hint);
+  return std::move(*this);
+}
+
+Error Error::with_os_error(int errno_value) && {
+  os_error_ = errno_value;
+  return std::move(*this);
+}
+
+Error Error::with_retry_after(std::chrono::seconds wait) && {
+  retry_after_ = wait;
   return std::move(*this);
 }
 

@@ -3,6 +3,8 @@
 // that is a Verdict (spec/verdict.h).
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,15 +37,25 @@ class Error {
   // The same error with what was being attempted in front: "start sandbox: mount /work: …".
   [[nodiscard]] Error within(std::string_view attempt) &&;
   [[nodiscard]] Error with_hint(std::string hint) &&;
+  // The same error with a fact that code may act on. No code reads one out of a message or a hint:
+  // those are for people. Both facts cross the keeper's wire.
+  [[nodiscard]] Error with_os_error(int errno_value) &&;
+  [[nodiscard]] Error with_retry_after(std::chrono::seconds wait) &&;
 
   [[nodiscard]] ErrorCode code() const { return code_; }
   [[nodiscard]] const std::string& message() const { return message_; }
   [[nodiscard]] const std::string& hint() const { return hint_; }
+  // The errno behind it, or 0 where there is none or it is not known.
+  [[nodiscard]] int os_error() const { return os_error_; }
+  // How long to wait before a further try may succeed, where that is known.
+  [[nodiscard]] std::optional<std::chrono::seconds> retry_after() const { return retry_after_; }
 
  private:
   ErrorCode code_;
   std::string message_;
   std::string hint_;
+  int os_error_ = 0;
+  std::optional<std::chrono::seconds> retry_after_{};
 };
 
 }  // namespace glovebox

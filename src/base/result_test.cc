@@ -141,5 +141,16 @@ TEST(ErrorTest, HasWordsForAnErrnoThatNobodyKnows) {
   EXPECT_EQ(Error::from_errno("x", -1).message(), "x: error -1");
 }
 
+TEST(ErrorTest, FactsAreKeptByWhoeverAddsWords) {
+  const Error error = Error::from_errno("write", ENOSPC)
+                          .with_retry_after(std::chrono::seconds(3))
+                          .within("copy in x")
+                          .with_hint("raise --disk");
+
+  EXPECT_EQ(error.os_error(), ENOSPC);
+  EXPECT_EQ(error.retry_after(), std::chrono::seconds(3));
+  EXPECT_EQ(error.message(), "copy in x: write: No space left on device");
+}
+
 }  // namespace
 }  // namespace glovebox

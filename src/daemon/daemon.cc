@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <memory>
@@ -22,7 +23,6 @@
 #include "daemon/keeper_starter.h"
 #include "daemon/service_manager.h"
 #include "doors/e2b/e2b_door.h"
-#include "doors/e2b/url.h"
 #include "doors/rest/door.h"
 #include "sandbox/cgroup_host.h"
 #include "service/guarded/guarded_service.h"
@@ -105,21 +105,6 @@ KeeperControl control_of(const DaemonOptions& options,
       .stop = [directory = options.directory] { return stop_keeper(directory); }};
 }
 
-// What goes to a port of a sandbox, which answers for itself.
-bool is_for_guest(const http::Request& request) {
-  const std::string_view target = request.target().substr(0, request.target().find('?'));
-  constexpr std::string_view kSandboxes = "/v1/sandboxes/";
-  if (target.starts_with(kSandboxes)) {
-    const std::size_t id_end = std::min(target.find('/', kSandboxes.size()), target.size());
-    return target.substr(id_end).starts_with("/ports/");
-  }
-  const auto label = e2b::parse_host(request.header("host").value_or(""));
-  const auto port = label ? std::optional(label->port)
-                          : e2b::parse_port(request.header("E2b-Sandbox-Port").value_or(""));
-  // The two that the E2B door serves itself.
-  return port && *port != 49983 && *port != 49999;
-}
-
 // One write(2) for a line, so that lines of several threads stay whole.
 void write_log(std::string_view line) {
   const std::string text = std::string(line) + "\n";
@@ -184,6 +169,8 @@ Result<void> run_daemon(DaemonOptions options,
     rest_options.access_log = write_log;
   }
   rest::RestDoor rest_door(guarded, rest_options);
+  // A request goes to the first door that claims it. The last one claims any.
+  const std::array<Door*, 2> doors{&e2b_door, &rest_door};
   const Cors cors(options.cors);
   // Some are for the requests themselves: a way to the keeper, to files, to a port. A follower has
   // another one for as long as its connection lasts, and all of them together leave connections to
@@ -196,24 +183,26 @@ Result<void> run_daemon(DaemonOptions options,
                left / 2 - std::min<std::size_t>(left / 4, kOthersConnections / 2));
   server_options.max_connections =
       std::min(server_options.max_connections, left - server_options.max_followers);
-  const auto serve = [&](http::Request& request, http::Response& response) {
-    if (request.target() == "*") {
+  const auto serve = [&](Door& door, const Arrival& arrival, http::Response& response) {
+    if (arrival.request.target() == "*") {
       // What may be asked of the server as a whole (RFC 9110, 9.3.7).
       (void)response.send(204, {{"Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"}}, "");
-    } else if (e2b_door.claims(request)) {
-      e2b_door.handle(request, response);
     } else {
-      rest_door.handle(request, response);
+      door.handle(arrival, response);
     }
   };
   const auto server = GB_TRY(http::Server::start(
       std::move(options.server), [&](http::Request& request, http::Response& response) {
-        const http::Headers more = is_for_guest(request) ? http::Headers() : cors.headers(request);
+        const Arrival arrival(request);
+        Door& door =
+            **std::ranges::find_if(doors, [&](const Door* each) { return each->claims(arrival); });
+        const http::Headers more =
+            door.is_for_guest(arrival) ? http::Headers() : cors.headers(request);
         if (more.empty()) {
-          serve(request, response);
+          serve(door, arrival, response);
         } else if (!cors.answers(request, response)) {
           WithHeaders answer(response, more);
-          serve(request, answer);
+          serve(door, arrival, answer);
         }
       }));
   new_keeper.keep();

@@ -74,6 +74,7 @@ struct Language {
 
   std::string package;                      // Debian's; empty: it has none.
   std::vector<std::string> extra_packages;  // To be installed along with it.
+  std::string agent_package;                // What `agent` needs besides; empty: nothing.
   std::string install;                      // How to get it otherwise; a sentence.
 
   Environment env;            // For all commands. Values may hold placeholders.

@@ -57,7 +57,7 @@ class Reader {
     std::string_view name;
     Key read;
   };
-  static const std::array<NamedKey, 22>& keys();
+  static const std::array<NamedKey, 23>& keys();
 
   [[nodiscard]] Error fault(const toml::source_region& at,
                             const std::string& what,
@@ -99,6 +99,7 @@ class Reader {
   Result<void> read_needs(const toml::node& node);
   Result<void> read_package(const toml::node& node);
   Result<void> read_extra_packages(const toml::node& node);
+  Result<void> read_agent_package(const toml::node& node);
   Result<void> read_install(const toml::node& node);
   Result<void> read_env(const toml::node& node);
   Result<void> read_agent_env(const toml::node& node);
@@ -111,8 +112,8 @@ class Reader {
   Language language_;
 };
 
-const std::array<Reader::NamedKey, 22>& Reader::keys() {
-  static constexpr std::array<NamedKey, 22> kKeys = {{
+const std::array<Reader::NamedKey, 23>& Reader::keys() {
+  static constexpr std::array<NamedKey, 23> kKeys = {{
       {"id", &Reader::read_id},
       {"title", &Reader::read_title},
       {"names", &Reader::read_names},
@@ -129,6 +130,7 @@ const std::array<Reader::NamedKey, 22>& Reader::keys() {
       {"needs", &Reader::read_needs},
       {"package", &Reader::read_package},
       {"extra_packages", &Reader::read_extra_packages},
+      {"agent_package", &Reader::read_agent_package},
       {"install", &Reader::read_install},
       {"env", &Reader::read_env},
       {"agent_env", &Reader::read_agent_env},
@@ -417,6 +419,11 @@ Result<void> Reader::read_package(const toml::node& node) {
 
 Result<void> Reader::read_extra_packages(const toml::node& node) {
   language_.extra_packages = GB_TRY(checked_texts(node, package_fault));
+  return {};
+}
+
+Result<void> Reader::read_agent_package(const toml::node& node) {
+  language_.agent_package = GB_TRY(checked_text(node, package_fault));
   return {};
 }
 

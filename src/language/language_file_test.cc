@@ -46,6 +46,7 @@ version = ["x", "--version"]
 needs = ["ld", "/usr/include/x.h"]
 package = "x-lang"
 extra_packages = ["libx-dev"]
+agent_package = "x-agent"
 install = "Unpack it below /opt/x."
 mounts = ["/etc/x"]
 [agent_env]
@@ -82,6 +83,7 @@ time = "2m"
   EXPECT_THAT(language.needs, ElementsAre("ld", "/usr/include/x.h"));
   EXPECT_EQ(language.package, "x-lang");
   EXPECT_THAT(language.extra_packages, ElementsAre("libx-dev"));
+  EXPECT_EQ(language.agent_package, "x-agent");
   EXPECT_EQ(language.install, "Unpack it below /opt/x.");
   EXPECT_THAT(language.mounts,
               ElementsAre(Mount{.source = "/etc/x", .target = "/etc/x", .optional = true}));

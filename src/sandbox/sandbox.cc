@@ -226,7 +226,9 @@ Result<void> Sandbox::ask_done(warden::Request request,
                                std::chrono::seconds patience) {
   const auto report =
       GB_TRY(ask(request, payload, warden::Reply::kDone, patience, &warden::DoneReport::decode));
-  return report.error.empty() ? Result<void>() : Error(ErrorCode::kInvalid, report.error);
+  return report.error.empty()
+             ? Result<void>()
+             : Error(ErrorCode::kInvalid, report.error).with_os_error(report.os_error);
 }
 
 Result<RunOutcome> Sandbox::run(const Command& command, const RunOptions& options) {
@@ -358,7 +360,8 @@ Result<void> Sandbox::unpack(std::string_view directory, int archive_fd) {
       message.pop_back();
     }
     return Error(ErrorCode::kInvalid,
-                 message.empty() ? "the archive could not be unpacked" : message);
+                 message.empty() ? "the archive could not be unpacked" : message)
+        .with_os_error(outcome.status == Status::kDiskFull ? ENOSPC : 0);
   }
   return {};
 }

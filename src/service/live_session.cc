@@ -87,11 +87,11 @@ Error explain_start(Error error, const Language& language) {
   if (error.code() != ErrorCode::kUnavailable || !error.hint().empty()) {
     return error;
   }
-  if (error.message().find("IPython") != std::string::npos) {
-    return std::move(error).with_hint("apt-get install python3-ipython");
-  }
-  return std::move(error).with_hint("check that 'glovebox run -l " + language.id +
-                                    "' works; if it does, raise --memory or --pids");
+  const std::string package = language.agent_package.empty()
+                                  ? std::string()
+                                  : " and that " + language.agent_package + " is installed";
+  return std::move(error).with_hint("check that 'glovebox run -l " + language.id + "' works" +
+                                    package + "; if so, raise --memory or --pids");
 }
 
 }  // namespace

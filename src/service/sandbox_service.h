@@ -28,6 +28,7 @@
 #include "spec/code_place.h"
 #include "spec/command.h"
 #include "spec/limits.h"
+#include "spec/network_rules.h"
 
 namespace glovebox {
 
@@ -56,7 +57,7 @@ struct SandboxRequest {
   Environment env{};
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
-  std::string network = "{}";        // JSON of the rules; stored, and enforced by the egress.
+  NetworkRules network{};            // Stored and told; nothing enforces them yet.
   std::string extra = "{}";          // JSON that a door wants to find again; tokens among it.
   std::string idempotency_key{};     // The same key and tenant: the same sandbox.
   std::optional<Storage> storage{};  // Nothing: as the template says, else in memory.
@@ -75,7 +76,7 @@ struct SandboxInfo {
   Limits limits{};
   Environment env{};
   std::map<std::string, std::string> metadata{};
-  std::string network = "{}";
+  NetworkRules network{};
   std::string extra = "{}";  // Empty for callers who may not use the sandbox.
   std::string walls{};       // JSON, as in a verdict.
   Storage storage = Storage::kMemory;
@@ -104,7 +105,7 @@ struct SandboxChange {
   std::optional<OnTimeout> on_timeout{};
   std::optional<bool> auto_resume{};
   std::optional<std::map<std::string, std::string>> metadata{};
-  std::optional<std::string> network{};
+  std::optional<NetworkRules> network{};
   std::optional<std::string> extra{};
   // The sandbox as it was when this was made from it: kConflict when what this would replace, of
   // the three above, has changed since. Nothing: replaces whatever is there.

@@ -60,17 +60,12 @@ Error cannot_write(const char* attempt, const std::string& directory) {
           "pass --out a writable directory, or a new name in one"};
 }
 
-// The sandbox answers in words; these are what ENOSPC is called.
-bool is_out_of_space(const Error& error) {
-  return error.message().ends_with(Error::from_errno("", ENOSPC).message());
-}
-
-// With the hint of what the sandbox said while files were copied in.
+// With a hint where the sandbox sent none.
 Error cannot_copy_in(Error error) {
   if (!error.hint().empty()) {
     return error;
   }
-  const bool full = is_out_of_space(error);
+  const bool full = error.os_error() == ENOSPC;
   return std::move(error).with_hint(full ? "raise --disk, or --inodes if there are many files"
                                          : "check the SRC[:DST] of --file");
 }

@@ -134,6 +134,27 @@ TEST_F(TransferTest, CopiesFilesInWithTheirModes) {
   EXPECT_EQ(shell("bin/hello; cat data"), "hello\n1,2\n");
 }
 
+TEST_F(TransferTest, AFullSandboxIsSaidToBeFullForSmallFilesAndForLargeOnes) {
+  SandboxSpec spec;
+  spec.limits.disk = Bytes{1 << 20};
+  const auto small = Sandbox::create(spec, {});
+  ASSERT_TRUE(small) << small.error().message();
+  const auto copy = [&](std::size_t size) {
+    const std::string source = file("in", std::string(size, 'x'));
+    Result<void> copied;
+    for (int i = 0; i < 16 && copied; ++i) {
+      copied = copy_in(**small, {{.source = source, .target = "in" + std::to_string(i)}});
+    }
+    return copied;
+  };
+  for (const std::size_t size : {3'000'000, 200'000}) {
+    const auto copied = copy(size);
+    ASSERT_FALSE(copied) << size;
+    EXPECT_EQ(copied.error().os_error(), ENOSPC) << copied.error().message();
+    EXPECT_THAT(copied.error().hint(), HasSubstr("--disk")) << copied.error().message();
+  }
+}
+
 TEST_F(TransferTest, CopiesALargeFileWhole) {
   const std::string source = file("large", std::string(3'000'000, 'x') + "end");
 

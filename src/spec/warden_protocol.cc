@@ -222,6 +222,7 @@ Result<EndedReport> EndedReport::decode(std::string_view bytes) {
 std::string DoneReport::encode() const {
   WireWriter out;
   out.text(error);
+  out.u32(static_cast<std::uint32_t>(os_error));
   return out.take();
 }
 
@@ -229,6 +230,7 @@ Result<DoneReport> DoneReport::decode(std::string_view bytes) {
   WireReader in(bytes);
   DoneReport report;
   report.error = in.text();
+  report.os_error = static_cast<std::int32_t>(in.u32());
   return checked(in, std::move(report), "answer");
 }
 

@@ -185,7 +185,8 @@ struct EndedReport {
 };
 
 struct DoneReport {
-  std::string error;  // Why it could not be done; empty when it was.
+  std::string error;          // Why it could not be done; empty when it was.
+  std::int32_t os_error = 0;  // The errno behind it, or 0.
   [[nodiscard]] std::string encode() const;
   static Result<DoneReport> decode(std::string_view bytes);
 };

@@ -103,7 +103,7 @@ EndedReport some() {
 }
 template <>
 DoneReport some() {
-  return {.error = "no space"};
+  return {.error = "no space", .os_error = 28};
 }
 template <>
 FilesReport some() {

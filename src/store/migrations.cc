@@ -150,9 +150,23 @@ CREATE TABLE secrets (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// What a client of E2B said about the network, to be told again, was kept beside the rules. It
+// belongs to the door's notes. The rules themselves are read in both forms
+// (spec/json/network_rules_json.h).
+constexpr Sql kNetworkRules = R"sql(
+UPDATE sandboxes SET
+    extra = json_set(extra, '$.e2b.network',
+                     json_remove(json_extract(network, '$.e2b'), '$.egressProxy.password')),
+    network = json_remove(network, '$.e2b')
+  WHERE ended_at IS NULL AND json_valid(network) AND json_valid(extra)
+    AND json_type(network, '$.e2b') = 'object' AND json_type(extra, '$.e2b') = 'object'
+    AND length(network) + length(extra) < 1000000;
+)sql";
+
 constexpr std::array kSteps = {
     Migration{1, kFirst},          Migration{2, kOnDisk},     Migration{3, kSecrets},
     Migration{4, kTemplateBuilds}, Migration{5, kForgetting}, Migration{6, kSealedSecrets},
+    Migration{7, kNetworkRules},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "spec/json/network_rules_json.h"
 #include "store/json_columns.h"
 
 namespace glovebox {
@@ -56,7 +57,7 @@ Result<SandboxRecord> take(Statement& row) {
   record.limits = GB_TRY(json_column::to_limits(row.text()));
   record.env = GB_TRY(json_column::to_environment(row.text()));
   record.metadata = GB_TRY(json_column::to_map(row.text()));
-  record.network = row.text();
+  record.network = read_stored_network_rules(row.text());
   record.extra = row.text();
   record.walls = row.text();
   record.storage = row.text();
@@ -94,8 +95,8 @@ Result<void> insert_in(Connection& connection, const SandboxRecord& record) {
       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
       record.id, record.tenant, record.slot, record.template_name, record.tier,
       name_of(record.state), record.created, record.expires, record.ended_at, on_timeout(record),
-      record.auto_resume, json_column::from_limits(record.limits), env, metadata, record.network,
-      record.extra, record.walls, record.storage));
+      record.auto_resume, json_column::from_limits(record.limits), env, metadata,
+      to_json(record.network), record.extra, record.walls, record.storage));
   return {};
 }
 
@@ -108,7 +109,7 @@ Result<void> update_in(Connection& connection, const SandboxRecord& record) {
       " network = ?13, extra = ?14, walls = ?15, storage = ?16 WHERE id = ?1",
       record.id, record.slot, record.template_name, record.tier, name_of(record.state),
       record.expires, record.ended_at, on_timeout(record), record.auto_resume,
-      json_column::from_limits(record.limits), env, metadata, record.network, record.extra,
+      json_column::from_limits(record.limits), env, metadata, to_json(record.network), record.extra,
       record.walls, record.storage));
   return {};
 }

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "spec/command.h"
 #include "spec/limits.h"
+#include "spec/network_rules.h"
 #include "store/database.h"
 
 namespace glovebox {
@@ -35,7 +36,7 @@ struct SandboxRecord {
   Limits limits;
   Environment env;
   std::map<std::string, std::string> metadata;
-  std::string network = "{}";
+  NetworkRules network{};
   std::string extra = "{}";
   std::string walls = "{}";
   std::string storage = "{}";  // JSON of what it has on disk.

@@ -82,7 +82,7 @@ TEST_F(SandboxRecordsTest, ARecordComesBackAsItWas) {
                    .io_rate = Bytes{10}};
   record.env = {{"B", "1"}, {"A", "with \"quotes\"\n"}, {"B", "2"}};
   record.metadata = {{"user", "ü"}, {"", "empty key"}};
-  record.network = R"({"allow":["x"]})";
+  record.network.allow = {*NetworkRule::parse("example.com:443")};
   record.extra = R"({"door":"e2b"})";
   record.walls = R"({"user_ns":true})";
   record.storage = R"({"storage":"disk"})";
@@ -224,7 +224,7 @@ TEST_F(SandboxRecordsTest, ASandboxThatEndsLeavesNothingThatItWasGiven) {
   SandboxRecord record = sample("a");
   record.env = {{"API_KEY", "variable of a tenant"}};
   record.extra = R"({"envdAccessToken":"token of a tenant"})";
-  record.network = R"({"rules":["rule of a tenant"]})";
+  record.network.allow = {*NetworkRule::parse("rule-of-a-tenant.example")};
   record.storage = R"({"base":"base of a tenant"})";
   record.metadata = {{"name", "kept"}};
   add(record);
@@ -236,7 +236,8 @@ TEST_F(SandboxRecordsTest, ASandboxThatEndsLeavesNothingThatItWasGiven) {
   EXPECT_EQ(ended.state, State::kEnded);
   EXPECT_EQ(ended.ended_at, end);
   EXPECT_TRUE(ended.env.empty());
-  EXPECT_EQ(ended.extra + ended.network + ended.storage, "{}{}{}");
+  EXPECT_EQ(ended.extra + ended.storage, "{}{}");
+  EXPECT_EQ(ended.network, NetworkRules());
   EXPECT_EQ(ended.metadata, record.metadata);
   ASSERT_TRUE(records_->end("default", "a", end + 1s, kAny));
   EXPECT_EQ(records_->find("default", "a").value().ended_at, end);
@@ -262,6 +263,30 @@ TEST_F(SandboxRecordsTest, WhatAnOlderVersionKeptOfThoseThatEndedIsForgotten) {
   EXPECT_EQ(records.find("default", "living").value().extra, R"({"token":"1"})");
   EXPECT_TRUE(records.find("default", "ended").value().env.empty());
   EXPECT_EQ(records.find("default", "ended").value().extra, "{}");
+}
+
+TEST_F(SandboxRecordsTest, NetworkRulesOfAnOlderVersionAreReadAndWhatADoorKeptInThemMoves) {
+  const std::string path = directory_ + "/old.db";
+  {
+    const auto old = Database::open(path, migrations().first(6)).value();
+    ASSERT_TRUE(SandboxRecords(*old).insert(sample("a"), kAny));
+    const auto set = [](Connection& connection) -> Result<void> {
+      (void)GB_TRY(connection.run(
+          "UPDATE sandboxes SET network = ?1, extra = ?2",
+          std::string(R"({"allow":["*"],"deny":["10.0.0.0/8"],"e2b":{"denyOut":["10.0.0.0/8"],)"
+                      R"("egressProxy":{"address":"p:1","password":"secret"}}})"),
+          std::string(R"({"e2b":{"access_token":"t"}})")));
+      return {};
+    };
+    ASSERT_TRUE(old->write(set, kAny));
+  }
+  const auto database = Database::open(path).value();
+  const SandboxRecord read = SandboxRecords(*database).find("default", "a").value();
+  EXPECT_EQ(read.network, (NetworkRules{.allow = {},
+                                        .deny = {*NetworkRule::parse("10.0.0.0/8")},
+                                        .otherwise = NetworkRules::Otherwise::kAllow}));
+  EXPECT_EQ(read.extra, R"({"e2b":{"access_token":"t","network":{"denyOut":["10.0.0.0/8"],)"
+                        R"("egressProxy":{"address":"p:1"}}}})");
 }
 
 }  // namespace

@@ -245,7 +245,9 @@ void Warden::handle(const Frame& frame) {
 
 void Warden::done(std::uint32_t channel, const Result<void>& result) {
   send(Reply::kDone, channel,
-       DoneReport{.error = result ? std::string() : result.error().message()}.encode());
+       result ? DoneReport{}.encode()
+              : DoneReport{.error = result.error().message(), .os_error = result.error().os_error()}
+                    .encode());
 }
 
 void Warden::report_start_error(std::uint32_t channel, int error) {

@@ -45,6 +45,7 @@ TARGETS = {
                      "upgrade", "write"))],
     "notebook_text": [*BASE, "base/bytes.cc", "base/text.cc", *NOTEBOOK,
                       "context/notebook/json_bounds.cc", "context/notebook/stream_text.cc"],
+    "network_rules": [*BASE, "base/text.cc", "spec/ip_address.cc", "spec/network_rules.cc"],
     "http_head": [*BASE, "doors/transport/head.cc"],
     "multipart": [*BASE, "base/text.cc", "doors/e2b/multipart.cc", "doors/e2b/url.cc"],
     "layer": [*BASE, "base/sys/tree.cc", "base/text.cc", "base/unique_fd.cc",

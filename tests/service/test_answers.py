@@ -86,7 +86,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(made.status, 201, made)
         self.daemon.ask("DELETE", "/v1/sandboxes/" + made.json["id"])
         self.assertEqual(refused.status, 409, refused)
-        self.assertEqual(refused.json["hint"], "send it again in 1 s")
+        self.assertEqual(refused.json["hint"], "send it again in 1 second")
 
 
 class OverTls(unittest.TestCase):

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/e2b/answers.h"
 
+#include <chrono>
+#include <string>
+
 #include "base/text.h"
 #include "spec/json/error_json.h"
 
@@ -18,6 +21,9 @@ void answer_text(http::Response& response, int status, std::string_view text) {
 }
 
 namespace {
+
+// Where an error does not say how long to wait.
+constexpr std::chrono::seconds kUsualWait{1};
 
 // E2B's clients look at `code` and `message`; the hint is for the person behind them.
 std::string_view usual_hint(int status) {
@@ -41,10 +47,16 @@ std::string_view usual_hint(int status) {
 
 }  // namespace
 
-void refuse(http::Response& response, int status, std::string_view message, std::string_view hint) {
+namespace {
+
+void refuse_until(http::Response& response,
+                  int status,
+                  std::string_view message,
+                  std::string_view hint,
+                  std::chrono::seconds wait) {
   http::Headers headers;
   if (status == 429) {
-    headers.emplace_back("Retry-After", "1");
+    headers.emplace_back("Retry-After", std::to_string(wait.count()));
   }
   const std::string_view told = hint.empty() ? usual_hint(status) : hint;
   answer(response, status,
@@ -52,8 +64,15 @@ void refuse(http::Response& response, int status, std::string_view message, std:
          std::move(headers));
 }
 
+}  // namespace
+
+void refuse(http::Response& response, int status, std::string_view message, std::string_view hint) {
+  refuse_until(response, status, message, hint, kUsualWait);
+}
+
 void refuse(http::Response& response, const Error& error) {
-  refuse(response, http_status(error.code()), error.message(), error.hint());
+  refuse_until(response, http_status(error.code()), error.message(), error.hint(),
+               error.retry_after().value_or(kUsualWait));
 }
 
 void refuse_traffic(http::Response& response,

@@ -45,6 +45,9 @@ bool is_signed_file(const Target& target) {
 // Requests with a wrong token, or none where one is needed: more than a client makes by mistake.
 constexpr Strangers::Rate kStrangers{.a_second = 20, .at_once = 200};
 
+// The ports of a sandbox that this door serves itself.
+bool is_own(std::uint16_t port) { return port == kEnvdPort || port == kInterpreterPort; }
+
 // Where in which sandbox a request goes; both headers, or the name of the host.
 struct Destination {
   std::string sandbox;
@@ -129,19 +132,26 @@ E2bDoor::E2bDoor(SandboxService& service, E2bOptions options)
 
 E2bDoor::~E2bDoor() = default;
 
-bool E2bDoor::claims(const http::Request& request) const {
+bool E2bDoor::claims(const Arrival& arrival) const {
+  const http::Request& request = arrival.request;
   if (names_sandbox(request)) {
     return true;
   }
-  if (const auto host = parse_host(request.header("Host").value_or(""))) {
-    return host->port == kEnvdPort || host->port == kInterpreterPort ||
-           parts_->gate.knows(host->sandbox);
+  if (const auto& host = arrival.port_host) {
+    return is_own(host->port) || parts_->gate.knows(host->sandbox);
   }
   const auto target = parse_target(request.target());
   return target && (is_signed_file(*target) || is_control_route(target->segments));
 }
 
-void E2bDoor::handle(http::Request& request, http::Response& response) {
+bool E2bDoor::is_for_guest(const Arrival& arrival) const {
+  const auto named = parse_port(arrival.request.header("E2b-Sandbox-Port").value_or(""));
+  const auto port = named || !arrival.port_host ? named : std::optional(arrival.port_host->port);
+  return port && !is_own(*port);
+}
+
+void E2bDoor::handle(const Arrival& arrival, http::Response& response) {
+  http::Request& request = arrival.request;
   const auto target = parse_target(request.target());
   if (!target) {
     refuse(response, 400, "malformed request target");
@@ -153,7 +163,7 @@ void E2bDoor::handle(http::Request& request, http::Response& response) {
     } else {
       answer_text(response, 400, destination.error().message());
     }
-  } else if (const auto host = parse_host(request.header("Host").value_or(""))) {
+  } else if (const auto& host = arrival.port_host) {
     parts_->traffic({.sandbox = host->sandbox, .port = host->port}, *target, request, response);
   } else if (is_signed_file(*target)) {
     parts_->signed_file(*target, request, response);

@@ -7,26 +7,26 @@
 #include <string_view>
 
 #include "doors/e2b/options.h"
-#include "doors/transport/http.h"
+#include "doors/ports/door.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox::e2b {
 
-// Any thread. The service outlives it.
-class E2bDoor {
+// The service outlives it.
+class E2bDoor final : public Door {
  public:
   E2bDoor(SandboxService& service, E2bOptions options);
-  ~E2bDoor();
+  ~E2bDoor() override;
   E2bDoor(const E2bDoor&) = delete;
   E2bDoor& operator=(const E2bDoor&) = delete;
 
   // Whether a request is for this door: by E2B's headers, by a host name PORT-ID.DOMAIN of a
   // sandbox that was made here, by the signature of a file's URL, or by a route of E2B's control
   // API.
-  [[nodiscard]] bool claims(const http::Request& request) const;
-
-  // Answers a request that it claims.
-  void handle(http::Request& request, http::Response& response);
+  [[nodiscard]] bool claims(const Arrival& arrival) const override;
+  // For any port but the two that this door serves itself.
+  [[nodiscard]] bool is_for_guest(const Arrival& arrival) const override;
+  void handle(const Arrival& arrival, http::Response& response) override;
 
  private:
   struct Parts;

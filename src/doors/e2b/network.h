@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network rules of E2B: checked, and turned into the sandbox's.
-//
-// The service keeps {"allow":[…],"deny":[…],"e2b":{…}}: `allow` and `deny` for the egress, and what
-// the client sent, to tell it again.
+// E2B's spelling of network rules. What a client sent is kept with the sandbox's notes, to tell it
+// again; the rules that follow from it are the sandbox's own (spec/network_rules.h).
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "base/result.h"
 #include "doors/e2b/fields.h"
+#include "spec/network_rules.h"
 
 namespace glovebox::e2b {
 
+struct Network {
+  NetworkRules rules;
+  Json told;  // As the client sent it, without the password of a proxy, which nothing needs.
+};
+
 // From the `network` member of a request (or the body of an update) and its
-// `allow_internet_access`. kInvalid says what E2B forbids as well: names in denyOut, and names in
-// allowOut unless all else is denied.
-Result<std::string> make_network(const Json& wanted, std::optional<bool> internet);
+// `allow_internet_access`. Without `denyOut` of 0.0.0.0/0 everything is allowed by default. A
+// denied block is denied even where allowOut names a part of it, unlike in E2B. kInvalid says what
+// E2B forbids as well: names in denyOut, and names in allowOut unless all else is denied.
+Result<Network> make_network(const Json& wanted, std::optional<bool> internet);
 
-// What a client may be told: as it sent it, without the password of a proxy.
-Json told_network(const std::string& network);
-
-// The network with new rules, and those members that an update can't change kept.
-Result<std::string> update_network(const std::string& network,
-                                   const Json& wanted,
-                                   std::optional<bool> internet);
+// The network with new rules, and those members of what was `told` that an update can't change.
+Result<Network> update_network(const Json& told, const Json& wanted, std::optional<bool> internet);
 
 }  // namespace glovebox::e2b

@@ -7,6 +7,7 @@
 #include "doors/e2b/template_name.h"
 #include "doors/e2b/times.h"
 #include "doors/e2b/users.h"
+#include "spec/json/network_rules_json.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -27,13 +28,21 @@ TEST(NetworkTest, OnlyBlocksOfAddressesAreDenied) {
   }
 }
 
+TEST(NetworkTest, DenyingEverythingIsADefault) {
+  const auto closed = make_network({{"denyOut", {"0.0.0.0/0"}}, {"allowOut", {"a.example"}}}, {});
+  const auto open = make_network({{"denyOut", {"10.0.0.0/8"}}}, std::nullopt);
+  ASSERT_TRUE(closed && open);
+
+  EXPECT_EQ(to_json(closed->rules), R"({"allow":["a.example"],"default":"deny","deny":[]})");
+  EXPECT_EQ(to_json(open->rules), R"({"allow":[],"default":"allow","deny":["10.0.0.0/8"]})");
+}
+
 TEST(NetworkTest, ThePasswordOfAProxyIsNeverTold) {
   const auto network = make_network(
       {{"egressProxy", {{"address", "p:1"}, {"username", "u"}, {"password", "secret"}}}}, true);
   ASSERT_TRUE(network);
 
-  EXPECT_EQ(told_network(*network),
-            (Json{{"egressProxy", {{"address", "p:1"}, {"username", "u"}}}}));
+  EXPECT_EQ(network->told, (Json{{"egressProxy", {{"address", "p:1"}, {"username", "u"}}}}));
 }
 
 TEST(NetworkTest, AnUpdateReplacesRulesAndKeepsWhatItCanNotChange) {
@@ -41,10 +50,10 @@ TEST(NetworkTest, AnUpdateReplacesRulesAndKeepsWhatItCanNotChange) {
   ASSERT_TRUE(before);
 
   const auto after =
-      update_network(*before, {{"allowOut", {"8.8.8.8"}}, {"allowPublicTraffic", true}}, {});
+      update_network(before->told, {{"allowOut", {"8.8.8.8"}}, {"allowPublicTraffic", true}}, {});
 
   ASSERT_TRUE(after);
-  EXPECT_EQ(told_network(*after), (Json{{"allowOut", {"8.8.8.8"}}, {"allowPublicTraffic", false}}));
+  EXPECT_EQ(after->told, (Json{{"allowOut", {"8.8.8.8"}}, {"allowPublicTraffic", false}}));
 }
 
 TEST(RangeTest, IsReadAsTheStandardSays) {

@@ -43,7 +43,11 @@ std::optional<SandboxNotes> read_notes(std::string_view extra) {
                      .public_ports = flag_of(*ours, "public_ports", false),
                      .internet = {},
                      .template_id = text_of(*ours, "template"),
+                     .network = Json::object(),
                      .contexts = {}};
+  if (auto network = object_member(*ours, "network")) {
+    notes.network = *std::move(network);
+  }
   if (const Json* internet = member(*ours, "internet"); internet != nullptr) {
     notes.internet = internet->is_boolean() && internet->get<bool>();
   }
@@ -68,6 +72,9 @@ std::string write_notes(std::string_view extra, const SandboxNotes& notes) {
             {"public_ports", notes.public_ports},
             {"template", notes.template_id},
             {"contexts", std::move(contexts)}};
+  if (!notes.network.empty()) {
+    ours["network"] = notes.network;
+  }
   if (notes.internet) {
     ours["internet"] = *notes.internet;
   }

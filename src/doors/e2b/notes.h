@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "doors/e2b/fields.h"
 
 namespace glovebox::e2b {
 
@@ -16,8 +17,9 @@ struct SandboxNotes {
   std::string traffic_token;  // For the code interpreter, and for ports that are not public.
   bool secure = true;         // The access token is asked for, and told to clients.
   bool public_ports = true;
-  std::optional<bool> internet;  // As the client set it.
-  std::string template_id;       // As the client named it.
+  std::optional<bool> internet;   // As the client set it.
+  std::string template_id;        // As the client named it.
+  Json network = Json::object();  // What the client may be told of its network (network.h).
   // What the default context of a language is called. One that is listed but was never used has an
   // id and no context: it is made at its first use.
   struct DefaultContext {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "doors/e2b/answers.h"
-#include "doors/e2b/network.h"
 #include "doors/ports/guest_head.h"
 #include "spec/json/error_json.h"
 
@@ -15,8 +14,7 @@ namespace {
 
 // What the client wants the guest to see in place of the name by which it is reached.
 std::optional<std::string> masked_host(const Visit& visit) {
-  const Json network = told_network(visit.info.network);
-  const Json* const mask = member(network, "maskRequestHost");
+  const Json* const mask = member(visit.notes.network, "maskRequestHost");
   if (mask == nullptr || !mask->is_string()) {
     return std::nullopt;
   }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "doors/e2b/network.h"
 #include "doors/e2b/times.h"
 
 namespace glovebox::e2b {
@@ -55,8 +54,8 @@ Json detail_json(const SandboxInfo& info, const SandboxNotes& notes, const E2bOp
   }
   json["domain"] = options.domain.empty() ? Json(nullptr) : Json(options.domain);
   json["allowInternetAccess"] = notes.internet ? Json(*notes.internet) : Json(nullptr);
-  if (const Json network = told_network(info.network); !network.empty()) {
-    json["network"] = network;
+  if (!notes.network.empty()) {
+    json["network"] = notes.network;
   }
   json["lifecycle"] = {{"onTimeout", info.on_timeout == OnTimeout::kPause ? "pause" : "kill"},
                        {"autoResume", info.auto_resume}};

@@ -76,7 +76,9 @@ Result<SandboxRequest> sandbox_request(const Json& body, SandboxNotes& notes) {
   if (!notes.public_ports && !notes.secure) {
     return invalid("private traffic requires a secured sandbox");
   }
-  request.network = GB_TRY(make_network(network, notes.internet));
+  Network made = GB_TRY(make_network(network, notes.internet));
+  request.network = std::move(made.rules);
+  notes.network = std::move(made.told);
   request.volumes = GB_TRY(volume_mounts(body));
   return request;
 }
@@ -302,10 +304,12 @@ Result<void> SandboxRoutes::fork(ControlCall& call) {
 
 Result<void> SandboxRoutes::set_network(ControlCall& call) {
   const Json body = GB_TRY(call.body());
-  const auto set = [&body](const SandboxInfo& now, SandboxNotes& notes,
+  const auto set = [&body](const SandboxInfo&, SandboxNotes& notes,
                            SandboxChange& change) -> Result<void> {
     notes.internet = GB_TRY(flag_member(body, "allow_internet_access"));
-    change.network = GB_TRY(update_network(now.network, body, notes.internet));
+    Network made = GB_TRY(update_network(notes.network, body, notes.internet));
+    change.network = std::move(made.rules);
+    notes.network = std::move(made.told);
     return {};
   };
   (void)GB_TRY(change_notes(service_, call.caller, call.arguments[0], set));

@@ -117,7 +117,8 @@ Result<void> TemplateBuilds::make_room(const std::string& tenant) {
   }
   if (oldest == builds_.end() || !is_at_rest(*oldest->second)) {
     return Error(ErrorCode::kExhausted, "the tenant has too many template builds in progress",
-                 "try again in 60 s");
+                 "try again in a minute")
+        .with_retry_after(std::chrono::seconds(60));
   }
   builds_.erase(oldest);
   return {};
@@ -298,7 +299,8 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
     } catch (const std::system_error&) {
       // It waits as before, so the client may start it again.
       return Error(ErrorCode::kUnavailable, "the build could not be started: no more threads",
-                   "try again in 10 s");
+                   "try again in 10 seconds")
+          .with_retry_after(std::chrono::seconds(10));
     }
   }
   answer_empty(call.response, 202);

@@ -113,21 +113,4 @@ bool is_sandbox_id(std::string_view text) {
   });
 }
 
-std::optional<HostLabel> parse_host(std::string_view host) {
-  const std::size_t dot = host.find('.');
-  const std::string_view label = host.substr(0, std::min(dot, host.find(':')));
-  const std::size_t dash = label.find('-');
-  if (dot == std::string_view::npos || dash == std::string_view::npos) {
-    return std::nullopt;
-  }
-  const auto port = parse_port(label.substr(0, dash));
-  std::string_view id = label.substr(dash + 1);
-  // Older clients add the name of a node behind the id.
-  id = id.substr(0, id.find('-'));
-  if (!port || !is_sandbox_id(id)) {
-    return std::nullopt;
-  }
-  return HostLabel{.port = *port, .sandbox = std::string(id)};
-}
-
 }  // namespace glovebox::e2b

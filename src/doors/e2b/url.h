@@ -27,13 +27,6 @@ struct Target {
 // Nothing when it is malformed.
 std::optional<Target> parse_target(std::string_view target);
 
-// "49983-ID.example.com:8440": the port and sandbox that the first label of a host name tells of.
-struct HostLabel {
-  std::uint16_t port = 0;
-  std::string sandbox;
-};
-std::optional<HostLabel> parse_host(std::string_view host);
-
 // A port in decimal, from 1 on.
 std::optional<std::uint16_t> parse_port(std::string_view text);
 

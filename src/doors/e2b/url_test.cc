@@ -27,22 +27,6 @@ TEST(TargetTest, RefusesBrokenEncodingAndTooManySegments) {
   EXPECT_FALSE(parse_target("/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17"));
 }
 
-TEST(HostTest, ReadsPortAndSandboxFromTheFirstLabel) {
-  const auto host = parse_host("49983-iabc123.sb.test:8440");
-
-  ASSERT_TRUE(host);
-  EXPECT_EQ(host->port, 49983);
-  EXPECT_EQ(host->sandbox, "iabc123");
-  EXPECT_EQ(parse_host("3000-iabc-client.sb.test")->sandbox, "iabc");
-}
-
-TEST(HostTest, IsNotMistakenForOtherNames) {
-  for (const char* host : {"127.0.0.1:8440", "localhost", "my-host.example", "99999-i.example",
-                           "0-i.example", "80-.example", "80-i", "80-../x.example"}) {
-    EXPECT_FALSE(parse_host(host)) << host;
-  }
-}
-
 TEST(MetadataTest, UndoesEachOfTheClientsEncodings) {
   // {"k y": "v&1"} as SDK 2.51.0 sends it.
   const auto form = parse_form("metadata=k%252520y%3Dv%2525261");

@@ -15,12 +15,8 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The first number in the hint: the quotas say there when a further try makes sense.
-std::string seconds_of(std::string_view hint) {
-  const std::size_t begin = std::min(hint.find_first_of("0123456789"), hint.size());
-  const std::size_t end = std::min(hint.find_first_not_of("0123456789", begin), hint.size());
-  return end > begin && end - begin <= 4 ? std::string(hint.substr(begin, end - begin)) : "1";
-}
+// Where an error does not say how long to wait.
+constexpr std::chrono::seconds kUsualWait{1};
 
 std::string usual_hint(const Call& call, ErrorCode code) {
   switch (code) {
@@ -60,14 +56,17 @@ void Call::send_nothing() {
 
 void Call::send_error(const Error& error) {
   if (oversized) {
-    send_problem(413, "too_large", error.message(),
-                 "send less in one request, or use the file routes");
+    send_problem(413, "too_large",
+                 "the body is larger than the " + std::to_string(route->body) +
+                     " bytes that this route takes",
+                 "send less in one request; files go through the file routes");
     return;
   }
   const int code = http_status(error.code());
   http::Headers more;
   if (code == 429 || code == 503) {
-    more.emplace_back("Retry-After", seconds_of(error.hint()));
+    more.emplace_back("Retry-After",
+                      std::to_string(error.retry_after().value_or(kUsualWait).count()));
   }
   // Whoever wrote the error may know no fix; where to look for one is known here.
   const bool helped = !error.hint().empty() || code >= 500;
@@ -100,13 +99,13 @@ Result<void> Call::follow(int code,
   return {};
 }
 
-Result<Fields> Call::fields(std::size_t most) {
+Result<Fields> Call::fields() {
   const auto type = request.header("content-type");
   if (type && !type->starts_with("application/json") && request.content_length() != 0) {
     return Error(ErrorCode::kInvalid, "the body must be JSON",
                  "send it with Content-Type: application/json");
   }
-  auto body = request.read_all(most);
+  auto body = request.read_all(route->body);
   if (!body) {
     oversized = body.error().code() == ErrorCode::kExhausted;
     return std::move(body).error();

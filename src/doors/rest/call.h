@@ -20,8 +20,6 @@
 
 namespace glovebox::rest {
 
-inline constexpr std::size_t kMaxBody = 1UL << 20;
-inline constexpr std::size_t kMaxCodeBody = 8UL << 20;
 // How a WebSocket is closed whose key is no longer valid (RFC 6455, 7.4.1).
 inline constexpr std::uint16_t kPolicyViolation = 1008;
 
@@ -40,7 +38,7 @@ struct Call {
   std::vector<std::string> parameters;  // What the pattern's {…} matched, in order.
   const Route* route = nullptr;         // None for a port that the host's name tells.
   int status = 0;                       // Of the answer, once there is one.
-  bool oversized = false;               // The body is larger than may be: 413.
+  bool oversized = false;               // The body is larger than the route takes: 413.
   bool named_by_host = false;           // The host's name says which port: the path is the guest's.
 
   // Answers. An error of theirs means that the client is gone, which is nobody's concern.
@@ -59,8 +57,8 @@ struct Call {
   // One that takes its pieces from elsewhere.
   Result<void> follow(int code, http::Headers headers, std::unique_ptr<http::PieceSource> source);
 
-  // The body as fields; kExhausted when it is larger than `most`.
-  Result<Fields> fields(std::size_t most = kMaxBody);
+  // The body as fields; kExhausted when it is larger than the route takes (Route::body).
+  Result<Fields> fields();
   [[nodiscard]] std::string parameter(const char* name) const;  // Of the query; "" when absent.
   [[nodiscard]] bool has_parameter(const char* name) const;
   // Refuses parameters of the query beyond these.

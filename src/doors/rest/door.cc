@@ -81,10 +81,17 @@ bool takes(const Route& route, std::string_view method) {
 RestDoor::RestDoor(SandboxService& service, RestOptions options)
     : service_(service), options_(std::move(options)), port_tokens_(service.signing_key()) {}
 
-bool RestDoor::serves(std::string_view target) {
+bool RestDoor::claims(const Arrival&) const { return true; }
+
+bool RestDoor::is_for_guest(const Arrival& arrival) const {
+  const std::string_view target = arrival.request.target();
   const std::string_view path = target.substr(0, target.find('?'));
-  return path == "/v1" || path.starts_with("/v1/") || path == "/openapi.json" ||
-         path == "/healthz" || path == "/metrics";
+  constexpr std::string_view kSandboxes = "/v1/sandboxes/";
+  if (arrival.port_host || !path.starts_with(kSandboxes)) {
+    return arrival.port_host.has_value();
+  }
+  return path.substr(std::min(path.find('/', kSandboxes.size()), path.size()))
+      .starts_with("/ports/");
 }
 
 Result<void> RestDoor::authenticate(Call& call) {
@@ -161,7 +168,7 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
   }
 }
 
-Result<Caller> RestDoor::token_holder(const PortPass& pass, const PortName& name) {
+Result<Caller> RestDoor::token_holder(const PortPass& pass, const PortHost& name) {
   for (const std::string& token : pass.tokens) {
     const auto key =
         port_tokens_.key_of(token, name.sandbox, name.port, std::chrono::system_clock::now());
@@ -177,7 +184,7 @@ Result<Caller> RestDoor::token_holder(const PortPass& pass, const PortName& name
   return Error(ErrorCode::kRefused, "invalid token");
 }
 
-void RestDoor::answer_port(Call& call, const PortName& name) {
+void RestDoor::answer_port(Call& call, const PortHost& name) {
   const std::string_view target = call.request.target();
   call.target.raw_path = target.substr(0, target.find('?'));
   call.target.raw_query = target.substr(std::min(call.target.raw_path.size() + 1, target.size()));
@@ -238,7 +245,8 @@ void RestDoor::log(const Call& call,
                                    {"duration_us", took.count()}}));
 }
 
-void RestDoor::handle(http::Request& request, http::Response& response) {
+void RestDoor::handle(const Arrival& arrival, http::Response& response) {
+  http::Request& request = arrival.request;
   const auto start = std::chrono::steady_clock::now();
   const Metrics::InFlight in_flight(metrics_);
   Call call{.request = request,
@@ -252,9 +260,9 @@ void RestDoor::handle(http::Request& request, http::Response& response) {
             .caller = {},
             .parameters = {}};
   std::string_view pattern = "none";
-  if (const auto name = parse_port_name(request.header("host").value_or(""))) {
+  if (arrival.port_host) {
     pattern = "PORT-ID.host";
-    answer_port(call, *name);
+    answer_port(call, *arrival.port_host);
   } else if (auto target = parse_target(request.target()); target) {
     call.target = *std::move(target);
     answer(call, pattern);

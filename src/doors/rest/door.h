@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "doors/ports/door.h"
 #include "doors/rest/call.h"
 #include "doors/rest/metrics.h"
 #include "doors/rest/port_pass.h"
@@ -23,27 +24,25 @@ struct RestOptions {
   bool tls = false;
 };
 
-// Any number of threads may be in handle() at once.
-class RestDoor {
+class RestDoor final : public Door {
  public:
   RestDoor(SandboxService& service, RestOptions options);
   RestDoor(const RestDoor&) = delete;
   RestDoor& operator=(const RestDoor&) = delete;
 
-  // Whether a target is this door's at all: /v1…, /openapi.json, /healthz and /metrics.
-  [[nodiscard]] static bool serves(std::string_view target);
-
-  // Answers, whatever the request is.
-  void handle(http::Request& request, http::Response& response);
+  // Any request: this door stands behind all others, and says what is not found.
+  [[nodiscard]] bool claims(const Arrival& arrival) const override;
+  [[nodiscard]] bool is_for_guest(const Arrival& arrival) const override;
+  void handle(const Arrival& arrival, http::Response& response) override;
 
  private:
   // Finds out who calls: kRefused for nobody.
   Result<void> authenticate(Call& call);
   void answer(Call& call, std::string_view& pattern);
   // A request for PORT-ID.host; its caller shows a key, or a token of that port.
-  void answer_port(Call& call, const PortName& name);
+  void answer_port(Call& call, const PortHost& name);
   // The caller in whose name one of the tokens was made; kRefused for none of them.
-  Result<Caller> token_holder(const PortPass& pass, const PortName& name);
+  Result<Caller> token_holder(const PortPass& pass, const PortHost& name);
   void log(const Call& call, std::string_view pattern, std::chrono::microseconds took) const;
 
   SandboxService& service_;

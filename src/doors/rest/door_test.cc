@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "doors/rest/fake_service.h"
+#include "doors/rest/openapi.h"
 #include "doors/rest/routes.h"
 #include "doors/transport/test_client.h"
 #include "service/guarded/guarded_service.h"
@@ -41,7 +42,7 @@ class DoorTest : public testing::Test {
     server.unix_path = service_.workspace + ".sock";
     auto started =
         http::Server::start(server, [this](http::Request& request, http::Response& response) {
-          door_->handle(request, response);
+          door_->handle(Arrival(request), response);
         });
     ASSERT_TRUE(started) << started.error().message();
     server_ = *std::move(started);
@@ -152,8 +153,39 @@ TEST_F(DoorTest, WhatIsWrongWithABodyIsSaid) {
             400);
 }
 
+TEST_F(DoorTest, NoRouteTakesMoreThanItsTableSays) {
+  const Json api = Json::parse(openapi_text(), nullptr, false);
+  std::size_t tried = 0;
+  for (const Route& route : routes()) {
+    std::string method(route.method);
+    std::ranges::transform(method, method.begin(),
+                           [](char c) { return static_cast<char>(c | 0x20); });
+    const std::string pattern(route.pattern);
+    if (route.method == "*" || pattern.find('*') != std::string::npos) {
+      continue;
+    }
+    const Json& operation = api["paths"][pattern][method];
+    EXPECT_EQ(operation.value("x-max-body", kSmallBody), route.body) << pattern;
+    if (!operation.contains("requestBody") ||
+        !operation["requestBody"]["content"].contains("application/json")) {
+      continue;
+    }
+    const std::string path = example(route);
+    const Answer answer = ask(route.method, path, std::string(route.body + 1, ' '),
+                              {{"X-API-KEY", route.scope == kScopeAdmin ? "admin" : "runner"}});
+    EXPECT_EQ(answer.status, 413) << route.method << " " << path;
+    EXPECT_FALSE(json(answer)["hint"].get<std::string>().empty()) << path;
+    const Answer fits = ask(route.method, path, std::string(route.body, ' '),
+                            {{"X-API-KEY", route.scope == kScopeAdmin ? "admin" : "runner"}});
+    EXPECT_NE(fits.status, 413) << route.method << " " << path;
+    ++tried;
+  }
+  EXPECT_GT(tried, 20U);
+}
+
 TEST_F(DoorTest, QuotasSayWhenToComeBack) {
-  service_.create_outcome = Error(ErrorCode::kExhausted, "too many", "try again in 17 seconds");
+  service_.create_outcome = Error(ErrorCode::kExhausted, "too many", "at most 3 at once")
+                                .with_retry_after(std::chrono::seconds(17));
   const Answer answer = ask("POST", "/v1/sandboxes");
   EXPECT_EQ(answer.status, 429);
   EXPECT_EQ(answer.header("Retry-After"), "17");

@@ -30,7 +30,7 @@ class EventsTest : public testing::Test {
     options.listen = "127.0.0.1:0";
     auto started =
         http::Server::start(options, [this](http::Request& request, http::Response& response) {
-          door_.handle(request, response);
+          door_.handle(Arrival(request), response);
         });
     EXPECT_TRUE(started);
     server_ = *std::move(started);

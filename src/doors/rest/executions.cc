@@ -32,7 +32,7 @@ Result<void> send_notebook(Call& call,
 }  // namespace
 
 Result<void> run_code(Call& call) {
-  Fields fields = GB_TRY(call.fields(kMaxCodeBody));
+  Fields fields = GB_TRY(call.fields());
   RunRequest request = GB_TRY(read_run_request(fields));
   request.idempotency_key = GB_TRY(call.idempotency_key());
   EventStream stream(call, wanted_format(call));
@@ -77,7 +77,7 @@ Result<void> delete_context(Call& call) {
 }
 
 Result<void> execute(Call& call) {
-  Fields fields = GB_TRY(call.fields(kMaxCodeBody));
+  Fields fields = GB_TRY(call.fields());
   ExecuteRequest request = GB_TRY(read_execute_request(fields));
   request.idempotency_key = GB_TRY(call.idempotency_key());
   EventStream stream(call, wanted_format(call));

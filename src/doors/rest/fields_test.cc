@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "doors/rest/sandbox_json.h"
+#include "spec/json/network_rules_json.h"
 
 namespace glovebox::rest {
 namespace {
@@ -67,7 +68,7 @@ TEST(FieldsTest, WhatIsRightIsTaken) {
   EXPECT_EQ(request->limits.memory, 512_MiB);
   EXPECT_EQ(request->limits.wall, std::chrono::milliseconds(1'500));
   EXPECT_EQ(request->env, (Environment{{"A", "b"}}));
-  EXPECT_EQ(request->network, R"({"allow":["pypi.org:443"]})");
+  EXPECT_EQ(to_json(request->network), R"({"allow":["pypi.org:443"],"default":"deny","deny":[]})");
   EXPECT_EQ(request->tier.exactly, "native");
 }
 

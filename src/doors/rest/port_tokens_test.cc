@@ -36,16 +36,5 @@ TEST(PortTokensTest, WhatWasChangedOpensNothing) {
   EXPECT_FALSE(tokens.key_of(token + "0", "abc", 8000, kNow));
 }
 
-TEST(PortNameTest, TheFirstLabelTellsPortAndSandbox) {
-  const auto name = parse_port_name("8000-abc123.example.org:8440");
-  ASSERT_TRUE(name);
-  EXPECT_EQ(name->port, 8000);
-  EXPECT_EQ(name->sandbox, "abc123");
-  for (const char* host : {"", "localhost", "127.0.0.1:8440", "8000-abc", "0-abc.x", "70000-abc.x",
-                           "-1-abc.x", "a-b.x", "8000-.x", "8000-ABC.x", "8000-a/b.x", "[::1]:1"}) {
-    EXPECT_FALSE(parse_port_name(host)) << host;
-  }
-}
-
 }  // namespace
 }  // namespace glovebox::rest

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "doors/rest/sandbox_json.h"
+#include "spec/json/network_rules_json.h"
 
 namespace glovebox::rest {
 namespace {
@@ -32,21 +33,12 @@ CodePlace read_place(Fields& fields) {
           .cursor = fields.count("cursor", 0, CodePlace::kMaxCode)};
 }
 
-// {"allow": ["host", "host:port", "*.host"]}
-Result<std::optional<std::string>> read_network(Fields& fields) {
-  auto object = fields.object("network");
+Result<std::optional<NetworkRules>> read_network(Fields& fields) {
+  const auto object = fields.object("network");
   if (!object) {
-    return std::optional<std::string>();
+    return std::optional<NetworkRules>();
   }
-  Fields rules(*object, "network.");
-  for (const std::string& rule : rules.texts("allow", 1'000).value_or(std::vector<std::string>())) {
-    if (rule.empty() || rule.size() > 300) {
-      rules.refuse("allow",
-                   "'" + printable(rule) + "' is not of the form host, host:port or *.host");
-    }
-  }
-  GB_TRY(rules.done());
-  return std::optional(object->dump(-1, ' ', false, Json::error_handler_t::replace));
+  return std::optional(GB_TRY(parse_network_rules(to_line(*object))));
 }
 
 // [{"name": "data", "path": "/volumes/data", "read_only": true}]
@@ -116,7 +108,7 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields) {
       fields.text_map("metadata", 64, 16 * 1024).value_or(std::map<std::string, std::string>());
   read_tier(fields, request.tier);
   request.limits = GB_TRY(read_limits(fields));
-  request.network = GB_TRY(read_network(fields)).value_or("{}");
+  request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   if (const auto storage = fields.choice("storage", {"memory", "disk"})) {
     request.storage = *storage == "disk" ? Storage::kDisk : Storage::kMemory;
   }

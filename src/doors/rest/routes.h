@@ -12,6 +12,11 @@
 
 namespace glovebox::rest {
 
+inline constexpr std::size_t kSmallBody = 64UL << 10;
+inline constexpr std::size_t kMiddleBody = 1UL << 20;  // Variables, metadata, rules, arguments.
+inline constexpr std::size_t kCodeBody = 8UL << 20;
+inline constexpr std::size_t kRecipeBody = 24UL << 20;  // Files in base64 among it.
+
 struct Route {
   std::string_view method;  // "*": any.
   std::string_view
@@ -21,6 +26,9 @@ struct Route {
   // Its answer goes on. Any other route for GET takes HEAD too (RFC 9110, 9.1).
   bool streams = false;
   http::Pace pace = http::Pace::kShort;
+  // The most bytes of a body of JSON; bodies that are files have limits of their own. Parsed, JSON
+  // takes up to sixteen times as much (spec/json/bounded_json.h).
+  std::size_t body = kSmallBody;
 };
 
 std::span<const Route> routes();

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "base/text.h"
+#include "spec/json/network_rules_json.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::rest {
@@ -88,7 +89,7 @@ Json to_json(const SandboxInfo& info) {
           {"limits", to_json(info.limits)},
           {"env", to_json(info.env)},
           {"metadata", std::move(metadata)},
-          {"network", embedded(info.network)},
+          {"network", embedded(glovebox::to_json(info.network))},
           {"storage", info.storage == Storage::kDisk ? "disk" : "memory"},
           {"volumes", std::move(volumes)},
           {"restarted", info.restarted},

@@ -10,8 +10,6 @@
 namespace glovebox::rest {
 namespace {
 
-constexpr std::size_t kMaxRecipe = 24UL << 20;
-
 std::string to_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -79,7 +77,7 @@ Result<void> remove_template(Call& call) {
 
 Result<void> build_template(Call& call) {
   GB_TRY(call.only_parameters({}));
-  Fields fields = GB_TRY(call.fields(kMaxRecipe));
+  Fields fields = GB_TRY(call.fields());
   const Recipe recipe = GB_TRY(read_recipe(fields));
   EventStream stream(call, lines_or_events(call));
   return finish(stream, call.service.template_service().build(call.caller, recipe, into(stream)));

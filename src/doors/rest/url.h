@@ -27,12 +27,4 @@ Result<Target> parse_target(std::string_view text);
 // Undoes percent-encoding; nothing when it is malformed or hides a NUL.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space);
 
-// "8000-ID.example.com:8440": the port and the sandbox that the first label of a host's name tells
-// of; nothing for any other name.
-struct PortName {
-  std::uint16_t port = 0;
-  std::string sandbox;
-};
-std::optional<PortName> parse_port_name(std::string_view host);
-
 }  // namespace glovebox::rest

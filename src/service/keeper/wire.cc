@@ -109,10 +109,16 @@ Result<std::optional<Message>> KeeperWire::receive(
 }
 
 std::string encode(const Error& error) {
-  return nlohmann::json{{"code", static_cast<int>(error.code())},
-                        {"message", to_utf8(error.message())},
-                        {"hint", to_utf8(error.hint())}}
-      .dump();
+  nlohmann::json json{{"code", static_cast<int>(error.code())},
+                      {"message", to_utf8(error.message())},
+                      {"hint", to_utf8(error.hint())}};
+  if (error.os_error() != 0) {
+    json["os_error"] = error.os_error();
+  }
+  if (error.retry_after()) {
+    json["retry_after"] = error.retry_after()->count();
+  }
+  return json.dump();
 }
 
 Error decode_error(std::string_view text) {
@@ -120,8 +126,14 @@ Error decode_error(std::string_view text) {
   if (!json.is_object()) {
     return {ErrorCode::kInternal, "the sandbox keeper sent a malformed error"};
   }
-  return {static_cast<ErrorCode>(json.value("code", static_cast<int>(ErrorCode::kInternal))),
-          json.value("message", std::string()), json.value("hint", std::string())};
+  Error error =
+      Error(static_cast<ErrorCode>(json.value("code", static_cast<int>(ErrorCode::kInternal))),
+            json.value("message", std::string()), json.value("hint", std::string()))
+          .with_os_error(json.value("os_error", 0));
+  const auto wait = json.find("retry_after");
+  return wait != json.end() && wait->is_number_unsigned()
+             ? std::move(error).with_retry_after(std::chrono::seconds(wait->get<std::uint32_t>()))
+             : error;
 }
 
 }  // namespace glovebox::keeper

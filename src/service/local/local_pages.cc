@@ -17,7 +17,8 @@ Result<void> LocalPages::enter(const std::string& tenant) {
   const auto found = rendering_.find(tenant);
   if (all_ >= kMostOfAll || (found != rendering_.end() && found->second >= kMostOfTenant)) {
     return Error(ErrorCode::kExhausted, "too many notebooks are being rendered",
-                 "try again in 2 seconds, or download the notebook itself");
+                 "try again in 2 seconds, or download the notebook itself")
+        .with_retry_after(std::chrono::seconds(2));
   }
   ++rendering_[tenant];
   ++all_;

@@ -7,6 +7,7 @@
 #include "service/content_hash.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"
+#include "spec/json/network_rules_json.h"
 
 namespace glovebox {
 namespace {
@@ -36,7 +37,7 @@ std::string text_of(const SandboxRequest& request) {
        {"env", keeper::to_json(request.env)},
        {"metadata", request.metadata},
        {"tier", {request.tier.exactly, request.tier.at_least}},
-       {"network", request.network},
+       {"network", to_json(request.network)},
        {"on_disk", request.storage ? json(*request.storage == Storage::kDisk) : json()},
        {"volumes", std::move(volumes)}});
 }
@@ -69,7 +70,7 @@ Result<std::optional<std::string>> LocalService::claim(const Caller& caller,
       break;
   }
   return Error(ErrorCode::kConflict, "a request with this idempotency key is in progress",
-               "send it again in 1 s");
+               "send it again in 1 second");
 }
 
 Result<std::string> LocalService::answer_of(const IdempotencyOutcome& outcome) {

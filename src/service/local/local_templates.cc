@@ -58,7 +58,10 @@ std::uint64_t disk_use_of_file(const std::string& path) {
                                              : 0;
 }
 
-Error busy(const std::string& what) { return {ErrorCode::kExhausted, what, "try again in 10 s"}; }
+Error busy(const std::string& what) {
+  return Error(ErrorCode::kExhausted, what, "try again in 10 seconds")
+      .with_retry_after(std::chrono::seconds(10));
+}
 
 // The pieces that a record names: what its sandboxes are made of, and a snapshot's own files.
 std::set<std::string> pieces_of(const TemplateRecord& record) {

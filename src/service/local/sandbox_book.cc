@@ -7,6 +7,7 @@
 
 #include "service/keeper/codec.h"
 #include "service/local/local_workspaces.h"
+#include "spec/json/network_rules_json.h"
 
 namespace glovebox {
 namespace {
@@ -57,7 +58,7 @@ std::string encode(const SandboxEntry& entry) {
                        {"auto_resume", info.auto_resume},
                        {"env", keeper::to_json(info.env)},
                        {"metadata", info.metadata},
-                       {"network", info.network},
+                       {"network", to_json(info.network)},
                        {"storage", encode_storage(info)},
                        {"extra", info.extra}});
 }
@@ -78,7 +79,7 @@ std::optional<SandboxEntry> decode_entry(std::string_view record) {
   info.auto_resume = object.value("auto_resume", false);
   info.env = keeper::to_environment(object.value("env", json::array()));
   info.metadata = object.value("metadata", std::map<std::string, std::string>());
-  info.network = object.value("network", std::string("{}"));
+  info.network = read_stored_network_rules(object.value("network", std::string("{}")));
   info.extra = object.value("extra", std::string("{}"));
   decode_storage(object.value("storage", std::string()), info);
   return entry;

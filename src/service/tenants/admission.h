@@ -50,8 +50,8 @@ class Admission {
   // `pressure` must outlive it.
   Admission(FairQueue::Bounds bounds, MemoryPressure& pressure, Clock clock);
 
-  // Waits for a slot, at most `most_wait`. kExhausted, with the seconds to wait (retry_after), when
-  // none came, when too many wait, or under memory pressure.
+  // Waits for a slot, at most `most_wait`. kExhausted, with the seconds to wait
+  // (Error::retry_after), when none came, when too many wait, or under memory pressure.
   Result<ExecutionLease> enter(std::string_view tenant,
                                std::size_t most_of_tenant,
                                std::chrono::milliseconds most_wait);

@@ -68,7 +68,7 @@ TEST_F(AdmissionTest, TooManyWaitingAreRefusedWithTheTimeThatSlotsAreHeld) {
   const auto refused = admission.enter("a", kUnlimited, kLong);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kExhausted);
-  EXPECT_EQ(retry_after(refused.error()), 10s);
+  EXPECT_EQ(refused.error().retry_after(), 10s);
 }
 
 TEST_F(AdmissionTest, NothingEntersUnderMemoryPressureThoughSlotsAreFree) {
@@ -76,7 +76,7 @@ TEST_F(AdmissionTest, NothingEntersUnderMemoryPressureThoughSlotsAreFree) {
   state_->available = 1_MiB;
   const auto refused = admission.enter("a", kUnlimited, kLong);
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(retry_after(refused.error()));
+  EXPECT_TRUE(refused.error().retry_after());
   EXPECT_EQ(admission.load().running, 0U);
 }
 

@@ -108,17 +108,16 @@ TEST_F(FirstKeyTest, AFileThatOthersCouldHaveReadOrMadeIsRefusedAndKept) {
   EXPECT_EQ(content(), "my notes");
 }
 
-TEST(RetryAfterTest, TheSecondsOfTheHintAreReadBackWithinTheirBounds) {
-  EXPECT_EQ(retry_after(exhausted("full", 0ns)), 1s);
-  EXPECT_EQ(retry_after(exhausted("full", 1001ms)), 2s);
-  EXPECT_EQ(retry_after(exhausted("full", 100h)), 3600s);
+TEST(RetryAfterTest, TheWaitIsToldInWholeSecondsWithinItsBounds) {
+  EXPECT_EQ(exhausted("full", 0ns).retry_after(), 1s);
+  EXPECT_EQ(exhausted("full", 1001ms).retry_after(), 2s);
+  EXPECT_EQ(exhausted("full", 100h).retry_after(), 3600s);
   EXPECT_EQ(exhausted("full", 3s).code(), ErrorCode::kExhausted);
+  EXPECT_EQ(exhausted("full", 1s).hint(), "try again in 1 second");
 }
 
-TEST(RetryAfterTest, OtherErrorsSayNothingAboutWhen) {
-  EXPECT_EQ(retry_after(Error(ErrorCode::kExhausted, "disk", "Free some space.")), std::nullopt);
-  EXPECT_EQ(retry_after(Error(ErrorCode::kInvalid, "x", "Try again in 3 seconds.")), std::nullopt);
-  EXPECT_EQ(retry_after(Error(ErrorCode::kExhausted, "x", "Try again in x seconds.")),
+TEST(RetryAfterTest, NoWordsOfAHintAreTakenForAWait) {
+  EXPECT_EQ(Error(ErrorCode::kExhausted, "full", "try again in 3 seconds").retry_after(),
             std::nullopt);
 }
 

@@ -44,9 +44,9 @@ class MemoryPressure {
 
   MemoryPressure(MemoryBounds bounds, Probe probe, Clock clock);
 
-  // kExhausted, with the seconds to wait (retry_after), when memory would be short once `wanted`
-  // more of it is used. What the machine does not tell is not refused. Looks anew four times a
-  // second at most.
+  // kExhausted, with the seconds to wait (Error::retry_after), when memory would be short once
+  // `wanted` more of it is used. What the machine does not tell is not refused. Looks anew four
+  // times a second at most.
   Result<void> check(Bytes wanted = {});
 
  private:

@@ -67,7 +67,7 @@ TEST_F(MemoryPressureTest, ShortOfMemoryTheErrorSaysWhenToComeBack) {
   const auto refused = pressure_.check();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kExhausted);
-  EXPECT_TRUE(retry_after(refused.error()));
+  EXPECT_TRUE(refused.error().retry_after());
 }
 
 TEST_F(MemoryPressureTest, AMachineThatStallsTakesNothingThoughMemoryIsLeft) {

@@ -77,7 +77,7 @@ class QuotaBook {
   // Without asking: for what exists already, when a daemon that starts finds it.
   QuotaLease adopt(std::string_view tenant, const QuotaUse& use);
 
-  // Counts one request. kExhausted, with the seconds to wait (retry_after), over the rate.
+  // Counts one request. kExhausted, with the seconds to wait (Error::retry_after), over the rate.
   Result<void> count_request(std::string_view tenant);
 
   [[nodiscard]] QuotaUse used(std::string_view tenant) const;

@@ -151,7 +151,7 @@ TEST_F(QuotaBookTest, OverTheRateTheErrorSaysWhenToComeBackAndThatIsTrue) {
   EXPECT_EQ(requests(1), 1);
   const auto refused = book_.count_request("a");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(retry_after(refused.error()), 10s);
+  EXPECT_EQ(refused.error().retry_after(), 10s);
   now_ += 9s;
   EXPECT_EQ(requests(1), 0);
   now_ += 1s;
@@ -179,7 +179,7 @@ TEST_F(QuotaBookTest, ARateOfNothingOrLessRefusesWithoutACrash) {
     (void)requests(1);
     const auto refused = book_.count_request("a");
     ASSERT_FALSE(refused);
-    EXPECT_EQ(retry_after(refused.error()), 3600s);
+    EXPECT_EQ(refused.error().retry_after(), 3600s);
   }
 }
 

@@ -3,17 +3,14 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <string>
 
-#include "base/result.h"
+#include "base/error.h"
 
 namespace glovebox {
 
-// kExhausted, with the seconds (at least one, at most an hour) in its hint.
+// kExhausted with Error::retry_after(): at least one second, at most an hour. The hint says the
+// same to people.
 Error exhausted(std::string message, std::chrono::nanoseconds retry_in);
-
-// The seconds in the hint of an error that exhausted() made.
-std::optional<std::chrono::seconds> retry_after(const Error& error);
 
 }  // namespace glovebox

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// NetworkRules as JSON: {"allow": […], "default": "deny", "deny": […]}.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "spec/network_rules.h"
+
+namespace glovebox {
+
+// The canonical form: all three members, each rule in its only spelling, in the order given.
+std::string to_json(const NetworkRules& rules);
+
+// An object with any of the three members. kInvalid names the field, as "network.allow[2]", and
+// what is wrong with it; the hint says how to write it.
+Result<NetworkRules> parse_network_rules(std::string_view json);
+
+// What a record holds, also one that a former version wrote, which checked less. Never fails: an
+// allowance that is no rule is left out, and where anything else cannot be read, nothing is
+// allowed.
+NetworkRules read_stored_network_rules(std::string_view json);
+
+}  // namespace glovebox
