@@ -6,10 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "spec/json/bounded_json.h"
+
 namespace glovebox::e2b {
 namespace {
 
 constexpr const char* kEverywhere = "0.0.0.0/0";
+
+constexpr std::size_t kMaxTold = 256UL * 1024;
+constexpr JsonBounds kToldBounds{.values = 20'000, .depth = 16};
 
 Error invalid(std::string message, std::string hint = {}) {
   return {ErrorCode::kInvalid, std::move(message), std::move(hint)};
@@ -72,8 +77,15 @@ Result<Network> make_network(const Json& wanted, std::optional<bool> internet) {
   }
   Json told = wanted;
   told.erase("allow_internet_access");
-  if (const auto proxy = told.find("egressProxy"); proxy != told.end() && proxy->is_object()) {
-    proxy->erase("password");
+  for (const char* spelling : {"egressProxy", "egress_proxy"}) {
+    if (const auto proxy = told.find(spelling); proxy != told.end() && proxy->is_object()) {
+      proxy->erase("password");
+    }
+  }
+  // It must fit into the notes, which are read with bounds like those of a body.
+  const std::string text = to_line(told);
+  if (text.size() > kMaxTold || !parse_json(text, kToldBounds)) {
+    return invalid("'network' is too large or nested too deeply", "use fewer rules");
   }
   return Network{.rules = std::move(rules), .told = std::move(told)};
 }

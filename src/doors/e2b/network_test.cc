@@ -37,12 +37,31 @@ TEST(NetworkTest, DenyingEverythingIsADefault) {
   EXPECT_EQ(to_json(open->rules), R"({"allow":[],"default":"allow","deny":["10.0.0.0/8"]})");
 }
 
+TEST(NetworkTest, WhatIsToBeToldAgainFitsIntoTheNotes) {
+  Json deep = Json::object();
+  for (int i = 0; i < 20; ++i) {
+    deep = Json{{"x", deep}};
+  }
+  EXPECT_FALSE(make_network({{"rules", deep}}, std::nullopt));
+  EXPECT_FALSE(make_network({{"rules", {{"x", std::string(300'000, 'x')}}}}, std::nullopt));
+  EXPECT_FALSE(make_network({{"rules", {{"x", std::vector<int>(30'000)}}}}, std::nullopt));
+  EXPECT_TRUE(make_network({{"rules", {{"a.example", Json::array()}}}}, std::nullopt));
+}
+
 TEST(NetworkTest, ThePasswordOfAProxyIsNeverTold) {
   const auto network = make_network(
       {{"egressProxy", {{"address", "p:1"}, {"username", "u"}, {"password", "secret"}}}}, true);
   ASSERT_TRUE(network);
 
   EXPECT_EQ(network->told, (Json{{"egressProxy", {{"address", "p:1"}, {"username", "u"}}}}));
+}
+
+TEST(NetworkTest, ThePasswordOfAProxyIsNotToldInTheOtherSpellingEither) {
+  const auto network =
+      make_network({{"egress_proxy", {{"address", "p:1"}, {"password", "secret"}}}}, true);
+  ASSERT_TRUE(network);
+
+  EXPECT_EQ(network->told, (Json{{"egress_proxy", {{"address", "p:1"}}}}));
 }
 
 TEST(NetworkTest, AnUpdateReplacesRulesAndKeepsWhatItCanNotChange) {

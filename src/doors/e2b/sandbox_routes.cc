@@ -285,6 +285,7 @@ Result<void> SandboxRoutes::fork(ControlCall& call) {
       fresh.public_ports = before.public_ports;
       fresh.internet = before.internet;
       fresh.template_id = before.template_id;
+      fresh.network = before.network;
       SandboxChange change;
       change.extra = write_notes(each.extra, fresh);
       (void)GB_TRY(service_.change(call.caller, each.id, change));

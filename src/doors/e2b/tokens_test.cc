@@ -68,6 +68,7 @@ TEST(NotesTest, ComeBackAsTheyWereBesideWhatOthersKeep) {
   ASSERT_TRUE(notes);
   notes->internet = false;
   notes->template_id = "base";
+  notes->network = {{"maskRequestHost", "a.example"}};
   notes->contexts["python"].made = "c1";
 
   const std::string extra = write_notes(R"({"other":[1]})", *notes);
@@ -78,6 +79,7 @@ TEST(NotesTest, ComeBackAsTheyWereBesideWhatOthersKeep) {
   EXPECT_EQ(read->traffic_token, notes->traffic_token);
   EXPECT_EQ(read->internet, false);
   EXPECT_EQ(read->template_id, "base");
+  EXPECT_EQ(read->network, notes->network);
   EXPECT_EQ(read->contexts.at("python").made, "c1");
   EXPECT_EQ(read->contexts.at("javascript").id, notes->contexts.at("javascript").id);
   EXPECT_NE(extra.find(R"("other":[1])"), std::string::npos);
