@@ -54,8 +54,8 @@ TEST(FileToCopyTest, KeepsTheSourceAsItWasWritten) {
 
 TEST(FileToCopyTest, RefusesTargetsOutsideTheWorkspace) {
   for (const std::string_view text :
-       {"a:/etc/passwd", "a:../a", "a:..", "a:.", "a:x/../../a", "a:x/..", "a:/workspace/../etc/a",
-        "a:/workspace//etc/a", "a:/workspaces/a", "..", "a/.."}) {
+       {"a:/etc/passwd", "a:../a", "a:..", "a:x/../../a", "a:x/..", "a:/workspace/../etc/a",
+        "a:/workspace//etc/a", "a:/workspaces/a", "a/.."}) {
     const auto file = parse_file_to_copy(text);
     ASSERT_FALSE(file) << text;
     EXPECT_EQ(file.error().code(), ErrorCode::kInvalid);
@@ -66,6 +66,14 @@ TEST(FileToCopyTest, RefusesTargetsOutsideTheWorkspace) {
 TEST(FileToCopyTest, AcceptsNamesThatOnlyLookLikeTheParent) {
   EXPECT_EQ(target_of("a:..b/c..d"), "..b/c..d");
   EXPECT_EQ(target_of("a:..."), "...");
+}
+
+TEST(FileToCopyTest, TheWorkspaceItselfIsATarget) {
+  for (const char* const text : {"a:.", "a:./.", "a:/workspace", "."}) {
+    EXPECT_EQ(target_of(text), ".") << text;
+  }
+  EXPECT_EQ(target_of("a:./b"), "b");
+  EXPECT_EQ(target_of("a:./"), "a");
 }
 
 TEST(FileToCopyTest, RefusesToCopyNothing) {

@@ -244,14 +244,15 @@ NetworkDecision decide(const NetworkRules& rules,
     return found == list.end() ? nullptr : &*found;
   };
   const auto any = [](const NetworkRule&) { return true; };
-  if (const NetworkRule* rule = find(rules.deny, any)) {
-    return {.allowed = false, .rule = "deny " + rule->to_text()};
-  }
   const SpecialBlock* const special = special_of(reached);
   const NetworkRule* const allows =
       special == nullptr ? find(rules.allow, any) : find(rules.allow, [&](const NetworkRule& rule) {
         return rule.name.empty() && special->block.contains(rule.block);
       });
+  const NetworkRule* const denies = find(rules.deny, any);
+  if (denies != nullptr && (allows == nullptr || !rules.allow_first)) {
+    return {.allowed = false, .rule = "deny " + denies->to_text()};
+  }
   if (allows != nullptr) {
     return {.allowed = true, .rule = "allow " + allows->to_text()};
   }

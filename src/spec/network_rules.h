@@ -44,6 +44,8 @@ struct NetworkRules {
   std::vector<NetworkRule> allow{};
   std::vector<NetworkRule> deny{};
   Otherwise otherwise = Otherwise::kDeny;  // Where no rule matches.
+  // An `allow` rule beats a `deny` rule, as E2B's protocol has it; else it is the other way round.
+  bool allow_first = false;
 
   friend bool operator==(const NetworkRules&, const NetworkRules&) = default;
 };
@@ -57,7 +59,8 @@ struct NetworkDecision {
 // Whether a guest may connect to `port` of `address`, which it knows as `name` (empty: by its
 // address alone). The name must be the one that was resolved to this very address.
 //
-// In this order: a `deny` rule that matches denies. An address that is not public (loopback,
+// In this order: a `deny` rule that matches denies, unless `allow_first` and a rule allows. An
+// address that is not public (loopback,
 // private, link-local, of a cloud's metadata, multicast, …) is denied, unless an `allow` rule names
 // it by addresses of that kind only: 10.0.0.0/8 does, 0.0.0.0/0 and names do not. An `allow` rule
 // that matches allows. Else the default counts. Pure, any thread.

@@ -265,6 +265,18 @@ INSTANTIATE_TEST_SUITE_P(
         Question{{}, {}, "", "2002:7f00:1::", 80, false, "IPv4 within IPv6", Otherwise::kAllow},
         Question{{}, {}, "", "2606:4700::1", 80, true, "default", Otherwise::kAllow}));
 
+TEST(DecisionOfBothTest, IsTheDenyingRulesUnlessAllowComesFirst) {
+  NetworkRules rules{.allow = {*NetworkRule::parse("93.184.216.34")},
+                     .deny = {*NetworkRule::parse("93.184.0.0/16")}};
+  const auto address = IpAddress::parse("93.184.216.34");
+  const auto neighbour = IpAddress::parse("93.184.216.35");
+  ASSERT_TRUE(address && neighbour);
+  EXPECT_EQ(decide(rules, "", *address, 80).rule, "deny 93.184.0.0/16");
+  rules.allow_first = true;
+  EXPECT_EQ(decide(rules, "", *address, 80).rule, "allow 93.184.216.34");
+  EXPECT_EQ(decide(rules, "", *neighbour, 80).rule, "deny 93.184.0.0/16");
+}
+
 TEST(DecisionOfMappedAddressTest, IsThatOfTheIPv4Address) {
   IpAddress mapped;
   mapped.bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};

@@ -52,7 +52,8 @@ Result<void> check_proxy(const Json& wanted) {
 Result<Network> make_network(const Json& wanted, std::optional<bool> internet) {
   NetworkRules rules{.allow = GB_TRY(read_rules(wanted, "allowOut")),
                      .deny = GB_TRY(read_rules(wanted, "denyOut")),
-                     .otherwise = NetworkRules::Otherwise::kAllow};
+                     .otherwise = NetworkRules::Otherwise::kAllow,
+                     .allow_first = true};
   (void)GB_TRY(object_member(wanted, "rules"));
   GB_TRY(check_proxy(wanted));
   for (const NetworkRule& rule : rules.deny) {

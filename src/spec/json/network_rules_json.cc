@@ -43,6 +43,18 @@ Result<std::vector<NetworkRule>> parse_list(const json& object, const char* name
   return rules;
 }
 
+// Whether a field that may be left out says "allow" and not "deny".
+Result<bool> is_allow(const json& object, const char* name, const char* hint) {
+  const auto word = object.find(name);
+  if (word == object.end() || word->is_null()) {
+    return false;
+  }
+  if (*word != "allow" && *word != "deny") {
+    return refused(std::string("network.") + name, "expected \"allow\" or \"deny\"", hint);
+  }
+  return *word == "allow";
+}
+
 json texts(const std::vector<NetworkRule>& rules) {
   json list = json::array();
   for (const NetworkRule& rule : rules) {
@@ -54,10 +66,13 @@ json texts(const std::vector<NetworkRule>& rules) {
 }  // namespace
 
 std::string to_json(const NetworkRules& rules) {
-  return json{{"allow", texts(rules.allow)},
-              {"deny", texts(rules.deny)},
-              {"default", rules.otherwise == Otherwise::kAllow ? "allow" : "deny"}}
-      .dump();
+  json object = {{"allow", texts(rules.allow)},
+                 {"deny", texts(rules.deny)},
+                 {"default", rules.otherwise == Otherwise::kAllow ? "allow" : "deny"}};
+  if (rules.allow_first) {
+    object["precedence"] = "allow";
+  }
+  return object.dump();
 }
 
 Result<NetworkRules> parse_network_rules(std::string_view text) {
@@ -66,20 +81,16 @@ Result<NetworkRules> parse_network_rules(std::string_view text) {
     return refused("network", "expected an object", R"(for example {"allow": ["example.com"]})");
   }
   for (const auto& [name, value] : object.items()) {
-    if (name != "allow" && name != "deny" && name != "default") {
+    if (name != "allow" && name != "deny" && name != "default" && name != "precedence") {
       return Error(ErrorCode::kInvalid, "unknown field 'network." + printable(name) + "'",
-                   "use allow, deny and default");
+                   "use allow, deny, default and precedence");
     }
   }
   NetworkRules rules{.allow = GB_TRY(parse_list(object, "allow")),
                      .deny = GB_TRY(parse_list(object, "deny"))};
-  if (const auto wanted = object.find("default"); wanted != object.end() && !wanted->is_null()) {
-    if (*wanted != "allow" && *wanted != "deny") {
-      return refused("network.default", "expected \"allow\" or \"deny\"",
-                     "leave it out to deny what no rule allows");
-    }
-    rules.otherwise = *wanted == "allow" ? Otherwise::kAllow : Otherwise::kDeny;
-  }
+  const bool open = GB_TRY(is_allow(object, "default", "leave it out to deny what no rule allows"));
+  rules.otherwise = open ? Otherwise::kAllow : Otherwise::kDeny;
+  rules.allow_first = GB_TRY(is_allow(object, "precedence", "leave it out for deny to win"));
   return rules;
 }
 
