@@ -33,8 +33,10 @@ TEST(NetworkTest, DenyingEverythingIsADefault) {
   const auto open = make_network({{"denyOut", {"10.0.0.0/8"}}}, std::nullopt);
   ASSERT_TRUE(closed && open);
 
-  EXPECT_EQ(to_json(closed->rules), R"({"allow":["a.example"],"default":"deny","deny":[]})");
-  EXPECT_EQ(to_json(open->rules), R"({"allow":[],"default":"allow","deny":["10.0.0.0/8"]})");
+  EXPECT_EQ(to_json(closed->rules),
+            R"({"allow":["a.example"],"default":"deny","deny":[],"precedence":"allow"})");
+  EXPECT_EQ(to_json(open->rules),
+            R"({"allow":[],"default":"allow","deny":["10.0.0.0/8"],"precedence":"allow"})");
 }
 
 TEST(NetworkTest, WhatIsToBeToldAgainFitsIntoTheNotes) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <future>
+#include <semaphore>
 #include <string>
 #include <vector>
 
@@ -174,8 +175,15 @@ TEST(HostileTest, TheSlowestBodyMakesRoomForAnother) {
   ServerOptions options;
   options.max_handlers = 2;
   options.body_grace = 0ms;
-  const auto server = serve(read_all, options);
+  std::counting_semaphore<> handled{0};
+  const auto server = serve(
+      [&](Request& request, Response& response) {
+        handled.release();
+        read_all(request, response);
+      },
+      options);
   auto slow = slow_clients(server->port(), 1, 100'000);
+  ASSERT_TRUE(handled.try_acquire_for(10s));  // It waits before the others come.
   for (int i = 0; i < 3; ++i) {
     TestClient client = TestClient::tcp(server->port());
     ASSERT_TRUE(client.write("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n" +
