@@ -38,12 +38,26 @@ function(gb_component name)
   endif()
 endfunction()
 
-# gb_test(<name> SOURCES <cc>... LIBRARIES <targets>... LABELS <labels>...)
+# gb_test(<name> SOURCES <cc>... LIBRARIES <targets>... LABELS <labels>... [SHARDS <n>])
+#
+# Each test case is a test of CTest and a process of its own. With SHARDS, for cases that share
+# something that takes long to make, each is one of n processes with every n-th case: <name>.<i>,
+# skipped when one of its cases is.
 function(gb_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SHARDS" "SOURCES;LIBRARIES;LABELS")
   add_executable(gb_${name} ${arg_SOURCES})
   target_link_libraries(gb_${name} PRIVATE
     ${arg_LIBRARIES} gb_build_flags GTest::gmock GTest::gtest_main)
   target_link_options(gb_${name} PRIVATE -Wl,--gc-sections)
-  gtest_discover_tests(gb_${name} NO_PRETTY_VALUES PROPERTIES LABELS "${arg_LABELS}" DISCOVERY_TIMEOUT 60)
+  if(NOT arg_SHARDS)
+    gtest_discover_tests(gb_${name} NO_PRETTY_VALUES PROPERTIES LABELS "${arg_LABELS}" DISCOVERY_TIMEOUT 60)
+    return()
+  endif()
+  foreach(shard RANGE 1 ${arg_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}.${shard} COMMAND gb_${name})
+    set_tests_properties(${name}.${shard} PROPERTIES
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}"
+      SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]" LABELS "${arg_LABELS}" TIMEOUT 300)
+  endforeach()
 endfunction()

@@ -22,8 +22,14 @@ class AgentProcess {
   // To the agent and what it has not set apart from itself.
   virtual Result<void> signal(int signal) = 0;
 
-  // What to pass to poll(2) in order to wait for news of its end.
+  // What to pass to poll(2) in order to wait for news of its end, or until it has settled.
   [[nodiscard]] virtual std::array<pollfd, 2> watch() = 0;
+
+  // Asks that what it has written until now to its standard output and error reaches our ends,
+  // which must be read meanwhile. Where they are the guest's own pipes, it has already.
+  virtual void settle() {}
+  // Whether it has, or the process has ended. Does not wait.
+  virtual bool settled() { return true; }
 
   // How it ended, as waitpid(2) tells it; nothing while it lives. Does not wait.
   virtual std::optional<int> wait_status() = 0;

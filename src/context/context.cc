@@ -42,6 +42,8 @@ class StartedProcess : public AgentProcess {
     return {};
   }
   [[nodiscard]] std::array<pollfd, 2> watch() override { return process_->watch(); }
+  void settle() override { process_->settle(); }
+  bool settled() override { return process_->settled(); }
   std::optional<int> wait_status() override {
     const auto& report = process_->ended();
     return report ? std::optional(report->wait_status) : std::nullopt;

@@ -101,7 +101,7 @@ Result<Execution> Executing::run() {
       (void)has_ended();
     }
   }
-  drain_streams();
+  settle();
   if (options_.input != nullptr) {
     // What still waits for an answer, without holding up the code, finds the end of input.
     for (std::size_t open = options_.input->close(); open > 0 && done_; --open) {
@@ -157,6 +157,22 @@ void Executing::wait_for_something() {
   if (polled[4].revents != 0) {
     options_.outlet->pass_on();
   }
+}
+
+void Executing::settle() {
+  AgentProcess& process = *context_.process_;
+  process.settle();
+  const Clock::time_point deadline = now() + kLastBreath;
+  while (!process.settled() && now() < deadline) {
+    const std::array<pollfd, 2> watched = process.watch();
+    std::array<pollfd, 4> polled = {{{context_.streams_.out.get(), POLLIN, 0},
+                                     {context_.streams_.err.get(), POLLIN, 0},
+                                     watched[0],
+                                     watched[1]}};
+    (void)::poll(polled.data(), polled.size(), static_cast<int>(kCheckEvery.count()));
+    drain_streams();
+  }
+  drain_streams();
 }
 
 void Executing::drain_streams() {

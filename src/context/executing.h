@@ -35,6 +35,8 @@ class Executing {
   // Whether anybody is to be told.
   bool open_input();
   void pass_input();
+  // Takes all that was written to its streams before it was done.
+  void settle();
   void drain_streams();
   void drain(const UniqueFd& stream, Event::Kind kind);
   void show(const Event& event);

@@ -10,6 +10,15 @@ void GuestProcess::signal(int signal) {
   channel_->send(warden::Request::kSignal, request.encode());
 }
 
+void GuestProcess::settle() {
+  if (relayed_) {
+    settling_ = true;
+    channel_->send(warden::Request::kSettle, {});
+  }
+}
+
+bool GuestProcess::settled() { return ended() || !settling_; }
+
 const std::optional<warden::EndedReport>& GuestProcess::ended() {
   while (!ended_) {
     const auto frame = channel_->poll();
@@ -20,6 +29,8 @@ const std::optional<warden::EndedReport>& GuestProcess::ended() {
     } else if (static_cast<warden::Reply>(frame.value()->type) == warden::Reply::kEnded) {
       auto report = warden::EndedReport::decode(frame.value()->payload);
       ended_ = report ? std::move(report).value() : warden::EndedReport{};
+    } else if (static_cast<warden::Reply>(frame.value()->type) == warden::Reply::kSettled) {
+      settling_ = false;
     }
   }
   return ended_;

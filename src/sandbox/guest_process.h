@@ -19,9 +19,9 @@ namespace glovebox {
 // called by any thread, the rest by one at a time.
 class GuestProcess {
  public:
-  // `pid` is the one inside.
-  GuestProcess(std::unique_ptr<WardenLink::Channel> channel, std::uint32_t pid)
-      : channel_(std::move(channel)), pid_(pid) {}
+  // `pid` is the one inside. `relayed`: its streams go through the warden.
+  GuestProcess(std::unique_ptr<WardenLink::Channel> channel, std::uint32_t pid, bool relayed)
+      : channel_(std::move(channel)), pid_(pid), relayed_(relayed) {}
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
 
@@ -31,7 +31,13 @@ class GuestProcess {
   // How it ended; nothing while it lives. What ended with its sandbox was killed. Does not wait.
   const std::optional<warden::EndedReport>& ended();
 
-  // What to pass to poll(2) in order to wait until ended() may know more.
+  // Asks that what it has written until now reaches whoever reads its streams: one stream that is
+  // relayed may overtake another. They have to be read meanwhile.
+  void settle();
+  // Whether it has, since settle(), or the process has ended. Does not wait.
+  bool settled();
+
+  // What to pass to poll(2) in order to wait until ended() or settled() may know more.
   [[nodiscard]] std::array<pollfd, 2> watch() { return channel_->watch(); }
   // Instead of watch(): this eventfd(2), which must stay open, is written to when there is news
   // that somebody else has heard (Sandbox::hear()).
@@ -40,6 +46,8 @@ class GuestProcess {
  private:
   std::unique_ptr<WardenLink::Channel> channel_;
   std::uint32_t pid_;
+  bool relayed_;
+  bool settling_ = false;
   std::optional<warden::EndedReport> ended_;
 };
 

@@ -112,6 +112,14 @@ Result<void> RelayedProcess::take(const Frame& frame) {
         sink.owed = sink.waiting.size();
       }
       return {};
+    case Reply::kSettled:
+      settling_ = true;
+      for (Sink& sink : sinks_) {
+        if (sink.stream != Stream::kFromChannel) {
+          sink.owed = sink.waiting.size();
+        }
+      }
+      return {};
     default:
       return nonsense();
   }
@@ -219,9 +227,16 @@ void RelayedProcess::end(Sink& sink) {
   sink.fd.reset();
 }
 
+bool RelayedProcess::owing() const {
+  return std::ranges::any_of(sinks_, [](const Sink& sink) { return sink.owed > 0; });
+}
+
 const std::string* RelayedProcess::ended() const {
-  const bool owing = std::ranges::any_of(sinks_, [](const Sink& sink) { return sink.owed > 0; });
-  return ended_ && !owing ? &*ended_ : nullptr;
+  return ended_ && !owing() ? &*ended_ : nullptr;
+}
+
+bool RelayedProcess::take_settled() {
+  return settling_ && !owing() && std::exchange(settling_, false);
 }
 
 bool RelayedProcess::over() const {

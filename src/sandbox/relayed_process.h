@@ -43,6 +43,10 @@ class RelayedProcess {
   // wants it.
   [[nodiscard]] const std::string* ended() const;
 
+  // True once for each kSettled, when what had come before on standard output and error has been
+  // passed on or nobody wants it.
+  bool take_settled();
+
   // Nothing more can come from it or go to it.
   [[nodiscard]] bool over() const;
 
@@ -61,10 +65,11 @@ class RelayedProcess {
     warden::Stream stream{};
     std::string waiting;
     std::size_t taken = 0;  // Passed on, and not acknowledged yet.
-    std::size_t owed = 0;   // Of `waiting`, what came before the end of the process.
+    std::size_t owed = 0;   // Of `waiting`, what came before kEnded or kSettled.
     bool ended = false;     // Nothing comes after what waits.
   };
 
+  [[nodiscard]] bool owing() const;
   void add_source(UniqueFd fd, warden::Stream stream, std::optional<warden::Stream> answers);
   void add_sink(UniqueFd fd, warden::Stream stream);
   Result<void> take_bytes(warden::Stream stream, std::string_view bytes);
@@ -79,6 +84,7 @@ class RelayedProcess {
   std::vector<Source> sources_;
   std::vector<Sink> sinks_;
   std::optional<std::string> ended_;
+  bool settling_ = false;  // A kSettled came.
 };
 
 }  // namespace glovebox

@@ -277,7 +277,7 @@ Result<std::unique_ptr<GuestProcess>> Sandbox::start_beside(warden::StartRequest
     if (relay_) {
       channel = GB_TRY(relay_->add(std::move(channel), request.streams, passed));
     }
-    return std::make_unique<GuestProcess>(std::move(channel), pid);
+    return std::make_unique<GuestProcess>(std::move(channel), pid, relay_ != nullptr);
   }
   const auto ended = GB_TRY(warden::EndedReport::decode(frame.payload));
   return Error::from_errno("start " + request.argv.front(), ended.start_error);

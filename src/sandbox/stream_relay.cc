@@ -100,6 +100,9 @@ bool StreamRelay::serve(Relayed& relayed) {
       break;
     }
   }
+  if (relayed.process.take_settled()) {
+    link_.hand_on(relayed.heard_on, warden::Reply::kSettled, {});
+  }
   if (const std::string* const ended = relayed.process.ended(); ended != nullptr && !relayed.told) {
     relayed.told = true;
     link_.hand_on(relayed.heard_on, warden::Reply::kEnded, *ended);

@@ -56,9 +56,9 @@ Result<std::optional<Frame>> WardenLink::Channel::poll() {
   }
   if (!waiting_.empty()) {
     const std::uint8_t type = waiting_.front().type;
+    waiting_bytes_ -= waiting_.front().size();
     current_ = std::move(waiting_.front().payload);
     waiting_.pop_front();
-    waiting_bytes_ -= current_.size();
     return std::optional(Frame{.type = type, .channel = number_, .payload = current_});
   }
   if (overflowed_) {
@@ -222,11 +222,12 @@ void WardenLink::deliver(const Frame& frame, const Channel* reader) {
     return;  // Of something that nobody asks about any more.
   }
   Channel& channel = *found->second;
-  if (channel.waiting_bytes_ + frame.payload.size() > Channel::kMostWaiting) {
+  Channel::Waiting waiting{.type = frame.type, .payload = std::string(frame.payload)};
+  if (channel.waiting_bytes_ + waiting.size() > Channel::kMostWaiting) {
     channel.overflowed_ = true;
   } else {
-    channel.waiting_.push_back({.type = frame.type, .payload = std::string(frame.payload)});
-    channel.waiting_bytes_ += frame.payload.size();
+    channel.waiting_bytes_ += waiting.size();
+    channel.waiting_.push_back(std::move(waiting));
   }
   if (&channel != reader) {
     wake(channel);

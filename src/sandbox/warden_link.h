@@ -82,6 +82,9 @@ class WardenLink {
     struct Waiting {
       std::uint8_t type = 0;
       std::string payload;
+
+      // A frame without a payload costs memory as well.
+      [[nodiscard]] std::size_t size() const { return sizeof *this + payload.size(); }
     };
 
     WardenLink& link_;

@@ -46,6 +46,8 @@ enum class Request : std::uint8_t {
   kDisk = 13,          // Answered by kEnded: what the guest uses of its file system now.
   kToChannel = 14,     // Bytes for the process's descriptor 3.
   kTaken = 15,         // StreamReport: so many bytes from a stream were passed on.
+  kSettle = 16,        // Answered by kSettled, once what the process has written to its standard
+                       // output and error until now was sent. A process that ended has no answer.
 };
 
 enum class Reply : std::uint8_t {
@@ -61,6 +63,7 @@ enum class Reply : std::uint8_t {
   kFromChannel = 73,  // Bytes from descriptor 3.
   kStreamEnd = 74,    // StreamReport: nothing more comes from it, or nobody reads what is for it.
                       // Of what is relayed beside a run, for which kEnded says as much.
+  kSettled = 75,
 };
 
 // One direction of one stream of a process.

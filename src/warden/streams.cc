@@ -123,6 +123,11 @@ bool RelayedStreams::owing() const {
                              [](const Outlet& outlet) { return outlet.fd && outlet.owed > 0; });
 }
 
+void RelayedStreams::owe_output() {
+  out[0].owed = kMostBuffered;
+  out[1].owed = kMostBuffered;
+}
+
 void RelayedStreams::owe() {
   for (Outlet& outlet : out) {
     outlet.owed = kMostBuffered;

@@ -48,7 +48,9 @@ class RelayedStreams {
   [[nodiscard]] bool open() const;
   // Likewise, of what the ended process has written itself.
   [[nodiscard]] bool owing() const;
-  // The process has ended: what it had written is in the kernel's buffers now.
+  // What the process has written to its standard output and error is in the kernel's buffers now.
+  void owe_output();
+  // The process has ended: the same of all that it had written.
   void owe();
 };
 

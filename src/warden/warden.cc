@@ -205,6 +205,9 @@ void Warden::handle(const Frame& frame) {
     case Request::kTaken:
       acknowledged(frame.channel, frame.payload);
       break;
+    case Request::kSettle:
+      settle(frame.channel);
+      break;
     case Request::kSignal:
       signal(frame.channel, frame.payload);
       break;
@@ -507,7 +510,23 @@ void Warden::pass_output(std::uint32_t channel, Process& process, std::size_t in
   }
 }
 
+void Warden::settle(std::uint32_t channel) {
+  const auto found = processes_.find(channel);
+  if (found != processes_.end()) {
+    found->second.settling = true;
+    found->second.streams.owe_output();
+  }
+}
+
 void Warden::finish(std::uint32_t channel, Process& process) {
+  if (process.settling) {
+    pass_output(channel, process, 0);
+    pass_output(channel, process, 1);
+    if (!process.streams.owing()) {
+      send(Reply::kSettled, channel, {});
+      process.settling = false;
+    }
+  }
   if (!process.exited) {
     return;
   }

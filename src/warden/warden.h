@@ -47,6 +47,7 @@ class Warden {
     bool exited = false;
     bool reported = false;
     bool hit_deadline = false;
+    bool settling = false;  // kSettled is to be sent.
     int wait_status = 0;
     std::uint64_t cpu_us = 0;
     std::uint64_t max_rss = 0;
@@ -64,6 +65,7 @@ class Warden {
   Process* start_archiver(std::uint32_t channel, const std::vector<std::string>& argv);
   void set_deadline(Process& process, std::uint64_t milliseconds);
   void report_start_error(std::uint32_t channel, int error);
+  void settle(std::uint32_t channel);
   void signal(std::uint32_t channel, std::string_view payload);
   void done(std::uint32_t channel, const Result<void>& result);
 

@@ -368,11 +368,10 @@ def used_memory():
                if line.startswith('Rss:')) >> 10
 )";
 
+class PagesOfForks : public ForkedContexts {};
+
 // numpy brings a libstdc++ of its own; ours must work beside it.
-TEST_P(CheckpointsOfAContext, StartInHugePages) {
-  if (!GetParam().forked) {
-    GTEST_SKIP() << "these are the pages of a zygote";
-  }
+TEST_P(PagesOfForks, StartHuge) {
   if (!collapses_memory()) {
     GTEST_SKIP() << "this kernel has no MADV_COLLAPSE";
   }
@@ -409,6 +408,8 @@ INSTANTIATE_TEST_SUITE_P(Ways,
                          CheckpointsOfAContext,
                          testing::Values(ways()[0], ways()[1]),
                          [](const auto& way) { return way.param.name; });
+
+GB_FOR_FORKS(PagesOfForks);
 
 class ContextsWithoutCheckpoints : public Contexts {};
 

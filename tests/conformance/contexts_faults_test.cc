@@ -217,7 +217,8 @@ TEST_P(FaultsOfAContext, ClobberedModulesAreSurvivedOrTold) {
     EXPECT_NE(execution.status, Status::kFailed) << code;
     if (context().alive()) {
       const auto next = context().execute({.code = "20 + 22", .limits = {.wall = 3s}});
-      EXPECT_TRUE(next) << code;
+      // It may have ended right after its answer, which nobody can know before.
+      EXPECT_TRUE(next || !context().alive()) << code << ": " << next.error().message();
     }
     if (!context().alive()) {
       make_with(kLimits);
@@ -263,9 +264,7 @@ TEST_P(FaultsOfAContext, ThreadsWithoutEndAreHeldByTheirLimit) {
 }
 
 TEST_P(FaultsOfAContext, AFullDiskIsAnError) {
-  if (!context().sandbox().features().limits_disk) {
-    GTEST_SKIP() << "the disk is not limited here";
-  }
+  // Or, of a tier without a file system of its own, a file that has its full size.
   const Execution execution = fault(
       "with open('big', 'wb') as file:\n"
       "    while True: file.write(bytes(1 << 20)); file.flush()");

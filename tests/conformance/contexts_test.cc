@@ -194,6 +194,16 @@ TEST_P(LifeOfAContext, KeepsWhatWasPrintedBeforeASuddenEnd) {
   EXPECT_EQ(std::ranges::count(execution.out.bytes, '\n'), 3000);
 }
 
+TEST_P(LifeOfAContext, HasAllThatWasWrittenBeforeItWasDone) {
+  // As much as lies between two programs, past the language, which says nothing of it.
+  for (int i = 0; i < 50; ++i) {
+    const Execution execution =
+        run("import os\nblock = b'x' * 65536\nfor _ in range(5): os.write(1, block)");
+    ASSERT_EQ(execution.out.total, 5 * 65'536U);
+    ASSERT_EQ(output_of("print(6 * 7)"), "42");
+  }
+}
+
 TEST_P(LifeOfAContext, LeavesNothing) {
   (void)make(GetParam());  // What is found out once in a process stays open.
   const Traces before = Traces::look();
