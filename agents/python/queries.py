@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import builtins
 import reprlib
+import sys
+import types
 import warnings
 
 from IPython.core.completer import provisionalcompleter, rectify_completions
@@ -78,13 +80,42 @@ def variables(shell) -> dict:
             continue
         if len(rows) == VARIABLES_LIMIT:
             break
-        rows.append({"name": name, "type": type(value).__name__, "value": _short(value)})
+        row = {"name": name, "type": type(value).__name__, "value": _short(value)}
+        if size := _size(value):
+            row["size"] = size
+        rows.append(row)
     return {"variables": rows}
+
+
+def _size(value) -> str | None:
+    """The shape of what has one, else how long it is."""
+    try:
+        if isinstance(value, type):
+            return None
+        shape = getattr(value, "shape", None)
+        if type(shape) is tuple and len(shape) <= 32 and all(type(n) is int for n in shape):
+            return " × ".join(map(str, shape)) or "1"
+        return str(len(value)) if hasattr(type(value), "__len__") else None
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def _is_frame(value) -> bool:
+    frame = getattr(sys.modules.get("pandas"), "DataFrame", None)
+    return isinstance(frame, type) and isinstance(value, frame)
 
 
 def _short(value) -> str:
     try:
-        text = _bounded.repr(value)
+        if isinstance(value, types.ModuleType):
+            text = value.__name__
+        elif _is_frame(value):
+            columns = value.dtypes.iloc[:20].items()
+            text = ", ".join(f"{name}: {dtype}" for name, dtype in columns)
+        else:
+            text = " ".join(_bounded.repr(value).split("\n"))
         text = text if isinstance(text, str) else ""
     except KeyboardInterrupt:
         raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import sys
 import zlib
 
@@ -27,6 +28,16 @@ __builtins__ = dict(vars(builtins))
 
 PROFILE = "/tmp/.ipython"
 _OUR_DIRECTORY = os.path.dirname(__file__) + "/"
+_PIP_INSTALL = re.compile(r"\bpip3?(\.\d+)?['\"]?\s+install\b")
+_NO_PACKAGE_SOURCE = (
+    "glovebox: this sandbox has no source of packages\n"
+    "  hint: start it with --packages pip:NAME, or with --package-source DIR or --package-index "
+    "pip:SOCKET to install from cells; a daemon has POST /v1/sandboxes/ID/packages"
+)
+
+
+def _has_package_source() -> bool:
+    return any(os.environ.get(name) for name in ("PIP_FIND_LINKS", "PIP_INDEX_URL"))
 
 
 def _is_ours(entry) -> bool:
@@ -206,15 +217,18 @@ class AgentShell(InteractiveShell):
 
     def _get_exc_info(self, exc_tuple=None):
         etype, value, tb = super()._get_exc_info(exc_tuple)
-        # An interrupt is raised by our handler, or by our streams, on top of the guest's line.
-        last = tb
-        seen_guest = False
-        while etype is KeyboardInterrupt and last is not None and last.tb_next is not None:
-            seen_guest = seen_guest or not _is_ours(last)
-            if seen_guest and _is_ours(last.tb_next):
-                last.tb_next = None
+        # What our code raises on top of the guest's line, such as the end of its input, is told as
+        # raised there. An interrupt may also be raised below what our streams call.
+        guests = None
+        entry = tb
+        while entry is not None:
+            if not _is_ours(entry):
+                guests = entry
+            elif guests is not None and etype is KeyboardInterrupt:
                 break
-            last = last.tb_next
+            entry = entry.tb_next
+        if guests is not None:
+            guests.tb_next = None
         return etype, value, tb
 
     def showtraceback(self, *args, **kwargs) -> None:
@@ -237,7 +251,10 @@ class AgentShell(InteractiveShell):
     def system_piped(self, cmd: str) -> None:
         if cmd.rstrip().endswith("&"):
             raise OSError("Background processes not supported.")
-        self.user_ns["_exit_code"] = run_shell_command(self.var_expand(cmd, depth=1))
+        command = self.var_expand(cmd, depth=1)
+        exit_code = self.user_ns["_exit_code"] = run_shell_command(command)
+        if exit_code != 0 and _PIP_INSTALL.search(command) and not _has_package_source():
+            print(_NO_PACKAGE_SOURCE, file=sys.stderr)
         # The rest of the cell may import what the command installed.
         self.context.sites.follow()
 

@@ -56,6 +56,7 @@ struct NotebookOptionsText {
   bool allow_errors = false;
   bool json = false;
   bool quiet = false;
+  bool keep_data = false;
   SandboxOptionsText sandbox;
 };
 
@@ -155,11 +156,16 @@ void print_json(const NotebookJob& job, const NotebookResult& result, const std:
 }
 
 // The last of the failures is the one that ended the run, or that was allowed.
-void print_for_people(const NotebookJob& job, const NotebookResult& result, bool terminal) {
+void print_for_people(const NotebookJob& job, const NotebookResult& result) {
   std::string text;
   for (const CellFailure& failure : result.run.failures) {
-    text += "glovebox: cell " + std::to_string(failure.cell + 1) + ": " +
-            printable(failure.error.name) + ": " + printable(failure.error.value) + "\n";
+    text += "glovebox: cell " + std::to_string(failure.cell + 1) + " of " +
+            std::to_string(job.notebook.cells.size());
+    // As the notebook itself counts.
+    text += failure.execution_count > 0 ? ", In [" + std::to_string(failure.execution_count) + "]: "
+                                        : ": ";
+    text += printable(failure.error.name) +
+            (failure.error.value.empty() ? "" : ": " + printable(failure.error.value)) + "\n";
   }
   if (result.run.status != Status::kOk && !result.run.failures.empty()) {
     AnsiStripper stripper;
@@ -169,16 +175,15 @@ void print_for_people(const NotebookJob& job, const NotebookResult& result, bool
   for (const std::string& note : result.run.notes) {
     text += "glovebox: " + printable(note) + "\n";
   }
-  if (terminal) {
-    const auto seconds = std::chrono::duration<double>(result.run.wall).count();
-    std::array<char, 32> elapsed{};
-    (void)std::snprintf(elapsed.data(), elapsed.size(), "%.1f s", seconds);
-    text += std::to_string(result.run.executed) + " cells in " + elapsed.data();
-    for (const NotebookTarget& target : job.targets) {
-      text += target.path == "-" ? "" : ", wrote " + printable(target.path);
-    }
-    text += "\n";
+  const auto seconds = std::chrono::duration<double>(result.run.wall).count();
+  std::array<char, 32> elapsed{};
+  (void)std::snprintf(elapsed.data(), elapsed.size(), "%.1f s", seconds);
+  text += "ran " + std::to_string(result.run.executed) +
+          (result.run.executed == 1 ? " cell in " : " cells in ") + elapsed.data();
+  for (const NotebookTarget& target : job.targets) {
+    text += target.path == "-" ? "" : ", wrote " + printable(target.path);
   }
+  text += "\n";
   write_fully(STDERR_FILENO, text);
 }
 
@@ -205,6 +210,9 @@ int run(const NotebookOptionsText& options) {
   if (!result) {
     return fail(options, result.error());
   }
+  if (!options.keep_data) {
+    drop_own_types(job->notebook);
+  }
   for (const NotebookTarget& target : job->targets) {
     if (auto written = write_target(target, job->notebook); !written) {
       return fail(options, written.error());
@@ -213,7 +221,7 @@ int run(const NotebookOptionsText& options) {
   if (options.json) {
     print_json(*job, *result, language);
   } else if (!options.quiet) {
-    print_for_people(*job, *result, terminal);
+    print_for_people(*job, *result);
   }
   return exit_status(result->run.status);
 }
@@ -258,7 +266,11 @@ void add_run_command(CLI::App& app, Action* action) {
                       "Wall-clock time of each cell: 30s [default: no limit]");
   command->add_option("--time", options->time, "Wall-clock time of all cells together");
   command->add_flag("--json", options->json, "Print the result as one JSON object");
-  command->add_flag("-q,--quiet", options->quiet, "Print neither progress nor cell errors");
+  command->add_flag(
+      "--keep-data", options->keep_data,
+      "Keep tables and charts as data in the notebook, too (application/vnd.glovebox.*)");
+  command->add_flag("-q,--quiet", options->quiet,
+                    "Print neither progress, cell errors nor the summary");
   add_options(*command, options->sandbox);
   forbid_empty_values(*command);
   command->callback([action, options] { *action = [options] { return run(*options); }; });

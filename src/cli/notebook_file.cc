@@ -167,6 +167,16 @@ Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
   return targets;
 }
 
+void drop_own_types(notebook::Notebook& notebook) {
+  for (notebook::Cell& cell : notebook.cells) {
+    for (notebook::Output& output : cell.outputs) {
+      std::erase_if(output.data, [](const auto& value) {
+        return value.first.starts_with("application/vnd.glovebox.");
+      });
+    }
+  }
+}
+
 Result<void> write_target(const NotebookTarget& target, const notebook::Notebook& notebook) {
   const std::string& path = target.path;
   if (path == "-") {

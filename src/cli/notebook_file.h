@@ -29,6 +29,10 @@ Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
                                                      const std::string& to,
                                                      std::string_view suffix);
 
+// Takes the results away that are of MIME types of ours, tables and charts as data: other programs
+// have no use for them, and the same results are there in types that they know.
+void drop_own_types(notebook::Notebook& notebook);
+
 // A file is replaced as a whole or not at all.
 Result<void> write_target(const NotebookTarget& target, const notebook::Notebook& notebook);
 

@@ -2,13 +2,13 @@
 #include "cli/repl_commands.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/text.h"
@@ -16,6 +16,7 @@
 #include "cli/notebook_file.h"
 #include "cli/output_writer.h"
 #include "cli/repl_engine.h"
+#include "cli/variable_table.h"
 #include "context/notebook/values.h"
 #include "language/suggest.h"
 
@@ -23,7 +24,6 @@ namespace glovebox::cli {
 namespace {
 
 using Words = std::vector<std::string>;
-using Json = nlohmann::json;
 
 struct ReplCommand {
   std::string_view name;
@@ -143,7 +143,9 @@ Result<void> export_record(ReplEngine& engine, const Words& words) {
   }
   const NotebookFormat format =
       words[1].ends_with(".html") ? NotebookFormat::kHtml : NotebookFormat::kIpynb;
-  GB_TRY(write_target({words[1], format}, engine.record()));
+  notebook::Notebook record = engine.record();
+  drop_own_types(record);
+  GB_TRY(write_target({words[1], format}, record));
   engine.screen().say("wrote " + printable(words[1]));
   return {};
 }
@@ -177,20 +179,15 @@ Result<void> variables(ReplEngine& engine, const Words& /*words*/) {
     return Error(ErrorCode::kUnsupported,
                  engine.session().spec().language.title + " cannot list its variables here");
   }
-  const Json reply =
-      Json::parse(GB_TRY(context.ask(agent::Request::kVariables, "{}")), nullptr, false);
-  std::string text;
-  if (reply.is_object() && reply.contains("variables") && reply["variables"].is_array()) {
-    for (const Json& variable : reply["variables"]) {
-      const auto field = [&variable](const char* name) {
-        return variable.is_object() && variable.contains(name) && variable[name].is_string()
-                   ? printable(variable[name].get_ref<const std::string&>())
-                   : std::string();
-      };
-      text += field("name") + ": " + field("type") + " = " + field("value") + "\n";
-    }
+  const std::string reply = GB_TRY(context.ask(agent::Request::kVariables, "{}"));
+  winsize size{};
+  const bool terminal =
+      engine.screen().is_terminal() && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  const std::string table = variable_table(reply, terminal ? size.ws_col : 0);
+  if (table.empty()) {
+    engine.screen().say("there are no variables yet");
   }
-  write_fully(STDOUT_FILENO, text);
+  write_fully(STDOUT_FILENO, table);
   return {};
 }
 
@@ -205,7 +202,7 @@ constexpr std::array<ReplCommand, 8> kCommands = {{
     {":save", "[N] FILE",
      "save the output of cell N, or of the last cell; the extension selects the type", save},
     {":export", "FILE", "save the session as FILE.ipynb or FILE.html", export_record},
-    {":vars", "", "list the variables", variables},
+    {":vars", "", "show the variables with their types, sizes and values", variables},
     {":checkpoint", "", "save the current memory and files", checkpoint},
     {":rollback", "[N]", "go back to a checkpoint", rollback},
     {":restart", "", "start a new interpreter in the same sandbox", restart},

@@ -345,6 +345,11 @@ Result<Language> Registry::detect(std::string_view file_name, std::string_view h
       }
     }
   }
+  if (name.ends_with(".ipynb")) {
+    return Error(ErrorCode::kInvalid,
+                 "'" + std::string(name.substr(0, 255)) + "' is a notebook, not a program",
+                 "run it with 'glovebox notebook run FILE'");
+  }
   std::string message = "cannot detect the language";
   if (!name.empty()) {
     message += " of '" + std::string(name.substr(0, 255)) + "'";

@@ -148,6 +148,14 @@ TEST(RegistryTest, SaysWhyItCannotTellALanguage) {
             "cannot detect the language of 'a': unknown interpreter 'strange'");
 }
 
+TEST(RegistryTest, SaysHowANotebookIsRun) {
+  const auto language = Registry::load({}).detect("/tmp/a.ipynb", "{}");
+
+  ASSERT_FALSE(language);
+  EXPECT_EQ(language.error().message(), "'a.ipynb' is a notebook, not a program");
+  EXPECT_THAT(language.error().hint(), testing::HasSubstr("glovebox notebook run"));
+}
+
 TEST(RegistryTest, ReadsLanguagesOfUsers) {
   const UserDirectory user;
   user.write("mine.toml", language_text("mine",

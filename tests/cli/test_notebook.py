@@ -281,6 +281,28 @@ class TestRun(NotebookCase):
         self.assertNotIn("cell 1", answer.message)
         self.assert_status(glovebox("notebook", "export", out), 0)
 
+    def test_a_failure_is_named_as_the_notebook_counts_and_shows_no_frame_of_ours(self):
+        text = {"cell_type": "markdown", "id": "m", "metadata": {}, "source": "# text"}
+        path = self.write(text, code("1"), code("input()"), code("2"))
+        answer = glovebox("notebook", "run", path)
+        self.assert_status(answer, 1)
+        self.assertIn("cell 3 of 4, In [2]: EOFError\n", answer.message)
+        self.assertIn("----> 1 input()", answer.message)
+        self.assertNotIn("agents/python", answer.message)
+        self.assertRegex(answer.message, r"ran 2 cells in [0-9.]+ s, wrote \S*in\.run\.ipynb\n$")
+        self.assert_status(glovebox("notebook", "run", path, "-q"), 1)
+
+    def test_types_of_ours_are_in_the_notebook_only_if_asked_for(self):
+        if not has_module("pandas"):
+            self.skipTest("python3-pandas is not installed")
+        path = self.write(code("import pandas as pd\npd.DataFrame({'a': [1, 2]})"))
+        for options, types in (((), {"text/plain", "text/html"}),
+                               (("--keep-data",), {"text/plain", "text/html",
+                                                   "application/vnd.glovebox.table+json"})):
+            with self.subTest(options=options):
+                [cell] = self.run_notebook(path, *options)
+                self.assertEqual(set(cell["outputs"][0]["data"]), types)
+
     def test_a_full_disk_under_standard_output_is_an_error(self):
         path = self.write(code("1"))
         with open("/dev/full", "wb") as full:

@@ -212,8 +212,29 @@ class TestCommands(ReplCase):
         self.assertLess(len(answer.out), 2_000)
 
     def test_variables_are_listed(self):
-        answer = self.repl("speed = 12\n\n:vars\n")
-        self.assertIn(b"speed: int = 12\n", answer.out, str(answer))
+        answer = self.repl("import pandas as pd; speed = 12; word = 'a\\nb'\n"
+                           "frame = pd.DataFrame({'year': [1], 'town': ['Ulm']})\n\n:vars\n")
+        self.assertEqual(answer.out.decode().splitlines(), [
+            "name   type       size   value",
+            "pd     module            pandas",
+            "speed  int               12",
+            "word   str        3      'a\\nb'",
+            "frame  DataFrame  1 × 2  year: int64, town: object",
+        ], str(answer))
+
+    def test_a_variable_that_lies_about_its_size_is_still_listed(self):
+        answer = self.repl("class Odd:\n    shape = (1, 'x')\n    def __len__(self): return 1 / 0\n"
+                           "    def __repr__(self): return '\\x1b[31mred\\n' * 2\n\nodd = Odd()\n\n:vars\n")
+        self.assertIn(b"odd ", answer.out, str(answer))
+        self.assertNotIn(b"\x1b", answer.out)
+        self.assertEqual(len(answer.out.splitlines()), 3, str(answer))
+
+    def test_an_install_without_a_source_names_the_options_that_give_one(self):
+        for cell in ("%pip install gb-absent", "!pip install gb-absent"):
+            with self.subTest(cell=cell):
+                answer = self.repl(cell + "\n")
+                self.assertIn("no source of packages", answer.message)
+                self.assertIn("--package-source DIR", answer.message)
 
     def test_restart_forgets_variables_and_keeps_files(self):
         answer = self.repl("x = 1\nopen('f', 'w').write('y')\n\n:restart\n\n"

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The variables of a context as a table for people.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace glovebox::cli {
+
+// `reply` is what an agent says to kVariables, as hostile as everything that a guest says. Lines
+// are cut to `columns` characters; 0 is no limit. Empty when there are no variables.
+std::string variable_table(std::string_view reply, std::size_t columns);
+
+}  // namespace glovebox::cli
