@@ -78,6 +78,7 @@ class Tally:
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
     answered: int = 0
     lost: int = 0
+    refused: int = 0
     wrong: list = dataclasses.field(default_factory=list)
 
 
@@ -138,6 +139,8 @@ class Client:
             except AssertionError as failure:
                 # A keeper or daemon that cannot just now says so.
                 if any(f"got {status} " in str(failure) for status in (429, 503)):
+                    with self.tally.lock:
+                        self.tally.refused += 1
                     time.sleep(0.1)
                     continue
                 with self.tally.lock:
@@ -285,8 +288,10 @@ class Soak:
                 wrong.append(f"{name} rose by {risen:.0f}, more than {allowance}")
         print(f"{tally.answered} answers checked, {tally.lost} sessions cut off by "
               f"{self.restarts} restarts, {len(tally.wrong)} wrong", flush=True)
-        if tally.answered == 0:
-            wrong.append("nothing was done")
+        # A daemon that refuses most of what is asked of it leaks nothing either.
+        print(f"{tally.refused} sessions refused", flush=True)
+        if tally.answered < 100 * tally.refused or tally.answered == 0:
+            wrong.append(f"{tally.refused} sessions refused of {tally.answered} answers")
         first, last = self.rests
         for name, allowance in ALLOWANCES_AT_REST.items():
             print(f"{name:20} at rest {first[name]}, at the end {last[name]}", flush=True)

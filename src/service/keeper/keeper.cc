@@ -96,7 +96,9 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order) {
   spec.user = order.user;
   spec.live = true;
   if (spec.root.empty()) {
-    spec.mounts = mounts_of_live_languages(registry_);
+    std::call_once(live_mounts_found_,
+                   [this] { live_mounts_ = mounts_of_live_languages(registry_); });
+    spec.mounts = live_mounts_;
   }
   spec.mounts.insert(spec.mounts.end(), order.shows.mounts.begin(), order.shows.mounts.end());
   spec.mounts.push_back(GB_TRY(file_server_mount()));

@@ -121,6 +121,9 @@ class Keeper {
 
   const KeeperOptions options_;
   const Registry registry_;
+  // Of all live languages: they are many files to parse, and none changes meanwhile.
+  std::once_flag live_mounts_found_;
+  std::vector<Mount> live_mounts_;
   const OwnPaths paths_;
   const UniqueFd stop_;
   HeldImages images_;
