@@ -13,8 +13,6 @@ namespace glovebox {
 // "substitution of maximal subparts").
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
 
-[[nodiscard]] std::string to_base64(std::string_view bytes);
-
 // Removes terminal control sequences (ECMA-48: CSI, OSC, DCS, APC, PM, SOS and two-byte escapes)
 // from a stream that comes in pieces. Other bytes pass unchanged.
 class AnsiStripper {

@@ -77,16 +77,6 @@ TEST(Utf8Test, MakesEveryPairOfBytesValid) {
   }
 }
 
-TEST(Base64Test, EncodesTheVectorsOfRfc4648) {
-  EXPECT_EQ(to_base64(""), "");
-  EXPECT_EQ(to_base64("f"), "Zg==");
-  EXPECT_EQ(to_base64("fo"), "Zm8=");
-  EXPECT_EQ(to_base64("foo"), "Zm9v");
-  EXPECT_EQ(to_base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(to_base64("\xFB\xFF\xFE"s), "+//+");
-  EXPECT_EQ(to_base64("\0\0"s), "AAA=");
-}
-
 TEST(AnsiStripperTest, LeavesPlainTextAlone) {
   const std::string text = "tab\t bell\a\r\n\0 \x7F \xC3\xA9 \xFF [31m"s;
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/text.h"
 
 namespace glovebox::cli {
@@ -84,7 +85,7 @@ Result<std::string> LargeValues::fetch_encoded(Context& context,
       const bool told = reply.is_object() && reply.contains("error") && reply["error"].is_string();
       return gone(told ? ": " + printable(reply["error"].get<std::string>().substr(0, 200)) : "");
     }
-    const auto piece = notebook::from_base64(reply["base64"].get_ref<const std::string&>());
+    const auto piece = from_base64(reply["base64"].get_ref<const std::string&>());
     if (!piece || piece->empty() || piece->size() > kPiece) {
       return gone("");
     }

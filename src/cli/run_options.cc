@@ -287,13 +287,13 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   GB_TRY(refuse_what_is_missing(options));
   GB_TRY(load_program(options, request));
   request.arguments = options.arguments;
-  LimitDefaults limits = GB_TRY(parse_limits(options));
-  limits.time = GB_TRY(parse_time(options.time, "--time"));
+  LimitWishes limits = GB_TRY(parse_limits(options));
+  limits.wall = GB_TRY(parse_time(options.time, "--time"));
   limits.output = GB_TRY(parse_size(options.output, "--output"));
   request.limits = run_limits(request.language, limits);
   request.limits.io_rate = GB_TRY(parse_size(options.io_rate, "--io-rate")).value_or(Bytes{0});
-  LimitDefaults compile;
-  compile.time = GB_TRY(parse_time(options.compile_time, "--compile-time"));
+  LimitWishes compile;
+  compile.wall = GB_TRY(parse_time(options.compile_time, "--compile-time"));
   compile.memory = GB_TRY(parse_size(options.compile_memory, "--compile-memory"));
   request.compile_limits = compile_limits(request.language, compile);
   GB_TRY(validate(request.limits));

@@ -94,8 +94,8 @@ Result<std::optional<Bytes>> parse_size(const std::string& text, const char* opt
   return std::optional(*size);
 }
 
-Result<LimitDefaults> parse_limits(const SharedOptionsText& options) {
-  LimitDefaults limits;
+Result<LimitWishes> parse_limits(const SharedOptionsText& options) {
+  LimitWishes limits;
   limits.cpu_time = GB_TRY(parse_time(options.cpu_time, "--cpu-time"));
   limits.memory = GB_TRY(parse_size(options.memory, "--memory"));
   limits.disk = GB_TRY(parse_size(options.disk, "--disk"));

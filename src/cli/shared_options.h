@@ -49,7 +49,7 @@ Result<std::optional<std::chrono::milliseconds>> parse_time(const std::string& t
 Result<std::optional<Bytes>> parse_size(const std::string& text, const char* option);
 
 // All but the wall time, the output and the disk rate.
-Result<LimitDefaults> parse_limits(const SharedOptionsText& options);
+Result<LimitWishes> parse_limits(const SharedOptionsText& options);
 Result<Environment> parse_environment(const SharedOptionsText& options);
 
 }  // namespace glovebox::cli

@@ -115,19 +115,6 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-Limits LimitDefaults::over(Limits base) const {
-  base.wall = time.value_or(base.wall);
-  base.cpu_time = cpu_time.value_or(base.cpu_time);
-  base.memory = memory.value_or(base.memory);
-  base.cpus = cpus.value_or(base.cpus);
-  base.pids = pids.value_or(base.pids);
-  base.disk = disk.value_or(base.disk);
-  base.inodes = inodes.value_or(base.inodes);
-  base.open_files = open_files.value_or(base.open_files);
-  base.output = output.value_or(base.output);
-  return base;
-}
-
 Plan make_plan(const Language& language,
                const SourceText& source,
                const std::vector<std::string>& arguments,

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "spec/command.h"
 #include "spec/guest.h"
+#include "spec/limit_fields.h"
 #include "spec/limits.h"
 #include "spec/mount.h"
 
@@ -28,24 +29,6 @@ namespace glovebox {
 
 // A language file is a page of text. What is larger is a mistake, or an attack.
 inline constexpr std::size_t kMaxLanguageFile = 64 * 1024;
-
-// The limits about which a language has an opinion. The others are the caller's.
-struct LimitDefaults {
-  std::optional<std::chrono::milliseconds> time;
-  std::optional<std::chrono::milliseconds> cpu_time;
-  std::optional<Bytes> memory;
-  std::optional<double> cpus;
-  std::optional<std::uint32_t> pids;
-  std::optional<Bytes> disk;
-  std::optional<std::uint32_t> inodes;
-  std::optional<std::uint32_t> open_files;
-  std::optional<Bytes> output;
-
-  // `base` with every limit replaced that is set here.
-  [[nodiscard]] Limits over(Limits base) const;
-
-  friend bool operator==(const LimitDefaults&, const LimitDefaults&) = default;
-};
 
 // How the file in the workspace gets its name.
 enum class SourceNaming {
@@ -80,8 +63,8 @@ struct Language {
   Environment env;            // For all commands. Values may hold placeholders.
   Environment agent_env;      // For the agent, in place of what `env` says.
   std::vector<Mount> mounts;  // Read-only; always optional.
-  LimitDefaults run_limits;
-  LimitDefaults compile_limits;
+  LimitWishes run_limits;
+  LimitWishes compile_limits;
 
   std::string origin;  // The file that it was read from, for messages.
 

@@ -72,8 +72,10 @@ class Reader {
   Result<std::vector<std::string>> checked_texts(const toml::node& node, Check check);
   Result<std::vector<std::string>> argv(const toml::node& node);
   Result<void> no_unknown_placeholder(const toml::node& node, std::string_view value);
-  Result<LimitDefaults> limits(const toml::node& node);
-  Result<void> limit(const toml::key& key, const toml::node& node, LimitDefaults& limits);
+  Result<LimitWishes> limits(const toml::node& node);
+  template <typename T>
+  Result<T> limit_value(const toml::node& node);
+  Result<void> limit(const toml::key& key, const toml::node& node, LimitWishes& limits);
   // A number, or a text that `parse` understands.
   template <typename T>
   Result<T> measure(const toml::node& node,
@@ -281,46 +283,48 @@ Result<std::uint32_t> Reader::count(const toml::node& node) {
   return static_cast<std::uint32_t>(number->get());
 }
 
-Result<void> Reader::limit(const toml::key& key, const toml::node& node, LimitDefaults& limits) {
-  const std::string_view name = key.str();
-  if (name == "time") {
-    limits.time = GB_TRY(duration(node));
-  } else if (name == "cpu_time") {
-    limits.cpu_time = GB_TRY(duration(node));
-  } else if (name == "memory") {
-    limits.memory = GB_TRY(size(node));
-  } else if (name == "cpus") {
-    const std::optional<double> number = node.value<double>();
-    if (!number) {
-      return wrong_type(node, "a number");
-    }
-    limits.cpus = number;
-  } else if (name == "pids") {
-    limits.pids = GB_TRY(count(node));
-  } else if (name == "disk") {
-    limits.disk = GB_TRY(size(node));
-  } else if (name == "inodes") {
-    limits.inodes = GB_TRY(count(node));
-  } else if (name == "open_files") {
-    limits.open_files = GB_TRY(count(node));
-  } else if (name == "output") {
-    limits.output = GB_TRY(size(node));
+template <typename T>
+Result<T> Reader::limit_value(const toml::node& node) {
+  if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
+    return duration(node);
+  } else if constexpr (std::is_same_v<T, Bytes>) {
+    return size(node);
+  } else if constexpr (std::is_same_v<T, std::uint32_t>) {
+    return count(node);
   } else {
-    return fault(key.source(), "unknown limit '" + std::string(name) + "'",
-                 "use time, cpu_time, memory, cpus, pids, disk, inodes, open_files or output");
+    const std::optional<double> number = node.value<double>();
+    return number ? Result<T>(*number) : wrong_type(node, "a number");
   }
+}
+
+Result<void> Reader::limit(const toml::key& key, const toml::node& node, LimitWishes& limits) {
+  std::optional<Result<void>> read;
+  each_wish([&](const auto& field) {
+    using Value = typename std::decay_t<decltype(field)>::Value;
+    if (key.str() == field.name) {
+      read = [&]() -> Result<void> {
+        limits.*field.wish = GB_TRY(limit_value<Value>(node));
+        return {};
+      }();
+    }
+  });
+  if (!read) {
+    return fault(key.source(), "unknown limit '" + std::string(key.str()) + "'",
+                 "allowed limits: " + names_of_limits());
+  }
+  GB_TRY(*std::move(read));
   if (auto valid = validate(limits.over(Limits{})); !valid) {
     return fault(node.source(), valid.error().message(), valid.error().hint());
   }
   return {};
 }
 
-Result<LimitDefaults> Reader::limits(const toml::node& node) {
+Result<LimitWishes> Reader::limits(const toml::node& node) {
   const toml::table* table = node.as_table();
   if (table == nullptr) {
     return wrong_type(node, "a table of limits");
   }
-  LimitDefaults limits;
+  LimitWishes limits;
   for (const auto& [key, value] : *table) {
     GB_TRY(limit(key, value, limits));
   }

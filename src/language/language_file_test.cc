@@ -89,7 +89,7 @@ time = "2m"
               ElementsAre(Mount{.source = "/etc/x", .target = "/etc/x", .optional = true}));
   EXPECT_THAT(language.env, ElementsAre(Pair("X_HOME", "{dir}")));
   EXPECT_THAT(language.agent_env, ElementsAre(Pair("X_PLOTS", "inline")));
-  EXPECT_EQ(language.run_limits.time, std::chrono::seconds(10));
+  EXPECT_EQ(language.run_limits.wall, std::chrono::seconds(10));
   EXPECT_EQ(language.run_limits.cpu_time, std::chrono::seconds(5));
   EXPECT_EQ(language.run_limits.memory, 1_GiB);
   EXPECT_EQ(language.run_limits.cpus, 2.0);
@@ -98,7 +98,7 @@ time = "2m"
   EXPECT_EQ(language.run_limits.inodes, 1000U);
   EXPECT_EQ(language.run_limits.open_files, 64U);
   EXPECT_EQ(language.run_limits.output, Bytes{4096});
-  EXPECT_EQ(language.compile_limits.time, std::chrono::minutes(2));
+  EXPECT_EQ(language.compile_limits.wall, std::chrono::minutes(2));
   EXPECT_EQ(language.compile_limits.memory, std::nullopt);
   EXPECT_EQ(language.origin, "x.toml");
 }

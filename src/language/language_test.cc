@@ -141,21 +141,6 @@ TEST(LanguageTest, KeepsTheExecutableBit) {
   EXPECT_EQ(make_plan(language, {}, {}, {}, {}).file_mode, 0755U);
 }
 
-TEST(LanguageTest, ReplacesOnlyTheLimitsThatAreSet) {
-  LimitDefaults defaults;
-  defaults.memory = 2_GiB;
-  defaults.time = std::chrono::seconds(5);
-  Limits base;
-  base.pids = 7;
-
-  const Limits limits = defaults.over(base);
-
-  EXPECT_EQ(limits.memory, 2_GiB);
-  EXPECT_EQ(limits.wall, std::chrono::seconds(5));
-  EXPECT_EQ(limits.pids, 7U);
-  EXPECT_EQ(limits.disk, base.disk);
-}
-
 TEST(LanguageTest, FindsTheVersionInWhatToolsPrint) {
   EXPECT_EQ(version_in("Python 3.11.2\n"), "3.11.2");
   EXPECT_EQ(version_in("g++ (Debian 12.2.0-14+deb12u1) 12.2.0\n"), "12.2.0");

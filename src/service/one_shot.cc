@@ -299,11 +299,11 @@ class OneShotRun {
 
 }  // namespace
 
-Limits run_limits(const Language& language, const LimitDefaults& wishes) {
+Limits run_limits(const Language& language, const LimitWishes& wishes) {
   return wishes.over(language.run_limits.over(Limits{}));
 }
 
-Limits compile_limits(const Language& language, const LimitDefaults& wishes) {
+Limits compile_limits(const Language& language, const LimitWishes& wishes) {
   return wishes.over(language.compile_limits.over(kCompileLimits));
 }
 

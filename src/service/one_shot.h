@@ -60,8 +60,8 @@ struct OneShotResult {
 
 // The limits of a run or a compilation of `language`: what the caller set, else what the language
 // wants, else ours.
-Limits run_limits(const Language& language, const LimitDefaults& wishes);
-Limits compile_limits(const Language& language, const LimitDefaults& wishes);
+Limits run_limits(const Language& language, const LimitWishes& wishes);
+Limits compile_limits(const Language& language, const LimitWishes& wishes);
 
 // An Error means that we could not do it; all that a guest can cause is in the verdict.
 Result<OneShotResult> run_once(const OneShot& request, const OneShotObserver& observer);

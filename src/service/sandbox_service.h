@@ -23,10 +23,10 @@
 #include "files/file_client.h"
 #include "sandbox/tiers/tier.h"
 #include "service/caller.h"
-#include "service/limit_values.h"
 #include "service/process_feed.h"
 #include "spec/code_place.h"
 #include "spec/command.h"
+#include "spec/limit_fields.h"
 #include "spec/limits.h"
 #include "spec/network_rules.h"
 

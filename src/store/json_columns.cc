@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "spec/limit_fields.h"
 
 namespace glovebox::json_column {
 namespace {
@@ -28,25 +29,12 @@ Error damaged() {
 
 Json parse(std::string_view column) { return Json::parse(column, nullptr, false); }
 
-// One table for both directions: `visit(name, field)` for each limit.
-template <typename AnyLimits, typename Visit>
-void each_limit(AnyLimits& limits, Visit visit) {
-  visit("wall_ms", limits.wall);
-  visit("cpu_time_ms", limits.cpu_time);
-  visit("memory", limits.memory);
-  visit("cpus", limits.cpus);
-  visit("pids", limits.pids);
-  visit("disk", limits.disk);
-  visit("inodes", limits.inodes);
-  visit("open_files", limits.open_files);
-  visit("output", limits.output);
-  visit("io_rate", limits.io_rate);
+// Times are kept in milliseconds, and their names say so.
+template <typename T>
+std::string column_name(const LimitField<T>& field) {
+  const bool time = std::is_same_v<T, std::chrono::milliseconds>;
+  return std::string(field.record) + (time ? "_ms" : "");
 }
-
-void put(Json& value, std::chrono::milliseconds field) { value = field.count(); }
-void put(Json& value, Bytes field) { value = field.count; }
-void put(Json& value, double field) { value = field; }
-void put(Json& value, std::uint32_t field) { value = field; }
 
 bool take(const Json& value, std::chrono::milliseconds& field) {
   if (!value.is_number_integer()) {
@@ -155,7 +143,8 @@ Result<Environment> to_environment(std::string_view column) {
 
 std::string from_limits(const Limits& limits) {
   Json object = Json::object();
-  each_limit(limits, [&](const char* name, const auto& field) { put(object[name], field); });
+  each_limit(
+      [&](const auto& field) { object[column_name(field)] = to_plain(limits.*field.limit); });
   return object.dump();
 }
 
@@ -166,9 +155,9 @@ Result<Limits> to_limits(std::string_view column) {
   }
   Limits limits;
   bool whole = true;
-  each_limit(limits, [&](const char* name, auto& field) {
-    const auto found = object.find(name);
-    whole = whole && (found == object.end() || take(*found, field));
+  each_limit([&](const auto& field) {
+    const auto found = object.find(column_name(field));
+    whole = whole && (found == object.end() || take(*found, limits.*field.limit));
   });
   return whole ? Result<Limits>(limits) : damaged();
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/sys/tree.h"
+#include "spec/limit_fields.h"
 #include "store/api_key_records.h"
 #include "store/json_columns.h"
 #include "store/sandbox_records.h"
@@ -192,6 +193,17 @@ TEST(JsonColumnTest, WhatWeDidNotWriteIsDamageAndNoCrash) {
                              R"({"memory":-1})", R"({"cpus":true})"}) {
     EXPECT_FALSE(json_column::to_limits(column)) << column;
   }
+}
+
+TEST(JsonColumnTest, EveryLimitIsReadBackAsItWasWritten) {
+  each_limit([](const auto& field) {
+    using Value = typename std::decay_t<decltype(field)>::Value;
+    Limits limits;
+    limits.*field.limit = Value(77);
+    EXPECT_EQ(json_column::to_limits(json_column::from_limits(limits)).value(), limits)
+        << field.name;
+  });
+  EXPECT_EQ(json_column::to_limits(R"({"wall_ms":5})").value().wall, std::chrono::milliseconds(5));
 }
 
 TEST(JsonColumnTest, ALimitThatAFormerVersionDidNotKnowHasItsDefault) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/base64.h"
 #include "base/bytes.h"
 #include "base/duration.h"
 #include "base/text.h"

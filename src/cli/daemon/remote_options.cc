@@ -5,82 +5,71 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <optional>
+#include <type_traits>
 
 #include "base/bytes.h"
 #include "base/duration.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "spec/limit_fields.h"
 
 namespace glovebox::cli {
 namespace {
 
 constexpr std::size_t kMostCode = 8UL << 20;
 
-Result<void> put_time(Json& json, const char* name, const std::string& text, const char* option) {
-  if (!text.empty()) {
-    const auto time = parse_duration(text);
-    if (!time) {
-      return Error(time.error()).within(option);
-    }
-    json[name] = static_cast<double>(time->count()) / 1000;
-  }
-  return {};
-}
-
-Result<void> put_size(Json& json, const char* name, const std::string& text, const char* option) {
-  if (!text.empty()) {
-    const auto size = parse_bytes(text);
-    if (!size) {
-      return Error(size.error()).within(option);
-    }
-    json[name] = size->count;
-  }
-  return {};
-}
-
 template <typename T>
-Result<void> put_number(Json& json, const char* name, const std::string& text, const char* option) {
-  if (!text.empty()) {
+Result<T> parse_limit(const std::string& text) {
+  if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
+    return parse_duration(text);
+  } else if constexpr (std::is_same_v<T, Bytes>) {
+    return parse_bytes(text);
+  } else {
     T number{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size()) {
-      return Error(ErrorCode::kInvalid,
-                   std::string(option) + ": invalid number '" + printable(text) + "'");
+      return Error(ErrorCode::kInvalid, "invalid number '" + printable(text) + "'");
     }
-    json[name] = number;
+    return number;
   }
-  return {};
+}
+
+// "--open-files"
+std::string option_of(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
 }
 
 }  // namespace
 
 void add_limit_options(CLI::App& command, RemoteLimitsText& limits) {
-  constexpr const char* kLimits = "Limits";
-  command.add_option("--time", limits.time, "Wall-clock time of one execution: 30s")
-      ->group(kLimits);
-  command.add_option("--cpu-time", limits.cpu_time, "CPU time of each process")->group(kLimits);
-  command.add_option("--memory", limits.memory, "Memory limit: 512M")->group(kLimits);
-  command.add_option("--cpus", limits.cpus, "CPU limit: 0.5, 2")->group(kLimits);
-  command.add_option("--pids", limits.pids, "Maximum number of processes and threads")
-      ->group(kLimits);
-  command.add_option("--disk", limits.disk, "Disk space limit: 256M")->group(kLimits);
-  command.add_option("--inodes", limits.inodes, "Maximum number of files")->group(kLimits);
-  command.add_option("--open-files", limits.open_files, "Maximum number of open files per process")
-      ->group(kLimits);
+  each_wish([&](const auto& field) {
+    command.add_option(option_of(field.name), limits[field.name], field.help)->group("Limits");
+  });
 }
 
 Result<Json> limits_json(const RemoteLimitsText& limits) {
   Json json = Json::object();
-  GB_TRY(put_time(json, "time", limits.time, "--time"));
-  GB_TRY(put_time(json, "cpu_time", limits.cpu_time, "--cpu-time"));
-  GB_TRY(put_size(json, "memory", limits.memory, "--memory"));
-  GB_TRY(put_number<double>(json, "cpus", limits.cpus, "--cpus"));
-  GB_TRY(put_number<std::uint32_t>(json, "pids", limits.pids, "--pids"));
-  GB_TRY(put_size(json, "disk", limits.disk, "--disk"));
-  GB_TRY(put_number<std::uint32_t>(json, "inodes", limits.inodes, "--inodes"));
-  GB_TRY(put_number<std::uint32_t>(json, "open_files", limits.open_files, "--open-files"));
-  return json;
+  std::optional<Error> wrong;
+  each_wish([&](const auto& field) {
+    using Value = typename std::decay_t<decltype(field)>::Value;
+    const auto found = limits.find(field.name);
+    if (wrong || found == limits.end() || found->second.empty()) {
+      return;
+    }
+    const auto value = parse_limit<Value>(found->second);
+    if (!value) {
+      wrong = Error(value.error()).within(option_of(field.name));
+    } else if constexpr (std::is_same_v<Value, std::chrono::milliseconds>) {
+      json[field.name] = static_cast<double>(value->count()) / 1000;
+    } else {
+      json[field.name] = to_plain(*value);
+    }
+  });
+  return wrong ? Result<Json>(*wrong) : std::move(json);
 }
 
 Result<Json> pairs_json(const std::vector<std::string>& texts, const char* option) {

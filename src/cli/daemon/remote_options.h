@@ -3,6 +3,7 @@
 // fields of a request.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,8 @@
 
 namespace glovebox::cli {
 
-struct RemoteLimitsText {
-  std::string time{};
-  std::string cpu_time{};
-  std::string memory{};
-  std::string cpus{};
-  std::string pids{};
-  std::string disk{};
-  std::string inodes{};
-  std::string open_files{};
-};
+// As typed, by the names of limits; empty where an option is absent.
+using RemoteLimitsText = std::map<std::string, std::string>;
 void add_limit_options(CLI::App& command, RemoteLimitsText& limits);
 
 // {"memory": …}, checked here so that an error names the option; empty where none was given.

@@ -182,7 +182,7 @@ Result<int> execute(const ExecOptionsText& options) {
     request["recover"] = true;
   }
   if (!options.time.empty()) {
-    request["limits"] = GB_TRY(limits_json({.time = options.time}));
+    request["limits"] = GB_TRY(limits_json({{"time", options.time}}));
   }
   DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
   const std::string sandbox = "/v1/sandboxes/" + encode(options.id);

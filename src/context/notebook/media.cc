@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "context/notebook/json_bounds.h"
 #include "context/notebook/markup.h"

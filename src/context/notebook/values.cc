@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/bytes.h"
 #include "base/text.h"
 #include "context/notebook/json_bounds.h"
@@ -42,36 +43,6 @@ std::optional<Reference> reference_at(const std::string& mime, const std::string
 }
 
 }  // namespace
-
-std::optional<std::string> from_base64(std::string_view text) {
-  std::string bytes;
-  bytes.reserve(text.size() / 4 * 3);
-  std::uint32_t group = 0;
-  int bits = 0;
-  for (const char c : text) {
-    std::uint32_t digit = 0;
-    if (c >= 'A' && c <= 'Z') {
-      digit = static_cast<std::uint32_t>(c - 'A');
-    } else if (c >= 'a' && c <= 'z') {
-      digit = static_cast<std::uint32_t>(c - 'a') + 26;
-    } else if (c >= '0' && c <= '9') {
-      digit = static_cast<std::uint32_t>(c - '0') + 52;
-    } else if (c == '+' || c == '/') {
-      digit = c == '+' ? 62 : 63;
-    } else if (c == '\n' || c == '\r' || c == ' ' || c == '=') {
-      continue;
-    } else {
-      return std::nullopt;
-    }
-    group = (group << 6U) | digit;
-    bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes += static_cast<char>((group >> static_cast<unsigned>(bits)) & 0xffU);
-    }
-  }
-  return bytes;
-}
 
 std::vector<Reference> references_in(const MimeBundle& data) {
   std::vector<Reference> references;

@@ -41,9 +41,6 @@ void leave_out(MimeBundle& data, const std::vector<Reference>& references);
 [[nodiscard]] std::optional<std::string> bytes_of_fetched(std::string fetched,
                                                           std::string_view mime);
 
-// The bytes of a text in base64; line breaks are let by.
-[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
-
 // The text that a MIME value is; nothing when it is none.
 [[nodiscard]] std::optional<std::string> text_of(const MimeBundle& data, std::string_view mime);
 

@@ -19,7 +19,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMaxMessage = 32 << 20;
 constexpr std::size_t kEnvelopeHead = 5;
 constexpr std::string_view kUnaryType = "application/json";
-constexpr std::string_view kStreamType = "application/connect+json";
 
 constexpr std::array<std::pair<std::string_view, int>, 16> kStatuses{{
     {"canceled", 499},
@@ -103,7 +102,7 @@ Result<Json> read_unary(http::Request& request) {
 
 Result<Json> read_streaming(http::Request& request) {
   if (!has_type(request, kStreamType)) {
-    return Error(ErrorCode::kUnsupported, "only application/connect+json is supported");
+    return Error(ErrorCode::kUnsupported, "only " + std::string(kStreamType) + " is supported");
   }
   EnvelopeReader reader(request);
   auto message = GB_TRY(reader.next());

@@ -14,6 +14,9 @@
 
 namespace glovebox::e2b {
 
+// The content type of streams.
+inline constexpr std::string_view kStreamType = "application/connect+json";
+
 struct RpcError {
   std::string code;  // "not_found", …
   std::string message;

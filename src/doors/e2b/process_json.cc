@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/base64.h"
 
 namespace glovebox::e2b {
 namespace {

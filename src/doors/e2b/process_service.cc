@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/base64.h"
 #include "doors/e2b/options.h"
 #include "doors/e2b/process_json.h"
 #include "doors/e2b/process_stream.h"
@@ -209,7 +209,7 @@ void ProcessService::stream_input(const Visit& visit,
     refuse_streaming(response, rpc_error(done.error()));
     return;
   }
-  (void)response.send(200, {{"Content-Type", "application/connect+json"}},
+  (void)response.send(200, {{"Content-Type", std::string(kStreamType)}},
                       envelope("{}") + end_envelope());
 }
 

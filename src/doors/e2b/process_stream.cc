@@ -12,8 +12,6 @@
 namespace glovebox::e2b {
 namespace {
 
-using std::chrono::steady_clock;
-
 class ProcessMessages final : public http::PieceSource {
  public:
   ProcessMessages(SandboxService& service,
@@ -45,18 +43,12 @@ class ProcessMessages final : public http::PieceSource {
       piece += envelope(to_line(message));
     }
     piece += ended ? end_envelope() : "";
-    last_piece_ = steady_clock::now();
     return ended ? State::kEnd : State::kGoesOn;
   }
 
-  State look(std::string& piece) override {
-    const State state = next(piece);
-    if (state == State::kGoesOn && piece.empty() &&
-        steady_clock::now() - last_piece_ >= beat_every_) {
-      piece = envelope(to_line({{"event", {{"keepalive", Json::object()}}}}));
-      last_piece_ = steady_clock::now();
-    }
-    return state;
+  [[nodiscard]] std::optional<Beat> beat() const override {
+    return Beat{.every = beat_every_,
+                .piece = envelope(to_line({{"event", {{"keepalive", Json::object()}}}}))};
   }
 
  private:
@@ -74,7 +66,6 @@ class ProcessMessages final : public http::PieceSource {
   const std::string sandbox_;
   const std::chrono::milliseconds beat_every_;
   const std::unique_ptr<ProcessFeed> feed_;
-  steady_clock::time_point last_piece_ = steady_clock::now();
 };
 
 }  // namespace
@@ -84,7 +75,7 @@ void answer_with_process(SandboxService& service,
                          http::Request& request,
                          http::Response& response,
                          Result<std::unique_ptr<ProcessFeed>> feed) {
-  const http::Headers headers = {{"Content-Type", "application/connect+json"}};
+  const http::Headers headers = {{"Content-Type", std::string(kStreamType)}};
   if (!feed) {
     if (service.find(visit.caller, visit.info.id)) {
       refuse_streaming(response, rpc_error(feed.error()));

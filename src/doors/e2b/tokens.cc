@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "base/text.h"
+#include "base/base64.h"
 #include "doors/e2b/hex.h"
 
 namespace glovebox::e2b {
@@ -19,13 +19,6 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 16;
 constexpr std::size_t kMaxToken = 512;
-
-int base64_value(char c) {
-  constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::size_t place = kLetters.find(c == '-' ? '+' : c == '_' ? '/' : c);
-  return place == std::string_view::npos ? -1 : static_cast<int>(place);
-}
 
 }  // namespace
 
@@ -83,32 +76,6 @@ std::string signature_of(const SignedRequest& request, std::string_view token) {
   std::string text = to_base64(sha256(raw));
   text.resize(text.find_last_not_of('=') + 1);
   return "v1_" + text;
-}
-
-std::optional<std::string> from_base64(std::string_view text) {
-  while (text.ends_with('=')) {
-    text.remove_suffix(1);
-  }
-  if (text.size() % 4 == 1) {
-    return std::nullopt;
-  }
-  std::string bytes;
-  bytes.reserve(text.size() / 4 * 3 + 2);
-  std::uint32_t bits = 0;
-  int have = 0;
-  for (const char c : text) {
-    const int value = base64_value(c);
-    if (value < 0) {
-      return std::nullopt;
-    }
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
-    have += 6;
-    if (have >= 8) {
-      have -= 8;
-      bytes += static_cast<char>(bits >> have & 0xFF);
-    }
-  }
-  return bytes;
 }
 
 }  // namespace glovebox::e2b

@@ -35,6 +35,4 @@ std::string signature_of(const SignedRequest& request, std::string_view token);
 
 std::string sha256(std::string_view bytes);
 
-std::optional<std::string> from_base64(std::string_view text);
-
 }  // namespace glovebox::e2b

@@ -54,15 +54,6 @@ TEST(TokensTest, NothingEqualsAnEmptySecret) {
   EXPECT_TRUE(equal_secrets("abc", "abc"));
 }
 
-TEST(Base64Test, ReadsBothAlphabetsWithAndWithoutPadding) {
-  EXPECT_EQ(from_base64("YWJj"), "abc");
-  EXPECT_EQ(from_base64("YQ=="), "a");
-  EXPECT_EQ(from_base64("YQ"), "a");
-  EXPECT_EQ(from_base64("_-8"), from_base64("/+8="));
-  EXPECT_FALSE(from_base64("Y"));
-  EXPECT_FALSE(from_base64("Y!=="));
-}
-
 TEST(NotesTest, ComeBackAsTheyWereBesideWhatOthersKeep) {
   auto notes = make_notes("t");
   ASSERT_TRUE(notes);

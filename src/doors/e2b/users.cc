@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/base64.h"
 #include "doors/e2b/options.h"
 #include "doors/e2b/tokens.h"
 

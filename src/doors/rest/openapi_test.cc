@@ -141,6 +141,25 @@ TEST(OpenApiTest, TheFieldsOfBodiesAreThoseThatAreRead) {
   EXPECT_EQ(described("TemplateFile"), taken(read_recipe_file, R"(, "path": "a", "content": "")"));
 }
 
+TEST(OpenApiTest, TheLimitsAreThoseOfTheList) {
+  std::set<std::string> listed;
+  each_wish([&](const auto& field) { listed.insert(field.name); });
+  EXPECT_EQ(described("Limits"), listed);
+}
+
+TEST(OpenApiTest, ALimitIsReadBackAsItIsWritten) {
+  Json written = Json::object();
+  LimitWishes wishes;
+  each_wish([&](const auto& field) {
+    using Value = typename std::decay_t<decltype(field)>::Value;
+    wishes.*field.wish = Value(2000);
+    written[field.name] = limit_json(Value(2000));
+  });
+  auto fields = Fields::parse(Json{{"limits", written}}.dump());
+  ASSERT_TRUE(fields);
+  EXPECT_EQ(read_limits(*fields), wishes);
+}
+
 TEST(OpenApiTest, AVerdictHasTheFieldsThatAreDescribed) {
   Verdict verdict;
   verdict.limit = "time";

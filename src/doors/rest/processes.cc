@@ -57,23 +57,16 @@ class ProcessPieces final : public http::PieceSource {
       return State::kGoesOn;
     }
     piece = framed(format_, event ? to_line(*event) : failed_event(event.error()));
-    last_piece_ = std::chrono::steady_clock::now();
     return event && event->kind != ProcessEvent::Kind::kEnded ? State::kGoesOn : State::kEnd;
   }
 
-  State look(std::string& piece) override {
-    const State state = next(piece);
-    if (piece.empty() && std::chrono::steady_clock::now() - last_piece_ >= kKeepalive) {
-      piece = framed(format_, kKeepaliveEvent);
-      last_piece_ = std::chrono::steady_clock::now();
-    }
-    return state;
+  [[nodiscard]] std::optional<Beat> beat() const override {
+    return Beat{.every = kKeepalive, .piece = framed(format_, kKeepaliveEvent)};
   }
 
  private:
   const std::unique_ptr<ProcessFeed> feed_;
   const EventFormat format_;
-  std::chrono::steady_clock::time_point last_piece_ = std::chrono::steady_clock::now();
 };
 
 // A process outlives its listener: nothing is stopped when the client goes.

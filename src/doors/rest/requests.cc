@@ -84,15 +84,19 @@ Result<LimitWishes> read_limits(Fields& fields) {
     return wishes;
   }
   Fields limits(*std::move(object), "limits.");
-  wishes.wall = limits.duration("time");
-  wishes.cpu_time = limits.duration("cpu_time");
-  wishes.memory = bytes(limits.size("memory"));
-  wishes.cpus = limits.number("cpus");
-  wishes.pids = small(limits.count("pids", 1, kMost32));
-  wishes.disk = bytes(limits.size("disk"));
-  wishes.inodes = small(limits.count("inodes", 1, kMost32));
-  wishes.open_files = small(limits.count("open_files", 1, kMost32));
-  wishes.output = bytes(limits.size("output"));
+  each_wish([&](const auto& field) {
+    using Value = typename std::decay_t<decltype(field)>::Value;
+    auto& wish = wishes.*field.wish;
+    if constexpr (std::is_same_v<Value, std::chrono::milliseconds>) {
+      wish = limits.duration(field.name);
+    } else if constexpr (std::is_same_v<Value, Bytes>) {
+      wish = bytes(limits.size(field.name));
+    } else if constexpr (std::is_same_v<Value, double>) {
+      wish = limits.number(field.name);
+    } else {
+      wish = small(limits.count(field.name, 1, kMost32));
+    }
+  });
   GB_TRY(limits.done());
   return wishes;
 }

@@ -11,8 +11,6 @@
 namespace glovebox::rest {
 namespace {
 
-double seconds(std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; }
-
 Json embedded(const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
   return json.is_discarded() ? Json(nullptr) : json;
@@ -27,11 +25,9 @@ Json to_json(const Environment& environment) {
 }
 
 Json to_json(const Limits& limits) {
-  return {{"time", seconds(limits.wall)},  {"cpu_time", seconds(limits.cpu_time)},
-          {"memory", limits.memory.count}, {"cpus", limits.cpus},
-          {"pids", limits.pids},           {"disk", limits.disk.count},
-          {"inodes", limits.inodes},       {"open_files", limits.open_files},
-          {"output", limits.output.count}};
+  Json json = Json::object();
+  each_wish([&](const auto& field) { json[field.name] = limit_json(limits.*field.limit); });
+  return json;
 }
 
 std::string_view name_of(FileEntry::Type type) {

@@ -24,6 +24,16 @@ std::string to_line(const Json& json);
 
 // Of a field "limits"; nothing set when it is absent.
 Result<LimitWishes> read_limits(Fields& fields);
+
+// One limit as answers have it: seconds for a time, else a number.
+template <typename T>
+Json limit_json(const T& value) {
+  if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
+    return static_cast<double>(value.count()) / 1000;
+  } else {
+    return to_plain(value);
+  }
+}
 Result<SandboxRequest> read_sandbox_request(Fields& fields);
 Result<SandboxChange> read_sandbox_change(Fields& fields);
 Result<RunRequest> read_run_request(Fields& fields);

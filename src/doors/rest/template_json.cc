@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/rest/template_json.h"
 
-#include <openssl/evp.h>
-
 #include <charconv>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "doors/rest/sandbox_json.h"
 
@@ -14,37 +13,14 @@ namespace {
 
 constexpr std::size_t kMaxContent = 16UL << 20;
 
-void put(Json& object, const char* name, const std::optional<Bytes>& value) {
-  if (value) {
-    object[name] = value->count;
-  }
-}
-
-void put(Json& object, const char* name, const std::optional<std::chrono::milliseconds>& value) {
-  if (value) {
-    object[name] = static_cast<double>(value->count()) / 1000.0;
-  }
-}
-
-template <typename T>
-void put(Json& object, const char* name, const std::optional<T>& value) {
-  if (value) {
-    object[name] = *value;
-  }
-}
-
 // What the template sets, in the words of a recipe.
 Json limits_json(const LimitWishes& limits) {
   Json object = Json::object();
-  put(object, "time", limits.wall);
-  put(object, "cpu_time", limits.cpu_time);
-  put(object, "memory", limits.memory);
-  put(object, "cpus", limits.cpus);
-  put(object, "pids", limits.pids);
-  put(object, "disk", limits.disk);
-  put(object, "inodes", limits.inodes);
-  put(object, "open_files", limits.open_files);
-  put(object, "output", limits.output);
+  each_wish([&](const auto& field) {
+    if (const auto& value = limits.*field.wish) {
+      object[field.name] = limit_json(*value);
+    }
+  });
   return object;
 }
 
@@ -62,22 +38,6 @@ Json variables(const Environment& env) {
     object[to_utf8(name)] = to_utf8(value);
   }
   return object;
-}
-
-std::optional<std::string> from_base64(const std::string& text) {
-  if (text.size() % 4 != 0) {
-    return std::nullopt;
-  }
-  std::string bytes(text.size() / 4 * 3, '\0');
-  const int size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-  if (size < 0) {
-    return std::nullopt;
-  }
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  bytes.resize(static_cast<std::size_t>(size) - padding);
-  return bytes;
 }
 
 std::optional<std::uint32_t> octal(const std::string& text) {

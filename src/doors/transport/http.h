@@ -87,10 +87,16 @@ class PieceSource {
     kEnd,     // Nothing comes after this piece.
     kBroken,  // Nothing comes, and what was sent is not all: the peer is to notice.
   };
-  // The next piece, which is empty before; left so when there is none now.
+  // The next piece, which is empty before; left so when there is none now. Called when fd() is
+  // readable, and about once a second besides.
   virtual State next(std::string& piece) = 0;
-  // The same, about once a second while nothing comes: for what has to be said or seen even then.
-  virtual State look(std::string& piece) = 0;
+  // What goes out after so long without a piece. It counts whole seconds, about.
+  struct Beat {
+    std::chrono::milliseconds every;
+    std::string piece;
+  };
+  // Nothing: silence may last. Asked for once.
+  [[nodiscard]] virtual std::optional<Beat> beat() const { return std::nullopt; }
 };
 
 class Response {

@@ -43,6 +43,7 @@ class PieceStream : public std::enable_shared_from_this<PieceStream> {
         client_side_(io),
         source_side_(io),
         timer_(io) {
+    beat_ = order_.source->beat();
     failed_ = !client_side_.assign(client_.fd()) || !source_side_.assign(order_.source->fd());
   }
 
@@ -67,6 +68,8 @@ class PieceStream : public std::enable_shared_from_this<PieceStream> {
   std::size_t done_ = 0;
   std::optional<FairShares::Share> share_;  // and what it is charged as, once it has to wait.
   Clock::time_point waits_since_{};         // With share_.
+  std::optional<PieceSource::Beat> beat_;
+  Clock::time_point last_piece_ = Clock::now();
   State state_ = State::kGoesOn;
   bool client_is_ahead_ = false;  // It has sent what is for the next answer.
   bool failed_ = false;
@@ -83,6 +86,9 @@ void PieceStream::add(State state, std::string piece) {
     out_ += "0\r\n\r\n";
   }
   done_ = 0;
+  if (!out_.empty()) {
+    last_piece_ = Clock::now();
+  }
 }
 
 // False when the reader has to be waited for, or has failed.
@@ -167,7 +173,11 @@ void PieceStream::look() {
     failed_ = failed_ || Clock::now() - waits_since_ >= clock_.left();
   } else if (out_.empty() && state_ == State::kGoesOn) {
     std::string piece;
-    const State state = order_.source->look(piece);
+    const State state = order_.source->next(piece);
+    if (beat_ && piece.empty() && state == State::kGoesOn &&
+        Clock::now() - last_piece_ >= beat_->every) {
+      piece = beat_->piece;
+    }
     add(state, std::move(piece));
   }
   timer_.expires_after(kLook);

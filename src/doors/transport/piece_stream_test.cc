@@ -51,8 +51,11 @@ class Studio {
 
   class Source final : public PieceSource {
    public:
-    explicit Source(Studio& studio, bool endless = false)
-        : studio_(studio), endless_(endless), fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    explicit Source(Studio& studio, bool endless = false, std::optional<Beat> beat = {})
+        : studio_(studio),
+          endless_(endless),
+          beat_(std::move(beat)),
+          fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
       const std::scoped_lock lock(studio_.mutex_);
       studio_.listeners_.emplace(this, fd_.get());
     }
@@ -79,11 +82,12 @@ class Studio {
       said.erase(said.begin());
       return last ? State::kEnd : State::kGoesOn;
     }
-    State look(std::string& piece) override { return next(piece); }
+    [[nodiscard]] std::optional<Beat> beat() const override { return beat_; }
 
    private:
     Studio& studio_;
     const bool endless_;
+    const std::optional<Beat> beat_;
     UniqueFd fd_;
   };
 
@@ -106,8 +110,12 @@ class PieceStreamTest : public testing::Test {
         (void)response.send(200, {}, "plain");
         return;
       }
+      std::optional<PieceSource::Beat> beat;
+      if (request.target() == "/beating") {
+        beat = {.every = 1ms, .piece = "beat"};
+      }
       const auto followed = response.follow(
-          200, {}, std::make_unique<Studio::Source>(studio_, request.target() == "/endless"));
+          200, {}, std::make_unique<Studio::Source>(studio_, request.target() == "/endless", beat));
       if (!followed) {
         (void)response.send(followed.error().code() == ErrorCode::kExhausted ? 429 : 500, {}, "");
       }
@@ -125,6 +133,22 @@ class PieceStreamTest : public testing::Test {
   Studio studio_;  // Outlives the server, which has the sources.
   std::unique_ptr<Server> server_;
 };
+
+TEST_F(PieceStreamTest, SilenceIsFilledWithTheBeatUntilTheEnd) {
+  start();
+  TestClient one = listener("/beating", "1.0");
+  std::string got;
+  ASSERT_TRUE(happens([&] {
+    got += one.read_some();
+    return got.ends_with("beatbeat");
+  })) << got;
+  studio_.say("last", true);
+  ASSERT_TRUE(happens([&] {
+    got += one.read_some();
+    return got.ends_with("last");
+  })) << got;
+  EXPECT_TRUE(one.is_at_end());
+}
 
 TEST_F(PieceStreamTest, ThoseWhoListenHoldNoHandler) {
   ServerOptions options;

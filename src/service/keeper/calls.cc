@@ -14,7 +14,6 @@
 #include "service/keeper/codec.h"
 #include "service/keeper/delivery.h"
 #include "service/keeper/one_shot_call.h"
-#include "service/limit_wishes.h"
 #include "spec/json/verdict_json.h"
 #include "volume/image_file.h"
 
@@ -277,7 +276,7 @@ Result<json> execute(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
   const auto in = GB_TRY(held->context(context.keeper.registry(), text(arguments, "context")));
   const ExecuteRequest request = to_execute_request(object(arguments, "request"));
-  const Limits limits = apply(request.limits, held->sandbox().limits());
+  const Limits limits = request.limits.over(held->sandbox().limits());
   GB_TRY(validate(limits));
   const auto [log, mine] = GB_TRY(in->claim(request));
   Delivery delivery(log, context.wire);

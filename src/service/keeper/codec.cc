@@ -5,6 +5,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "spec/limit_fields.h"
+
 namespace glovebox::keeper {
 namespace {
 
@@ -22,6 +24,10 @@ T get(const json& object, const char* name) {
     return found->is_string() ? found->template get<std::string>() : T{};
   } else if constexpr (std::is_same_v<T, bool>) {
     return found->is_boolean() && found->template get<bool>();
+  } else if constexpr (std::is_same_v<T, Bytes>) {
+    return Bytes{get<std::uint64_t>(object, name)};
+  } else if constexpr (std::is_same_v<T, milliseconds>) {
+    return milliseconds(get<std::int64_t>(object, name));
   } else {
     return found->is_number() ? found->template get<T>() : T{};
   }
@@ -43,25 +49,12 @@ void put(json& object, const char* name, const std::optional<T>& value) {
   if (!value) {
     return;
   }
-  if constexpr (std::is_same_v<T, Bytes>) {
-    object[name] = value->count;
-  } else if constexpr (std::is_same_v<T, milliseconds>) {
-    object[name] = value->count();
-  } else {
-    object[name] = *value;
-  }
+  object[name] = to_plain(*value);
 }
 
 template <typename T>
 void take(const json& object, const char* name, std::optional<T>& value) {
-  if (!object.is_object() || !object.contains(name)) {
-    return;
-  }
-  if constexpr (std::is_same_v<T, Bytes>) {
-    value = Bytes{get<std::uint64_t>(object, name)};
-  } else if constexpr (std::is_same_v<T, milliseconds>) {
-    value = milliseconds(get<std::int64_t>(object, name));
-  } else {
+  if (object.is_object() && object.contains(name)) {
     value = get<T>(object, name);
   }
 }
@@ -136,51 +129,28 @@ Environment to_environment(const json& array) {
 }
 
 json to_json(const Limits& limits) {
-  return {{"wall", limits.wall.count()},   {"cpu_time", limits.cpu_time.count()},
-          {"memory", limits.memory.count}, {"cpus", limits.cpus},
-          {"pids", limits.pids},           {"disk", limits.disk.count},
-          {"inodes", limits.inodes},       {"open_files", limits.open_files},
-          {"output", limits.output.count}, {"io_rate", limits.io_rate.count}};
+  json object = json::object();
+  each_limit([&](const auto& field) { object[field.record] = to_plain(limits.*field.limit); });
+  return object;
 }
 
 Limits to_limits(const json& object) {
-  return {.wall = milliseconds(get<std::int64_t>(object, "wall")),
-          .cpu_time = milliseconds(get<std::int64_t>(object, "cpu_time")),
-          .memory = Bytes{get<std::uint64_t>(object, "memory")},
-          .cpus = get<double>(object, "cpus"),
-          .pids = get<std::uint32_t>(object, "pids"),
-          .disk = Bytes{get<std::uint64_t>(object, "disk")},
-          .inodes = get<std::uint32_t>(object, "inodes"),
-          .open_files = get<std::uint32_t>(object, "open_files"),
-          .output = Bytes{get<std::uint64_t>(object, "output")},
-          .io_rate = Bytes{get<std::uint64_t>(object, "io_rate")}};
+  Limits limits;
+  each_limit([&](const auto& field) {
+    limits.*field.limit = get<std::decay_t<decltype(limits.*field.limit)>>(object, field.record);
+  });
+  return limits;
 }
 
 json to_json(const LimitWishes& wishes) {
   json object = json::object();
-  put(object, "wall", wishes.wall);
-  put(object, "cpu_time", wishes.cpu_time);
-  put(object, "memory", wishes.memory);
-  put(object, "cpus", wishes.cpus);
-  put(object, "pids", wishes.pids);
-  put(object, "disk", wishes.disk);
-  put(object, "inodes", wishes.inodes);
-  put(object, "open_files", wishes.open_files);
-  put(object, "output", wishes.output);
+  each_wish([&](const auto& field) { put(object, field.record, wishes.*field.wish); });
   return object;
 }
 
 LimitWishes to_limit_wishes(const json& object) {
   LimitWishes wishes;
-  take(object, "wall", wishes.wall);
-  take(object, "cpu_time", wishes.cpu_time);
-  take(object, "memory", wishes.memory);
-  take(object, "cpus", wishes.cpus);
-  take(object, "pids", wishes.pids);
-  take(object, "disk", wishes.disk);
-  take(object, "inodes", wishes.inodes);
-  take(object, "open_files", wishes.open_files);
-  take(object, "output", wishes.output);
+  each_wish([&](const auto& field) { take(object, field.record, wishes.*field.wish); });
   return wishes;
 }
 
@@ -270,10 +240,10 @@ SandboxUsage to_usage(const json& object) {
   return {.at = to_time(get<std::int64_t>(object, "at")),
           .cpus = get<double>(object, "cpus"),
           .cpu_used = std::chrono::microseconds(get<std::int64_t>(object, "cpu_used")),
-          .memory_used = Bytes{get<std::uint64_t>(object, "memory_used")},
-          .memory_limit = Bytes{get<std::uint64_t>(object, "memory_limit")},
-          .disk_used = Bytes{get<std::uint64_t>(object, "disk_used")},
-          .disk_limit = Bytes{get<std::uint64_t>(object, "disk_limit")},
+          .memory_used = get<Bytes>(object, "memory_used"),
+          .memory_limit = get<Bytes>(object, "memory_limit"),
+          .disk_used = get<Bytes>(object, "disk_used"),
+          .disk_limit = get<Bytes>(object, "disk_limit"),
           .pids = get<std::uint64_t>(object, "pids")};
 }
 
@@ -421,7 +391,7 @@ ProcessRequest to_process_request(const json& object) {
                          .terminal = {},
                          .keep_stdin = get<bool>(object, "keep_stdin"),
                          .tag = get<std::string>(object, "tag"),
-                         .timeout = milliseconds(get<std::int64_t>(object, "timeout")),
+                         .timeout = get<milliseconds>(object, "timeout"),
                          .start_only = get<bool>(object, "start_only")};
   if (object.is_object() && object.contains("columns")) {
     request.terminal = ProcessRequest::Terminal{.columns = get<std::uint16_t>(object, "columns"),

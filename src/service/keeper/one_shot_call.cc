@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "service/limit_wishes.h"
 #include "service/one_shot.h"
 #include "service/stream_events.h"
 #include "spec/json/verdict_json.h"
@@ -48,7 +47,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request, CallContext& cont
   one_shot.code = request.code;
   one_shot.name = request.name;
   one_shot.arguments = request.arguments;
-  one_shot.limits = run_limits(one_shot.language, as_defaults(request.limits));
+  one_shot.limits = run_limits(one_shot.language, request.limits);
   one_shot.compile_limits = compile_limits(one_shot.language, {});
   one_shot.tier = request.tier;
   one_shot.env = request.env;

@@ -8,7 +8,6 @@
 
 #include "language/registry.h"
 #include "service/keeper/codec.h"
-#include "service/limit_wishes.h"
 #include "service/tenants/first_key.h"
 
 namespace glovebox {
@@ -406,11 +405,11 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   info.expires = info.created + request.timeout;
   info.on_timeout = request.on_timeout;
   info.auto_resume = request.auto_resume;
-  info.limits = apply(request.limits, {});
+  info.limits = request.limits.over(Limits{});
   info.env = request.env;
   keeper::TemplateOrder shows;
   if (base.parts) {
-    info.limits = apply(request.limits, apply(base.parts->limits, {}));
+    info.limits = request.limits.over(base.parts->limits.over(Limits{}));
     info.env = templates_.environment(*base.parts);
     info.env.insert(info.env.end(), request.env.begin(), request.env.end());
     shows = templates_.order(caller.tenant, *base.parts);

@@ -20,26 +20,6 @@ void merge(Environment& env, const Environment& more) {
   }
 }
 
-template <typename T>
-void inherit(std::optional<T>& value, const std::optional<T>& base) {
-  if (!value) {
-    value = base;
-  }
-}
-
-LimitWishes over(LimitWishes wishes, const LimitWishes& base) {
-  inherit(wishes.wall, base.wall);
-  inherit(wishes.cpu_time, base.cpu_time);
-  inherit(wishes.memory, base.memory);
-  inherit(wishes.cpus, base.cpus);
-  inherit(wishes.pids, base.pids);
-  inherit(wishes.disk, base.disk);
-  inherit(wishes.inodes, base.inodes);
-  inherit(wishes.open_files, base.open_files);
-  inherit(wishes.output, base.output);
-  return wishes;
-}
-
 // Settings alone; what takes work comes after.
 TemplateParts settings_of(const Recipe& recipe, const TemplateParts& base) {
   TemplateParts parts = base;
@@ -55,7 +35,7 @@ TemplateParts settings_of(const Recipe& recipe, const TemplateParts& base) {
       parts.preload.push_back(module);
     }
   }
-  parts.limits = over(recipe.limits, parts.limits);
+  parts.limits = recipe.limits.over(parts.limits);
   return parts;
 }
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/limit_values.h"
 #include "service/templates/container_image.h"
 #include "spec/command.h"
+#include "spec/limit_fields.h"
 
 namespace glovebox {
 

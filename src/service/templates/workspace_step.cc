@@ -14,7 +14,6 @@
 #include "files/open.h"
 #include "sandbox/sandbox.h"
 #include "service/content_hash.h"
-#include "service/limit_wishes.h"
 
 namespace glovebox {
 namespace {
@@ -99,7 +98,7 @@ class Workshop {
         parts_(parts),
         store_(store),
         monitor_(monitor),
-        limits_(apply(parts.limits, kUsual)) {}
+        limits_(parts.limits.over(kUsual)) {}
 
   Result<void> make(const std::string& archive) {
     GB_TRY(open());

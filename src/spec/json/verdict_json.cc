@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/text.h"
 
 namespace glovebox {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/limit_fields.h"
+
+namespace glovebox {
+
+Limits LimitWishes::over(Limits base) const {
+  each_wish([&](const auto& field) {
+    base.*field.limit = (this->*field.wish).value_or(base.*field.limit);
+  });
+  return base;
+}
+
+LimitWishes LimitWishes::over(const LimitWishes& base) const {
+  LimitWishes both = *this;
+  each_wish([&](const auto& field) {
+    if (!(both.*field.wish)) {
+      both.*field.wish = base.*field.wish;
+    }
+  });
+  return both;
+}
+
+std::string names_of_limits() {
+  std::string names;
+  each_wish(
+      [&](const auto& field) { names += (names.empty() ? "" : ", ") + std::string(field.name); });
+  return names;
+}
+
+}  // namespace glovebox

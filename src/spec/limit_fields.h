@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of limits. Whatever encodes limits, reads them or offers them as options goes through
+// kLimitFields, so that a new limit is its member and one row.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+#include "base/bytes.h"
+#include "spec/limits.h"
+
+namespace glovebox {
+
+// What somebody set; the rest comes from the language, the template, the tenant or ours.
+struct LimitWishes {
+  std::optional<std::chrono::milliseconds> wall{};
+  std::optional<std::chrono::milliseconds> cpu_time{};
+  std::optional<Bytes> memory{};
+  std::optional<double> cpus{};
+  std::optional<std::uint32_t> pids{};
+  std::optional<Bytes> disk{};
+  std::optional<std::uint32_t> inodes{};
+  std::optional<std::uint32_t> open_files{};
+  std::optional<Bytes> output{};
+
+  // `base` with every limit replaced that is set here.
+  [[nodiscard]] Limits over(Limits base) const;
+  // These, and those of `base` where nothing is set here.
+  [[nodiscard]] LimitWishes over(const LimitWishes& base) const;
+
+  friend bool operator==(const LimitWishes&, const LimitWishes&) = default;
+};
+
+// Of type milliseconds, Bytes, double or std::uint32_t; that says how it is written.
+template <typename T>
+struct LimitField {
+  using Value = T;
+
+  const char* name;  // In requests, answers and language files: "cpu_time".
+  const char*
+      record;        // In what we keep and what our own processes say to each other. Never changes.
+  const char* help;  // For an option of a command.
+  T Limits::*limit;
+  std::optional<T> LimitWishes::*wish;  // Null: the host's alone to set.
+};
+
+inline constexpr std::tuple kLimitFields{
+    LimitField<std::chrono::milliseconds>{"time", "wall", "Wall-clock time of one execution: 30s",
+                                          &Limits::wall, &LimitWishes::wall},
+    LimitField<std::chrono::milliseconds>{"cpu_time", "cpu_time", "CPU time of each process",
+                                          &Limits::cpu_time, &LimitWishes::cpu_time},
+    LimitField<Bytes>{"memory", "memory", "Memory limit: 512M", &Limits::memory,
+                      &LimitWishes::memory},
+    LimitField<double>{"cpus", "cpus", "CPU limit: 0.5, 2", &Limits::cpus, &LimitWishes::cpus},
+    LimitField<std::uint32_t>{"pids", "pids", "Maximum number of processes and threads",
+                              &Limits::pids, &LimitWishes::pids},
+    LimitField<Bytes>{"disk", "disk", "Disk space limit: 256M", &Limits::disk, &LimitWishes::disk},
+    LimitField<std::uint32_t>{"inodes", "inodes", "Maximum number of files", &Limits::inodes,
+                              &LimitWishes::inodes},
+    LimitField<std::uint32_t>{"open_files", "open_files",
+                              "Maximum number of open files per process", &Limits::open_files,
+                              &LimitWishes::open_files},
+    LimitField<Bytes>{"output", "output", "Limit of each output stream: 1M", &Limits::output,
+                      &LimitWishes::output},
+    LimitField<Bytes>{"io_rate", "io_rate", "Disk I/O limit in bytes per second: 10M",
+                      &Limits::io_rate, nullptr},
+};
+
+// Calls visit(field) for every limit, in the order of the list.
+template <typename Visit>
+constexpr void each_limit(Visit visit) {
+  std::apply([&](const auto&... field) { (visit(field), ...); }, kLimitFields);
+}
+
+// The same for those that a caller may set.
+template <typename Visit>
+constexpr void each_wish(Visit visit) {
+  each_limit([&](const auto& field) {
+    if (field.wish != nullptr) {
+      visit(field);
+    }
+  });
+}
+
+// A limit as a plain number: milliseconds, bytes or itself; and back.
+template <typename T>
+constexpr auto to_plain(const T& value) {
+  if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
+    return value.count();
+  } else if constexpr (std::is_same_v<T, Bytes>) {
+    return value.count;
+  } else {
+    return value;
+  }
+}
+
+// "time, cpu_time, …": those that a caller may set, for messages.
+std::string names_of_limits();
+
+}  // namespace glovebox
