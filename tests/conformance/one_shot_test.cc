@@ -69,6 +69,21 @@ TEST_P(OneShotRuns, TellHowTheGuestEndedAndLeaveNothing) {
   EXPECT_THAT(processes(), IsEmpty());
 }
 
+TEST_P(OneShotRuns, ThatOnlyCompileRunNothingAndHaveTheProgramAmongTheirFiles) {
+  OneShot asked = request("touch ran; echo ran", compiled());
+  asked.compile_only = true;
+  const Verdict made = once(asked).verdict;
+  EXPECT_EQ(made.status, Status::kOk);
+  EXPECT_EQ(made.out.bytes, "");
+  EXPECT_THAT(made.files, ElementsAre(FileChange{"program", 20, FileChange::Kind::kCreated}));
+  asked.code = "broken";
+  EXPECT_EQ(once(asked).verdict.status, Status::kCompileError);
+  asked.language = shell();
+  const auto refused = run_once(asked, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalid);
+}
+
 TEST_P(OneShotRuns, SayThatMemoryRanOutInEachLanguage) {
   struct Program {
     const char* language;
