@@ -232,9 +232,16 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->group(kFileOptions);
 
   constexpr const char* kAnswer = "Output";
+  auto* const compile_only =
+      command
+          .add_flag(
+              "--compile-only", options.compile_only,
+              "Compile the program without running it; --out DIR keeps what the compiler made")
+          ->group(kAnswer);
   command
       .add_option("--verify", options.verify,
                   "Shell command to run in the same sandbox after the program")
+      ->excludes(compile_only)
       ->type_name("COMMAND")
       ->group(kAnswer);
   auto* const json =
@@ -311,6 +318,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
     return std::move(allowed).error().within("--packages");
   }
   request.out_directory = options.out;
+  request.compile_only = options.compile_only;
   request.verify = options.verify;
   if (!options.stdin_file.empty()) {
     plan.stdin_file = GB_TRY(open_to_read(options.stdin_file));

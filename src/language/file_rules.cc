@@ -34,8 +34,8 @@ bool is_within(std::string_view path, std::string_view root) {
 
 constexpr std::array<std::string_view, 4> kMountRoots = {"/etc/", "/opt/", "/usr/", "/var/lib/"};
 
-constexpr std::array<std::string_view, 7> kPlaceholders = {"file",       "stem", "dir",   "main",
-                                                           "memory_mib", "cpus", "agents"};
+constexpr std::array<std::string_view, 8> kPlaceholders = {
+    "file", "stem", "dir", "main", "memory_mib", "heap_mib", "cpus", "agents"};
 
 // Directories in which services keep what guests must not read.
 constexpr std::array<std::string_view, 24> kSecret = {

@@ -48,6 +48,8 @@ Command make_command(const Environment& env,
                      std::vector<Placeholder> placeholders,
                      const Limits& limits) {
   placeholders.push_back({"{memory_mib}", std::to_string(limits.memory.count / (1_MiB).count)});
+  placeholders.push_back(
+      {"{heap_mib}", std::to_string(limits.memory.count / 4 * 3 / (1_MiB).count)});
   placeholders.push_back({"{cpus}", std::to_string(std::max(1L, std::lround(limits.cpus)))});
   Command command;
   for (const std::string& argument : argv) {

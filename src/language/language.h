@@ -95,8 +95,8 @@ struct SourceText {
 
 // Fills in the placeholders: {file} and {stem} are names in the workspace, {dir} is the workspace,
 // {main} the class to start (Java), {memory_mib} and {cpus} the limits of the command at hand, for
-// runtimes that would size themselves by the machine otherwise. `arguments` go behind the run
-// command, unchanged.
+// runtimes that would size themselves by the machine otherwise, {heap_mib} three quarters of that
+// memory. `arguments` go behind the run command, unchanged.
 Plan make_plan(const Language& language,
                const SourceText& source,
                const std::vector<std::string>& arguments,

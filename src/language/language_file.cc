@@ -229,7 +229,7 @@ Result<void> Reader::no_unknown_placeholder(const toml::node& node, std::string_
   const std::string_view unknown = unknown_placeholder(value);
   if (!unknown.empty()) {
     return fault(node.source(), "unknown placeholder " + std::string(unknown),
-                 "use {file}, {stem}, {dir}, {main}, {memory_mib}, {cpus} or {agents}");
+                 "use {file}, {stem}, {dir}, {main}, {memory_mib}, {heap_mib}, {cpus} or {agents}");
   }
   return {};
 }

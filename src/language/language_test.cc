@@ -17,7 +17,7 @@ Language compiled() {
   language.extensions = {".x", ".xx"};
   language.file_name = "main.x";
   language.compile = {"xc", "-o{stem}", "{dir}/{file}", "{memory_mib}"};
-  language.run = {"{dir}/{stem}", "{memory_mib}", "{cpus}"};
+  language.run = {"{dir}/{stem}", "{memory_mib}", "{heap_mib}", "{cpus}"};
   language.env = {{"X_MEMORY", "{memory_mib}MiB"}};
   return language;
 }
@@ -36,7 +36,7 @@ TEST(LanguageTest, FillsInPlaceholders) {
   EXPECT_THAT(plan.compile->argv, ElementsAre("xc", "-omain", "/workspace/main.x", "1024"));
   EXPECT_THAT(plan.compile->env, ElementsAre(Pair("X_MEMORY", "1024MiB")));
   EXPECT_EQ(plan.compile->cwd, "/workspace");
-  EXPECT_THAT(plan.run.argv, ElementsAre("/workspace/main", "256", "2"));
+  EXPECT_THAT(plan.run.argv, ElementsAre("/workspace/main", "256", "192", "2"));
   EXPECT_THAT(plan.run.env, ElementsAre(Pair("X_MEMORY", "256MiB")));
   EXPECT_EQ(plan.run.cwd, "/workspace");
 }
@@ -51,7 +51,7 @@ TEST(LanguageTest, CountsAtLeastOneProcessor) {
 TEST(LanguageTest, AppendsArgumentsUnchanged) {
   const Plan plan = make_plan(compiled(), {}, {"{file}", "-o x"}, {}, {});
 
-  EXPECT_THAT(plan.run.argv, ElementsAre("/workspace/main", "512", "1", "{file}", "-o x"));
+  EXPECT_THAT(plan.run.argv, ElementsAre("/workspace/main", "512", "384", "1", "{file}", "-o x"));
 }
 
 TEST(LanguageTest, AnAgentHasItsOwnVariablesInPlaceOfTheLanguages) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "sandbox/cgroup_host.h"
+#include "sandbox/out_of_memory.h"
 #include "sandbox/policy/policy.h"
 
 namespace glovebox {
@@ -450,6 +451,10 @@ void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) 
     outcome.status = Status::kPidsLimit;
   } else if ((failed && disk_full) || (outcome.signal == SIGXFSZ && file_size_limited_)) {
     outcome.status = Status::kDiskFull;
+  } else if (failed &&
+             gave_up_on_memory(outcome.err.bytes, outcome.usage.memory_peak, limits.memory)) {
+    outcome.status = Status::kOutOfMemory;
+    outcome.hits.emplace_back("memory");
   } else if (outcome.signal) {
     outcome.status = Status::kSignaled;
   } else {

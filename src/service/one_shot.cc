@@ -93,6 +93,11 @@ class OneShotRun {
     const Plan plan = make_plan(request_.language, {request_.code, request_.name},
                                 request_.arguments, request_.limits, request_.compile_limits);
     GB_TRY(check_counts(plan.run, request_.env));
+    if (request_.compile_only && !plan.compile) {
+      return Error(ErrorCode::kInvalid,
+                   "'" + request_.language.id + "' has no compiler that runs beforehand",
+                   "run the program without --compile-only");
+    }
     // The file system is made once, for the larger of both; what the cgroup limits can change.
     SandboxSpec spec{.limits = request_.limits,
                      .env = request_.env,
@@ -172,7 +177,7 @@ class OneShotRun {
     options.observer.started = started("compile");
     RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
     result_.verdict.timings.push_back({"compile", outcome.usage.wall});
-    if (outcome.status == Status::kOk) {
+    if (outcome.status == Status::kOk && !request_.compile_only) {
       // What the compiler left beside the program is not the guest's doing.
       GB_TRY(sandbox_->mark());
       GB_TRY(sandbox_->set_limits(request_.limits));
@@ -181,7 +186,7 @@ class OneShotRun {
     const Status status = outcome.status;
     result_.verdict.limits = sandbox_->limit_reports(request_.compile_limits);
     apply(result_.verdict, std::move(outcome));
-    if (status != Status::kCanceled) {
+    if (status != Status::kCanceled && status != Status::kOk) {
       if (status != Status::kError && status != Status::kSignaled) {
         result_.verdict.notes.push_back("the compiler ended with " +
                                         std::string(to_string(status)));

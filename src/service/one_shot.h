@@ -37,6 +37,7 @@ struct OneShot {
   std::map<std::string, std::string> contents;  // More files: name to bytes.
   PackageWish packages;
   std::string out_directory;  // Empty: nothing is copied out.
+  bool compile_only = false;  // Nothing is run; what the compiler made are the files.
   std::string verify;         // A shell command, run after the guest has ended; empty: none.
   int stdin_fd = -1;
   int cancel_fd = -1;

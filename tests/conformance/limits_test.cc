@@ -212,6 +212,24 @@ TEST_P(LimitsOf, OpenFilesAreBounded) {
       << "one run's limit holds for the next";
 }
 
+TEST_P(LimitsOf, MemoryIsTheReasonWhereARuntimeGivesUpByItself) {
+  GB_NEEDS_LIMIT("memory");
+  const Limits limits{.memory = 64_MiB};
+  const std::string words =
+      "echo 'Exception in thread main java.lang.OutOfMemoryError: Java heap space' >&2; exit 1";
+  make_with(limits);
+  const RunOutcome pretends = sh(words, {.limits = limits});
+  EXPECT_EQ(pretends.status, Status::kError) << "the words alone are no evidence";
+  EXPECT_THAT(pretends.hits, Not(Contains("memory")));
+  const std::string full = "x=$(head -c 20000000 /dev/zero | tr '\\0' x); : ${#x}; ";
+  const RunOutcome gave_up = sh(full + words, {.limits = limits});
+  EXPECT_EQ(gave_up.status, Status::kOutOfMemory);
+  EXPECT_EQ(gave_up.exit_code, 1);
+  EXPECT_THAT(gave_up.hits, Contains("memory"));
+  const RunOutcome other = sh(full + "echo 'no such file' >&2; exit 1", {.limits = limits});
+  EXPECT_EQ(other.status, Status::kError) << "memory alone is no reason";
+}
+
 TEST_P(LimitsOf, MemoryChangesBetweenRuns) {
   GB_NEEDS_LIMIT("memory");
   const std::string script = "x=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ${#x}";

@@ -69,6 +69,60 @@ TEST_P(OneShotRuns, TellHowTheGuestEndedAndLeaveNothing) {
   EXPECT_THAT(processes(), IsEmpty());
 }
 
+TEST_P(OneShotRuns, ThatOnlyCompileRunNothingAndHaveTheProgramAmongTheirFiles) {
+  OneShot asked = request("touch ran; echo ran", compiled());
+  asked.compile_only = true;
+  const Verdict made = once(asked).verdict;
+  EXPECT_EQ(made.status, Status::kOk);
+  EXPECT_EQ(made.out.bytes, "");
+  EXPECT_THAT(made.files, ElementsAre(FileChange{"program", 20, FileChange::Kind::kCreated}));
+  asked.code = "broken";
+  EXPECT_EQ(once(asked).verdict.status, Status::kCompileError);
+  asked.language = shell();
+  const auto refused = run_once(asked, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalid);
+}
+
+TEST_P(OneShotRuns, SayThatMemoryRanOutInEachLanguage) {
+  struct Program {
+    const char* language;
+    const char* idle;
+    const char* greedy;
+  };
+  const Program programs[] = {
+      {"java", "class Main { public static void main(String[] a) {} }",
+       "import java.util.*; class Main { public static void main(String[] a) {"
+       " List<byte[]> l = new ArrayList<>(); while (true) l.add(new byte[1 << 20]); } }"},
+      {"javascript", "0", "const l = []; while (true) l.push(new Array(1000).fill(Math.random()))"},
+      {"python", "0", "l = []\nwhile True: l.append(bytearray(1 << 20))"},
+      {"cpp", "int main() {}",
+       "#include <cstring>\nint main() { for (;;) std::memset(new char[1 << 20], 1, 1 << 20); }"},
+  };
+  const Registry registry = Registry::load({});
+  for (const Program& program : programs) {
+    const auto language = registry.find(program.language);
+    ASSERT_TRUE(language) << program.language;
+    if (!readiness(*language).ready) {
+      continue;
+    }
+    OneShot asked = request(program.idle, *language);
+    asked.limits.wall = 120s;
+    asked.limits.memory = 256_MiB;
+    const Verdict idle = once(asked).verdict;
+    const auto memory = std::ranges::find(idle.limits, "memory", &LimitReport::name);
+    if (idle.status != Status::kOk || memory == idle.limits.end() || !memory->enforced) {
+      continue;  // The tier cannot run it here, or does not limit memory here.
+    }
+    asked.code = program.greedy;
+    const Verdict verdict = once(asked).verdict;
+    EXPECT_EQ(verdict.status, Status::kOutOfMemory)
+        << program.language << ": " << verdict.err.bytes;
+    EXPECT_TRUE(std::ranges::find(verdict.limits, "memory", &LimitReport::name)->hit)
+        << program.language;
+  }
+}
+
 TEST_P(OneShotRuns, SayWhichLimitWasHitAndNoOther) {
   OneShot asked = request("while :; do sleep 1; done");
   asked.limits.wall = 300ms;
