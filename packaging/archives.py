@@ -49,13 +49,13 @@ def tar(folder, prefix="", modes=None):
 
 
 def gzipped(content):
-    return gzip.compress(content, compresslevel=9, mtime=0)
+    return gzip.compress(content, compresslevel=6, mtime=0)
 
 
 def zipped(files):
     """A zip of (name, content, mode), in the given order."""
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, content, mode in files:
             entry = zipfile.ZipInfo(name, time.gmtime(epoch())[:6])
             entry.create_system = 3  # Unix, so that the modes count.
