@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/command_line.h"
+#include "cli/completion.h"
 #include "cli/daemon_program.h"
 #include "cli/program.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 namespace cli = glovebox::cli;
 
-constexpr std::array<std::string_view, 7> kOwnCommands = {"run",      "judge",     "pool",  "repl",
-                                                          "notebook", "languages", "doctor"};
+constexpr std::array<std::string_view, 8> kOwnCommands = {
+    "run", "judge", "pool", "repl", "notebook", "languages", "doctor", "completion"};
 
 std::vector<std::string_view> all_commands() {
   std::vector<std::string_view> names(kOwnCommands.begin(), kOwnCommands.end());
@@ -37,6 +38,7 @@ void add_commands(CLI::App& app,
   cli::add_notebook(app, action);
   cli::add_languages(app, action);
   cli::add_doctor(app, action);
+  cli::add_completion(app, action);
   cli::list_daemon_commands(app);
 }
 
@@ -48,7 +50,8 @@ bool take_words(const CLI::App& app) {
 
 int main(int argc, char** argv) {
   std::vector<char*> words = cli::read_command_line(argc, argv, all_commands());
-  if (words.size() > 2 && cli::is_daemon_command(words[1])) {
+  const std::size_t named = words.size() > 3 && words[1] == cli::kComplete ? 2 : 1;
+  if (words.size() > named + 1 && cli::is_daemon_command(words[named])) {
     return cli::report(cli::become_daemon_program(words.data()));
   }
   cli::run_program(static_cast<int>(words.size()) - 1, words.data(),

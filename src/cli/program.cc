@@ -15,6 +15,7 @@
 #endif
 
 #include "base/sys/undumpable.h"
+#include "cli/completion.h"
 #include "language/suggest.h"
 
 #ifndef GB_VERSION
@@ -132,6 +133,13 @@ int run(int argc, char** argv, const Commands& commands) {
   char** const dashes = std::find(argv, end, std::string_view("--"));
   const std::vector<std::string> words(dashes == end ? end : dashes + 1, end);
   Action action;
+  if (argc > 2 && argv[1] == kComplete) {
+    commands.add(app, argv[2], {}, &action);
+    for (const std::string& name : completions(app, std::vector<std::string>(argv + 2, end))) {
+      std::cout << name << "\n";
+    }
+    return 0;
+  }
   commands.add(app, argc < 2 ? std::string_view() : argv[1], words, &action);
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
