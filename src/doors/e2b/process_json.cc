@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/base64.h"
+#include "base/text.h"
 
 namespace glovebox::e2b {
 namespace {

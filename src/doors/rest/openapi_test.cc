@@ -157,7 +157,9 @@ TEST(OpenApiTest, ALimitIsReadBackAsItIsWritten) {
   });
   auto fields = Fields::parse(Json{{"limits", written}}.dump());
   ASSERT_TRUE(fields);
-  EXPECT_EQ(read_limits(*fields), wishes);
+  const auto read = read_limits(*fields);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, wishes);
 }
 
 TEST(OpenApiTest, AVerdictHasTheFieldsThatAreDescribed) {
