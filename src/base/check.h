@@ -14,6 +14,6 @@ namespace glovebox {
 #define GB_CHECK(condition)                                     \
   do {                                                          \
     if (!(condition)) {                                         \
-      ::glovebox::check_failed(#condition, __FILE__, __LINE__); \
+      ::glovebox::check_failed(#condition, __FILE_NAME__, __LINE__); \
     }                                                           \
   } while (false)

@@ -231,9 +231,7 @@ bool RelayedProcess::owing() const {
   return std::ranges::any_of(sinks_, [](const Sink& sink) { return sink.owed > 0; });
 }
 
-const std::string* RelayedProcess::ended() const {
-  return ended_ && !owing() ? &*ended_ : nullptr;
-}
+const std::string* RelayedProcess::ended() const { return ended_ && !owing() ? &*ended_ : nullptr; }
 
 bool RelayedProcess::take_settled() {
   return settling_ && !owing() && std::exchange(settling_, false);
