@@ -24,13 +24,15 @@ from positions import PLACE, POSITIONS, TELL, why_not_here
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 180
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
-        "oracle", "needs", "limits", "hit", "runs_compiled"}
+        "oracle", "needs", "limits", "hit", "runs_compiled", "cgroup"}
 TIERS = ["native", "landlock"]
 
 
 def main():
     arguments = parse_arguments()
     cases = load_cases(arguments.case)
+    if arguments.cgroup_only:
+        cases = [case for case in cases if case.get("cgroup", False)]
     if arguments.control:
         cases = [case for case in cases if works_without_walls(case, arguments)]
         if arguments.position in POSITIONS:
@@ -65,6 +67,8 @@ def parse_arguments():
                         help="run attacks without a sandbox; succeeds if each is judged a failure")
     parser.add_argument("--case", type=int, action="append", metavar="NN",
                         help="run only this case; repeatable")
+    parser.add_argument("--cgroup-only", action="store_true",
+                        help="run only what depends on the version of cgroups")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results to FILE")
     parser.add_argument("--expected-skips", type=pathlib.Path, metavar="FILE",
                         help="file with lines 'NN reason' for cases that may be skipped")
