@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/base64.h"
 #include "base/text.h"
 
 namespace glovebox::jupyter {
