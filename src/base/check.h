@@ -11,9 +11,9 @@ namespace glovebox {
 
 // Aborts when `condition` is false, in every build. For bugs only: what a guest or a caller can
 // cause is a Verdict or an Error.
-#define GB_CHECK(condition)                                     \
-  do {                                                          \
-    if (!(condition)) {                                         \
+#define GB_CHECK(condition)                                          \
+  do {                                                               \
+    if (!(condition)) {                                              \
       ::glovebox::check_failed(#condition, __FILE_NAME__, __LINE__); \
-    }                                                           \
+    }                                                                \
   } while (false)
