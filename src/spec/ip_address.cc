@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 namespace glovebox {
 namespace {
@@ -28,7 +29,18 @@ bool is_mapped_v4(const IpAddress& address) {
 std::string IpAddress::to_text() const {
   std::array<char, INET6_ADDRSTRLEN> text{};
   (void)::inet_ntop(v4 ? AF_INET : AF_INET6, bytes.data(), text.data(), text.size());
-  return text.data();
+  std::string whole = text.data();
+  if (!v4 && whole.contains('.')) {
+    // inet_ntop(3) writes ::1:1 as ::0.1.0.1, which parse() refuses.
+    const auto group = [this](std::size_t at) {
+      return static_cast<unsigned>(bytes[at]) << 8U | bytes[at + 1];
+    };
+    std::array<char, 16> groups{};
+    (void)std::snprintf(groups.data(), groups.size(), "%x:%x", group(12), group(14));
+    whole.resize(whole.rfind(':') + 1);
+    whole += groups.data();
+  }
+  return whole;
 }
 
 std::optional<IpAddress> IpAddress::parse(std::string_view text) {
