@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/base64.h"
-#include "base/text.h"
 
 namespace glovebox::jupyter {
 namespace {
