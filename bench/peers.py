@@ -145,9 +145,10 @@ def described_glovebox(setting, words):
 
 def missing_walls(walls):
     """Names of the walls that a verdict says do not stand. A wall that this code does not know
-    counts when it is false, none or zero. That the guest is no user of the host is one of them."""
+    counts when it is false, none or zero; but that there is no network is one that stands. That the
+    guest is no user of the host is one of them."""
     return [name for name, value in walls.items()
-            if value in (False, 0, "none") or (name, value) == ("uid", "same")]
+            if (value in (False, 0, "none") and name != "network") or (name, value) == ("uid", "same")]
 
 
 def bwrap(_):

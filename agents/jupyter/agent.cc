@@ -92,7 +92,7 @@ void Agent::poll_once() {
       }
     }
   }
-  channels_.mend();
+  channels_.mend([this](Channel channel) { executions_.handle_loss(channel); });
   if ((items[0].revents & ~ZMQ_POLLOUT) != 0) {
     read_outside();
   }

@@ -33,7 +33,7 @@ zmq::socket_t configured(zmq::context_t& context, Channel channel, const std::st
 }  // namespace
 
 Channels::Channels(const Connection& connection, const std::string& session)
-    : signer_(connection.key()) {
+    : session_(session), signer_(connection.key()) {
   for (std::size_t i = 0; i < kChannels.size(); ++i) {
     endpoints_[i] = connection.endpoint(kChannels[i]);
     sockets_[i] = configured(context_, kChannels[i], session);
@@ -100,18 +100,40 @@ zmq::pollitem_t Channels::monitor_item(Channel channel) {
   return monitors_[static_cast<std::size_t>(channel)].poll_item();
 }
 
-void Channels::mend() {
+void Channels::mend(const std::function<void(Channel)>& lost) {
+  bool requests_lost = false;
   for (std::size_t i = 0; i < monitors_.size(); ++i) {
     monitors_[i].read();
     const auto time = monitors_[i].given_up_at();
     if (time && LinkMonitor::Clock::now() >= *time) {
-      monitors_[i].forget();
-      // It would take a second connect to the same endpoint for a mistake. That the first one is
-      // already gone is not an error here.
-      (void)zmq_disconnect(sockets_[i].handle(), endpoints_[i].c_str());
-      sockets_[i].connect(endpoints_[i]);
+      lost(kChannels[i]);
+      if (kChannels[i] == Channel::kIopub) {
+        connect_again(i);
+      } else {
+        requests_lost = true;
+      }
     }
   }
+  if (!requests_lost) {
+    return;
+  }
+  // Under the old name a kernel that has not noticed yet would ignore what comes. It must be one
+  // name for all: a kernel asks for input under that of the request.
+  const std::string name = session_ + "." + std::to_string(++renamed_);
+  for (std::size_t i = 0; i < sockets_.size(); ++i) {
+    if (kChannels[i] != Channel::kIopub) {
+      sockets_[i].set(zmq::sockopt::routing_id, name);
+      connect_again(i);
+    }
+  }
+}
+
+void Channels::connect_again(std::size_t i) {
+  monitors_[i].forget();
+  // It would take a second connect to the same endpoint for a mistake. That the first one is
+  // already gone is not an error here.
+  (void)zmq_disconnect(sockets_[i].handle(), endpoints_[i].c_str());
+  sockets_[i].connect(endpoints_[i]);
 }
 
 std::optional<LinkMonitor::Clock::time_point> Channels::mend_time() const {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,8 +39,9 @@ class Channels {
   [[nodiscard]] zmq::pollitem_t monitor_item(Channel channel);
 
   // Connects again where ZeroMQ has given up. To be called when a monitor can be read, and at the
-  // time that mend_time() says.
-  void mend();
+  // time that mend_time() says. What was on its way over such a channel may be lost; `lost` is told
+  // which it was.
+  void mend(const std::function<void(Channel)>& lost);
   [[nodiscard]] std::optional<LinkMonitor::Clock::time_point> mend_time() const;
 
  private:
@@ -47,6 +49,10 @@ class Channels {
     return sockets_[static_cast<std::size_t>(channel)];
   }
 
+  void connect_again(std::size_t i);
+
+  std::string session_;
+  unsigned renamed_ = 0;
   std::array<std::string, 4> endpoints_;
   Signer signer_;
   zmq::context_t context_;

@@ -272,12 +272,28 @@ void Executions::handle_time(Clock::time_point now) {
     interrupt_kernel_();
   }
   if (running_ && running_->missing_due && now >= *running_->missing_due) {
-    outside_.note(running_->channel,
-                  running_->reply
-                      ? "the kernel never reported that it is idle; output may be missing, for "
-                        "example a message over 64 MiB"
-                      : "the kernel did not report how the execution ended");
+    if (running_->reply) {
+      running_->missing =
+          "the kernel never reported that it is idle; output may be missing, for example a message "
+          "over 64 MiB";
+    } else {
+      outside_.note(running_->channel, "the kernel did not report how the execution ended");
+    }
     finish();
+  }
+}
+
+void Executions::handle_loss(Channel channel) {
+  if (!running_) {
+    return;
+  }
+  if (channel == Channel::kIopub) {
+    running_->missing = "output may be missing, for example a message over 64 MiB";
+  }
+  // The kernel may not have got the request. It is not sent again: the kernel may also be about to
+  // start, and would do it twice.
+  if (channel == Channel::kShell && !running_->started && !running_->missing_due) {
+    running_->missing_due = Clock::now() + kMissingGrace;
   }
 }
 
@@ -298,6 +314,9 @@ void Executions::finish() {
     status = "error";
   }
   start(integer_at(reply, "execution_count", running_->count));
+  if (running_->missing != nullptr) {
+    outside_.note(running_->channel, running_->missing);
+  }
   send_pages(reply);
   if (status == "error" && !running_->error_sent && running_->reply) {
     send_error(running_->channel, reply);

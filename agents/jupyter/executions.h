@@ -58,6 +58,9 @@ class Executions {
   // The outside takes no output, so nothing is read: what is missing may have come long since.
   void postpone(Clock::time_point now);
 
+  // What was on its way over this channel may never come.
+  void handle_loss(Channel channel);
+
   // Ends the running execution with an error, and the waiting ones as aborted. Answers whether
   // there was a running one.
   bool handle_death(const std::string& how);
@@ -79,6 +82,7 @@ class Executions {
     bool started = false;
     bool idle = false;
     bool error_sent = false;
+    const char* missing = nullptr;  // What is to be said about output that may be.
     std::int64_t count = 0;
     std::optional<Json> reply;                       // Its content.
     std::optional<Json> input_request;               // Its header.

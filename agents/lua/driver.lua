@@ -26,6 +26,8 @@ records:setvbuf("full")
 stdout:setvbuf("line")
 
 local token, environment, count, running = "", {}, "0", false
+-- From an execution's order until its end is said: an interrupt may come at any moment between.
+local unfinished = false
 
 local function say(kind, text)
   records:write(token, " ", kind, " ", (gsub(text or "", "%z", "\\0")), "\0")
@@ -201,7 +203,9 @@ local function obey(line)
     environment[unhex(name)] = unhex(value)
   elseif verb == "execute" then
     token, count = match(rest, "^(%S+) (%d+)$")
+    unfinished = true
     execute()
+    unfinished = false
     environment = {}
   elseif verb == "is_complete" then
     token = rest
@@ -223,8 +227,13 @@ return function()
       obey(line)
     end
   end)
-  if not well and running or not well and not find(describe(problem), "interrupted!", 1, true) then
-    running = false
+  if well then return end
+  -- A record that the interrupt cut off ends here.
+  records:write("\0")
+  records:flush()
+  if unfinished or not find(describe(problem), "interrupted!", 1, true) then
+    running, unfinished, environment = false, false, {}
+    -- Of two ends the front takes the first.
     say("error", "Interrupt interrupted!")
   end
 end

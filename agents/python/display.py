@@ -12,6 +12,7 @@ from IPython.core.formatters import DisplayFormatter
 from traitlets import Any
 
 from .values import plain_dict
+from .widgets import with_text
 from .wire import CLEAR, DISPLAY, RESULT
 
 try:
@@ -243,7 +244,7 @@ class AgentDisplayPublisher(DisplayPublisher):
     ) -> None:
         self._validate_data(data, metadata)
         message = {
-            "data": self.context.store.bundle(data),
+            "data": self.context.store.bundle(with_text(data)),
             "metadata": plain_dict(metadata),
         }
         display_id = (transient or {}).get("display_id")

@@ -23,6 +23,7 @@ from .cells import MemoryHistory
 from .display import AgentDisplayFormatter, AgentDisplayHook, AgentDisplayPublisher
 from .process import run_shell_command
 from .running import PlainRunner
+from .widgets import Kernel
 
 __builtins__ = dict(vars(builtins))
 
@@ -120,7 +121,7 @@ class AgentShell(InteractiveShell):
     history_manager = None
 
     # Libraries tell a notebook from a terminal by this name: pandas cuts wide frames in the former.
-    kernel = None
+    kernel = Kernel()
 
     exit_asked = False
     last_traceback = None

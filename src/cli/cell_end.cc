@@ -6,7 +6,7 @@ namespace glovebox::cli {
 std::string describe(const Execution& execution, std::string_view language) {
   switch (execution.status) {
     case Status::kTimeout:
-      return execution.limit == "cpu-time" ? "the cell exceeded its CPU time limit"
+      return execution.limit == "cpu_time" ? "the cell exceeded its CPU time limit"
                                            : "the cell exceeded its time limit";
     case Status::kOutOfMemory:
       return "the cell exceeded its memory limit; raise --memory";

@@ -20,6 +20,7 @@
 #include "sandbox/launch.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/slot.h"
+#include "spec/json/schema.h"
 
 namespace glovebox::cli {
 namespace {
@@ -136,6 +137,12 @@ std::vector<Finding> examine() {
     native = native || (each->name() == "native" && findings.back().good);
   }
   if (auto found = native ? std::nullopt : place(); found) {
+    // What else they advise is for machines, or leads back here.
+    for (Finding& each : findings) {
+      if (!each.good && each.what.starts_with("tier ")) {
+        each.hint = "see 'place'";
+      }
+    }
     findings.push_back(std::move(*found));
   }
   const Swept swept = sweep_leftovers();
@@ -164,7 +171,10 @@ int run(bool json) {
                       {"detail", finding.detail},
                       {"hint", finding.hint}});
     }
-    std::cout << list.dump() << "\n";
+    std::cout << nlohmann::ordered_json{{"schema", schema_of("doctor")},
+                                        {"findings", std::move(list)}}
+                     .dump()
+              << "\n";
   } else {
     for (const Finding& finding : findings) {
       std::cout << (finding.good ? "✓ " : "✗ ") << finding.what << ": " << finding.detail << "\n";
@@ -183,7 +193,7 @@ void add_doctor(CLI::App& app, Action* action) {
       app.add_subcommand("doctor", "Check which isolation features work on this host");
   command->footer("Examples:\n  glovebox doctor\n  glovebox doctor --json");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print a JSON list");
+  command->add_flag("--json", *json, "Print the findings as one JSON object");
   command->callback([action, json] { *action = [json] { return run(*json); }; });
 }
 

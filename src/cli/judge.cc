@@ -18,12 +18,13 @@
 #include "cli/sandbox_options.h"
 #include "sandbox/slot.h"
 #include "service/judge/judge.h"
+#include "service/judge/report_json.h"
 #include "spec/json/error_json.h"
 
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kJudgeFooter =
     R"(--time limits processor time, which other work on the machine does not change; a program that
 sleeps or waits has three times that and 2 s. With --cpu-time, --time is wall-clock time as for run.
 
@@ -135,7 +136,7 @@ Result<int> judge_it(const JudgeOptionsText& options, Interrupts& interrupts) {
                         judge_junit(report, options.file.empty() ? "code" : options.file)));
   }
   if (options.json) {
-    write_fully(STDOUT_FILENO, judge_json(report) + "\n");
+    write_fully(STDOUT_FILENO, judge::to_json(report) + "\n");
   } else {
     if (!report.compiler_output.empty()) {
       write_fully(STDERR_FILENO, to_utf8(report.compiler_output) + "\n");
@@ -161,7 +162,7 @@ int run(const JudgeOptionsText& options) {
 void add_judge(CLI::App& app, const std::vector<std::string>& guest_words, Action* action) {
   auto* const command =
       app.add_subcommand("judge", "Run a program against cases with expected outputs");
-  command->footer(kFooter);
+  command->footer(kJudgeFooter);
   auto options = std::make_shared<JudgeOptionsText>();
   add_program_options(*command, *options);
   constexpr const char* kJudging = "Judging";

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 
@@ -14,7 +13,6 @@ namespace {
 using judge::CaseReport;
 using judge::Report;
 using judge::Ruling;
-using Json = nlohmann::ordered_json;
 
 double milliseconds(std::chrono::microseconds time) {
   return static_cast<double>(time.count()) / 1000;
@@ -78,30 +76,6 @@ std::string total_of(const Report& report) {
   return std::string(to_string(report.ruling)) + ", " + std::to_string(accepted) + " of " +
          std::to_string(report.cases.size()) + " cases accepted, " + number(report.points) +
          " of " + number(report.points_of) + " points";
-}
-
-std::string judge_json(const Report& report) {
-  Json cases = Json::array();
-  for (const CaseReport& each : report.cases) {
-    cases.push_back({{"name", to_utf8(each.name)},
-                     {"verdict", to_string(each.ruling)},
-                     {"points", each.points},
-                     {"points_of", each.points_of},
-                     {"message", to_utf8(each.message)},
-                     {"exit_code", each.exit_code},
-                     {"signal", each.signal ? Json(*each.signal) : Json()},
-                     {"usage",
-                      {{"wall_ms", milliseconds(each.usage.wall)},
-                       {"cpu_ms", milliseconds(each.usage.cpu)},
-                       {"memory_peak", each.usage.memory_peak.count}}}});
-  }
-  const Json json = {{"verdict", to_string(report.ruling)},
-                     {"points", report.points},
-                     {"points_of", report.points_of},
-                     {"compile_ms", milliseconds(report.compile_time)},
-                     {"compiler_output", to_utf8(report.compiler_output)},
-                     {"cases", std::move(cases)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string judge_junit(const Report& report, const std::string& name) {

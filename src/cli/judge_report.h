@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `glovebox judge` tells: to people, as JSON, and as JUnit's XML for CI systems.
+// What `glovebox judge` tells: to people, and as JUnit's XML for CI systems.
 #pragma once
 
 #include <string>
@@ -13,7 +13,6 @@ std::string line_of(const judge::CaseReport& report);
 // The line at the end.
 std::string total_of(const judge::Report& report);
 
-std::string judge_json(const judge::Report& report);
 // `name` is what the suite is called.
 std::string judge_junit(const judge::Report& report, const std::string& name);
 

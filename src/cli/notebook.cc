@@ -4,12 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/file_watch.h"
 #include "cli/interrupts.h"
 #include "cli/notebook_file.h"
 #include "cli/notebook_progress.h"
@@ -19,6 +21,7 @@
 #include "context/notebook/parameters.h"
 #include "sandbox/slot.h"
 #include "spec/json/error_json.h"
+#include "spec/json/schema.h"
 
 namespace glovebox::cli {
 namespace {
@@ -35,7 +38,8 @@ Examples:
   glovebox notebook run analysis.ipynb -o analysis.ipynb          in place
   glovebox notebook run report.ipynb -p year=2026 -p town=Ulm --to both
   glovebox notebook run report.ipynb --file data --timeout 2m --to html -o report.html
-  glovebox notebook run model.ipynb --kernel ir --json)";
+  glovebox notebook run model.ipynb --kernel ir --json
+  glovebox notebook run report.ipynb --to html --watch)";
 
 constexpr const char* kExportFooter = R"(Does not run any cells.
 
@@ -57,6 +61,7 @@ struct NotebookOptionsText {
   bool json = false;
   bool quiet = false;
   bool keep_data = false;
+  bool watch = false;
   SandboxOptionsText sandbox;
 };
 
@@ -75,7 +80,7 @@ struct NotebookResult {
 
 Result<NotebookJob> make_job(const NotebookOptionsText& options) {
   NotebookJob job;
-  job.targets = GB_TRY(notebook_targets(options.in, options.out, options.to, ".run"));
+  job.targets = GB_TRY(notebook_targets(options.in, options.out, options.to, ".run", "ipynb"));
   if (options.json && job.targets.front().path == "-") {
     return Error(ErrorCode::kInvalid,
                  "cannot write both the notebook and --json to standard output",
@@ -99,9 +104,14 @@ Result<NotebookJob> make_job(const NotebookOptionsText& options) {
   return job;
 }
 
-Result<NotebookResult> execute(NotebookJob& job, NotebookProgress& progress) {
-  progress.show("starting " + job.spec.language.title + " …");
-  const std::unique_ptr<LiveSession> session = GB_TRY(LiveSession::open(std::move(job.spec)));
+// In a session that was made ahead, or in one of its own.
+Result<NotebookResult> execute(NotebookJob& job,
+                               NotebookProgress& progress,
+                               std::unique_ptr<LiveSession> session) {
+  if (session == nullptr) {
+    progress.show("starting " + job.spec.language.title + " …");
+    session = GB_TRY(LiveSession::open(job.spec));
+  }
   const std::size_t cells = job.notebook.cells.size();
   job.options.begin = [&progress, cells](std::size_t cell) {
     progress.show("cell " + std::to_string(cell + 1) + " of " + std::to_string(cells));
@@ -142,7 +152,8 @@ void print_json(const NotebookJob& job, const NotebookResult& result, const std:
   for (const NotebookTarget& target : job.targets) {
     written.push_back(target.path);
   }
-  const Json json = {{"id", result.id},
+  const Json json = {{"schema", schema_of("notebook")},
+                     {"id", result.id},
                      {"status", to_string(result.run.status)},
                      {"language", language},
                      {"tier", result.tier},
@@ -194,42 +205,100 @@ int fail(const NotebookOptionsText& options, const Error& error) {
   return report(error);
 }
 
+int run_job(const NotebookOptionsText& options,
+            NotebookJob& job,
+            std::unique_ptr<LiveSession> session) {
+  (void)sweep_leftovers();
+  const bool terminal = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
+  NotebookProgress progress(terminal);
+  auto result = execute(job, progress, std::move(session));
+  progress.clear();
+  if (!result) {
+    return fail(options, result.error());
+  }
+  if (!options.keep_data) {
+    drop_own_types(job.notebook);
+  }
+  for (const NotebookTarget& target : job.targets) {
+    if (auto written = write_target(target, job.notebook); !written) {
+      return fail(options, written.error());
+    }
+  }
+  if (options.json) {
+    print_json(job, *result, job.spec.language.id);
+  } else if (!options.quiet) {
+    print_for_people(job, *result);
+  }
+  return exit_status(result->run.status);
+}
+
+// What is run again when it changes: the notebook, and what is copied in.
+Result<std::vector<std::string>> watched(const NotebookOptionsText& options) {
+  std::error_code ignored;
+  if (options.in == "-" ||
+      (!options.out.empty() && std::filesystem::equivalent(options.in, options.out, ignored))) {
+    return Error(ErrorCode::kInvalid,
+                 "--watch needs a notebook that the run itself does not change",
+                 "name two different files");
+  }
+  std::vector<std::string> paths = {options.in};
+  for (const std::string& text : options.sandbox.files) {
+    paths.push_back(GB_TRY(parse_file_to_copy(text)).source);
+  }
+  return paths;
+}
+
+Result<int> watch(const NotebookOptionsText& options) {
+  const std::vector<std::string> paths = GB_TRY(watched(options));
+  Interrupts interrupts;
+  // The sandbox of the next run, with its interpreter: made while nobody waits for it.
+  std::unique_ptr<LiveSession> ahead;
+  for (;;) {
+    // Before the files are read, so that no change is missed.
+    FileWatch changes = GB_TRY(FileWatch::make(paths, ""));
+    const UniqueFd changed_or_interrupted = GB_TRY(either(interrupts.fd(), changes.fd()));
+    if (auto job = make_job(options); !job) {
+      (void)fail(options, job.error());
+    } else {
+      if (ahead && ahead->spec().language.id != job->spec.language.id) {
+        ahead.reset();
+      }
+      job->options.cancel_fd = changed_or_interrupted.get();
+      (void)run_job(options, *job, std::move(ahead));
+      if (auto made = LiveSession::open(job->spec, changed_or_interrupted.get()); made) {
+        ahead = *std::move(made);
+      }
+    }
+    if (!options.quiet) {
+      write_fully(STDERR_FILENO, "glovebox: waiting for changes\n");
+    }
+    const std::set<std::string> changed = changes.await(interrupts.fd());
+    if (changed.empty()) {
+      ahead.reset();
+      return Interrupts::die_of(interrupts.take());
+    }
+    if (changed != std::set<std::string>{options.in}) {
+      ahead.reset();  // It has files as they were.
+    }
+  }
+}
+
 int run(const NotebookOptionsText& options) {
+  if (options.watch) {
+    const auto watched = watch(options);
+    return watched ? *watched : fail(options, watched.error());
+  }
   auto job = make_job(options);
   if (!job) {
     return fail(options, job.error());
   }
   const Interrupts interrupts;
   job->options.cancel_fd = interrupts.fd();
-  (void)sweep_leftovers();
-  const std::string language = job->spec.language.id;
-  const bool terminal = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
-  NotebookProgress progress(terminal);
-  auto result = execute(*job, progress);
-  progress.clear();
-  if (!result) {
-    return fail(options, result.error());
-  }
-  if (!options.keep_data) {
-    drop_own_types(job->notebook);
-  }
-  for (const NotebookTarget& target : job->targets) {
-    if (auto written = write_target(target, job->notebook); !written) {
-      return fail(options, written.error());
-    }
-  }
-  if (options.json) {
-    print_json(*job, *result, language);
-  } else if (!options.quiet) {
-    print_for_people(*job, *result);
-  }
-  return exit_status(result->run.status);
+  return run_job(options, *job, nullptr);
 }
 
 int export_notebook(const NotebookOptionsText& options) {
-  const std::string to =
-      options.to.empty() && !options.out.ends_with(".ipynb") ? "html" : options.to;
-  auto targets = notebook_targets(options.in, options.out, to, "");
+  auto targets = notebook_targets(options.in, options.out, options.to, "", "html");
   if (!targets) {
     return report(targets.error());
   }
@@ -250,27 +319,40 @@ void add_run_command(CLI::App& app, Action* action) {
   command->footer(kRunFooter);
   auto options = std::make_shared<NotebookOptionsText>();
   command->add_option("IN", options->in, "The notebook; '-' reads standard input")->required();
-  command->add_option("-o,--output", options->out,
-                      "Output file; its extension selects the format; '-' writes standard output");
+  command
+      ->add_option("-o,--output", options->out,
+                   "Output file; its extension selects the format; '-' writes standard output")
+      ->type_name("FILE");
   command->add_option("--to", options->to, "Output format: html, ipynb or both")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"html", "ipynb", "both"}));
-  command->add_option("-p,--parameter", options->parameters,
-                      "NAME=VALUE, injected after the cell tagged 'parameters'; repeatable");
+  command
+      ->add_option("-p,--parameter", options->parameters,
+                   "NAME=VALUE, injected after the cell tagged 'parameters'; repeatable")
+      ->type_name("NAME=VALUE");
   auto* const language =
-      command->add_option("-l,--language", options->language,
-                          "Language to use instead of the notebook's own; or jupyter:NAME");
+      command
+          ->add_option("-l,--language", options->language,
+                       "Language to use instead of the notebook's own; or jupyter:NAME")
+          ->type_name("LANGUAGE");
   command->add_option("--kernel", options->kernel, "Use this installed Jupyter kernel")
+      ->type_name("NAME")
       ->excludes(language);
   command->add_flag("--allow-errors", options->allow_errors, "Continue after failing cells");
-  command->add_option("--timeout", options->timeout,
-                      "Wall-clock time of each cell: 30s [default: no limit]");
-  command->add_option("--time", options->time, "Wall-clock time of all cells together");
+  command
+      ->add_option("--timeout", options->timeout,
+                   "Wall-clock time of each cell: 30s [default: no limit]")
+      ->type_name("TIME");
+  command->add_option("--time", options->time, "Wall-clock time of all cells together")
+      ->type_name("TIME");
   command->add_flag("--json", options->json, "Print the result as one JSON object");
   command->add_flag(
       "--keep-data", options->keep_data,
       "Keep tables and charts as data in the notebook, too (application/vnd.glovebox.*)");
   command->add_flag("-q,--quiet", options->quiet,
                     "Print neither progress, cell errors nor the summary");
+  command->add_flag("--watch", options->watch,
+                    "Run again whenever the notebook or a --file changes; Ctrl-C ends it");
   add_options(*command, options->sandbox);
   forbid_empty_values(*command);
   command->callback([action, options] { *action = [options] { return run(*options); }; });
@@ -281,8 +363,10 @@ void add_export_command(CLI::App& app, Action* action) {
   command->footer(kExportFooter);
   auto options = std::make_shared<NotebookOptionsText>();
   command->add_option("IN", options->in, "The notebook; '-' reads standard input")->required();
-  command->add_option("-o,--output", options->out, "Output file; '-' writes standard output");
+  command->add_option("-o,--output", options->out, "Output file; '-' writes standard output")
+      ->type_name("FILE");
   command->add_option("--to", options->to, "Output format: html or ipynb")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"html", "ipynb"}));
   forbid_empty_values(*command);
   command->callback(
@@ -294,6 +378,10 @@ void add_export_command(CLI::App& app, Action* action) {
 void add_notebook(CLI::App& app, Action* action) {
   auto* const command = app.add_subcommand("notebook", "Run notebooks or convert them to HTML");
   command->require_subcommand(1);
+  command->footer(R"(Examples:
+  glovebox notebook run analysis.ipynb        writes analysis.run.ipynb
+  glovebox notebook run report.ipynb --to html
+  glovebox notebook export analysis.ipynb     writes analysis.html, runs nothing)");
   add_run_command(*command, action);
   add_export_command(*command, action);
 }

@@ -124,9 +124,19 @@ Result<notebook::Notebook> load_notebook(const std::string& path) {
 Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
                                                      const std::string& out,
                                                      const std::string& to,
-                                                     std::string_view suffix) {
+                                                     std::string_view suffix,
+                                                     std::string_view usual) {
   const bool names_html = out.ends_with(".html") || out.ends_with(".htm");
-  const std::string form = !to.empty() ? to : names_html ? "html" : "ipynb";
+  const bool names_ipynb = out.ends_with(".ipynb");
+  const std::string ending = std::filesystem::path(out).extension();
+  if (to.empty() && !ending.empty() && !names_html && !names_ipynb) {
+    return Error(ErrorCode::kInvalid, "cannot write '" + printable(ending) + "' files",
+                 "name a .ipynb or .html file with -o, or choose the format with --to");
+  }
+  const std::string form = !to.empty()   ? to
+                           : names_html  ? "html"
+                           : names_ipynb ? "ipynb"
+                                         : std::string(usual);
   if (form == "both" && (out == "-" || (out.empty() && in == "-"))) {
     return Error(ErrorCode::kInvalid, "cannot write both formats to standard output",
                  "choose a file with -o, or one format with --to");
@@ -135,7 +145,7 @@ Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
     return Error(ErrorCode::kInvalid, "-o names an HTML file, but --to selects ipynb",
                  "leave out --to");
   }
-  if (out.ends_with(".ipynb") && form == "html") {
+  if (names_ipynb && form == "html") {
     return Error(ErrorCode::kInvalid, "-o names a notebook file, but --to selects html",
                  "leave out --to, or use --to both");
   }

@@ -22,12 +22,14 @@ struct NotebookTarget {
 };
 
 // Where a notebook goes: `out` and `to` ("ipynb", "html", "both") as typed, either may be empty.
-// Without `out` the name is that of the input with `suffix` before the ending. Fails with kInvalid
-// where the two contradict each other.
+// Without `out` the name is that of the input with `suffix` before the ending. The format is
+// `usual` where neither says one. Fails with kInvalid where the two contradict each other, and
+// where the ending of `out` is of neither format and `to` is empty.
 Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
                                                      const std::string& out,
                                                      const std::string& to,
-                                                     std::string_view suffix);
+                                                     std::string_view suffix,
+                                                     std::string_view usual);
 
 // Takes the results away that are of MIME types of ours, tables and charts as data: other programs
 // have no use for them, and the same results are there in types that they know.

@@ -57,7 +57,7 @@ std::string limit_text(const Verdict& verdict, std::string_view name) {
   if (found == verdict.limits.end()) {
     return {};
   }
-  if (name == "time" || name == "cpu-time") {
+  if (name == "time" || name == "cpu_time") {
     std::array<char, 32> text{};
     (void)std::snprintf(text.data(), text.size(), "%g s", found->value);
     return text.data();
@@ -66,17 +66,39 @@ std::string limit_text(const Verdict& verdict, std::string_view name) {
   return name == "memory" || name == "disk" ? to_string(Bytes{value}) : std::to_string(value);
 }
 
+// The option that sets it: "--cpu-time" for "cpu_time".
+std::string option_of(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
 // How the program ended, and what to do where a limit ended it.
 std::string ending(const Verdict& verdict) {
   const auto reached = [&](const std::string& what, const std::string& name) {
-    return what + " (limit " + limit_text(verdict, name) + "; raise it with --" + name + ")";
+    return what + " (limit " + limit_text(verdict, name) + "; raise it with " + option_of(name) +
+           ")";
+  };
+  const auto out_of_memory = [&]() -> std::string {
+    const auto found = std::ranges::find(verdict.limits, "memory", &LimitReport::name);
+    if (found == verdict.limits.end()) {
+      return "out of memory";
+    }
+    const Bytes limit{static_cast<std::uint64_t>(found->value)};
+    // What is known of the peak may be a sample, or nothing at all.
+    const Bytes used{std::min(verdict.usage.memory_peak.count, limit.count)};
+    const std::uint64_t mebibytes =
+        std::max<std::uint64_t>(1, limit.count >> 19);  // Twice as much.
+    const std::string more = mebibytes % 1024 == 0 ? std::to_string(mebibytes / 1024) + "G"
+                                                   : std::to_string(mebibytes) + "M";
+    return "out of memory: used " + to_string(used) + " of " + to_string(limit) +
+           " (raise with --memory " + more + ")";
   };
   switch (verdict.status) {
     case Status::kTimeout:
-      return verdict.limit == "cpu-time" ? reached("out of CPU time", "cpu-time")
+      return verdict.limit == "cpu_time" ? reached("out of CPU time", "cpu_time")
                                          : reached("out of time", "time");
     case Status::kOutOfMemory:
-      return verdict.limit == "locks" ? "too many file locks" : reached("out of memory", "memory");
+      return verdict.limit == "locks" ? "too many file locks" : out_of_memory();
     case Status::kPidsLimit:
       return reached("too many processes", "pids");
     case Status::kDiskFull: {

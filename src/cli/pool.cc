@@ -13,7 +13,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kPoolFooter =
     R"(While the pool is running, each of your 'glovebox run' commands takes its sandbox from it,
 which halves the run's time. Each sandbox is used once. The pool learns which sandboxes to keep from
 your runs: the first run of a language, or with different limits, still creates its own sandbox. So
@@ -48,11 +48,12 @@ Result<int> keep(const PoolOptions& options) {
 
 void add_pool(CLI::App& app, Action* action) {
   auto* const command = app.add_subcommand("pool", "Keep sandboxes ready for 'glovebox run'");
-  command->footer(kFooter);
+  command->footer(kPoolFooter);
   auto options = std::make_shared<PoolOptions>();
   command
       ->add_option("--size", options->size,
                    "How many sandboxes of each kind to keep ready [default: 4]")
+      ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, SandboxPool::kMostSandboxes));
   command->callback([action, options] { *action = [options] { return ended(keep(*options)); }; });
 }

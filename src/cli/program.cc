@@ -25,7 +25,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kProgramFooter = R"(Examples:
   glovebox run script.py                  run a file in a fresh sandbox
   glovebox run -l python -e 'print(6*7)'  run a line of code
   glovebox run plot.py --file data.csv --out results
@@ -36,6 +36,11 @@ constexpr const char* kFooter = R"(Examples:
   glovebox languages                      list the languages that can run here
   glovebox doctor                         check which isolation features work here)";
 
+// Where the type of an option ends and the names of its checks begin: "N:INT in [1 - 64]".
+std::size_t checks_in(const std::string& type) {
+  return std::min({type.find(":{"), type.find(":INT"), type.find(":UINT")});
+}
+
 // Says what an option takes as "<SIZE>", and no more of it than the description does.
 class HelpFormatter : public CLI::Formatter {
  public:
@@ -45,7 +50,7 @@ class HelpFormatter : public CLI::Formatter {
     const std::string name = option->get_type_name();
     return option->get_type_size() == 0 || option->get_positional() || name.empty()
                ? std::string()
-               : " <" + name.substr(0, name.find(":{")) + ">";
+               : " <" + name.substr(0, checks_in(name)) + ">";
   }
 
   std::string make_positionals(const CLI::App* app) const override {
@@ -55,6 +60,18 @@ class HelpFormatter : public CLI::Formatter {
       text += make_option(option, true);
     }
     return text.empty() ? text : "\nArguments:\n" + text;
+  }
+
+  // A group of options of which some number is required looks like any other group.
+  std::string make_expanded(const CLI::App* app) const override {
+    if (!app->get_name().empty()) {
+      return CLI::Formatter::make_expanded(app);
+    }
+    std::string text = "\n" + app->get_description() + ":\n";
+    for (const CLI::Option* const option : app->get_options()) {
+      text += option == app->get_help_ptr() ? "" : make_option(option, false);
+    }
+    return text;
   }
 
   // One empty line between two groups.
@@ -69,6 +86,58 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
+// What is wrong with the values of a command's options, in words for people.
+Error plain(const CLI::ParseError& wrong, const std::string& help) {
+  const std::string text = wrong.what();
+  const auto between = [&](std::string_view before, std::string_view after) {
+    const std::size_t start = text.find(before) + before.size();
+    return text.substr(start, text.find(after, start) - start);
+  };
+  if (text.starts_with("Could not convert: ")) {
+    return {ErrorCode::kInvalid,
+            between(": ", " = ") + ": invalid value '" + text.substr(text.find(" = ") + 3) + "'",
+            help};
+  }
+  if (text.find(" not in {") != std::string::npos) {
+    std::string allowed = between("{", "}");
+    for (std::size_t at = allowed.find(','); at != std::string::npos; at = allowed.find(',', at)) {
+      allowed.replace(at, 1, ", ");
+      at += 2;
+    }
+    return {
+        ErrorCode::kInvalid,
+        text.substr(0, text.find(": ")) + ": invalid value '" + between(": ", " not in {") + "'",
+        "use one of: " + allowed};
+  }
+  if (text.starts_with("Exactly 1 option from ")) {
+    std::string names = between("[", "]");
+    for (std::size_t at = names.find(",--"); at != std::string::npos; at = names.find(",--")) {
+      names.replace(at, 1, ", ");
+    }
+    return {ErrorCode::kInvalid, "use exactly one of " + names, help};
+  }
+  if (const std::size_t at = text.find(" excludes "); at != std::string::npos) {
+    return {ErrorCode::kInvalid,
+            text.substr(0, at) + " and " + text.substr(at + 10) + " cannot be combined",
+            "leave one of them out"};
+  }
+  return {ErrorCode::kInvalid, text, help};
+}
+
+// The word is no command of those that `app` has; `path` is how one gets there.
+Error unknown_command(const CLI::App& app, const std::string& path, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* const command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+  }
+  const std::string nearest = nearest_word(word, {names.begin(), names.end()});
+  const bool is_file = word.find_first_of("./") != std::string::npos;
+  return {ErrorCode::kInvalid,
+          (is_file ? "no such command or file: '" : "unknown command '") + word + "'",
+          nearest.empty() ? "run '" + path + " --help' for a list of commands"
+                          : "did you mean '" + path + " " + nearest + "'?"};
+}
+
 Error wrong_in_command(CLI::App& command,
                        const std::vector<std::string>& extra,
                        const CLI::ParseError& wrong) {
@@ -79,10 +148,15 @@ Error wrong_in_command(CLI::App& command,
     path += " " + deepest->get_name();
   }
   const std::string help = "run 'glovebox " + path + " --help' for its options";
-  if (dynamic_cast<const CLI::ExtrasError*>(&wrong) == nullptr || extra.empty()) {
-    return {ErrorCode::kInvalid, wrong.what(), help};
+  const std::string word = extra.empty() ? "" : extra.front().substr(0, extra.front().find('='));
+  if (deepest->get_require_subcommand_min() > 0 && !word.starts_with('-')) {
+    return word.empty() ? Error{ErrorCode::kInvalid, "no command given",
+                                "run 'glovebox " + path + " --help' for a list of commands"}
+                        : unknown_command(*deepest, "glovebox " + path, word);
   }
-  const std::string word = extra.front().substr(0, extra.front().find('='));
+  if (dynamic_cast<const CLI::ExtrasError*>(&wrong) == nullptr || word.empty()) {
+    return plain(wrong, help);
+  }
   if (!word.starts_with('-')) {
     return {ErrorCode::kInvalid, "unexpected argument '" + word + "'", help};
   }
@@ -109,24 +183,17 @@ Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
   }
   if (words.empty() || words.front().starts_with('-')) {
     return {ErrorCode::kInvalid,
-            words.empty() ? wrong.what() : "unknown option '" + words.front() + "'",
+            words.empty() ? "no command given" : "unknown option '" + words.front() + "'",
             "run 'glovebox --help' for a list of commands"};
   }
-  std::vector<std::string_view> names;
-  for (const CLI::App* const command : app.get_subcommands({})) {
-    names.push_back(command->get_name());
-  }
-  const std::string nearest = nearest_word(words.front(), names);
-  return {ErrorCode::kInvalid, "unknown command '" + words.front() + "'",
-          nearest.empty() ? "run 'glovebox --help' for a list of commands"
-                          : "did you mean 'glovebox " + nearest + "'?"};
+  return unknown_command(app, "glovebox", words.front());
 }
 
 int run(int argc, char** argv, const Commands& commands) {
   CLI::App app("Run untrusted code in a sandbox.", "glovebox");
   app.set_version_flag("--version", std::string("glovebox ") + GB_VERSION);
   app.require_subcommand(1);
-  app.footer(kFooter);
+  app.footer(kProgramFooter);
   app.formatter(std::make_shared<HelpFormatter>());  // Before the commands, which take it over.
   // What follows "--" is the guest's alone: the parser would take "[a,b]" for a list of two.
   char** const end = argv + argc;
@@ -147,8 +214,10 @@ int run(int argc, char** argv, const Commands& commands) {
       throw CLI::ExtrasError(words);
     }
   } catch (const CLI::ParseError& wrong) {
-    // Help and version come this way too.
-    return wrong.get_exit_code() == 0 ? app.exit(wrong) : report(usage_error(app, wrong));
+    // Help and version come this way too; there is no help for a command that there is not.
+    const bool is_help =
+        wrong.get_exit_code() == 0 && (!app.get_subcommands().empty() || app.remaining().empty());
+    return is_help ? app.exit(wrong) : report(usage_error(app, wrong));
   }
   return action();
 }

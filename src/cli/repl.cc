@@ -23,7 +23,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kReplFooter =
     R"(Lines that start with ':' are REPL commands; ':help' lists them. If standard input is not a
 terminal, it is split into cells at blank lines, or at '# %%' lines if there are any.
 
@@ -76,7 +76,9 @@ std::string prompt_text(const ReplEngine& engine, bool first, bool colour) {
   const std::string number = std::to_string(engine.next_count());
   const std::string text =
       first ? "In [" + number + "]: " : std::string(number.size() + 2, ' ') + "...: ";
-  return colour ? "\1\x1b[32m\1" + text + "\1\x1b[0m\1" : text;
+  // The editor drops a sequence that nothing visible follows: the colour ends before the last
+  // space.
+  return colour ? "\1\x1b[32m\1" + text.substr(0, text.size() - 1) + "\1\x1b[0m\1 " : text;
 }
 
 // Reads lines until they are a cell. Nothing: the end.
@@ -140,6 +142,7 @@ Result<void> converse(ReplEngine& engine, Interrupts& interrupts, bool colour) {
                                  " in a sandbox, tier " +
                                  std::string(engine.session().sandbox().tier()) +
                                  ". Type ':help' for commands, Ctrl-D to exit.\n");
+  engine.remember_cells();
   ReplEditor editor(interrupts, history_file(spec.language.id));
   editor.complete = [&engine](const std::string& code, std::size_t cursor) {
     return engine.complete(code, cursor);
@@ -222,14 +225,19 @@ Result<int> run(const ReplOptionsText& options) {
 
 void add_repl(CLI::App& app, Action* action) {
   auto* const command = app.add_subcommand("repl", "Start a live interpreter in a sandbox");
-  command->footer(kFooter);
+  command->footer(kReplFooter);
   auto options = std::make_shared<ReplOptionsText>();
-  command->add_option("-l,--language", options->language,
-                      "Language, or jupyter:NAME for a Jupyter kernel [default: python]");
-  command->add_option("--save", options->save,
-                      "Directory to save plots in [default: the current directory]");
-  command->add_option("--time", options->time,
-                      "Wall-clock time of each cell: 30s [default: no limit]");
+  command
+      ->add_option("-l,--language", options->language,
+                   "Language, or jupyter:NAME for a Jupyter kernel [default: python]")
+      ->type_name("LANGUAGE");
+  command
+      ->add_option("--save", options->save,
+                   "Directory to save plots in [default: the current directory]")
+      ->type_name("DIR");
+  command
+      ->add_option("--time", options->time, "Wall-clock time of each cell: 30s [default: no limit]")
+      ->type_name("TIME");
   add_options(*command, options->sandbox);
   forbid_empty_values(*command);
   command->callback([action, options] {

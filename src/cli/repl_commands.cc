@@ -173,6 +173,12 @@ Result<void> rollback(ReplEngine& engine, const Words& words) {
   return {};
 }
 
+Result<void> undo(ReplEngine& engine, const Words& /*words*/) {
+  GB_TRY(engine.undo());
+  engine.screen().say("the last cell is taken back: memory and files are as before it");
+  return {};
+}
+
 Result<void> variables(ReplEngine& engine, const Words& /*words*/) {
   Context& context = engine.session().context();
   if (!context.can("variables")) {
@@ -198,13 +204,14 @@ Result<void> quit(ReplEngine& engine, const Words& /*words*/) {
   return {};
 }
 
-constexpr std::array<ReplCommand, 8> kCommands = {{
+constexpr std::array<ReplCommand, 9> kCommands = {{
     {":save", "[N] FILE",
      "save the output of cell N, or of the last cell; the extension selects the type", save},
     {":export", "FILE", "save the session as FILE.ipynb or FILE.html", export_record},
     {":vars", "", "show the variables with their types, sizes and values", variables},
     {":checkpoint", "", "save the current memory and files", checkpoint},
     {":rollback", "[N]", "go back to a checkpoint", rollback},
+    {":undo", "", "take the last cell back: memory and files", undo},
     {":restart", "", "start a new interpreter in the same sandbox", restart},
     {":help", "", "show this help", help},
     {":quit", "", "exit (or press Ctrl-D)", quit},

@@ -23,6 +23,8 @@ constexpr auto kPatience = 2s;
 constexpr std::size_t kMaxMatches = 500;
 constexpr std::size_t kMaxMatch = 200;
 constexpr std::size_t kMaxIndent = 64;
+// A sandbox that uses more is not copied before each cell.
+constexpr Bytes kMostRemembered = 256_MiB;
 
 Json parse(const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
@@ -78,6 +80,7 @@ Result<void> ReplEngine::run_cell(const std::string& code) {
   if (awaits_choice_ && !session_.alive()) {
     GB_TRY(restart());
   }
+  remember();
   record_.cells.emplace_back().source = code;
   collector_.begin(record_.cells.size() - 1);
   ExecuteOptions options{.code = code,
@@ -144,10 +147,16 @@ Result<void> ReplEngine::conclude(const Execution& execution) {
 }
 
 Result<void> ReplEngine::replace() {
-  if (checkpoints_.empty() || !session_.sandbox().alive()) {
+  if ((checkpoints_.empty() && !before_) || !session_.sandbox().alive()) {
     return restart();
   }
   awaits_choice_ = true;
+  if (before_) {
+    screen_.say(
+        "glovebox: ':undo' takes the cell back; "
+        "running another cell starts a new interpreter instead");
+    return {};
+  }
   screen_.say("glovebox: ':rollback' goes back to checkpoint " +
               std::to_string(checkpoints_.rbegin()->first) +
               "; running another cell starts a new interpreter instead");
@@ -156,8 +165,8 @@ Result<void> ReplEngine::replace() {
 
 Result<std::uint32_t> ReplEngine::checkpoint(std::vector<std::string>* not_carried) {
   const std::uint32_t made = GB_TRY(session_.context().checkpoint(not_carried));
-  checkpoints_[made] = count_;
-  return made;
+  checkpoints_[++last_checkpoint_] = {.id = made, .count = count_};
+  return last_checkpoint_;
 }
 
 Result<std::uint32_t> ReplEngine::rollback(std::optional<std::uint32_t> checkpoint) {
@@ -165,19 +174,66 @@ Result<std::uint32_t> ReplEngine::rollback(std::optional<std::uint32_t> checkpoi
     return Error(ErrorCode::kConflict, "there is no checkpoint", "create one with :checkpoint");
   }
   const std::uint32_t to = checkpoint.value_or(checkpoints_.rbegin()->first);
-  GB_TRY(session_.context().rollback(to));
-  count_ = checkpoints_[to];
-  awaits_choice_ = false;
+  const auto known = checkpoints_.find(to);
+  if (known == checkpoints_.end()) {
+    return Error(ErrorCode::kNotFound, "there is no checkpoint " + std::to_string(to),
+                 "create one with :checkpoint");
+  }
+  GB_TRY(go_back(known->second));
+  forget_last();
   return to;
+}
+
+Result<void> ReplEngine::undo() {
+  if (!before_) {
+    return Error(ErrorCode::kConflict, "there is no cell that can be taken back",
+                 "only the last cell can be, in Python, at a terminal, in a sandbox that uses less "
+                 "than a quarter of its memory; :checkpoint works in larger ones");
+  }
+  GB_TRY(go_back(*before_));
+  forget_last();
+  return {};
+}
+
+Result<void> ReplEngine::go_back(const Point& point) {
+  GB_TRY(session_.context().rollback(point.id));
+  count_ = point.count;
+  awaits_choice_ = false;
+  return {};
+}
+
+void ReplEngine::remember() {
+  const std::optional<Point> previous = before_;
+  before_.reset();
+  const Bytes most = std::min(kMostRemembered, Bytes{session_.spec().limits.memory.count / 4});
+  // What changes afterwards is there twice, and files are copied.
+  const bool small = session_.alive() && session_.sandbox().meter().memory_now() <= most;
+  if (remembers_ && small && session_.context().can("checkpoint")) {
+    if (const auto made = session_.context().checkpoint()) {
+      before_ = {.id = *made, .count = count_};
+    }
+  }
+  // After the new one, which shares with it what has not changed.
+  if (previous && session_.sandbox().alive()) {
+    (void)session_.context().drop(previous->id);
+  }
+}
+
+void ReplEngine::forget_last() {
+  if (before_ && session_.sandbox().alive()) {
+    (void)session_.context().drop(before_->id);
+  }
+  before_.reset();
 }
 
 Result<void> ReplEngine::restart() {
   if (session_.sandbox().alive()) {
-    for (const auto& [id, count] : checkpoints_) {
+    for (const auto& [number, point] : checkpoints_) {
       // What they keep of the workspace would go on to count against its limit.
-      (void)session_.context().drop(id);
+      (void)session_.context().drop(point.id);
     }
   }
+  forget_last();
   checkpoints_.clear();
   awaits_choice_ = false;
   large_values_.forget();

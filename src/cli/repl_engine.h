@@ -75,8 +75,21 @@ class ReplEngine {
   // To the newest one when none is named. Answers to which.
   Result<std::uint32_t> rollback(std::optional<std::uint32_t> checkpoint);
 
+  // From now on undo() takes the last cell back, as long as the sandbox is small enough for a copy
+  // of it before each cell.
+  void remember_cells() { remembers_ = true; }
+  // Memory and files are as they were before the last cell, also when the interpreter has died.
+  Result<void> undo();
+
  private:
+  struct Point {
+    std::uint32_t id = 0;  // As the context has it.
+    int count = 0;         // Of cells.
+  };
   Result<void> conclude(const Execution& execution);
+  Result<void> go_back(const Point& point);
+  void remember();
+  void forget_last();
 
   LiveSession& session_;
   ReplScreen& screen_;
@@ -86,8 +99,11 @@ class ReplEngine {
   InputBox inputs_;
   LargeValues large_values_;
   int count_ = 0;
-  std::map<std::uint32_t, int> checkpoints_;  // With the count of cells at each.
-  bool awaits_choice_ = false;                // The user was told of a checkpoint to go back to.
+  std::map<std::uint32_t, Point> checkpoints_;  // By the number that the user has.
+  std::uint32_t last_checkpoint_ = 0;
+  bool remembers_ = false;
+  std::optional<Point> before_;  // The last cell.
+  bool awaits_choice_ = false;   // The user was told of a checkpoint to go back to.
   int exit_status_ = 0;
   bool over_ = false;
 };

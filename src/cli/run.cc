@@ -4,22 +4,29 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
+#include "cli/failure_hint.h"
+#include "cli/file_watch.h"
 #include "cli/interrupts.h"
 #include "cli/output_writer.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "sandbox/slot.h"
 #include "service/stream_events.h"
+#include "service/transfer.h"
 #include "spec/json/error_json.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     R"(Exit status: the program's own exit status (128+N if signal N killed it); 123 only --verify
 failed; 124 time limit; 137 memory limit; 126 refused; 125 glovebox error; 2 usage error. Ctrl-C and
 SIGTERM reach the program first, and end glovebox too (130, 143).
@@ -30,7 +37,9 @@ Examples:
   glovebox run solve.py --stdin input.txt --time 2s --memory 256M --json
   glovebox run plot.py --file data.csv --out results --summary
   glovebox run app.py --packages pip:flask --package-source ~/wheels
-  glovebox run fix.py --verify 'python3 -m pytest -q' --file project:.)";
+  glovebox run fetch.py --allow-net example.com:443 --allow-net '*.example.org'
+  glovebox run fix.py --verify 'python3 -m pytest -q' --file project:.
+  glovebox run sketch.py --watch)";
 
 void strip(Captured& captured) {
   AnsiStripper stripper;
@@ -81,20 +90,28 @@ int run_for_json(const RunOptionsText& options, const OneShot& request) {
 }
 
 int run_for_events(const RunOptionsText& options, const OneShot& request) {
-  const auto emit = [](const std::string& event) { write_fully(STDOUT_FILENO, event + "\n"); };
+  // Connections are told from a thread of their own.
+  std::mutex one_at_a_time;
+  const auto emit = [&one_at_a_time](const std::string& event) {
+    const std::lock_guard lock(one_at_a_time);
+    write_fully(STDOUT_FILENO, event + "\n");
+  };
   StreamEvents out("stdout", request.limits.output, options.strip_ansi, emit);
   StreamEvents err("stderr", request.limits.output, options.strip_ansi, emit);
   OneShotObserver observer;
   bool begun = false;
-  observer.started = [&begun](std::string_view id, std::string_view phase) {
+  observer.started = [&](std::string_view id, std::string_view phase) {
     begun = true;
-    write_fully(STDOUT_FILENO, started_event(id, phase) + "\n");
+    emit(started_event(id, phase));
+  };
+  observer.connection = [&](const ConnectionRecord& connection) {
+    emit(connection_event(connection));
   };
   observer.out = [&out](std::string_view bytes) { out.pass(bytes); };
   observer.err = [&err](std::string_view bytes) { err.pass(bytes); };
   auto result = run_once(request, observer);
   if (!result) {
-    write_fully(STDOUT_FILENO, to_json(result.error()) + "\n");
+    write_fully(STDOUT_FILENO, failed_event(result.error()) + "\n");
     return report(result.error());
   }
   if (!begun) {
@@ -151,38 +168,107 @@ int run_for_people(const RunOptionsText& options, const OneShot& request) {
   if (!options.quiet && (options.summary || terminal || unexplained)) {
     write_fully(STDERR_FILENO, summary(result.value(), request.out_directory, options.summary));
   }
+  if (!options.quiet && verdict.status == Status::kError) {
+    if (const std::string hint = failure_hint(verdict.err.bytes, verdict.walls.network);
+        !hint.empty()) {
+      write_fully(STDERR_FILENO, "glovebox: " + hint + "\n");
+    }
+  }
   return conclude(*result);
 }
 
-int run(const RunOptionsText& options) {
-  auto plan = make_run_plan(options);
-  if (!plan) {
-    if (options.json || options.events) {
-      write_fully(STDOUT_FILENO, to_json(plan.error()) + "\n");
-    }
-    return report(plan.error());
+int refuse(const RunOptionsText& options, const Error& error) {
+  if (options.json || options.events) {
+    write_fully(STDOUT_FILENO, (options.json ? to_json(error) : failed_event(error)) + "\n");
   }
-  // Whoever interrupts us interrupts the program, whose verdict is then shown as any other.
-  Interrupts interrupts;
-  int interrupted = 0;
-  plan->request.cancel_fd = interrupts.fd();
-  plan->request.cancel_signal = [&] { return interrupted = interrupts.take(); };
+  return report(error);
+}
+
+struct Ended {
+  int status = 0;
+  int interrupted = 0;  // The signal that we got meanwhile, or 0.
+};
+
+// Until `cancel_fd` is readable. Whoever interrupts us interrupts the program, whose verdict is
+// then shown as any other.
+Ended run_plan(const RunOptionsText& options, RunPlan plan, Interrupts& interrupts, int cancel_fd) {
+  Ended end;
+  plan.request.cancel_fd = cancel_fd;
+  plan.request.cancel_signal = [&] { return end.interrupted = interrupts.take(); };
   // What an earlier glovebox left behind when it was killed goes before anything new is made.
   (void)sweep_leftovers();
-  const int status = options.json     ? run_for_json(options, plan->request)
-                     : options.events ? run_for_events(options, plan->request)
-                                      : run_for_people(options, plan->request);
+  end.status = options.json     ? run_for_json(options, plan.request)
+               : options.events ? run_for_events(options, plan.request)
+                                : run_for_people(options, plan.request);
   if (const int again = interrupts.take(); again != 0) {
-    interrupted = again;
+    end.interrupted = again;
   }
-  return interrupted == 0 ? status : Interrupts::die_of(interrupted);
+  return end;
+}
+
+// What is run again when it changes: the program, and what is copied in.
+Result<std::vector<std::string>> watched(const RunOptionsText& options) {
+  if (options.has_code || options.file.empty() || options.file == "-") {
+    return Error(ErrorCode::kInvalid, "--watch needs a file to watch",
+                 "save the program in a file, and name it");
+  }
+  std::vector<std::string> paths = {options.file};
+  for (const std::string& text : options.files) {
+    paths.push_back(GB_TRY(parse_file_to_copy(text)).source);
+    std::error_code ignored;
+    if (!options.out.empty() && std::filesystem::equivalent(paths.back(), options.out, ignored)) {
+      return Error(ErrorCode::kInvalid, "--out would change what --watch looks at, without end",
+                   "choose another directory with --out");
+    }
+  }
+  if (!options.stdin_file.empty()) {
+    paths.push_back(options.stdin_file);
+  }
+  return paths;
+}
+
+Result<int> watch(const RunOptionsText& options) {
+  const std::vector<std::string> paths = GB_TRY(watched(options));
+  Interrupts interrupts;
+  for (;;) {
+    // Before the files are read, so that no change is missed. Each time anew: directories come.
+    FileWatch changes = GB_TRY(FileWatch::make(paths, options.out));
+    const UniqueFd changed_or_interrupted = GB_TRY(either(interrupts.fd(), changes.fd()));
+    if (auto plan = make_run_plan(options); !plan) {
+      (void)refuse(options, plan.error());
+    } else if (const Ended end =
+                   run_plan(options, *std::move(plan), interrupts, changed_or_interrupted.get());
+               end.interrupted != 0) {
+      return Interrupts::die_of(end.interrupted);
+    }
+    if (!options.quiet) {
+      write_fully(STDERR_FILENO, "glovebox: waiting for changes\n");
+    }
+    if (changes.await(interrupts.fd()).empty()) {
+      return Interrupts::die_of(interrupts.take());
+    }
+  }
+}
+
+int run(const RunOptionsText& options) {
+  if (options.watch) {
+    const auto watched = watch(options);
+    return watched ? *watched : refuse(options, watched.error());
+  }
+  auto plan = make_run_plan(options);
+  if (!plan) {
+    return refuse(options, plan.error());
+  }
+  Interrupts interrupts;
+  const Ended end = run_plan(options, *std::move(plan), interrupts, interrupts.fd());
+  return end.interrupted == 0 ? end.status : Interrupts::die_of(end.interrupted);
 }
 
 }  // namespace
 
 void add_run(CLI::App& app, const std::vector<std::string>& guest_words, Action* action) {
   auto* const command = app.add_subcommand("run", "Run a program in a fresh sandbox");
-  command->footer(kFooter);
+  command->footer(kRunFooter);
   auto options = std::make_shared<RunOptionsText>();
   add_options(*command, *options);
   command->callback([action, options, guest_words] {

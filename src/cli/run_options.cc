@@ -79,11 +79,6 @@ Result<void> refuse_what_is_missing(const RunOptionsText& options) {
     return Error(ErrorCode::kInvalid, "unknown template '" + printable(options.template_name) + "'",
                  "leave out --template: 'default' is the only template in this version");
   }
-  if (!options.allow_net.empty()) {
-    return Error(ErrorCode::kRefused,
-                 "--allow-net is not supported: sandboxes have no network in this version",
-                 "leave it out to run without a network; copy in the files you need with --file");
-  }
   if (!options.policy_file.empty()) {
     return Error(ErrorCode::kRefused, "--policy is not supported in this version",
                  "leave it out, and set each limit with its own option");
@@ -197,12 +192,9 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->type_name("NAME")
       ->group(kIsolationOptions);
 
+  add_network_options(command, options);
+
   constexpr const char* kAbsent = "Not in this version (refused, never ignored)";
-  command
-      .add_option("--allow-net", options.allow_net,
-                  "Host that the program may connect to; repeatable")
-      ->type_name("HOST")
-      ->group(kAbsent);
   command.add_option("--policy", options.policy_file, "Policy file")
       ->type_name("FILE")
       ->group(kAbsent);
@@ -257,6 +249,10 @@ void add_options(CLI::App& command, RunOptionsText& options) {
                 "Print a summary of the result, usage and isolation at the end")
       ->group(kAnswer);
   command.add_flag("-q,--quiet", options.quiet, "Print only the program's output")->group(kAnswer);
+  command
+      .add_flag("--watch", options.watch,
+                "Run again whenever the program's file or a --file changes; Ctrl-C ends it")
+      ->group(kAnswer);
   auto* const raw =
       command
           .add_flag("--raw", options.raw,
@@ -309,6 +305,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   request.strict = options.seccomp == "strict";
   request.from_pool = !options.no_pool;
   request.env = GB_TRY(parse_environment(options));
+  request.network = GB_TRY(parse_network(options));
   for (const std::string& text : options.files) {
     request.files.push_back(GB_TRY(parse_file_to_copy(text)));
   }

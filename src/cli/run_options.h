@@ -20,7 +20,6 @@ struct RunOptionsText : SharedOptionsText {
   std::string language;
   std::string seccomp;
   std::string template_name;
-  std::vector<std::string> allow_net;
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;
   std::string policy_file;
@@ -40,6 +39,7 @@ struct RunOptionsText : SharedOptionsText {
   bool timings = false;
   bool summary = false;
   bool quiet = false;
+  bool watch = false;
 };
 
 void add_options(CLI::App& command, RunOptionsText& options);

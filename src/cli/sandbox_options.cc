@@ -16,19 +16,23 @@ constexpr std::chrono::hours kNoTimeLimit(24 * 365);
 
 void add_options(CLI::App& command, SandboxOptionsText& options) {
   add_shared_options(command, options, "CPU time limit for each cell");
+  add_network_options(command, options);
   command
       .add_option("--packages", options.packages,
                   "Packages to install at the start: pip:NAME[==VERSION],npm:NAME[@VERSION]")
+      ->type_name("LIST")
       ->group(kFileOptions);
   command
       .add_option("--package-source", options.package_sources,
                   "Directory of wheels or npm tarballs to install from, for --packages and for "
                   "cells; repeatable")
+      ->type_name("DIR")
       ->group(kFileOptions);
   command
       .add_option("--package-index", options.package_indexes,
                   "Package index on a Unix socket for cells to install from: pip:SOCKET or "
                   "npm:SOCKET")
+      ->type_name("KIND:SOCKET")
       ->group(kFileOptions);
 }
 
@@ -52,6 +56,7 @@ Result<LiveSpec> make_live_spec(Language language, const SandboxOptionsText& opt
   spec.language = std::move(language);
   spec.tier = {.exactly = options.tier, .at_least = options.min_tier};
   spec.env = GB_TRY(parse_environment(options));
+  spec.network = GB_TRY(parse_network(options));
   for (const std::string& text : options.files) {
     spec.files.push_back(GB_TRY(parse_file_to_copy(text)));
   }

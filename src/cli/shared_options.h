@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "language/language.h"
 #include "spec/command.h"
+#include "spec/network_rules.h"
 
 namespace CLI {
 class App;
@@ -21,6 +22,7 @@ namespace glovebox::cli {
 
 // Their groups in --help.
 inline constexpr const char* kIsolationOptions = "Isolation";
+inline constexpr const char* kNetworkOptions = "Network (default: none)";
 inline constexpr const char* kLimitOptions = "Limits (defaults depend on the language)";
 inline constexpr const char* kFileOptions = "Files and environment";
 
@@ -36,12 +38,17 @@ struct SharedOptionsText {
   std::optional<std::uint32_t> pids;
   std::optional<std::uint32_t> inodes;
   std::optional<std::uint32_t> open_files;
+  std::vector<std::string> allow_net;
+  std::vector<std::string> deny_net;
   std::vector<std::string> env;
   std::vector<std::string> files;
 };
 
 // `cpu_time` is the help of --cpu-time: what it limits differs from command to command.
 void add_shared_options(CLI::App& command, SharedOptionsText& options, const char* cpu_time);
+
+// Not for every command: what is judged, for one, has no network.
+void add_network_options(CLI::App& command, SharedOptionsText& options);
 
 // "30s" or "512M" of the named option; nothing when `text` is empty.
 Result<std::optional<std::chrono::milliseconds>> parse_time(const std::string& text,
@@ -50,6 +57,8 @@ Result<std::optional<Bytes>> parse_size(const std::string& text, const char* opt
 
 // All but the wall time, the output and the disk rate.
 Result<LimitWishes> parse_limits(const SharedOptionsText& options);
+// Nothing where no rule was given: the sandbox has no network then.
+Result<std::optional<NetworkRules>> parse_network(const SharedOptionsText& options);
 Result<Environment> parse_environment(const SharedOptionsText& options);
 
 }  // namespace glovebox::cli

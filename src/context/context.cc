@@ -140,6 +140,24 @@ int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
   return static_cast<int>(std::max<std::int64_t>(left.count() + 1, 0));
 }
 
+// What an interpreter wrote that did not start. Of Python's traceback only its end, which names the
+// error: the rest is about our agent.
+std::string start_failure(std::string_view log) {
+  while (!log.empty() && (log.back() == '\n' || log.back() == ' ')) {
+    log.remove_suffix(1);
+  }
+  if (log.find("Traceback (most recent call last)") == std::string_view::npos) {
+    return printable(log);
+  }
+  log.remove_prefix(log.rfind('\n') + 1);
+  constexpr std::string_view kMissing = "ModuleNotFoundError: No module named ";
+  if (!log.starts_with(kMissing)) {
+    return printable(log);
+  }
+  log.remove_prefix(kMissing.size());
+  return "Python's module " + printable(log) + " is missing";
+}
+
 }  // namespace
 
 Context::Context(Sandbox& sandbox, std::string language, UniqueFd socket, Streams streams)
@@ -204,12 +222,12 @@ Result<void> Context::await_ready() {
   while (Clock::now() < deadline) {
     auto message = link_.poll_message();
     if (!message) {
-      std::array<char, 2048> bytes;
+      std::array<char, 16 * 1024> bytes;
       const ssize_t got = ::read(streams_.err.get(), bytes.data(), bytes.size());
       ended_ = true;
       return Error(ErrorCode::kUnavailable,
                    "the interpreter for " + language_ + " did not start: " +
-                       printable({bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0}));
+                       start_failure({bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0}));
     }
     const auto& got = message.value();
     if (got && got->type == agent::Reply::kReady) {
@@ -395,6 +413,10 @@ Result<void> Context::rollback(std::uint32_t checkpoint) {
   process_ = GB_TRY(copy->wake());
   ended_ = false;
   return {};
+}
+
+std::optional<std::uint32_t> Context::newest_checkpoint() const {
+  return checkpoints_.empty() ? std::nullopt : std::optional(checkpoints_.rbegin()->first);
 }
 
 Result<std::unique_ptr<Context>> Context::fork_from(std::uint32_t checkpoint) {

@@ -84,7 +84,7 @@ struct ExecuteOptions {
 // The end of one execution.
 struct Execution {
   Status status = Status::kFailed;
-  std::string limit;  // "time" or "cpu-time" when the status is kTimeout.
+  std::string limit;  // "time" or "cpu_time" when the status is kTimeout.
   int exit_code = 0;
   std::optional<int> signal;
   int execution_count = 0;
@@ -142,6 +142,7 @@ class Context {
   // Memory and workspace are as they were at the checkpoint; also when the interpreter has crashed
   // since. The checkpoint stays. What the guest had started since is killed.
   Result<void> rollback(std::uint32_t checkpoint);
+  [[nodiscard]] std::optional<std::uint32_t> newest_checkpoint() const;
 
   // Another context with the memory of a checkpoint, in this sandbox; its working directory is a
   // copy of the workspace as it is now. kExhausted when the copy has no room or takes minutes.

@@ -423,7 +423,7 @@ void Executing::judge_end(Execution& execution) const {
   } else if (cause_ == Cause::kWall && !unharmed) {
     timeout("time");
   } else if (cause_ == Cause::kCpu && !unharmed) {
-    timeout("cpu-time");
+    timeout("cpu_time");
   } else if (cause_ == Cause::kCanceled && !unharmed) {
     execution.status = Status::kCanceled;
   } else if (pids_hit && execution.status == Status::kError) {

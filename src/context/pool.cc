@@ -97,11 +97,22 @@ Result<std::shared_ptr<Zygote>> ContextPool::zygote() {
   const std::scoped_lock lock(zygote_mutex_);
   const bool worn = zygote_ && (zygote_->forks() >= spec_.forks_per_zygote ||
                                 Clock::now() - zygote_started_ >= spec_.zygote_age);
-  if (!zygote_ || worn || !zygote_->alive()) {
+  const bool dead = zygote_ && !zygote_->alive();
+  if (dead) {
+    tell("the zygote died; starting another one");
+    zygote_.reset();
+  }
+  if (!zygote_ || worn) {
     zygote_ = GB_TRY(Zygote::start(spec_.zygote));
     zygote_started_ = Clock::now();
   }
   return zygote_;
+}
+
+void ContextPool::tell(std::string_view line) const {
+  if (spec_.tell) {
+    spec_.tell(line);
+  }
 }
 
 namespace {
@@ -175,6 +186,11 @@ std::size_t ContextPool::await_ready(std::size_t count, Clock::time_point deadli
   changed_.notify_one();
   (void)made_one_.wait_until(lock, deadline, [this, count] { return ready_.size() >= count; });
   return ready_.size();
+}
+
+ContextPool::Depth ContextPool::depth() {
+  const std::scoped_lock lock(mutex_);
+  return {.ready = ready_.size(), .wanted = wanted_};
 }
 
 void ContextPool::adapt(Clock::time_point now) {
@@ -273,6 +289,7 @@ void ContextPool::make_one(std::unique_lock<std::mutex>& lock) {
     ready_.push_back({.live = std::move(made).value(), .made = Clock::now()});
     made_one_.notify_all();
   } else {
+    tell("cannot make a sandbox ahead: " + made.error().message());
     (void)stopped_.wait_for(lock, kPause, [this] { return stopping_; });
   }
 }

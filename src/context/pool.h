@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -36,6 +38,8 @@ struct PoolSpec {
   // and one hash seed. What waited so long is replaced, too.
   std::uint64_t forks_per_zygote = 10'000;
   std::chrono::minutes zygote_age{60};
+  // Told in a sentence what has died or cannot be made; from any thread. Empty: nobody is.
+  std::function<void(std::string_view line)> tell{};
 };
 
 // A sandbox with its context; the zygote lives as long as what was forked from it.
@@ -61,6 +65,13 @@ class ContextPool {
   // Ends it, in the background.
   void discard(LiveContext used);
 
+  // How many wait now, and how many are to.
+  struct Depth {
+    std::size_t ready = 0;
+    std::size_t wanted = 0;
+  };
+  [[nodiscard]] Depth depth();
+
   // Waits until `count` are ready or `deadline` has passed; answers how many are.
   std::size_t await_ready(std::size_t count, std::chrono::steady_clock::time_point deadline);
 
@@ -75,6 +86,7 @@ class ContextPool {
   explicit ContextPool(PoolSpec spec) : spec_(std::move(spec)) {}
   Result<std::shared_ptr<Zygote>> zygote();
   Result<LiveContext> make();
+  void tell(std::string_view line) const;
   // What the threads do until the pool stops: one keeps the pool filled, another helps it while
   // claims come faster than contexts are made, one ends what was used.
   void work(void (ContextPool::*task)());

@@ -109,7 +109,7 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
     return Error::from_errno("socketpair");
   }
   zygote->socket_ = UniqueFd(pair[0]);
-  const UniqueFd inner(pair[1]);
+  UniqueFd inner(pair[1]);
   zygote->log_ = UniqueFd(::memfd_create("zygote-log", MFD_CLOEXEC));
 
   Command command;
@@ -122,6 +122,8 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   options.forks_guests = true;
   (void)GB_TRY(zygote->sandbox_->start_detached(
       command, options, {zygote->log_.get(), zygote->log_.get(), inner.get()}));
+  // Only the zygote's end is left, so that its death is the end of the stream.
+  inner.reset();
   GB_TRY(zygote->await_ready());
   return zygote;
 }
@@ -139,12 +141,14 @@ Result<void> Zygote::await_ready() {
     version_ = printable(message.value()->text.substr(0, kMaxVersion));
     return {};
   }
+  const std::string what =
+      message ? "the warm interpreter did not start" : message.error().message();
   std::string log(kMaxLog, '\0');
   const off_t end = ::lseek(log_.get(), 0, SEEK_END);
   const off_t from = std::max<off_t>(0, end - static_cast<off_t>(kMaxLog));
   const ssize_t got = ::pread(log_.get(), log.data(), log.size(), from);
   log.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return Error(ErrorCode::kUnavailable, "the warm interpreter did not start: " + printable(log),
+  return Error(ErrorCode::kUnavailable, what + (log.empty() ? "" : ": " + printable(log)),
                "check that all modules in 'preload' can be imported");
 }
 

@@ -8,22 +8,27 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "base/log.h"
 #include "daemon/cors.h"
 #include "daemon/daemon_user.h"
 #include "daemon/data_directory.h"
 #include "daemon/descriptor_limit.h"
 #include "daemon/directory_lock.h"
+#include "daemon/exposure.h"
+#include "daemon/gauges.h"
 #include "daemon/keeper_process.h"
 #include "daemon/keeper_starter.h"
 #include "daemon/service_manager.h"
 #include "doors/e2b/e2b_door.h"
 #include "doors/rest/door.h"
+#include "doors/transport/request_log.h"
 #include "sandbox/cgroup_host.h"
 #include "service/guarded/guarded_service.h"
 #include "service/local/local_service.h"
@@ -111,13 +116,13 @@ void write_log(std::string_view line) {
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
-void drain(http::Server& server, std::chrono::milliseconds patience) {
+void drain(http::Server& server, std::chrono::milliseconds patience, Log& log) {
   tell_service_manager("STOPPING=1");
-  write_log("shutting down; waiting up to " + std::to_string(patience.count()) +
-            " ms for running requests");
+  log.info("shutting down; waiting up to " + std::to_string(patience.count()) +
+           " ms for running requests");
   server.drain(patience);
   if (const std::size_t left = server.connections(); left > 0) {
-    write_log("shutting down; open connections closed: " + std::to_string(left));
+    log.info("shutting down; open connections closed: " + std::to_string(left));
   }
 }
 
@@ -140,6 +145,7 @@ Result<void> run_daemon(DaemonOptions options,
   const Sharing sharing = GB_TRY(open_data_directory(options.directory));
   // One that was killed may be a moment away from letting go of it.
   const UniqueFd own_directory = GB_TRY(lock_directory(options.directory, "daemon", kHandover));
+  Log log(STDERR_FILENO);
   std::mutex keeper_mutex;
   bool keeper_ends = false;
   const KeeperControl control = control_of(options, sharing, starter);
@@ -147,6 +153,8 @@ Result<void> run_daemon(DaemonOptions options,
   if (started) {
     new_keeper.started();
   }
+  std::atomic<std::uint64_t> keepers = started ? 1 : 0;
+  bool serves = false;
   const auto revive = [&]() -> Result<void> {
     const std::scoped_lock lock(keeper_mutex);
     if (keeper_ends) {
@@ -154,20 +162,33 @@ Result<void> run_daemon(DaemonOptions options,
     }
     if (GB_TRY(control.ensure())) {
       new_keeper.started();
+      ++keepers;
+      if (serves) {
+        log.error(
+            "the keeper died, and all sandboxes without disk storage with it; "
+            "started another one");
+      }
     }
     return {};
   };
   const auto service =
-      GB_TRY(LocalService::open(options.directory, keeper_socket(options.directory), revive,
-                                options.package_sources, options.keep_records));
+      GB_TRY(LocalService::open(options.directory, keeper_socket(options.directory), revive, log,
+                                {.package_sources = options.package_sources,
+                                 .keep_records = options.keep_records,
+                                 .network = options.network}));
   GuardedService guarded(*service);
   e2b::E2bDoor e2b_door(
       guarded, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
   rest::RestOptions rest_options;
   rest_options.tls = !options.server.certificate_file.empty();
-  if (options.access_log) {
-    rest_options.access_log = write_log;
-  }
+  http::RequestLog requests(options.access_log ? write_log
+                                               : std::function<void(std::string_view)>());
+  rest_options.metrics =
+      [&, gauges = GaugeSources{.service = *service,
+                                .directory = options.directory,
+                                .most_descriptors = descriptors}](const Caller& caller) {
+        return requests.text() + gauges_text(gauges, keepers, caller);
+      };
   rest::RestDoor rest_door(guarded, rest_options);
   // A request goes to the first door that claims it. The last one claims any.
   const std::array<Door*, 2> doors{&e2b_door, &rest_door};
@@ -191,27 +212,37 @@ Result<void> run_daemon(DaemonOptions options,
       door.handle(arrival, response);
     }
   };
+  const std::vector<std::string> warnings = exposure_warnings(options.server);
+  {
+    const std::scoped_lock lock(keeper_mutex);
+    serves = true;
+  }
   const auto server = GB_TRY(http::Server::start(
       std::move(options.server), [&](http::Request& request, http::Response& response) {
-        const Arrival arrival(request);
-        Door& door =
-            **std::ranges::find_if(doors, [&](const Door* each) { return each->claims(arrival); });
-        const http::Headers more =
-            door.is_for_guest(arrival) ? http::Headers() : cors.headers(request);
-        if (more.empty()) {
-          serve(door, arrival, response);
-        } else if (!cors.answers(request, response)) {
-          WithHeaders answer(response, more);
-          serve(door, arrival, answer);
-        }
+        requests.watch(request, response, [&](http::Response& watched) {
+          const Arrival arrival(request);
+          Door& door = **std::ranges::find_if(
+              doors, [&](const Door* each) { return each->claims(arrival); });
+          const http::Headers more =
+              door.is_for_guest(arrival) ? http::Headers() : cors.headers(request);
+          if (more.empty()) {
+            serve(door, arrival, watched);
+          } else if (!cors.answers(request, watched)) {
+            WithHeaders answer(watched, more);
+            serve(door, arrival, answer);
+          }
+        });
       }));
   new_keeper.keep();
+  for (const std::string& warning : warnings) {
+    log.warning(warning);
+  }
   ready(server->port());
   tell_service_manager("READY=1");
   pollfd polled{stop_fd, POLLIN, 0};
   while (::poll(&polled, 1, -1) < 0 && errno == EINTR) {
   }
-  drain(*server, options.drain);
+  drain(*server, options.drain, log);
   if (options.leave_sandboxes) {
     return {};
   }

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "doors/transport/http.h"
+#include "spec/network_rules.h"
 
 namespace glovebox {
 
@@ -26,6 +27,8 @@ struct DaemonOptions {
   std::chrono::milliseconds keep_records{std::chrono::hours(30 * 24)};
   // How long requests under way may take when the daemon is told to end.
   std::chrono::milliseconds drain{10'000};
+  // What sandboxes may reach at most.
+  NetworkPolicy network = NetworkPolicy::kNone;
   // At the end the sandboxes live on with their keeper, for the next daemon.
   bool leave_sandboxes = false;
 };

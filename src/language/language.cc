@@ -73,9 +73,9 @@ bool is_plain_name(std::string_view stem) {
 }
 
 // What the file of `user_path` is called in the sandbox: its ending if it is one of the language's,
-// else the language's own. A script keeps its name, which it may show to its users; where something
-// is compiled, tools derive names of classes, modules or crates from the file's, and not each name
-// will do.
+// else the language's own. A script keeps its name, which it may show to its users; so does what is
+// compiled by a tool that shows it in its messages (kOwn). Other tools derive names of classes,
+// modules or crates from the file's, and not each name will do.
 std::string named_as(const Language& language, std::string_view user_path) {
   const std::string_view name = user_path.substr(user_path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
@@ -87,7 +87,9 @@ std::string named_as(const Language& language, std::string_view user_path) {
   const std::string_view own = std::string_view(language.file_name);
   const std::string own_stem = stem_of(own);
   std::string stem = stem_of(name);
-  if (!language.compile.empty() || language.naming == SourceNaming::kJava || !is_plain_name(stem)) {
+  const bool keeps = language.naming == SourceNaming::kOwn ||
+                     (language.compile.empty() && language.naming != SourceNaming::kJava);
+  if (!keeps || !is_plain_name(stem)) {
     stem = own_stem;
   }
   return stem.append(is_known ? ending : own.substr(own_stem.size()));
@@ -138,10 +140,13 @@ Plan make_plan(const Language& language,
              is_javascript_module(source.code)) {
     plan.file_name = main + ".mjs";
   }
-  const std::vector<Placeholder> placeholders = {{"{file}", plan.file_name},
-                                                 {"{stem}", stem_of(plan.file_name)},
-                                                 {"{dir}", std::string(kWorkspace)},
-                                                 {"{main}", main}};
+  // What a compiler makes is called as ever: the user's files may have a directory of that name.
+  const bool compiled_as_ever = language.naming == SourceNaming::kOwn;
+  const std::vector<Placeholder> placeholders = {
+      {"{file}", plan.file_name},
+      {"{stem}", stem_of(compiled_as_ever ? language.file_name : plan.file_name)},
+      {"{dir}", std::string(kWorkspace)},
+      {"{main}", main}};
   if (!language.compile.empty()) {
     plan.compile = make_command(language.env, language.compile, placeholders, compile_limits);
   }

@@ -32,7 +32,9 @@ inline constexpr std::size_t kMaxLanguageFile = 64 * 1024;
 
 // How the file in the workspace gets its name.
 enum class SourceNaming {
-  kFixed,       // It is `file_name`, with the user's ending where the language knows it.
+  kFixed,       // It is `file_name`, with the user's ending where the language knows it; of a
+                // language without a compiler, the user's own name.
+  kOwn,         // The user's own name, although it is compiled: no tool derives anything from it.
   kJava,        // After the public class, which javac insists on; `file_name` where there is none.
   kJavaScript,  // Ends in .mjs where the text has import or export statements, for old Nodes.
 };

@@ -366,13 +366,15 @@ Result<void> Reader::read_naming(const toml::node& node) {
   const std::string naming = GB_TRY(text(node, kMaxName));
   if (naming == "fixed") {
     language_.naming = SourceNaming::kFixed;
+  } else if (naming == "own") {
+    language_.naming = SourceNaming::kOwn;
   } else if (naming == "java") {
     language_.naming = SourceNaming::kJava;
   } else if (naming == "javascript") {
     language_.naming = SourceNaming::kJavaScript;
   } else {
     return fault(node.source(), "unknown naming '" + naming + "'",
-                 "use \"fixed\", \"java\" or \"javascript\"");
+                 "use \"fixed\", \"own\", \"java\" or \"javascript\"");
   }
   return {};
 }

@@ -100,6 +100,15 @@ TEST(PlanTest, ScriptsKeepTheirName) {
   EXPECT_EQ(name_for((std::string(101, 'a') + ".x").c_str()), "main.x");
 }
 
+TEST(PlanTest, ACompilerMayNameTheUsersFileAndMakesWhatItAlwaysMakes) {
+  Language language = compiled();
+  language.naming = SourceNaming::kOwn;
+  const Plan plan = make_plan(language, {.code = "", .name = "some/sort-v2.xx"}, {}, {}, {});
+  EXPECT_EQ(plan.file_name, "sort-v2.xx");
+  EXPECT_THAT(plan.compile->argv, ElementsAre("xc", "-omain", "/workspace/sort-v2.xx", "512"));
+  EXPECT_EQ(make_plan(language, {.code = "", .name = "a b.x"}, {}, {}, {}).file_name, "main.x");
+}
+
 TEST(LanguageTest, NamesJavaAfterWhatTheSourceHolds) {
   Language java;
   java.file_name = "Main.java";

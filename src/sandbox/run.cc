@@ -104,8 +104,7 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   const Cgroup& cgroup = sandbox.enclosure_.cgroup;
   const std::string& tree = sandbox.enclosure_.tree;
   warden::StartRequest request;
-  add_environment(request.env, base_environment());
-  add_environment(request.env, sandbox.env_);
+  add_environment(request.env, sandbox.environment());
   add_environment(request.env, command.env);
   for (std::string& variable : request.env) {
     const std::size_t value = variable.find('=') + 1;
@@ -440,7 +439,7 @@ void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) 
              (outcome.signal == SIGXCPU &&
               outcome.usage.cpu >= kNearly * microseconds(limits.cpu_time) &&
               limits.cpu_time.count() > 0)) {
-    timeout("cpu-time");
+    timeout("cpu_time");
   } else if (cause_ == Cause::kLocks) {
     outcome.status = Status::kOutOfMemory;
     outcome.limit = "locks";

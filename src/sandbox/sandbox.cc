@@ -19,6 +19,7 @@
 #include "sandbox/cgroup_host.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/launch.h"
+#include "sandbox/machine.h"
 #include "sandbox/run.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/stream_relay.h"
@@ -109,6 +110,12 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
       if (stands && !sandbox->features().passes_descriptors) {
         stands = sandbox->relay_streams();
       }
+      if (stands && spec.egress_port != 0) {
+        sandbox->walls_.network = "rules";
+        if (!sandbox->enclosure_.way_out.listener) {
+          stands = Error(ErrorCode::kUnavailable, "the sandbox passed no socket to listen on");
+        }
+      }
       if (stands) {
         sandbox->notes_.insert(sandbox->notes_.begin(), notes.begin(), notes.end());
         return sandbox;
@@ -131,6 +138,10 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
 }
 
 Sandbox::~Sandbox() { (void)end(); }
+
+uid_t Sandbox::helper_uid() const {
+  return ::geteuid() == 0 && enclosure_.slot ? enclosure_.slot->helper_uid() : 0;
+}
 
 Result<void> Sandbox::relay_streams() {
   relay_ = GB_TRY(StreamRelay::start(link_));
@@ -314,6 +325,8 @@ Result<Sandbox::DiskUse> Sandbox::disk_use() {
 
 Environment Sandbox::environment() const {
   Environment all = base_environment();
+  const Environment machine = machine_environment(limits_);
+  all.insert(all.end(), machine.begin(), machine.end());
   for (const auto& [name, value] : env_) {
     std::erase_if(all, [&name](const auto& known) { return known.first == name; });
     all.emplace_back(name, value);
@@ -415,6 +428,12 @@ Result<void> Sandbox::set_limits(const Limits& limits) {
   GB_TRY(validate(limits));
   GB_TRY(enclosure_.cgroup.change_limits(limits));
   limits_ = limits;
+  if (enclosure_.features.own_root) {
+    const auto texts = machine_texts(limits);
+    WireWriter writer;
+    writer.texts({texts.begin(), texts.end()});
+    link_.send(warden::Request::kMachine, 0, writer.take());
+  }
   return {};
 }
 
@@ -494,16 +513,16 @@ std::vector<LimitReport> Sandbox::limit_reports(const Limits& limits) const {
       {"pids", number(limits.pids), features.limits_pids, false},
       {"disk", number(limits.disk.count), features.limits_disk, false},
       {"inodes", number(limits.inodes), features.limits_disk, false},
-      {"open-files", number(open_files_here(limits)), true, false},
+      {"open_files", number(open_files_here(limits)), true, false},
       {"output", number(limits.output.count), true, false},
       {"locks", number(LockWatch::kMostLocks), true, false},
   };
   if (limits.cpu_time.count() > 0) {
     // RLIMIT_CPU alone bounds each process, not all of them together.
-    reports.push_back({"cpu-time", seconds(limits.cpu_time), cgroup.counts_cpu_time(), false});
+    reports.push_back({"cpu_time", seconds(limits.cpu_time), cgroup.counts_cpu_time(), false});
   }
   if (limits.io_rate.count > 0) {
-    reports.push_back({"io-rate", number(limits.io_rate.count), cgroup.limits_io(), false});
+    reports.push_back({"io_rate", number(limits.io_rate.count), cgroup.limits_io(), false});
   }
   return reports;
 }

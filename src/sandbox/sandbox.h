@@ -71,7 +71,7 @@ struct RunOutcome {
   Status status = Status::kFailed;
   int exit_code = 0;
   std::optional<int> signal;
-  // "time" or "cpu-time" when the status is kTimeout, "locks" when it is kOutOfMemory because of
+  // "time" or "cpu_time" when the status is kTimeout, "locks" when it is kOutOfMemory because of
   // them.
   std::string limit;
   Captured out;
@@ -148,6 +148,12 @@ class Sandbox {
   // What every process of it gets.
   [[nodiscard]] Environment environment() const;
 
+  // The sockets that SandboxSpec::egress_port asked for. Once.
+  [[nodiscard]] WayOut take_way_out() { return std::move(enclosure_.way_out); }
+  // As root, a user id that no guest has, for a program that works for this sandbox outside; else
+  // 0.
+  [[nodiscard]] uid_t helper_uid() const;
+
   // The warden's process, or -1 where it is none of this host. Ours.
   [[nodiscard]] int pidfd() const { return enclosure_.pidfd.get(); }
   [[nodiscard]] const Cgroup& cgroup() const { return enclosure_.cgroup; }
@@ -202,8 +208,8 @@ class Sandbox {
   // Forgets a snapshot and frees what it alone held.
   Result<void> drop_snapshot(std::uint32_t id);
 
-  // Changes the limits of the cgroup: memory, processors, pids and I/O. The size of the file system
-  // and its number of inodes stay.
+  // Changes the limits of the cgroup: memory, processors, pids and I/O, and what processes that
+  // start later see of them. The size of the file system and its number of inodes stay.
   Result<void> set_limits(const Limits& limits);
 
   // False once the sandbox has ended: it was killed, because its guest did not end in any other

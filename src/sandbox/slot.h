@@ -45,6 +45,9 @@ class Slot {
   // and the usual container engines hand out (systemd.io/UIDS-GIDS).
   [[nodiscard]] uid_t host_uid() const { return kFirstUid + number_; }
 
+  // Likewise, and no guest's: of a program that works for the guest outside of its walls.
+  [[nodiscard]] uid_t helper_uid() const { return kFirstUid + kSlots + number_; }
+
   // For another process to hold as well: the slot counts as free when both have closed it. Ours.
   [[nodiscard]] int lock() const { return file_.get(); }
 

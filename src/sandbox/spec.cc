@@ -77,6 +77,8 @@ Environment base_environment() {
       // Caches are no result: out of the workspace, whose changes are reported.
       {"XDG_CACHE_HOME", "/tmp/.cache"},
       {"LANG", "C.UTF-8"},
+      // Without a network no attempt succeeds, and npm would wait for minutes between them.
+      {"npm_config_fetch_retries", "0"},
   };
 }
 

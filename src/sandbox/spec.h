@@ -2,6 +2,7 @@
 // SandboxSpec: what a sandbox is to be. A plain value.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,10 @@ struct SandboxSpec {
   // Descriptors are not passed even where the tier could: everything goes in frames, as in a tier
   // that has only a stream of bytes to its warden. For tests of that.
   bool relay = false;
+
+  // A port of its own 127.0.0.1 on which a socket listens for us (Sandbox::take_way_out()); 0: no
+  // way out. Only a tier with a network of its own has it.
+  std::uint16_t egress_port = 0;
 
   // It will hold contexts: the processor time of each execution is wanted, though none of their
   // processes ends.

@@ -153,6 +153,10 @@ Result<void> LiveSession::open_sandbox() {
   spec.mounts.push_back(GB_TRY(agents_mount()));
   installed_.add_to(spec);
   offered_.add_to(spec);
+  if (spec_.network) {
+    Egress::prepare(spec);
+  }
+  egress_.reset();
   auto sandbox = Sandbox::create(spec, spec_.tier);
   if (!sandbox) {
     // Whoever asks for a session names nothing that a sandbox is made of.
@@ -161,6 +165,9 @@ Result<void> LiveSession::open_sandbox() {
                : std::move(sandbox).error();
   }
   sandbox_ = std::move(sandbox).value();
+  if (spec_.network) {
+    egress_ = GB_TRY(Egress::start(*sandbox_, *spec_.network, {}));
+  }
   relay_ = GB_TRY(start_index_relay(*sandbox_, spec_.packages.indexes));
   if (!spec_.files.empty()) {
     GB_TRY(copy_in(*sandbox_, spec_.files));

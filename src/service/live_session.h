@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "language/language.h"
 #include "language/registry.h"
 #include "sandbox/sandbox.h"
+#include "service/egress.h"
 #include "service/packages.h"
 #include "service/transfer.h"
 
@@ -39,6 +41,7 @@ struct LiveSpec {
   Limits limits;      // `wall` and `cpu_time` hold for each execution.
   TierWish tier;
   Environment env;
+  std::optional<NetworkRules> network{};  // None: it reaches nothing.
   std::vector<FileToCopy> files;
   // What is asked for by name is there from the start; the guest may install more from the same
   // directories and indexes.
@@ -68,6 +71,10 @@ class LiveSession {
   [[nodiscard]] bool alive() const { return context_ && context_->alive() && sandbox_->alive(); }
   [[nodiscard]] Context& context() { return *context_; }
   [[nodiscard]] Sandbox& sandbox() { return *sandbox_; }
+  // The connections that it made; empty without network rules.
+  [[nodiscard]] Egress::Record connections() const {
+    return egress_ ? egress_->record() : Egress::Record{};
+  }
   [[nodiscard]] const LiveSpec& spec() const { return spec_; }
 
   // Removes the sandbox.
@@ -83,6 +90,7 @@ class LiveSession {
   Packages installed_;
   Packages offered_;
   std::unique_ptr<Sandbox> sandbox_;
+  std::unique_ptr<Egress> egress_;
   UniqueFd relay_;
   std::unique_ptr<Context> context_;  // Goes before the sandbox that it refers to.
 };

@@ -2,13 +2,17 @@
 #include "service/one_shot.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
+#include "sandbox/cgroup_host.h"
+#include "service/egress.h"
 #include "service/sandbox_claim.h"
 #include "spec/warden_protocol.h"
 
@@ -34,6 +38,14 @@ void apply(Verdict& verdict, RunOutcome outcome) {
   }
 }
 
+std::string more_processors_than_there_are(double wanted) {
+  const auto processors = static_cast<long long>(cgroup_host().processors);
+  std::array<char, 32> number{};
+  (void)std::snprintf(number.data(), number.size(), "%g", wanted);
+  return "cpus " + std::string(number.data()) + " is more than this machine has: the limit is " +
+         std::to_string(processors) + (processors == 1 ? " processor" : " processors");
+}
+
 Verdict make_verdict(const Sandbox& sandbox, std::string_view language, const Limits& limits) {
   Verdict verdict;
   verdict.id = sandbox.id();
@@ -43,6 +55,9 @@ Verdict make_verdict(const Sandbox& sandbox, std::string_view language, const Li
   verdict.limits = sandbox.limit_reports(limits);
   verdict.timings = sandbox.timings();
   verdict.notes = sandbox.notes();
+  if (limits.cpus > cgroup_host().processors) {
+    verdict.notes.push_back(more_processors_than_there_are(limits.cpus));
+  }
   return verdict;
 }
 
@@ -115,9 +130,17 @@ class OneShotRun {
     packages.add_to(spec);
     // A layer of packages is kept for who uses it now; a pool would hold on to it.
     const bool from_pool = request_.from_pool && request_.packages.requests.empty();
+    if (request_.network) {
+      Egress::prepare(spec);
+    }
     const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, request_.tier, from_pool));
     sandbox_ = sandbox.get();
     result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
+    std::unique_ptr<Egress> egress;
+    if (request_.network) {
+      egress = GB_TRY(
+          Egress::start(*sandbox, *request_.network, observer_.connection, request_.public_only));
+    }
     if (!request_.packages.requests.empty()) {
       result_.verdict.timings.push_back({"packages", installed});
       if (!sandbox->features().own_root) {
@@ -134,6 +157,12 @@ class OneShotRun {
     }
     GB_TRY(collect());
     GB_TRY(sandbox->end());
+    if (egress) {
+      egress->end();
+      Egress::Record record = egress->record();
+      result_.verdict.connections = std::move(record.connections);
+      result_.verdict.more_connections = record.more;
+    }
     return std::move(result_);
   }
 

@@ -14,6 +14,7 @@
 #include "sandbox/sandbox.h"
 #include "service/packages.h"
 #include "service/transfer.h"
+#include "spec/network_rules.h"
 #include "spec/verdict.h"
 
 namespace glovebox {
@@ -33,6 +34,8 @@ struct OneShot {
   // Takes the sandbox out of the user's pool where there is one (service/sandbox_claim.h).
   bool from_pool = false;
   Environment env;
+  std::optional<NetworkRules> network{};  // None: it reaches nothing.
+  bool public_only = false;               // As Egress::Place's.
   std::vector<FileToCopy> files;
   std::map<std::string, std::string> contents;  // More files: name to bytes.
   PackageWish packages;
@@ -51,6 +54,8 @@ struct OneShotObserver {
   std::function<void(std::string_view id, std::string_view phase)> started;
   std::function<void(std::string_view)> out;  // Of the guest, not of the compiler.
   std::function<void(std::string_view)> err;
+  // With network rules, for each connection that has ended; from a thread of its own.
+  std::function<void(const ConnectionRecord&)> connection;
 };
 
 struct OneShotResult {

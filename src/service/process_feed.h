@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "spec/verdict.h"
 
 namespace glovebox {
 
@@ -25,6 +26,7 @@ struct ProcessEvent {
   std::string bytes{};
   int exit_code = 0;
   std::optional<int> signal{};
+  Status reason = Status::kOk;  // Of an end.
 };
 
 // One thread at a time.

@@ -23,9 +23,12 @@
 #include "files/file_client.h"
 #include "sandbox/tiers/tier.h"
 #include "service/caller.h"
+#include "service/ending.h"
+#include "service/judge_case.h"
 #include "service/process_feed.h"
 #include "spec/code_place.h"
 #include "spec/command.h"
+#include "spec/connection_record.h"
 #include "spec/limit_fields.h"
 #include "spec/limits.h"
 #include "spec/network_rules.h"
@@ -57,7 +60,9 @@ struct SandboxRequest {
   Environment env{};
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
-  NetworkRules network{};            // Stored and told; nothing enforces them yet.
+  NetworkRules network{};
+  // Where the operator lets no sandbox out, it is made without a network. Else that is kRefused.
+  bool network_optional = false;
   std::string extra = "{}";          // JSON that a door wants to find again; tokens among it.
   std::string idempotency_key{};     // The same key and tenant: the same sandbox.
   std::optional<Storage> storage{};  // Nothing: as the template says, else in memory.
@@ -106,6 +111,7 @@ struct SandboxChange {
   std::optional<bool> auto_resume{};
   std::optional<std::map<std::string, std::string>> metadata{};
   std::optional<NetworkRules> network{};
+  bool network_optional = false;  // As SandboxRequest's.
   std::optional<std::string> extra{};
   // The sandbox as it was when this was made from it: kConflict when what this would replace, of
   // the three above, has changed since. Nothing: replaces whatever is there.
@@ -121,6 +127,12 @@ struct SandboxUsage {
   Bytes disk_used{};
   Bytes disk_limit{};
   std::uint64_t pids = 0;
+};
+
+// The connections of a sandbox with network rules that have ended, the first ones in front.
+struct SandboxConnections {
+  std::vector<ConnectionRecord> connections{};  // At most Verdict::kMaxConnections.
+  std::uint64_t more = 0;                       // That are not among them.
 };
 
 struct ContextInfo {
@@ -170,7 +182,19 @@ struct RunRequest {
   LimitWishes limits{};
   TierWish tier{};
   std::string verify{};
+  NetworkRules network{};
   std::string idempotency_key{};
+};
+
+// A program that is compiled once and judged by cases (service/judge/judge.h). Of `program`, its
+// standard input, its verification, its network and its key do not count.
+struct JudgeRequest {
+  RunRequest program{};
+  std::vector<JudgeCase> cases{};
+  std::string compare = "lines";        // As judge::parse_comparison() reads it.
+  std::optional<RunRequest> checker{};  // Decides in place of the comparison.
+  std::uint32_t jobs = 1;               // Cases at once, as far as the tenant's quota allows.
+  bool stop_at_first = false;
 };
 
 // Events as they happen, each one JSON object (contracts.md), the last one the verdict; "started"
@@ -230,6 +254,8 @@ class SandboxService {
   virtual std::vector<Bearer> bearers() = 0;
   // Random, the same after a restart: for what doors sign. As long as this object.
   [[nodiscard]] virtual std::string_view signing_key() const = 0;
+  // What the operator lets sandboxes reach at most.
+  [[nodiscard]] virtual NetworkPolicy network_policy() const = 0;
   // Whether a sandbox can be had as fast as ever; after a start it takes some seconds.
   virtual bool ready() = 0;
 
@@ -244,6 +270,8 @@ class SandboxService {
   virtual Result<void> pause(const Caller& caller, std::string_view id) = 0;
   virtual Result<SandboxInfo> resume(const Caller& caller, std::string_view id) = 0;
   virtual Result<SandboxUsage> usage(const Caller& caller, std::string_view id) = 0;
+  // Empty of one without network rules.
+  virtual Result<SandboxConnections> connections(const Caller& caller, std::string_view id) = 0;
   // A name under which sandboxes with these files can be made: a template of the tenant's.
   virtual Result<std::string> snapshot(const Caller& caller,
                                        std::string_view id,
@@ -297,10 +325,11 @@ class SandboxService {
   virtual Result<std::uint32_t> checkpoint(const Caller& caller,
                                            std::string_view sandbox,
                                            std::string_view context) = 0;
-  virtual Result<void> rollback(const Caller& caller,
-                                std::string_view sandbox,
-                                std::string_view context,
-                                std::uint32_t checkpoint) = 0;
+  // To the newest checkpoint where none is named. Returns which it was.
+  virtual Result<std::uint32_t> rollback(const Caller& caller,
+                                         std::string_view sandbox,
+                                         std::string_view context,
+                                         std::optional<std::uint32_t> checkpoint) = 0;
   virtual Result<ContextInfo> fork_context(const Caller& caller,
                                            std::string_view sandbox,
                                            std::string_view context,
@@ -319,6 +348,11 @@ class SandboxService {
                                         const EventSink& sink) = 0;
 
   // A fresh sandbox for one piece of code.
+  // An event "case" for each case when it and those before it have ended; the last event is the
+  // report.
+  virtual Result<void> judge(const Caller& caller,
+                             const JudgeRequest& request,
+                             const EventSink& sink) = 0;
   virtual Result<void> run(const Caller& caller,
                            const RunRequest& request,
                            const EventSink& sink) = 0;
@@ -366,6 +400,13 @@ class SandboxService {
   virtual SecretService& secrets() = 0;
   virtual TenantService& tenants() = 0;
   virtual TemplateService& template_service() = 0;
+
+  // How a sandbox of the caller's ended, or a context of one that lives where `context` names one.
+  // Nothing of what lives, was never there, is another tenant's, or is no longer remembered. For
+  // who has met kNotFound or kUnavailable.
+  virtual std::optional<Ending> ending(const Caller& caller,
+                                       std::string_view sandbox,
+                                       std::string_view context) = 0;
 
   // Ends every sandbox of every tenant. Returns how many.
   virtual Result<std::size_t> emergency_stop(const Caller& caller) = 0;

@@ -80,15 +80,13 @@ Result<void> check_name(std::string_view name, std::string_view whole) {
   return {};
 }
 
-bool matches(const NetworkRule& rule,
-             std::string_view name,
-             const IpAddress& address,
-             std::uint16_t port) {
-  if (rule.port && *rule.port != port) {
+bool is_for_port(const NetworkRule& rule, std::uint16_t port) {
+  return !rule.port || *rule.port == port;
+}
+
+bool matches_name(const NetworkRule& rule, std::string_view name, std::uint16_t port) {
+  if (rule.name.empty() || !is_for_port(rule, port)) {
     return false;
-  }
-  if (rule.name.empty()) {
-    return rule.block.contains(address);
   }
   if (!rule.below) {
     return name == rule.name;
@@ -96,6 +94,21 @@ bool matches(const NetworkRule& rule,
   return name.size() > rule.name.size() + 1 && name.ends_with(rule.name) &&
          name[name.size() - rule.name.size() - 1] == '.';
 }
+
+bool matches_address(const NetworkRule& rule, const IpAddress& address, std::uint16_t port) {
+  return rule.name.empty() && is_for_port(rule, port) && rule.block.contains(address);
+}
+
+// In lower case, and without the dot at the end, which makes no difference to a resolver.
+std::string canonical(std::string_view name) {
+  std::string called = lower(name);
+  if (called.ends_with('.')) {
+    called.pop_back();
+  }
+  return called;
+}
+
+constexpr std::string_view kLoopback = "loopback addresses";
 
 struct Special {
   const char* block;
@@ -113,7 +126,7 @@ constexpr Special kSpecial[] = {
     {"fd00:ec2::254", "metadata addresses"},
     {"fd20:ce::254", "metadata addresses"},
     {"0.0.0.0/8", "unspecified addresses"},
-    {"127.0.0.0/8", "loopback addresses"},
+    {"127.0.0.0/8", kLoopback.data()},
     {"10.0.0.0/8", "private addresses"},
     {"172.16.0.0/12", "private addresses"},
     {"192.168.0.0/16", "private addresses"},
@@ -128,7 +141,7 @@ constexpr Special kSpecial[] = {
     {"224.0.0.0/4", "multicast addresses"},
     {"240.0.0.0/4", "reserved addresses"},
     {"::", "unspecified addresses"},
-    {"::1", "loopback addresses"},
+    {"::1", kLoopback.data()},
     {"::/96", "IPv4 within IPv6"},
     {"64:ff9b::/96", "IPv4 within IPv6"},
     {"64:ff9b:1::/48", "IPv4 within IPv6"},
@@ -184,6 +197,9 @@ Result<NetworkRule> NetworkRule::parse(std::string_view text) {
   if (text.empty() || text.size() > NetworkRules::kMaxRule) {
     return invalid(text, "a rule has 1 to 300 characters");
   }
+  if (text.find("://") != std::string_view::npos) {
+    return invalid(text, "a rule names a host, not a URL: example.com, or example.com:443");
+  }
   NetworkRule rule;
   std::string_view place = text;
   if (text.starts_with('[')) {
@@ -231,20 +247,24 @@ std::string NetworkRule::to_text() const {
 NetworkDecision decide(const NetworkRules& rules,
                        std::string_view name,
                        const IpAddress& address,
-                       std::uint16_t port) {
+                       std::uint16_t port,
+                       AddressOwner owner) {
   const IpAddress reached = unmapped(address);
-  std::string called = lower(name);
-  if (called.ends_with('.')) {
-    called.pop_back();  // The same name to a resolver.
-  }
+  const std::string called = canonical(name);
   const auto find = [&](const std::vector<NetworkRule>& list, auto&& counts) {
     const auto found = std::ranges::find_if(list, [&](const NetworkRule& rule) {
-      return matches(rule, called, reached, port) && counts(rule);
+      return (matches_name(rule, called, port) || matches_address(rule, reached, port)) &&
+             counts(rule);
     });
     return found == list.end() ? nullptr : &*found;
   };
   const auto any = [](const NetworkRule&) { return true; };
-  const SpecialBlock* const special = special_of(reached);
+  const SpecialBlock own{.block = {.address = reached, .bits = reached.width()},
+                         .kind = "addresses of this machine"};
+  const SpecialBlock* special = special_of(reached);
+  if (owner == AddressOwner::kThisHost && (special == nullptr || special->kind != kLoopback)) {
+    special = &own;
+  }
   const NetworkRule* const allows =
       special == nullptr ? find(rules.allow, any) : find(rules.allow, [&](const NetworkRule& rule) {
         return rule.name.empty() && special->block.contains(rule.block);
@@ -261,5 +281,82 @@ NetworkDecision decide(const NetworkRules& rules,
   }
   return {.allowed = rules.otherwise == NetworkRules::Otherwise::kAllow, .rule = "default"};
 }
+
+NameDecision decide_name(const NetworkRules& rules, std::string_view name, std::uint16_t port) {
+  using Fate = NameDecision::Fate;
+  const std::string called = canonical(name);
+  const auto find = [&](const std::vector<NetworkRule>& list) {
+    const auto found = std::ranges::find_if(
+        list, [&](const NetworkRule& rule) { return matches_name(rule, called, port); });
+    return found == list.end() ? nullptr : &*found;
+  };
+  const NetworkRule* const allows = find(rules.allow);
+  const NetworkRule* const denies = find(rules.deny);
+  const bool by_address = std::ranges::any_of(rules.allow, [&](const NetworkRule& rule) {
+    return rule.name.empty() && is_for_port(rule, port);
+  });
+  if (denies != nullptr && !(rules.allow_first && (allows != nullptr || by_address))) {
+    return {.fate = Fate::kDenied, .rule = "deny " + denies->to_text()};
+  }
+  if (allows != nullptr) {
+    return {.fate = Fate::kAllowed, .rule = "allow " + allows->to_text()};
+  }
+  if (denies == nullptr && rules.otherwise == NetworkRules::Otherwise::kAllow) {
+    return {.fate = Fate::kAllowed, .rule = "default"};
+  }
+  return {.fate = by_address ? Fate::kOpen : Fate::kDenied, .rule = "default"};
+}
+
+bool concerns(const std::vector<NetworkRule>& rules,
+              std::string_view name,
+              const std::optional<IpAddress>& address,
+              std::uint16_t port) {
+  const std::string called = canonical(name);
+  return std::ranges::any_of(rules, [&](const NetworkRule& rule) {
+    return matches_name(rule, called, port) ||
+           (address && matches_address(rule, unmapped(*address), port));
+  });
+}
+
+bool is_public(const IpAddress& address) { return special_of(unmapped(address)) == nullptr; }
+
+bool lets_out(const NetworkRules& rules) {
+  return !rules.allow.empty() || rules.otherwise == NetworkRules::Otherwise::kAllow;
+}
+
+std::optional<NetworkPolicy> parse_network_policy(std::string_view text) {
+  if (text == "none") {
+    return NetworkPolicy::kNone;
+  }
+  if (text == "public") {
+    return NetworkPolicy::kPublic;
+  }
+  return text == "any" ? std::optional(NetworkPolicy::kAny) : std::nullopt;
+}
+
+Result<void> check_policy(const NetworkRules& rules, NetworkPolicy policy) {
+  if (policy == NetworkPolicy::kAny || !lets_out(rules)) {
+    return {};
+  }
+  if (policy == NetworkPolicy::kNone) {
+    return Error(ErrorCode::kRefused, "this daemon lets no sandbox reach the network",
+                 "leave out the network rules, or have the operator start the daemon with "
+                 "'glovebox serve --network public'");
+  }
+  for (const NetworkRule& rule : rules.allow) {
+    const SpecialBlock* const special =
+        rule.name.empty() ? special_of(unmapped(rule.block.address)) : nullptr;
+    if (special != nullptr && special->block.contains(rule.block)) {
+      return Error(ErrorCode::kRefused,
+                   "network rule '" + rule.to_text() + "': sandboxes of this daemon reach no " +
+                       special->kind,
+                   "allow public hosts only, or have the operator start the daemon with "
+                   "'glovebox serve --network any'");
+    }
+  }
+  return {};
+}
+
+bool is_host_name(std::string_view text) { return check_name(text, text).has_value(); }
 
 }  // namespace glovebox

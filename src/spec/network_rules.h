@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetworkRules: where a sandbox may connect to. A value and a decision; nothing enforces it yet.
+// NetworkRules: where a sandbox may connect to. A value and the decisions that follow from it;
+// glovebox-egress (src/egress) enforces them.
 #pragma once
 
 #include <cstdint>
@@ -56,17 +57,72 @@ struct NetworkDecision {
                      // kind of an address that nothing reaches by default: "link-local addresses".
 };
 
+// Whose an address is.
+enum class AddressOwner {
+  kOther,
+  kThisHost,  // One of an interface of the machine that would connect.
+};
+
 // Whether a guest may connect to `port` of `address`, which it knows as `name` (empty: by its
 // address alone). The name must be the one that was resolved to this very address.
 //
 // In this order: a `deny` rule that matches denies, unless `allow_first` and a rule allows. An
 // address that is not public (loopback,
 // private, link-local, of a cloud's metadata, multicast, …) is denied, unless an `allow` rule names
-// it by addresses of that kind only: 10.0.0.0/8 does, 0.0.0.0/0 and names do not. An `allow` rule
-// that matches allows. Else the default counts. Pure, any thread.
+// it by addresses of that kind only: 10.0.0.0/8 does, 0.0.0.0/0 and names do not. An address of
+// this host is denied, too, unless a rule names just that one (or it is a loopback address, for
+// which the sentence before holds). An `allow` rule that matches allows. Else the default counts.
+// Pure, any thread.
 NetworkDecision decide(const NetworkRules& rules,
                        std::string_view name,
                        const IpAddress& address,
-                       std::uint16_t port);
+                       std::uint16_t port,
+                       AddressOwner owner = AddressOwner::kOther);
+
+// What the rules say of a name before anybody has looked up its addresses.
+struct NameDecision {
+  enum class Fate {
+    kDenied,   // Whatever its addresses are. Looking it up would only tell others the name.
+    kAllowed,  // A rule, or the default, allows it by its name.
+    kOpen,     // No rule knows the name, but one might allow its address.
+  };
+  Fate fate = Fate::kDenied;
+  std::string rule;  // As in NetworkDecision.
+};
+
+// The name is not an address. Where the fate is kAllowed, decide() still has to be asked about the
+// address, unless somebody else looks the name up. Pure, any thread.
+NameDecision decide_name(const NetworkRules& rules, std::string_view name, std::uint16_t port);
+
+// Whether one of these rules is about this place. `name` may be empty, `address` may be absent.
+bool concerns(const std::vector<NetworkRule>& rules,
+              std::string_view name,
+              const std::optional<IpAddress>& address,
+              std::uint16_t port);
+
+// Whether an address is of no special kind: nothing but a rule or the default decides about it.
+bool is_public(const IpAddress& address);
+
+// Whether the rules let anything out at all.
+bool lets_out(const NetworkRules& rules);
+
+// What an operator lets the sandboxes of clients reach at most.
+enum class NetworkPolicy {
+  kNone,    // Nothing.
+  kPublic,  // As their rules say, of public addresses that are not this machine's.
+  kAny,     // As their rules say.
+};
+
+// "none", "public", "any".
+std::optional<NetworkPolicy> parse_network_policy(std::string_view text);
+
+// kRefused, with a hint for whoever asks an operator, where the policy forbids one of the rules:
+// any that lets something out, or one that is about addresses only that are not public. Addresses
+// of this machine show when somebody connects.
+Result<void> check_policy(const NetworkRules& rules, NetworkPolicy policy);
+
+// Whether this is a host name in the form that rules have: at most 253 characters of labels that
+// are letters, digits, '-' and '_', without a dot at the end, and no other spelling of an address.
+bool is_host_name(std::string_view text);
 
 }  // namespace glovebox

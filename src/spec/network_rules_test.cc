@@ -291,5 +291,127 @@ TEST(DecisionOfMappedAddressTest, IsThatOfTheIPv4Address) {
   EXPECT_TRUE(decide(closed, "", mapped, 80).allowed);
 }
 
+// Rules as lists of words; a name, and its fate with the rule that says so.
+struct NameQuestion {
+  std::vector<std::string> allow;
+  std::vector<std::string> deny;
+  std::string name;
+  std::uint16_t port;
+  NameDecision::Fate fate;
+  std::string rule;
+  Otherwise otherwise = Otherwise::kDeny;
+  bool allow_first = false;
+};
+
+class NameDecisionTest : public ::testing::TestWithParam<NameQuestion> {};
+
+TEST_P(NameDecisionTest, IsMadeBeforeAnybodyLooksTheNameUp) {
+  const NameQuestion& asked = GetParam();
+  NetworkRules rules{.otherwise = asked.otherwise, .allow_first = asked.allow_first};
+  for (const std::string& text : asked.allow) {
+    rules.allow.push_back(*NetworkRule::parse(text));
+  }
+  for (const std::string& text : asked.deny) {
+    rules.deny.push_back(*NetworkRule::parse(text));
+  }
+  const NameDecision decision = decide_name(rules, asked.name, asked.port);
+  EXPECT_EQ(decision.fate, asked.fate);
+  EXPECT_EQ(decision.rule, asked.rule);
+}
+
+using Fate = NameDecision::Fate;
+INSTANTIATE_TEST_SUITE_P(
+    Names,
+    NameDecisionTest,
+    ::testing::Values(
+        NameQuestion{{}, {}, "a.example", 80, Fate::kDenied, "default"},
+        NameQuestion{{"a.example"}, {}, "A.example.", 80, Fate::kAllowed, "allow a.example"},
+        NameQuestion{{"a.example"}, {}, "b.a.example", 80, Fate::kDenied, "default"},
+        NameQuestion{{"a.example:443"}, {}, "a.example", 80, Fate::kDenied, "default"},
+        NameQuestion{
+            {"*.example"}, {"a.example"}, "a.example", 80, Fate::kDenied, "deny a.example"},
+        NameQuestion{{"*.example"},
+                     {"a.example"},
+                     "a.example",
+                     80,
+                     Fate::kAllowed,
+                     "allow *.example",
+                     Otherwise::kDeny,
+                     true},
+        NameQuestion{{"10.0.0.0/8"}, {}, "a.example", 80, Fate::kOpen, "default"},
+        NameQuestion{{"10.0.0.0/8:443"}, {}, "a.example", 80, Fate::kDenied, "default"},
+        NameQuestion{
+            {"10.0.0.0/8"}, {"a.example"}, "a.example", 80, Fate::kDenied, "deny a.example"},
+        NameQuestion{{}, {}, "a.example", 80, Fate::kAllowed, "default", Otherwise::kAllow},
+        NameQuestion{{},
+                     {"*.example"},
+                     "a.example",
+                     80,
+                     Fate::kDenied,
+                     "deny *.example",
+                     Otherwise::kAllow}));
+
+TEST(DecisionOfOwnAddressTest, NeedsARuleForJustThatAddress) {
+  const auto address = IpAddress::parse("93.184.216.34");
+  const auto loopback = IpAddress::parse("127.0.0.5");
+  ASSERT_TRUE(address && loopback);
+  const auto decide_with = [&](const char* rule, const IpAddress& reached) {
+    NetworkRules rules{.allow = {*NetworkRule::parse(rule)}};
+    return decide(rules, "a.example", reached, 80, AddressOwner::kThisHost).rule;
+  };
+  EXPECT_EQ(decide_with("a.example", *address), "addresses of this machine");
+  EXPECT_EQ(decide_with("93.184.216.0/24", *address), "addresses of this machine");
+  EXPECT_EQ(decide_with("93.184.216.34:80", *address), "allow 93.184.216.34:80");
+  EXPECT_EQ(decide_with("127.0.0.0/8", *loopback), "allow 127.0.0.0/8");
+  EXPECT_EQ(decide_with("a.example", *loopback), "loopback addresses");
+}
+
+TEST(ConcernsTest, IsSaidOfNamesAndAddresses) {
+  const std::vector<NetworkRule> rules = {*NetworkRule::parse("*.corp.example"),
+                                          *NetworkRule::parse("10.0.0.0/8")};
+  EXPECT_TRUE(concerns(rules, "a.corp.example", std::nullopt, 80));
+  EXPECT_FALSE(concerns(rules, "corp.example", std::nullopt, 80));
+  EXPECT_TRUE(concerns(rules, "", IpAddress::parse("10.1.2.3"), 80));
+  EXPECT_FALSE(concerns(rules, "", IpAddress::parse("11.1.2.3"), 80));
+}
+
+NetworkRules allowing(std::vector<std::string> texts) {
+  NetworkRules rules;
+  for (const std::string& text : texts) {
+    rules.allow.push_back(*NetworkRule::parse(text));
+  }
+  return rules;
+}
+
+TEST(NetworkPolicyTest, IsReadByItsName) {
+  EXPECT_EQ(parse_network_policy("none"), NetworkPolicy::kNone);
+  EXPECT_EQ(parse_network_policy("public"), NetworkPolicy::kPublic);
+  EXPECT_EQ(parse_network_policy("any"), NetworkPolicy::kAny);
+  EXPECT_FALSE(parse_network_policy("Any"));
+  EXPECT_FALSE(parse_network_policy(""));
+}
+
+TEST(NetworkPolicyTest, OfNothingForbidsWhatLetsOut) {
+  EXPECT_TRUE(check_policy({}, NetworkPolicy::kNone));
+  EXPECT_TRUE(check_policy({.deny = {*NetworkRule::parse("a.example")}}, NetworkPolicy::kNone));
+  EXPECT_EQ(check_policy(allowing({"a.example"}), NetworkPolicy::kNone).error().code(),
+            ErrorCode::kRefused);
+  EXPECT_FALSE(check_policy({.otherwise = Otherwise::kAllow}, NetworkPolicy::kNone));
+}
+
+TEST(NetworkPolicyTest, OfPublicAddressesForbidsRulesThatAreAboutOthersOnly) {
+  for (const char* rule : {"10.0.0.0/8", "10.1.2.3:80", "127.0.0.1", "169.254.169.254", "::1",
+                           "fd00::/8", "[fe80::1]:80", "192.168.0.0/16"}) {
+    const auto checked = check_policy(allowing({"a.example", rule}), NetworkPolicy::kPublic);
+    ASSERT_FALSE(checked) << rule;
+    EXPECT_NE(checked.error().message().find(rule), std::string::npos);
+    EXPECT_TRUE(check_policy(allowing({rule}), NetworkPolicy::kAny)) << rule;
+  }
+  for (const char* rule :
+       {"a.example", "*.example", "0.0.0.0/0", "8.8.8.8", "::/0", "10.0.0.0/7"}) {
+    EXPECT_TRUE(check_policy(allowing({rule}), NetworkPolicy::kPublic)) << rule;
+  }
+}
+
 }  // namespace
 }  // namespace glovebox

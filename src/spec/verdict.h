@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "spec/connection_record.h"
 #include "spec/event.h"
 #include "spec/guest_error.h"
 
@@ -43,6 +44,7 @@ struct Walls {
   bool ipc_ns = false;
   bool uts_ns = false;
   bool cgroup_ns = false;
+  std::string network = "none";  // "none"; "rules": what network rules allow, through a proxy.
   std::string seccomp = "none";  // "none", "default", "strict"
   int landlock = 0;              // The ABI in force; 0 is none.
   std::string cgroup = "none";   // "none", "v1", "v2"
@@ -54,7 +56,7 @@ struct Walls {
 
 // One limit as it really was. `hit` says that the guest ran into it, whatever ended the guest.
 struct LimitReport {
-  std::string name;  // As in the CLI: "memory", "cpu-time", …
+  std::string name;  // As in kLimitFields: "memory", "cpu_time", …
   double value = 0;  // Bytes, seconds or a count, as the name says.
   bool enforced = false;
   bool hit = false;
@@ -103,7 +105,7 @@ struct Verdict {
   Status status = Status::kFailed;
   int exit_code = 0;
   std::optional<int> signal;
-  // Which limit ended the guest where the status leaves it open: "time" or "cpu-time".
+  // Which limit ended the guest where the status leaves it open: "time" or "cpu_time".
   std::string limit;
   Captured out;
   Captured err;
@@ -115,6 +117,10 @@ struct Verdict {
   bool files_truncated = false;
   Walls walls;
   std::vector<LimitReport> limits;
+  // With network rules: the first kMaxConnections that ended, and how many more there were.
+  std::vector<ConnectionRecord> connections;
+  std::uint64_t more_connections = 0;
+  static constexpr std::size_t kMaxConnections = 1'000;
   Usage usage;
   std::vector<Timing> timings;
   // What was cut, lowered or could not be had, each a sentence for people.

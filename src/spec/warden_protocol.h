@@ -20,6 +20,9 @@ inline constexpr std::size_t kMaxSnapshots = 64;
 inline constexpr std::size_t kMaxSnapshotFiles = 65'536;  // Directories and links among them.
 inline constexpr std::size_t kMaxSnapshotDepth = 64;
 
+// Files that describe the machine to guests (sandbox/machine.h).
+inline constexpr std::size_t kMachineFiles = 4;
+
 // Bytes of one stream that may be on their way and not yet passed on: to a process, so that one
 // that does not read fills no memory; from a process, so that one whose output nobody takes stops,
 // and holds up no other.
@@ -46,6 +49,8 @@ enum class Request : std::uint8_t {
   kDisk = 13,          // Answered by kEnded: what the guest uses of its file system now.
   kToChannel = 14,     // Bytes for the process's descriptor 3.
   kTaken = 15,         // StreamReport: so many bytes from a stream were passed on.
+  kMachine = 17,       // kMachineFiles texts (WireWriter::texts()): what files that describe the
+                       // machine say from now on. Only where the root is ours; no answer.
   kSettle = 16,        // Answered by kSettled, once what the process has written to its standard
                        // output and error until now was sent. A process that ended has no answer.
 };

@@ -163,10 +163,16 @@ UPDATE sandboxes SET
     AND length(network) + length(extra) < 1000000;
 )sql";
 
+// Why a sandbox ended; empty of those that ended before this was noted.
+constexpr Sql kEndReasons = R"sql(
+ALTER TABLE sandboxes ADD COLUMN end_reason TEXT NOT NULL DEFAULT ''
+  CHECK (length(end_reason) <= 64);
+)sql";
+
 constexpr std::array kSteps = {
     Migration{1, kFirst},          Migration{2, kOnDisk},     Migration{3, kSecrets},
     Migration{4, kTemplateBuilds}, Migration{5, kForgetting}, Migration{6, kSealedSecrets},
-    Migration{7, kNetworkRules},
+    Migration{7, kNetworkRules},   Migration{8, kEndReasons},
 };
 
 }  // namespace

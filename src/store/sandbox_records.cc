@@ -15,7 +15,8 @@ using State = SandboxRecord::State;
 
 constexpr SqlPart kSelect =
     "SELECT id, tenant, slot, template, tier, state, created, expires, ended_at, on_timeout,"
-    " auto_resume, limits, env, metadata, network, extra, walls, storage FROM sandboxes ";
+    " auto_resume, limits, env, metadata, network, extra, walls, storage,"
+    " end_reason FROM sandboxes ";
 constexpr auto kFind = kSelect + SqlPart("WHERE tenant = ?1 AND id = ?2");
 constexpr auto kAlive = kSelect + SqlPart("WHERE ended_at IS NULL ORDER BY created, id");
 constexpr std::array<std::pair<State, const char*>, 4> kStates = {{
@@ -61,6 +62,7 @@ Result<SandboxRecord> take(Statement& row) {
   record.extra = row.text();
   record.walls = row.text();
   record.storage = row.text();
+  record.end_reason = row.text();
   return record;
 }
 
@@ -151,14 +153,16 @@ Result<SandboxRecord> SandboxRecords::change(std::string_view tenant,
 
 Result<void> SandboxRecords::end(std::string_view tenant,
                                  std::string_view id,
-                                 SystemTime now,
+                                 SystemTime at,
+                                 std::string_view reason,
                                  Durability durability) {
   return database_.write(
       [&](Connection& connection) -> Result<void> {
         (void)GB_TRY(connection.run(
-            "UPDATE sandboxes SET state = 'ended', ended_at = ?3, env = '[]', network = '{}',"
-            " extra = '{}', storage = '{}' WHERE tenant = ?1 AND id = ?2 AND ended_at IS NULL",
-            tenant, id, now));
+            "UPDATE sandboxes SET state = 'ended', ended_at = ?3, end_reason = ?4, env = '[]',"
+            " network = '{}', extra = '{}', storage = '{}'"
+            " WHERE tenant = ?1 AND id = ?2 AND ended_at IS NULL",
+            tenant, id, at, reason));
         return {};
       },
       durability);

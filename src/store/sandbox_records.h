@@ -40,6 +40,8 @@ struct SandboxRecord {
   std::string extra = "{}";
   std::string walls = "{}";
   std::string storage = "{}";  // JSON of what it has on disk.
+  // As end() was told; empty of what lives, and of what ended before reasons were noted.
+  std::string end_reason{};
 
   friend bool operator==(const SandboxRecord&, const SandboxRecord&) = default;
 };
@@ -67,10 +69,12 @@ class SandboxRecords {
                                Durability durability);
 
   // Marks it as ended, and forgets what it was given: its environment, its network's rules, the
-  // tokens in `extra`, and what it was made of. What has ended already stays as it is.
+  // tokens in `extra`, and what it was made of. What has ended already stays as it is. `reason` has
+  // at most 64 characters.
   Result<void> end(std::string_view tenant,
                    std::string_view id,
-                   SystemTime now,
+                   SystemTime at,
+                   std::string_view reason,
                    Durability durability);
 
   // Of all tenants, oldest first: what a daemon that starts has to look for.

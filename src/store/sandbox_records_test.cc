@@ -229,18 +229,20 @@ TEST_F(SandboxRecordsTest, ASandboxThatEndsLeavesNothingThatItWasGiven) {
   record.metadata = {{"name", "kept"}};
   add(record);
   const SystemTime end = record.created + 60s;
-  ASSERT_TRUE(records_->end("other", "a", end, kAny));
+  ASSERT_TRUE(records_->end("other", "a", end, "expired", kAny));
   EXPECT_EQ(records_->find("default", "a").value(), record);
-  ASSERT_TRUE(records_->end("default", "a", end, kAny));
+  ASSERT_TRUE(records_->end("default", "a", end, "expired", kAny));
   const SandboxRecord ended = records_->find("default", "a").value();
   EXPECT_EQ(ended.state, State::kEnded);
   EXPECT_EQ(ended.ended_at, end);
+  EXPECT_EQ(ended.end_reason, "expired");
   EXPECT_TRUE(ended.env.empty());
   EXPECT_EQ(ended.extra + ended.storage, "{}{}");
   EXPECT_EQ(ended.network, NetworkRules());
   EXPECT_EQ(ended.metadata, record.metadata);
-  ASSERT_TRUE(records_->end("default", "a", end + 1s, kAny));
+  ASSERT_TRUE(records_->end("default", "a", end + 1s, "deleted", kAny));
   EXPECT_EQ(records_->find("default", "a").value().ended_at, end);
+  EXPECT_EQ(records_->find("default", "a").value().end_reason, "expired");
 }
 
 TEST_F(SandboxRecordsTest, WhatAnOlderVersionKeptOfThoseThatEndedIsForgotten) {

@@ -31,7 +31,7 @@ std::int64_t now_ns() {
 }  // namespace
 
 UniqueFd open_anyway(int directory, const std::string& name, int flags) {
-  const int all = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const int all = flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   UniqueFd fd(::openat(directory, name.c_str(), all));
   if (fd || errno != EACCES) {
     return fd;

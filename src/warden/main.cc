@@ -3,7 +3,8 @@
 //
 // The set-up code (sandbox/child) has built the walls before this program starts: it holds no
 // capability, cannot leave, and lives under the filter that its guests inherit. Descriptor 3 is the
-// control socket, descriptor 4 the archiver's program; the current directory is the workspace.
+// control socket, descriptor 4 the archiver's program; the current directory is the workspace. With
+// a root of our own, descriptors 6 and above are the files that describe the machine.
 //
 // It is freestanding (freestanding/start.cc), because libc's own start takes longer than all else
 // that happens here before a guest runs.
@@ -29,6 +30,7 @@ namespace {
 
 constexpr int kControlFd = 3;
 constexpr int kArchiverFd = 4;
+constexpr int kFirstMachineFd = 6;
 
 // Whoever started glovebox may have had signals ignored; that would survive every exec.
 void reset_signals() {
@@ -55,6 +57,10 @@ void prefer_us_for_oom() {
 int serve(Pids pids) {
   UniqueFd control(kControlFd);
   UniqueFd archiver(kArchiverFd);
+  Warden::Machine machine;
+  for (std::size_t i = 0; pids == Pids::kOwn && i < machine.size(); ++i) {
+    machine[i] = UniqueFd(kFirstMachineFd + static_cast<int>(i));
+  }
   const ReadyReport walls = observe_walls();
   if (!stands_within(walls, pids)) {
     constexpr std::string_view kMessage = "glovebox-warden runs only inside sandboxes\n";
@@ -79,8 +85,8 @@ int serve(Pids pids) {
   if (!workspace || !ended) {
     return 1;
   }
-  Warden warden(std::move(control), std::move(ended), std::move(archiver), Starter(pids),
-                std::move(workspace).value());
+  Warden warden(std::move(control), std::move(ended), std::move(archiver), std::move(machine),
+                Starter(pids), std::move(workspace).value());
   warden.send(Reply::kReady, 0, walls.encode());
   warden.run();
   return 0;

@@ -64,7 +64,7 @@ struct MadeStreams {
 };
 
 // Takes what the request says that it brings from the front of `passed`: kInvalid when that is not
-// there. kUnsupported for a terminal that is not brought: a sandbox has no devpts.
+// there. kUnsupported for a terminal that is not brought.
 Result<MadeStreams> make_streams(const StartRequest& request, std::vector<UniqueFd>& passed);
 
 }  // namespace glovebox::warden

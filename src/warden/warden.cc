@@ -55,11 +55,16 @@ int stream_error(const Error& error) {
 
 }  // namespace
 
-Warden::Warden(
-    UniqueFd control, UniqueFd children, UniqueFd archiver, Starter starter, Workspace workspace)
+Warden::Warden(UniqueFd control,
+               UniqueFd children,
+               UniqueFd archiver,
+               Machine machine,
+               Starter starter,
+               Workspace workspace)
     : control_(std::move(control)),
       children_(std::move(children)),
       archiver_(std::move(archiver)),
+      machine_(std::move(machine)),
       starter_(starter),
       workspace_(std::move(workspace)) {}
 
@@ -228,6 +233,9 @@ void Warden::handle(const Frame& frame) {
       workspace_.mark();
       done(frame.channel, {});
       break;
+    case Request::kMachine:
+      describe_machine(frame.payload);
+      break;
     case Request::kDisk: {
       EndedReport report;
       report_disk(report);
@@ -243,6 +251,17 @@ void Warden::handle(const Frame& frame) {
       done(frame.channel,
            workspace_.serve_snapshot(static_cast<Request>(frame.type), frame.payload));
       break;
+  }
+}
+
+void Warden::describe_machine(std::string_view payload) const {
+  WireReader reader(payload);
+  const std::vector<std::string> texts = reader.texts(machine_.size());
+  for (std::size_t i = 0; i < texts.size() && reader.complete(); ++i) {
+    if (machine_[i]) {
+      const ssize_t size = ::pwrite(machine_[i].get(), texts[i].data(), texts[i].size(), 0);
+      (void)::ftruncate(machine_[i].get(), std::max<ssize_t>(size, 0));
+    }
   }
 }
 

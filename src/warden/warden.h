@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -28,10 +29,17 @@ namespace glovebox::warden {
 
 class Warden {
  public:
+  // Files that describe the machine to guests, open for writing; none where the root is not ours.
+  using Machine = std::array<UniqueFd, kMachineFiles>;
+
   // `control` is the socket to the outside; `children` a signalfd for SIGCHLD, which is blocked;
   // `archiver` the program glovebox-archiver.
-  Warden(
-      UniqueFd control, UniqueFd children, UniqueFd archiver, Starter starter, Workspace workspace);
+  Warden(UniqueFd control,
+         UniqueFd children,
+         UniqueFd archiver,
+         Machine machine,
+         Starter starter,
+         Workspace workspace);
 
   void send(Reply type, std::uint32_t channel, std::string_view payload);
 
@@ -67,6 +75,7 @@ class Warden {
   void report_start_error(std::uint32_t channel, int error);
   void settle(std::uint32_t channel);
   void signal(std::uint32_t channel, std::string_view payload);
+  void describe_machine(std::string_view payload) const;
   void done(std::uint32_t channel, const Result<void>& result);
 
   void reap();
@@ -86,6 +95,7 @@ class Warden {
   UniqueFd control_;
   UniqueFd children_;
   UniqueFd archiver_;
+  Machine machine_;
   Starter starter_;
   Workspace workspace_;
   FrameParser parser_;

@@ -27,6 +27,8 @@ class Host:
 
     def __init__(self, uid):
         self.uid = uid
+        # Starts a second sandbox that runs some Python, where the attacks run in sandboxes.
+        self.neighbour = None
         self.mark = "gbattack" + os.urandom(8).hex()
         self.secret = "canary" + os.urandom(16).hex()
         self.folder = tempfile.mkdtemp(prefix="glovebox-attack-bait-")

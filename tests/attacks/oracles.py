@@ -7,14 +7,16 @@ import os
 import shutil
 import stat
 import struct
-import subprocess
 import tempfile
+
+from accounts import Accounts
+from network import RulesForOneServer
 
 
 class OutDirectory:
     """What `--out` brings home: plain files below the directory, and nothing of the host."""
 
-    def __init__(self, host):
+    def __init__(self, host, _most):
         self.host = host
         self.folder = os.path.join(host.folder, "out")
         os.mkdir(self.folder, 0o755)
@@ -56,7 +58,7 @@ class OutDirectory:
 class CopiedIn:
     """A project copied in by `--file` stays as it was on the host."""
 
-    def __init__(self, host):
+    def __init__(self, host, _most):
         self.folder = os.path.join(host.folder, "project")
         os.makedirs(os.path.join(self.folder, ".git"))
         with open(os.path.join(self.folder, "notes.txt"), "w", encoding="ascii") as file:
@@ -81,83 +83,10 @@ class CopiedIn:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-# What anybody may do on a host of whom the sandbox took nothing: looked at again and again while it
-# runs, as whoever started it. Prints the first thing that fails.
-PROBE = """
-import ctypes, os, signal, socket, struct, sys, time
-libc = ctypes.CDLL(None, use_errno=True)
-def failed(what):
-    print(f"on the host {what} failed: {os.strerror(ctypes.get_errno())}", flush=True)
-    sys.exit()
-print("ready", flush=True)
-left, right = socket.socketpair()
-while True:
-    fd = libc.inotify_init1(0)
-    if fd < 0:
-        failed("inotify_init")
-    os.close(fd)
-    timer = ctypes.c_void_p()
-    if libc.timer_create(1, None, ctypes.byref(timer)) != 0:
-        failed("timer_create")
-    libc.timer_delete(timer)
-    try:
-        socket.send_fds(left, [b"x"], [0])
-        for fd in socket.recv_fds(right, 1, 1)[1]:
-            os.close(fd)
-    except OSError as error:
-        ctypes.set_errno(error.errno)
-        failed("sending a descriptor")
-    time.sleep(0.01)
-"""
-
-
-class SharedBudgets:
-    """Counts that the kernel keeps for each user are not used up by the sandbox."""
-
-    def __init__(self, host):
-        self.options = []
-        identity = {"user": host.uid, "group": host.uid, "extra_groups": []} if host.uid else {}
-        # Not our own Python, which the user may not be able to execute.
-        python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
-        self.probe = subprocess.Popen([python, "-c", PROBE], stdout=subprocess.PIPE, text=True,
-                                      cwd="/", **identity)
-        self.probe.stdout.readline()
-
-    def complaints(self, _verdict):
-        self.probe.terminate()
-        return self.probe.communicate()[0].splitlines()
-
-    def remove(self):
-        self.probe.kill()
-        self.probe.wait()
-
-
-class FileLocks:
-    """The host has no more locks afterwards than before."""
-
-    MANY = 10_000
-
-    def __init__(self, _host):
-        self.options = []
-        self.before = self.count()
-
-    @staticmethod
-    def count():
-        with open("/proc/locks", encoding="ascii") as file:
-            return sum(1 for _ in file)
-
-    def complaints(self, _verdict):
-        left = self.count() - self.before
-        return [f"{left} locks are left"] if left > self.MANY else []
-
-    def remove(self):
-        pass
-
-
 class LockOfTheHost:
     """A lock that belongs to no process, which every namespace would show."""
 
-    def __init__(self, _host):
+    def __init__(self, _host, _most):
         self.options = []
         self.file = tempfile.TemporaryFile()
         lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 4242424242, 1, 0)
@@ -175,7 +104,7 @@ class ProcessorTime:
 
     USED_MS = 900
 
-    def __init__(self, _host):
+    def __init__(self, _host, _most):
         self.options = []
 
     def complaints(self, verdict):
@@ -188,7 +117,7 @@ class ProcessorTime:
 
 
 class NoOracle:
-    def __init__(self, _host):
+    def __init__(self, _host, _most):
         self.options = []
 
     def complaints(self, _verdict):
@@ -199,5 +128,5 @@ class NoOracle:
 
 
 ORACLES = {None: NoOracle, "out-directory": OutDirectory, "copied-in": CopiedIn,
-           "shared-budgets": SharedBudgets, "file-locks": FileLocks,
-           "lock-of-the-host": LockOfTheHost, "processor-time": ProcessorTime}
+           "accounts": Accounts,
+           "rules-for-one-server": RulesForOneServer, "lock-of-the-host": LockOfTheHost, "processor-time": ProcessorTime}

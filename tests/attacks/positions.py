@@ -17,7 +17,7 @@ BASE = "/opt/base"
 PYTHON = "bin/python3"
 TELL = "import sys; print(sys.modules['attacked'].output)"
 RUN_OPTIONS = {"options", "limits", "hit", "status", "runs_compiled"}
-RUN_ORACLES = {"out-directory", "copied-in", "processor-time"}
+RUN_ORACLES = {"out-directory", "copied-in", "processor-time", "rules-for-one-server"}
 POWERS = {38: "a zygote forks by clone3, and 112 tries what that could give it"}
 
 # The attack finds no descriptor but those that it was given: what it says is a file in place of 1.

@@ -24,7 +24,7 @@ from positions import PLACE, POSITIONS, TELL, why_not_here
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 180
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
-        "oracle", "needs", "limits", "hit", "runs_compiled", "cgroup"}
+        "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup"}
 TIERS = ["native", "landlock"]
 
 
@@ -54,6 +54,9 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--glovebox", required=True, type=pathlib.Path,
                         help="program to attack")
+    parser.add_argument("--neighbour", type=pathlib.Path, metavar="GLOVEBOX",
+                        help="program that runs a second sandbox beside the attacked one, if "
+                             "--glovebox prints nothing before its sandbox ends")
     parser.add_argument("--tier", default="native", choices=TIERS)
     parser.add_argument("--as-user", type=int, metavar="UID", help="run glovebox as this user")
     parser.add_argument("--position", metavar="NAME",
@@ -109,6 +112,8 @@ class Runner:
         if arguments.position in POSITIONS:
             self.position = POSITIONS[arguments.position](host)
         self.pool = None
+        if not arguments.control:
+            self.host.neighbour = self.neighbour
         self.identity = {}
         if os.geteuid() == 0 and uid != 0:
             self.identity = {"user": uid, "group": uid, "extra_groups": []}
@@ -117,6 +122,16 @@ class Runner:
                             "GLOVEBOX_RUNTIME_DIR": host.slots,
                             "TMPDIR": "/tmp", "LANG": "C.UTF-8",
                             "GLOVEBOX_ATTACK_SECRET": host.secret}
+
+    def neighbour(self, code):
+        """Starts a second sandbox of the same user, which runs `code` and has nothing to do with
+        the attacker's."""
+        program = self.arguments.neighbour or self.arguments.glovebox
+        command = [str(program.resolve()), "run", "--tier", self.arguments.tier, "--time",
+                   f"{TIMEOUT_SECONDS}s", "-l", "python", "-e", code]
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, cwd="/",
+                                env=self.environment, **self.identity)
 
     def start_pool(self):
         self.pool = subprocess.Popen([str(self.arguments.glovebox.resolve()), "pool"],
@@ -145,12 +160,13 @@ class Runner:
         if reason:
             return self.tell(case, "skipped", [reason])
         self.host.begin_case()
-        oracle = ORACLES[case.get("oracle")](self.host)
+        most = for_tier(case.get("most", {}), *self.places)
+        oracle = ORACLES[case.get("oracle")](self.host, most)
         try:
             if self.arguments.control:
                 output, verdict = self.run_bare(case)
             else:
-                output, verdict = self.run_in(case, oracle.options)
+                output, verdict = self.run_in(case, oracle)
             complaints = oracle.complaints(verdict)
         except subprocess.TimeoutExpired:
             output, verdict, complaints = "", {"status": "never ended"}, []
@@ -169,6 +185,8 @@ class Runner:
             return "not in this tier"
         if self.position and why_not_here(case):
             return why_not_here(case)
+        if self.pool and case.get("oracle") == "rules-for-one-server":
+            return "not in this way: a pool has no sandboxes with network rules"
         if (case.get("runs_compiled") and not self.arguments.control
                 and self.arguments.tier == "landlock" and self.arguments.as_user):
             return "a linker cannot make its output executable here"
@@ -210,8 +228,9 @@ class Runner:
             code = code.replace(f"@{name}@", value)
         return code
 
-    def run_in(self, case, options):
-        options = [*options, *with_patience(case.get("options", []), self.arguments.patience)]
+    def run_in(self, case, oracle):
+        environment = self.environment | getattr(oracle, "environment", {})
+        options = [*oracle.options, *with_patience(case.get("options", []), self.arguments.patience)]
         command = [*self.command(options), "-l", case["language"]]
         if self.pool:
             self.teach_pool(command)
@@ -220,7 +239,7 @@ class Runner:
             self.position.lay_out(code)
             code = TELL
         done = subprocess.run([*command, "-"], input=code.encode(), capture_output=True, cwd="/",
-                              env=self.environment, timeout=TIMEOUT_SECONDS, check=False,
+                              env=environment, timeout=TIMEOUT_SECONDS, check=False,
                               **self.identity)
         answer = done.stdout.decode("utf-8", "replace")
         try:

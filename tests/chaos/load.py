@@ -200,7 +200,7 @@ class Worker:
         known.ended = True
         while True:
             try:
-                self.ask(known, (204, 404), "DELETE", known.sandbox.path)
+                self.ask(known, (204, 410), "DELETE", known.sandbox.path)
                 return
             except NoAnswer:
                 self.wait_for_the_next_one()

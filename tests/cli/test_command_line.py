@@ -52,6 +52,23 @@ class Output(Case):
         self.assertIn("out of time (limit 0.3 s; raise it with --time)", answer.message)
         answer = run("-l", "bash", "-e", "kill -SEGV $$")
         self.assertIn("killed by signal 11 (SIGSEGV)", answer.message)
+        fill = "head -c 200M /dev/zero > file"
+        answer = run("-l", "bash", "-e", fill, "--memory", "64M")
+        self.assertRegex(answer.message, r"out of memory: used 6\d(\.\d+)? MiB of 64 MiB \(raise with --memory 128M\)")
+
+    def test_says_how_to_get_a_package_that_is_missing(self):
+        answer = run("-l", "python", "-e", "import no_such_package.part")
+        self.assertIn("'no_such_package' is not installed in the sandbox", answer.message)
+        self.assertIn("--packages pip:no_such_package --package-source DIR", answer.message)
+        for quiet in (("-q",), ("--env", "X=1", "-e", "import os; os._exit(0)")):
+            code = () if "-e" in quiet else ("-e", "import no_such_package")
+            self.assertNotIn("--packages", run("-l", "python", *quiet, *code).message)
+        hostile = "import sys; sys.exit('ModuleNotFoundError: No module named \\'x\\x1b[2J\\'')"
+        self.assertNotIn("--packages", run("-l", "python", "-e", hostile).message)
+
+    def test_says_that_there_is_no_network_where_a_name_was_not_found(self):
+        code = "import socket; socket.getaddrinfo('example.org', 80)"
+        self.assertIn("the sandbox has no network", run("-l", "python", "-e", code).message)
 
 
 def at_terminal(*arguments):
@@ -167,6 +184,23 @@ class Words(Case):
         path = self.script("fetch-all.py", "import sys; print(sys.argv[0], __file__)\n")
         self.assertEqual(run(path).out, b"fetch-all.py /workspace/fetch-all.py\n")
 
+    def test_a_compiler_names_the_users_file(self):
+        # The endings and, in the test, the words of each compiler.
+        for language, name in (("c", "sort-v2.c"), ("cpp", "sort-v2.cc"), ("rust", "sort-v2.rs")):
+            with self.subTest(language=language):
+                self.need(language)
+                answer = run(self.script(name, "nonsense here\n"))
+                self.assertIn(name + ":1:", answer.message)
+                self.assertNotIn("main.", answer.message)
+
+    def test_what_a_compiler_makes_is_called_as_ever(self):
+        self.need("c")
+        # Here the file's own name is that of a directory.
+        path = self.script("tool.c", "#include <stdio.h>\nint main() { puts(__FILE__); }\n")
+        self.file("tool/part.txt", "")
+        answer = run(path, "--file", self.dir / "tool")
+        self.assertEqual((answer.status, answer.out), (0, b"tool.c\n"), str(answer))
+
     def test_a_file_needs_no_command(self):
         path = self.script("a.py", "import sys; print(sys.argv[1:])\n")
         self.assertEqual(glovebox(path, "x", "--", "-y").out, b"['x', '-y']\n")
@@ -264,7 +298,7 @@ class InContainers(Case):
                 timeout=PATIENCE_S,
                 env={**os.environ, "GLOVEBOX_RUNTIME_DIR": str(runtime)},
             )
-            findings = {each["what"]: each for each in json.loads(done.stdout)}
+            findings = {each["what"]: each for each in json.loads(done.stdout)["findings"]}
             self.assertEqual(findings["tier native"]["ok"], not hint, done)
             self.assertEqual("place" in findings, bool(hint), done)
             if hint:

@@ -19,21 +19,21 @@ class Doctor(Case):
     def test_finds_walls_that_can_be_built_here(self):
         answer = glovebox("doctor", "--json")
         self.assert_status(answer, 0)
-        found = {finding["what"]: finding for finding in answer.verdict}
+        found = {finding["what"]: finding for finding in answer.verdict["findings"]}
         self.assertLessEqual({"kernel", "warden", "cgroup", "landlock", "leftovers"}, set(found))
         tiers = [what for what, finding in found.items() if what.startswith("tier ")
                  and finding["ok"]]
         self.assertNotEqual(tiers, [], "status 0 promises a tier")
 
     def test_has_four_fields_for_each_finding(self):
-        for finding in glovebox("doctor", "--json").verdict:
+        for finding in glovebox("doctor", "--json").verdict["findings"]:
             with self.subTest(finding=finding.get("what")):
                 self.assertEqual(list(finding), ["what", "ok", "detail", "hint"])
                 self.assertIsInstance(finding["ok"], bool)
                 self.assertTrue(finding["detail"])
 
     def test_names_the_mend_of_all_that_is_not_right(self):
-        for finding in glovebox("doctor", "--json").verdict:
+        for finding in glovebox("doctor", "--json").verdict["findings"]:
             if not finding["ok"]:
                 with self.subTest(finding=finding["what"]):
                     self.assertTrue(finding["hint"])
@@ -43,14 +43,14 @@ class Doctor(Case):
         self.assert_status(answer, 0)
         marks = {line[0] for line in answer.out.decode().splitlines() if line[0] != " "}
         self.assertLessEqual(marks, {"✓", "✗"})
-        for finding in glovebox("doctor", "--json").verdict:
+        for finding in glovebox("doctor", "--json").verdict["findings"]:
             self.assertIn(f" {finding['what']}: ", answer.out.decode())
 
     def test_fails_and_names_the_mend_without_a_warden(self):
         env = {"GLOVEBOX_WARDEN": "/nonexistent/warden"}
         answer = glovebox("doctor", "--json", env=env)
         self.assert_status(answer, 125)
-        found = {finding["what"]: finding for finding in answer.verdict}
+        found = {finding["what"]: finding for finding in answer.verdict["findings"]}
         self.assertFalse(found["warden"]["ok"])
         self.assertIn("GLOVEBOX_WARDEN", found["warden"]["hint"])
 
@@ -86,6 +86,45 @@ class Languages(Case):
         for language in listed.values():
             if not language["ready"]:
                 self.assertEqual(language["version"], "", language["id"])
+
+    def test_one_is_described_by_any_of_its_names(self):
+        answer = glovebox("languages", "c++", "--json", "--no-versions")
+        self.assert_status(answer, 0)
+        told = answer.verdict
+        self.assertEqual(told["schema"], "glovebox.language/1")
+        self.assertEqual({name: told[name] for name in languages()["cpp"] if name != "version"},
+                         {name: value for name, value in languages()["cpp"].items()
+                          if name != "version"})
+        self.assertIn(".cpp", told["extensions"])
+        self.assertEqual(told["compile"][0], "g++")
+        self.assertTrue(told["live"])
+        self.assertEqual((told["limits"]["memory"], told["compile_limits"]["memory"]),
+                         (512 << 20, 1536 << 20))
+        self.assertEqual(told["compile_limits"]["time"], 60)
+
+    def test_one_is_described_for_people_with_its_version(self):
+        text = glovebox("languages", "python").out.decode()
+        for line in (r"Python", r"  ready +yes", r"  version +3\.\d+.*", r"  packages +python3",
+                     r"  extensions +\.py, \.pyw", r"  runs with +python3 \{file\}",
+                     r"  live contexts +yes, with python3-ipython", r"  limits +time \d+s, .*"):
+            self.assertRegex(text, rf"(?m)^{line}$")
+        self.assertNotIn("compiles with", text)
+
+    def test_one_that_is_not_ready_says_what_to_install(self):
+        self.file("mine.toml", 'id = "mine"\ntitle = "Mine"\nextensions = [".mine"]\n'
+                               'file_name = "main.mine"\nrun = ["no-such-program", "{file}"]\n'
+                               'package = "mine-runtime"\nextra_packages = ["mine-extra"]\n')
+        answer = glovebox("languages", "mine", env={"GLOVEBOX_LANGUAGES": str(self.dir)})
+        self.assert_status(answer, 0)
+        text = answer.out.decode()
+        self.assertRegex(text, r"(?m)^  missing +no-such-program$")
+        self.assertRegex(text, r"(?m)^  to install +apt-get install mine-runtime mine-extra$")
+
+    def test_one_that_is_misspelled_is_corrected(self):
+        answer = glovebox("languages", "pyhton")
+        self.assert_status(answer, 2)
+        self.assertIn("unknown language 'pyhton'", answer.message)
+        self.assertIn("did you mean 'python'?", answer.message)
 
     def test_are_counted_for_people(self):
         text = glovebox("languages", "--no-versions").out.decode()

@@ -236,6 +236,19 @@ class TestRun(NotebookCase):
         self.assertIn("&lt;b&gt;seen&lt;/b&gt;", page)
         self.validate(self.dir / "in.run.ipynb")
 
+    def test_an_ending_that_names_no_format_is_refused(self):
+        path = self.write(code("6 * 7"))
+        for command in ("run", "export"):
+            out = self.dir / "out.docx"
+            answer = glovebox("notebook", command, path, "-o", out)
+            self.assertEqual((answer.status, out.exists()), (2, False), str(answer))
+            self.assertIn("cannot write '.docx' files", answer.message)
+            self.assertIn("--to", answer.message)
+            # Whoever chooses the format may choose any name.
+            self.assert_status(glovebox("notebook", command, path, "-o", out, "--to", "html"), 0)
+            self.assertIn(b"<html", out.read_bytes())
+            out.unlink()
+
     def test_the_notebook_that_is_read_is_overwritten_only_by_its_name(self):
         path = self.write(code("6 * 7"))
         before = path.read_bytes()

@@ -315,7 +315,8 @@ class Terminal:
             self.seen += got.decode("utf-8", "replace")
 
     def prompt(self, number):
-        self.expect(re.escape(f"In [{number}]: "))
+        # Its colour ends before what is typed.
+        self.expect(re.escape(f"In [{number}]:\x1b[0m "))
 
     def finish(self):
         self.type("\x04")
@@ -381,9 +382,9 @@ class TestTerminal(ReplCase):
     def test_a_block_goes_on_until_an_empty_line(self):
         terminal = self.open()
         terminal.type("for i in range(2):\r")
-        terminal.expect(r"\.\.\.: ")
+        terminal.expect(r"\.\.\.:\x1b\[0m ")
         terminal.type("print('i', i)\r")
-        terminal.expect(r"\.\.\.: ")
+        terminal.expect(r"\.\.\.:\x1b\[0m ")
         terminal.type("\x15\r")
         terminal.expect(r"i 0\r\ni 1\r\n")
 
@@ -398,6 +399,39 @@ class TestTerminal(ReplCase):
         terminal.prompt(2)
         terminal.type("a_lo\t + 1\r")
         terminal.expect(r"Out\[2\]: (\x1b\[0m)?18\r\n")
+
+    def test_undo_takes_the_last_cell_back_and_no_other(self):
+        terminal = self.open()
+        cells = ("x = 1; n = open('f', 'w').write('one')", "x = 2; n = open('f', 'w').write('two')")
+        for number, cell in enumerate(cells, 2):
+            terminal.type(cell + "\r")
+            terminal.prompt(number)
+        terminal.type(":undo\r")
+        terminal.expect("the last cell is taken back")
+        terminal.prompt(2)
+        terminal.type(":undo\r")
+        terminal.expect("there is no cell that can be taken back")
+        terminal.prompt(2)
+        terminal.type("x, open('f').read()\r")
+        terminal.expect(r"Out\[2\]: (\x1b\[0m)?\(1, 'one'\)")
+
+    def test_undo_takes_back_a_cell_that_killed_the_interpreter(self):
+        terminal = self.open()
+        terminal.type("x = 1\r")
+        terminal.prompt(2)
+        terminal.type("x = bytearray(1 << 32)\r")
+        terminal.expect("':undo' takes the cell back")
+        terminal.type(":undo\r")
+        terminal.expect("the last cell is taken back")
+        terminal.type("x + 41\r")
+        terminal.expect(r"Out\[2\]: (\x1b\[0m)?42")
+
+    def test_checkpoints_are_counted_without_those_for_undo(self):
+        terminal = self.open()
+        terminal.type("x = 1\r")
+        terminal.prompt(2)
+        terminal.type(":checkpoint\r")
+        terminal.expect("checkpoint 1; ':rollback 1'")
 
     def test_an_interrupt_ends_the_cell_and_keeps_the_state(self):
         terminal = self.open()

@@ -27,7 +27,7 @@ class InheritedLimits(Case):
                                                                     (512, 512)))
         verdict = json.loads(done.stdout)
         self.assertEqual(verdict["stdout"], "512\n", verdict)
-        self.assertEqual(verdict["limits"]["open-files"]["value"], 512)
+        self.assertEqual(verdict["limits"]["open_files"]["value"], 512)
 
 
 class ExitStatus(Case):
@@ -298,14 +298,14 @@ class Json(Case):
             self.assertIn(wall, verdict["walls"])
         for usage in ("wall_ms", "cpu_ms", "memory_peak", "pids_peak", "disk_bytes"):
             self.assertIn(usage, verdict["usage"])
-        for limit in ("time", "memory", "cpus", "pids", "disk", "inodes", "open-files", "output"):
+        for limit in ("time", "memory", "cpus", "pids", "disk", "inodes", "open_files", "output"):
             self.assertIn("enforced", verdict["limits"][limit])
 
     def test_tells_the_limits_that_were_given(self):
         limits = shell("true", "--json", "--memory", "128M", "--pids", "33", "--time", "7s",
                        "--open-files", "99").verdict["limits"]
-        values = {name: limits[name]["value"] for name in ("memory", "pids", "time", "open-files")}
-        self.assertEqual(values, {"memory": 128 << 20, "pids": 33, "time": 7, "open-files": 99})
+        values = {name: limits[name]["value"] for name in ("memory", "pids", "time", "open_files")}
+        self.assertEqual(values, {"memory": 128 << 20, "pids": 33, "time": 7, "open_files": 99})
 
     def test_is_written_for_our_own_failures_too(self):
         answer = run("-l", "no-such-language", "-e", "x", "--json")

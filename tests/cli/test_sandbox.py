@@ -17,7 +17,7 @@ import unittest
 
 import program
 
-sys.path.insert(0, str(program.ROOT / "tests/service"))
+sys.path.append(str(program.ROOT / "tests/service"))
 from daemon import Daemon  # noqa: E402
 
 PICTURE = """
@@ -86,7 +86,7 @@ class Sandboxes(Case):
         self.assertTrue(head.startswith("ID "), listed)
         self.assertEqual(row.split()[:3], [id, "running", "default"], listed)
         self.assertIn("300 MiB", row)
-        (found,) = self.sandbox("ls", "--metadata", "task=list", "--json").verdict
+        (found,) = self.sandbox("ls", "--metadata", "task=list", "--json").verdict["sandboxes"]
         self.assertEqual(found["id"], id)
         self.assertEqual(self.sandbox("ls", "-q", "--metadata", "task=list").out.decode(), id + "\n")
         info = self.sandbox("info", id, "--json").verdict
@@ -94,7 +94,30 @@ class Sandboxes(Case):
         self.assertIn("task", self.sandbox("info", id).out.decode())
         self.sandbox("kill", id)
         gone = self.sandbox("info", id, status=2)
-        self.assertIn("no sandbox", gone.message)
+        self.assertIn("has ended: it was deleted", gone.message)
+
+    def test_kill_all_ends_those_of_the_own_tenant_and_counts_them(self):
+        self.ask("tenant", "create", "killer")
+        key = self.ask("key", "create", "--tenant", "killer").out.decode().strip()
+        theirs = {"GLOVEBOX_URL": f"http://127.0.0.1:{self.daemon.port}", "GLOVEBOX_API_KEY": key}
+
+        def sandbox(*words, status=0):
+            answer = program.glovebox("sandbox", *words, env=theirs)
+            self.assertEqual(answer.status, status, str(answer))
+            return answer
+
+        own = self.create()
+        ids = {sandbox("create").out.decode().strip() for _ in range(3)}
+        sandbox("pause", min(ids))
+        self.assertEqual(sandbox("kill", "--all").out, b"ended 3 sandboxes\n")
+        self.assertEqual(sandbox("ls", "-q").out, b"")
+        self.assertEqual(self.sandbox("info", own, "--json").verdict["state"], "running")
+        one = sandbox("create").out.decode().strip()
+        self.assertEqual(sandbox("kill", "--all", "--json").verdict,
+                         {"schema": "glovebox.ids/1", "ids": [one]})
+        self.assertEqual(sandbox("kill", "--all").out, b"ended 0 sandboxes\n")
+        self.assertIn("cannot be combined", sandbox("kill", "--all", one, status=2).message)
+        self.assertIn("ID or --all is required", sandbox("kill", status=2).message)
 
     def test_pause_resume_extend_fork_and_snapshot(self):
         id = self.create("--metadata", "n=1")
@@ -184,9 +207,20 @@ class Executions(Case):
 
     def test_logs_are_what_a_process_says_and_a_context_executed(self):
         id = self.create()
-        self.sandbox("exec", id, "-e", "print('in the log')")
-        notebook = json.loads(self.sandbox("logs", id).out)
-        self.assertIn("in the log", json.dumps(notebook["cells"]))
+        self.sandbox("exec", id, "-e", "for i in range(2):\n    print(i)\n6*7")
+        self.sandbox("exec", id, "-e", "print('\x1b]2;title\x07red')\n1/0", status=1)
+        text = self.sandbox("logs", id).out.decode()
+        self.assertIn("In [1]: for i in range(2):\n            print(i)\n        6*7\n0\n1\n"
+                      "Out[1]: 42\n\nIn [2]: ", text)
+        self.assertIn("ZeroDivisionError", text)
+        self.assertNotIn("\x1b", text)
+        events = self.sandbox("logs", id, "--json").events
+        self.assertEqual([event["type"] for event in events],
+                         ["cell", "stdout", "result", "cell", "stdout", "error"])
+        self.assertEqual((events[0]["code"], events[2]["data"]["text/plain"]),
+                         ("for i in range(2):\n    print(i)\n6*7", "42"))
+        notebook = json.loads(self.sandbox("logs", id, "--notebook").out)
+        self.assertEqual(notebook["cells"][0]["execution_count"], 1)
         pid = self.daemon.must(
             201, "POST", f"/v1/sandboxes/{id}/processes", {"argv": ["sh", "-c", "echo said; echo more >&2"]}
         )["pid"]
@@ -204,6 +238,7 @@ class Processes(Case):
         self.sandbox("exec", id, "--", "sh", "-c", "kill -TERM $$", status=143)
         done = self.sandbox("exec", id, "--json", "--", "echo", "[a,b]").verdict
         self.assertEqual((done["stdout"], done["exit_code"]), ("[a,b]\n", 0))
+        self.assertEqual((done["schema"], done["bytes"]["stdout"]), ("glovebox.command/1", 6))
 
     def test_any_bytes_pass_both_ways(self):
         id = self.create()

@@ -37,17 +37,6 @@ const auto* const kAgents = testing::AddGlobalTestEnvironment(new AgentsOfThisBu
 
 std::unique_ptr<Zygote> shared_zygote;
 
-std::string read_file(const fs::path& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 4096> block;
-  // A file of /proc fails in the middle when its process ends.
-  for (ssize_t got = 0; (got = ::read(fd.get(), block.data(), block.size())) > 0;) {
-    text.append(block.data(), static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -77,15 +66,6 @@ std::set<std::string> slots_of_others() {
     }
   }
   return slots;
-}
-
-// The parent of a process; zero for one that is gone.
-pid_t parent_of(pid_t pid) {
-  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t name_end = stat.rfind(')');
-  return name_end == std::string::npos || name_end + 4 > stat.size()
-             ? 0
-             : std::atoi(stat.c_str() + name_end + 4);
 }
 
 // Whoever loses its parent in a sandbox becomes the warden's, and wardens are ours.

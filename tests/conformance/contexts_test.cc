@@ -321,7 +321,7 @@ TEST_P(StoppingAContext, ByProcessorTimeIsATimeoutOfItsOwn) {
   const Execution execution =
       run("while True: pass", {.code = {}, .limits = {.wall = 5s, .cpu_time = 300ms}});
   EXPECT_EQ(execution.status, Status::kTimeout);
-  EXPECT_EQ(execution.limit, "cpu-time");
+  EXPECT_EQ(execution.limit, "cpu_time");
   expect_well(context());
 }
 

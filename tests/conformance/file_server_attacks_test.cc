@@ -118,6 +118,35 @@ TEST_P(FileAttacks, AnArchiveWritesBelowItsDirectoryOnly) {
   EXPECT_THAT(names_below("outside", 1), ElementsAre("file"));
 }
 
+TEST_P(FileAttacks, ATerminalOfTheGuestsSendsTheServerNoSignals) {
+  if (!features().own_root) {
+    return;  // It has none (terminals_test.cc).
+  }
+  files();
+  // A terminal that controls nobody yet, at which somebody presses Ctrl-C, Ctrl-\\, and hangs up.
+  const auto holder = server_sandbox().run({.argv = {"python3", "-c",
+                                                     "import os, pty\n"
+                                                     "main, other = pty.openpty()\n"
+                                                     "if os.fork(): os._exit(0)\n"
+                                                     "while not os.path.exists('go'): pass\n"
+                                                     "os.write(main, b'\\x03\\x1c')\n"
+                                                     "os.close(main)\n"
+                                                     "open('done', 'w')\n"},
+                                            .env = {},
+                                            .cwd = {}},
+                                           {.limits = {}, .kill_rest = false});
+  ASSERT_TRUE(holder && holder->exit_code == 0);
+  EXPECT_TRUE(files().stat("/dev/pts/0"));
+  EXPECT_EQ(code_of(files().open("/dev/pts/0")), ErrorCode::kInvalid);
+  EXPECT_EQ(code_of(files().write("/dev/pts/0", {.append = true}, source_of("x"))),
+            ErrorCode::kInvalid);
+  EXPECT_TRUE(files().pack("/dev/pts", FileClient::ArchiveFormat::kZip,
+                           [](std::string_view) { return Result<void>(); }));
+  put("go", "");
+  EXPECT_TRUE(eventually([this] { return files().stat("done").has_value(); }));
+  EXPECT_EQ(get("go"), "");
+}
+
 // A server of the test's own: it answers what a guest would that took the place of ours.
 class HostileServer {
  public:

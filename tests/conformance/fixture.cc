@@ -28,6 +28,15 @@ class WardenOfThisBuild : public testing::Environment {
 
 const auto* const kWarden = testing::AddGlobalTestEnvironment(new WardenOfThisBuild);
 
+bool descends_from_us(pid_t pid) {
+  do {
+    pid = parent_of(pid);
+  } while (pid > 1 && pid != ::getpid());
+  return pid == ::getpid();
+}
+
+}  // namespace
+
 std::string read_file(const std::filesystem::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
@@ -39,7 +48,6 @@ std::string read_file(const std::filesystem::path& path) {
   return text;
 }
 
-// The parent of a process; zero for one that is gone.
 pid_t parent_of(pid_t pid) {
   const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(')');
@@ -48,15 +56,6 @@ pid_t parent_of(pid_t pid) {
   }
   return std::atoi(stat.c_str() + name_end + 4);
 }
-
-bool descends_from_us(pid_t pid) {
-  do {
-    pid = parent_of(pid);
-  } while (pid > 1 && pid != ::getpid());
-  return pid == ::getpid();
-}
-
-}  // namespace
 
 std::vector<std::string> tiers() { return {"native", "landlock", "native_relayed"}; }
 

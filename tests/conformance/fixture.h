@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,6 +29,12 @@ UniqueFd file_with(std::string_view bytes);
 
 // `size` bytes in which every value occurs and no short piece repeats at once.
 std::string binary(std::size_t size);
+
+// What a file holds, or as much as could be read: one of /proc fails when its process ends.
+std::string read_file(const std::filesystem::path& path);
+
+// The parent of a process; zero for one that is gone.
+pid_t parent_of(pid_t pid);
 
 const LimitReport& report_of(const std::vector<LimitReport>& reports, std::string_view name);
 

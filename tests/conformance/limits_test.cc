@@ -47,20 +47,20 @@ TEST_P(LimitsOf, CpuTimeEndsABusyGuest) {
   make_with(limits);
   const RunOutcome outcome = sh("while :; do :; done", {.limits = limits});
   EXPECT_EQ(outcome.status, Status::kTimeout);
-  EXPECT_EQ(outcome.limit, "cpu-time");
-  EXPECT_THAT(outcome.hits, Contains("cpu-time"));
+  EXPECT_EQ(outcome.limit, "cpu_time");
+  EXPECT_THAT(outcome.hits, Contains("cpu_time"));
   EXPECT_GE(outcome.usage.cpu, 250ms);
 }
 
 TEST_P(LimitsOf, CpuTimeCountsAllProcessesTogether) {
   const Limits limits{.wall = 60s, .cpu_time = 500ms};
   make_with(limits);
-  GB_NEEDS_LIMIT("cpu-time");
+  GB_NEEDS_LIMIT("cpu_time");
   // No process of it takes long, all together take without end.
   const RunOutcome outcome = sh(
       "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done", {.limits = limits});
   EXPECT_EQ(outcome.status, Status::kTimeout);
-  EXPECT_EQ(outcome.limit, "cpu-time");
+  EXPECT_EQ(outcome.limit, "cpu_time");
 }
 
 TEST_P(LimitsOf, CpuTimeLeavesASleepingGuestAlone) {
@@ -87,7 +87,7 @@ TEST_P(LimitsOf, CpuTimeIsNotHitByASignalThatTheGuestSendsItself) {
   const RunOutcome outcome = sh("kill -XCPU $$", {.limits = limits});
   EXPECT_EQ(outcome.status, Status::kSignaled);
   EXPECT_EQ(outcome.signal, SIGXCPU);
-  EXPECT_THAT(outcome.hits, Not(Contains("cpu-time")));
+  EXPECT_THAT(outcome.hits, Not(Contains("cpu_time")));
 }
 
 TEST_P(LimitsOf, CpuTimeOfChildrenThatNobodyWaitsForIsTold) {
@@ -273,12 +273,12 @@ TEST_P(LimitsOf, AreReportedWithTheirValues) {
                       .output = 3_KiB};
   const auto reports = sandbox().limit_reports(limits);
   EXPECT_EQ(report_of(reports, "time").value, 1.5);
-  EXPECT_EQ(report_of(reports, "cpu-time").value, 2.5);
+  EXPECT_EQ(report_of(reports, "cpu_time").value, 2.5);
   EXPECT_EQ(report_of(reports, "memory").value, static_cast<double>((100_MiB).count));
   EXPECT_EQ(report_of(reports, "pids").value, 33);
   EXPECT_EQ(report_of(reports, "disk").value, static_cast<double>((7_MiB).count));
   EXPECT_EQ(report_of(reports, "inodes").value, 44);
-  EXPECT_EQ(report_of(reports, "open-files").value, 55);
+  EXPECT_EQ(report_of(reports, "open_files").value, 55);
   EXPECT_EQ(report_of(reports, "output").value, static_cast<double>((3_KiB).count));
   for (const LimitReport& report : reports) {
     EXPECT_FALSE(report.hit) << report.name;
@@ -290,7 +290,7 @@ TEST_P(LimitsOf, AreReportedAsTheTierCanHoldThem) {
   EXPECT_EQ(enforced("pids"), features().limits_pids);
   EXPECT_EQ(enforced("disk"), features().limits_disk);
   EXPECT_EQ(enforced("inodes"), features().limits_disk);
-  for (const char* const always : {"time", "open-files", "output"}) {
+  for (const char* const always : {"time", "open_files", "output"}) {
     EXPECT_TRUE(enforced(always)) << always;
   }
 }

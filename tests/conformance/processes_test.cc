@@ -99,8 +99,10 @@ TEST_P(Processes, SeeAnEnvironmentThatIsOnlyOurs) {
   for (const std::string& line : lines_of(outcome->out.bytes)) {
     names.push_back(line.substr(0, line.find('=')));
   }
-  EXPECT_THAT(names, UnorderedElementsAre("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR",
-                                          "XDG_CACHE_HOME", "LANG", "GB_CONFORMANCE", "MINE", "c"));
+  EXPECT_THAT(names,
+              UnorderedElementsAre("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR",
+                                   "XDG_CACHE_HOME", "LANG", "npm_config_fetch_retries",
+                                   "OMP_NUM_THREADS", "GOMAXPROCS", "GB_CONFORMANCE", "MINE", "c"));
   EXPECT_THAT(outcome->out.bytes, HasSubstr("MINE=a=b\nc\n"));
   EXPECT_THAT(outcome->out.bytes, HasSubstr("LANG=C\n"));
 }

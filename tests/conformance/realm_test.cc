@@ -197,6 +197,17 @@ TEST_P(HostilePreload, HasNoCapability) {
             "{'0000000000000000'}");
 }
 
+TEST_P(HostilePreload, ThatEndsItsInterpreterIsToldAtOnce) {
+  std::ofstream(directory_ + "/hostile.py") << "import os\nos._exit(3)\n";
+  const auto zygote =
+      Zygote::start({.modules = {"hostile"},
+                     .env = {{"PYTHONPATH", std::string(kPlace)}},
+                     .mounts = {{.source = directory_, .target = std::string(kPlace)}}});
+  ASSERT_FALSE(zygote);
+  // Not that it is not ready in time, which is what a wait to its end would say.
+  EXPECT_THAT(zygote.error().message(), HasSubstr("has ended"));
+}
+
 GB_FOR_FORKS(HostilePreload);
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "context/zygote.h"
 #include "language/language.h"
 #include "sandbox/foreign_root.h"
+#include "service/egress.h"
 #include "service/one_shot.h"
 #include "service/transfer.h"
 #include "spec/json/error_json.h"
@@ -81,7 +82,13 @@ class ContextRun {
     spec.root = brought_.root;
     spec.mounts.push_back(GB_TRY(agents_mount()));
     spec.within = &zygote_->realm();
+    if (request_.network) {
+      Egress::prepare(spec);
+    }
     sandbox_ = GB_TRY(Sandbox::create(spec, {.exactly = "native"}));
+    if (request_.network) {
+      egress_ = GB_TRY(Egress::start(*sandbox_, *request_.network, {}));
+    }
     GB_TRY(copy_in(*sandbox_, request_.files));
     context_ = GB_TRY(Context::fork(*sandbox_, *zygote_, {}));
     Verdict verdict = GB_TRY(execute());
@@ -92,6 +99,10 @@ class ContextRun {
     }
     context_.reset();
     GB_TRY(sandbox_->end());
+    if (egress_) {
+      egress_->end();
+      verdict.connections = egress_->record().connections;
+    }
     return verdict;
   }
 
@@ -134,6 +145,7 @@ class ContextRun {
   const Brought& brought_;
   std::unique_ptr<Zygote> zygote_;
   std::unique_ptr<Sandbox> sandbox_;
+  std::unique_ptr<Egress> egress_;
   std::unique_ptr<Context> context_;
 };
 

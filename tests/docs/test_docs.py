@@ -18,8 +18,10 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("GLOVEBOX_BIN", ROOT / "build/release/bin")).resolve()
-FEWEST_BLOCKS = 15
-SECONDS = 120
+FEWEST_BLOCKS = 40
+LONGEST_README = 150
+FIRST_SCREEN = 60
+SECONDS = 240
 USUAL_PORT = ":8440"
 LAST_LINE = ".last-line"
 # A daemon that a document starts ends with its shell, and takes its sandboxes with it.
@@ -125,7 +127,7 @@ class Commands(unittest.TestCase):
     def test_the_documents_of_the_daemon_are_among_those_that_run(self):
         ran = {document.name for document in with_commands() if "glovebox serve" in "".join(
             commands for _, commands in blocks(document))}
-        self.assertEqual(ran, {"README.md", "daemon.md", "templates.md", "volumes.md"})
+        self.assertEqual(ran, {"cookbook.md", "daemon.md", "operating.md", "templates.md", "volumes.md"})
 
     def test_enough_commands_are_marked(self):
         self.assertGreaterEqual(sum(len(blocks(each)) for each in with_commands()), FEWEST_BLOCKS)
@@ -137,13 +139,13 @@ class Commands(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    def test_readme_has_every_option_of_run(self):
+    def test_the_reference_has_every_option_of_run(self):
         done = subprocess.run([PROGRAMS / "glovebox", "run", "--help"], capture_output=True,
                               text=True, check=True)
         offered = set(OPTION.findall(done.stdout.split("Exit status:")[0])) - {"--help"}
-        table = (ROOT / "README.md").read_text().split("### Options of `run`")[1]
+        table = (ROOT / "docs/cli.md").read_text().split("## Options of `run`")[1]
         described = set(OPTION.findall("".join(
-            row.split("|")[1] for row in table.split("###")[0].splitlines()
+            row.split("|")[1] for row in table.split("##")[0].splitlines()
             if row.startswith("| "))))
         self.assertGreater(len(offered), 20)
         self.assertEqual(described, offered)
@@ -157,6 +159,33 @@ class Tables(unittest.TestCase):
         for group in groups:
             with self.subTest(group=group):
                 self.assertTrue(group in rows, "no such row in SECURITY.md")
+
+
+class Order(unittest.TestCase):
+    """What a reader meets, and where."""
+
+    def test_readme_says_the_first_things_first(self):
+        lines = (ROOT / "README.md").read_text().splitlines()
+        self.assertLessEqual(len(lines), LONGEST_README)
+        places = [next((number for number, line in enumerate(lines) if words in line), None)
+                  for words in ("<!-- run -->", "| bubblewrap |", "Why not `docker run`?",
+                                "No network for guests", "## Install", "## First run",
+                                "## Requirements", "## How it works")]
+        self.assertNotIn(None, places)
+        self.assertEqual(places, sorted(places))
+        self.assertLess(places[3], FIRST_SCREEN)
+
+    def test_the_tables_of_results_are_dated(self):
+        for page in ("README.md", "bench/README.md"):
+            text = (ROOT / page).read_text()
+            results = text.split("<!-- results -->")[1].split("<!-- end of results -->")[0]
+            self.assertRegex(results, r"run of 20\d\d-\d\d-\d\d on .*, \d+ processors")
+            for peer in ("glovebox", "bwrap" if "bench" in page else "bubblewrap", "docker"):
+                self.assertRegex(results, rf"\| \W*{peer}.* \d+(\.\d+)? ms \|")
+
+    def test_the_index_names_every_page(self):
+        pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+        self.assertEqual(pages - set(links(ROOT / "docs/README.md")), set())
 
 
 class Links(unittest.TestCase):

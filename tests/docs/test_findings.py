@@ -26,7 +26,7 @@ def numbered(prefix, last):
     return [f"{prefix}{number}" for number in range(1, last + 1)]
 
 
-# What the two references list, and what they mention without a number of its own.
+# What the references list, and what they mention without a number of its own.
 REVIEW = [*numbered("S", 21), *numbered("SL", 10), *numbered("W", 4), *numbered("A", 3),
           *(f"A4{letter}" for letter in "abcdefghi"), "A5", *numbered("R", 15), *numbered("Q", 8),
           *numbered("T", 5)]
@@ -34,7 +34,11 @@ ATTACKED = ["P0",
             *numbered("P1-H", 4), *numbered("P1-M", 7), *numbered("P1-L", 11),
             "P2-C1", *numbered("P2-H", 5), *numbered("P2-M", 11), *numbered("P2-L", 19),
             *numbered("E", 13), *numbered("X", 7)]
-FINDINGS = [*REVIEW, *ATTACKED]
+TRIED = [f"N{number}{part}" for number, parts in {
+    1: "abcdef", 2: "ab", 3: "", 4: "", 5: "abc", 6: "", 7: "", 8: "abcd", 9: "", 10: "", 11: "", 12: "ab",
+    13: "abcde", 14: "", 15: "", 16: "", 17: "abc", 18: "", 19: "abcdef", 20: "abc", 21: "abcde", 22: "",
+    23: "abcde", 24: "abc", 25: "abcdefg"}.items() for part in parts or [""]]
+FINDINGS = [*REVIEW, *ATTACKED, *TRIED, *numbered("D", 10)]
 
 
 def rows():

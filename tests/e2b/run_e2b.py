@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs E2B's own SDKs from npm against a daemon of ours.
+"""Runs E2B's own SDKs for JavaScript, from npm, against a daemon of ours.
 
 The SDKs are installed as package-lock.json names them into a directory outside the repository; so
 is a Node that is new enough for them, where the machine's own is older (Debian 12 has 18).
@@ -8,6 +8,7 @@ Then `glovebox serve` is started, or --url names a daemon that runs already, and
 in a Node process of its own. Exit status 77 when npm is missing or its registry cannot be reached.
 """
 import argparse
+import contextlib
 import os
 import pathlib
 import re
@@ -15,6 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+from served import served, variables
 
 HERE = pathlib.Path(__file__).resolve().parent
 SKIPPED = 77
@@ -66,19 +69,6 @@ def install(build):
     shutil.copytree(HERE / "suites", build / "suites")
 
 
-def serve(glovebox, data):
-    """A daemon with a data directory of its own, and its address."""
-    daemon = subprocess.Popen(
-        [glovebox, "serve", "--listen", "127.0.0.1:0", "--data", str(data)],
-        stdout=subprocess.PIPE, text=True)
-    line = daemon.stdout.readline()
-    found = re.search(r"(?:http://)?(127\.0\.0\.1:\d+)", line)
-    if not found:
-        daemon.kill()
-        sys.exit(f"the daemon did not say where it listens: {line!r}")
-    return daemon, f"http://{found[1]}", (data / "api-key").read_text().strip()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -93,28 +83,15 @@ def main():
     install(options.build)
     node = new_enough_node(options.build)
 
-    daemon = None
-    with tempfile.TemporaryDirectory(prefix="glovebox-e2b-") as data:
-        url, key = options.url, options.key
-        if not url:
-            daemon, url, key = serve(options.glovebox, pathlib.Path(data))
-        try:
-            names = options.suites or sorted(
-                file.name.removesuffix(".test.mjs") for file in (HERE / "suites").glob("*.test.mjs"))
-            environment = os.environ | {"E2B_API_KEY": key, "E2B_API_URL": url,
-                                        "E2B_SANDBOX_URL": url, "E2B_VOLUME_API_URL": url}
-            done = subprocess.run(
-                [node, "--test", "--test-reporter", "spec", "--test-concurrency", "1",
-                 *(f"suites/{name}.test.mjs" for name in names)],
-                cwd=options.build, env=environment)
-        finally:
-            if daemon:
-                daemon.terminate()
-                try:
-                    daemon.wait(timeout=30)
-                except subprocess.TimeoutExpired:
-                    daemon.kill()
-                    daemon.wait()
+    names = options.suites or sorted(
+        file.name.removesuffix(".test.mjs") for file in (HERE / "suites").glob("*.test.mjs"))
+    daemon = (contextlib.nullcontext(variables(options.url, options.key)) if options.url
+              else served(options.glovebox))
+    with daemon as environment:
+        done = subprocess.run(
+            [node, "--test", "--test-reporter", "spec", "--test-concurrency", "1",
+             *(f"suites/{name}.test.mjs" for name in names)],
+            cwd=options.build, env=os.environ | environment)
     return done.returncode
 
 

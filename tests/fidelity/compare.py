@@ -28,8 +28,9 @@ RULES = {
         re.compile(r"\b0x[0-9a-f]{6,16}\b"), "<address>",
         "where an object lies in memory differs from process to process"),
     "duration": (
-        re.compile(r"(?m)^(CPU times: user|Wall time:|(?=.* per loop \(mean)).*$"), "<duration>",
-        "%time and %timeit tell how long something took"),
+        re.compile(r"(?m)^(The slowest run took [\d.]+ times longer .*\n)?"
+                   r"(CPU times: user|Wall time:|(?=.* per loop \(mean)).*$"), "<duration>",
+        "%time and %timeit tell how long something took, and by how much that varied"),
     "uuid": (
         re.compile(r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b"),
         "<uuid>", "made at random"),

@@ -15,29 +15,17 @@
 
 #include "base/unique_fd.h"
 #include "require.h"
+#include "scratch.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-// A directory with the root in it: what a link or a ".." reaches beyond the root lands here.
-struct Place {
-  Place() {
-    std::string name =
-        fs::exists("/dev/shm") ? "/dev/shm/layer-fuzz-XXXXXX" : "/tmp/layer-fuzz-XXXXXX";
-    require(::mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Place() { fs::remove_all(path); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  fs::path path;
-};
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Place place;
+  // What a link or a ".." reaches beyond the root lands here.
+  static const Scratch place;
   const fs::path root = place.path / "root";
   fs::create_directory(root);
   const glovebox::UniqueFd root_fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

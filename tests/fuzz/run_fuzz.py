@@ -47,16 +47,30 @@ TARGETS = {
                       "context/notebook/json_bounds.cc", "context/notebook/stream_text.cc"],
     "network_rules": [*BASE, "base/text.cc", "spec/ip_address.cc", "spec/network_rules.cc"],
     "http_head": [*BASE, "doors/transport/head.cc"],
+    "egress_request": [*BASE, "base/text.cc", "doors/transport/head.cc", "egress/request.cc",
+                       "spec/ip_address.cc", "spec/network_rules.cc"],
+    "egress_names": [*BASE, "base/text.cc", "egress/names.cc", "spec/ip_address.cc", "spec/network_rules.cc"],
+    "client_hello": [*BASE, "egress/client_hello.cc"],
+    "egress_protocol": [*BASE, "base/text.cc", "base/wire.cc", "spec/egress_protocol.cc", "spec/ip_address.cc",
+                        "spec/network_rules.cc"],
     "multipart": [*BASE, "base/text.cc", "doors/e2b/multipart.cc", "doors/e2b/url.cc"],
     "layer": [*BASE, "base/sys/tree.cc", "base/text.cc", "base/unique_fd.cc",
               "archiver/layer_unpack.cc"],
+    "keeper_wire": [*FRAME, "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc",
+                    "spec/json/bounded_json.cc", "service/keeper/cbor.cc", "service/keeper/codec.cc", "service/keeper/wire.cc",
+                    "spec/limit_fields.cc",
+                    "spec/egress_protocol.cc", "spec/ip_address.cc", "spec/json/network_rules_json.cc",
+                    "spec/network_rules.cc"],
+    "image": [*BASE, "base/sys/beneath.cc", "base/text.cc", "base/unique_fd.cc",
+              "service/content_hash.cc", "service/templates/container_image.cc",
+              "spec/json/bounded_json.cc"],
     "jupyter_wire": [*BASE, "base/base64.cc", "base/text.cc", "base/unique_fd.cc",
                      *(f"../agents/jupyter/{name}.cc" for name in (
                          "json_guard", "kernelspec", "mime_values", "wire"))],
 }
 MARKDOWN = ["-lcmark-gfm-extensions", "-lcmark-gfm"]
-LIBRARIES = {"tar": ["-larchive"], "layer": ["-larchive"], "jupyter_wire": ["-lcrypto"], "notebook": MARKDOWN,
-             "notebook_text": MARKDOWN}
+LIBRARIES = {"tar": ["-larchive"], "layer": ["-larchive"], "jupyter_wire": ["-lcrypto"],
+             "image": ["-lcrypto"], "notebook": MARKDOWN, "notebook_text": MARKDOWN}
 # Where the seeds are those of the project itself.
 SEEDS = {"language_file": ROOT / "languages", "notebook": ROOT / "tests/notebooks"}
 FLAGS = ["-std=c++2b", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all",

@@ -5,7 +5,7 @@ import json
 import re
 import socket
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class Wrong(AssertionError):

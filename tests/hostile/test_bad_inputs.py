@@ -113,8 +113,10 @@ REST = [
         {"value": 1}, {"value": "x" * 70_000}, {"value": "x", "request": 0}, {"unknown": 1},
     )),
     (409, "POST", CONTEXT + "/input", {"value": "nobody asked"}),
+    (400, "POST", CONTEXT + "/fork", {}),
+    (404, "POST", CONTEXT + "/rollback", {}),
     *((400, "POST", CONTEXT + "/" + what, body) for what in ("rollback", "fork") for body in (
-        {}, {"checkpoint": "one"}, {"checkpoint": -1}, {"checkpoint": 1.5},
+        {"checkpoint": "one"}, {"checkpoint": -1}, {"checkpoint": 1.5},
     )),
     # One-shot runs.
     *((400, "POST", "/v1/run", body) for body in (

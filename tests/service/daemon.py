@@ -213,7 +213,7 @@ class Sandbox:
         return self.must(200, "GET")
 
     def is_gone(self):
-        return self.daemon.ask("GET", self.path).status == 404
+        return self.daemon.ask("GET", self.path).status == 410
 
     def kill(self):
         self.must(204, "DELETE")

@@ -83,7 +83,7 @@ class Bytes(Case):
         for body in (b"", bytes(10240)):
             answer = tenant.ask("PUT", "/v1/templates/empty/archive?format=rootfs", body)
             last = json.loads(answer.body.splitlines()[-1])
-            self.assertEqual((last["type"], last["error"]["code"]), ("failed", 400), str(answer))
+            self.assertEqual((last["type"], last["code"]), ("failed", 400), str(answer))
         self.assertEqual(tenant.ask("GET", "/v1/templates/empty").status, 404)
 
     def test_uploads_of_one_tenant_take_its_own_disk_and_nobody_elses_places(self):

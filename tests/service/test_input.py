@@ -121,7 +121,7 @@ class Input(Case):
         events, _ = self.asked("input()")
         self.context.sandbox.kill()
         self.assertIn(list(events)[-1]["type"], ("failed", "verdict"))
-        self.context.must(404, "POST", "/input", {"value": "late"})
+        self.context.must(410, "POST", "/input", {"value": "late"})
 
     def test_another_follower_sees_the_request_and_its_reply_counts(self):
         how = {"headers": {"Idempotency-Key": "followed"}}

@@ -222,7 +222,7 @@ class OfWhatItHolds(Survivors):
         def is_settled():
             answer = self.daemon.ask("POST", sandbox.path + "/contexts", {})
             told.add(str(answer))
-            return answer.status == 404 or (
+            return answer.status == 410 or (
                 answer.status == 201 and Context(sandbox, answer.json["id"]).value("1") == "1"
             )
 

@@ -69,7 +69,7 @@ class TemplatePackages(unittest.TestCase):
     def test_a_package_that_is_nowhere_fails_the_build_with_its_name(self):
         events = self.build(name="absent", packages=["pip:gbnowhere"])
         self.assertEqual(events[-1]["type"], "failed")
-        self.assertIn("gbnowhere", events[-1]["error"]["message"])
+        self.assertIn("gbnowhere", events[-1]["message"])
         self.assertEqual(self.daemon.ask("GET", "/v1/templates/absent").status, 404)
 
 

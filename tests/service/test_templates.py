@@ -3,6 +3,7 @@
 """Templates over the REST door of a real daemon: recipes, images, hostile images."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -43,7 +44,7 @@ class TemplateTest(unittest.TestCase):
         events = self.upload(name, kind, archive)
         self.assertEqual(events[-1]["type"], "failed", events)
         self.assertEqual(self.daemon.ask("GET", f"/v1/templates/{name}").status, 404)
-        return events[-1]["error"]["message"]
+        return events[-1]["message"]
 
     def said(self, template, script, **wishes):
         """What a command says in a sandbox of the template."""
@@ -67,14 +68,8 @@ class TemplateTest(unittest.TestCase):
 
     def wait_until_nothing_is_new_since(self, before):
         # What an earlier test has deleted may still go meanwhile. A draft whose last process was
-        # still ending goes with the next template that is removed.
-        def gone():
-            if self.pieces() - before:
-                self.built(name="sweeps", commands=["true"])
-                self.daemon.must(204, "DELETE", "/v1/templates/sweeps")
-            return not self.pieces() - before
-
-        wait_until(gone, "the draft is gone", 60)
+        # still ending goes with the next round of the keeper's sweep.
+        wait_until(lambda: not self.pieces() - before, "the draft is gone", 120)
 
     # Recipes.
 
@@ -157,17 +152,45 @@ class TemplateTest(unittest.TestCase):
         builder = wait_until(self.builders, "a builder")[0]
         self.assertNotEqual(builder, self.daemon.keeper())
         os.kill(builder, signal.SIGKILL)
-        self.assertIn("builder", events.until("failed")["error"]["message"])
+        self.assertIn("builder", events.until("failed")["message"])
         self.assertEqual(context.value("kept + 1"), "42")
         self.wait_until_nothing_is_new_since(before)
         self.built(name="killed", commands=["true"])
 
+    def test_a_draft_that_outlived_its_build_goes_without_another_build(self):
+        draft = self.daemon.data / "templates/.build-abandoned"
+        (draft / "root").mkdir(parents=True)
+        kept = self.daemon.data / "templates/.build-filled"
+        kept.mkdir()
+        holder = os.open(kept, os.O_RDONLY)
+        try:
+            fcntl.flock(holder, fcntl.LOCK_EX)
+            wait_until(lambda: not draft.exists(), "the sweep of the keeper", 120)
+            self.assertTrue(kept.exists())
+        finally:
+            os.close(holder)
+        wait_until(lambda: not kept.exists(), "the next sweep", 120)
+
+    def test_a_template_cannot_be_built_on_a_snapshot_and_the_hint_says_on_what(self):
+        sandbox = self.daemon.create()
+        self.addCleanup(sandbox.kill)
+        sandbox.must(201, "POST", "/snapshot", {"name": "base-snapshot"})
+        self.addCleanup(self.daemon.ask, "DELETE", "/v1/templates/base-snapshot")
+        told = self.daemon.must(400, "POST", "/v1/templates",
+                                {"name": "upon", "base": "base-snapshot", "commands": ["true"]})
+        self.assertEqual(told["error"], "invalid")
+        self.assertIn("base-snapshot", told["message"])
+        self.assertIn("template that its sandbox was created from", told["hint"])
+
     def test_a_command_that_fails_leaves_nothing(self):
         before = self.pieces()
-        events = self.build(name="broken", commands=["echo well; echo bad >&2; exit 3"])
+        events = self.build(name="broken", commands=["echo well; echo worse >&2; echo bad >&2; exit 3"])
         self.assertEqual(events[-1]["type"], "failed")
-        self.assertIn("exit status 3", events[-1]["error"]["message"])
-        self.assertIn("bad", events[-1]["error"]["message"])
+        self.assertIn("exit status 3", events[-1]["message"])
+        said = "".join(event["text"] for event in events if event["type"] == "log")
+        self.assertIn("worse\nbad\n", said)
+        self.assertIn(": bad", events[-1]["message"])
+        self.assertNotIn("worse\\n", events[-1]["message"])
         self.assertEqual(self.daemon.ask("GET", "/v1/templates/broken").status, 404)
         self.assertEqual(self.pieces(), before)
 

@@ -30,6 +30,7 @@ BODIES = {
     "rollbackContext": {"checkpoint": 0},
     "forkContext": {"checkpoint": 0},
     "startProcess": {"argv": ["true"]},
+    "runCommand": {"argv": ["true"]},
     "signalProcess": {"signal": "SIGINT"},
     "resizeProcess": {"columns": 80, "rows": 24},
     "createPortToken": {"port": 8000},

@@ -53,7 +53,7 @@ Result<void> drop_capabilities() {
 
 Result<void> confine_self(const Bounds& bounds, Root root, std::span<const sock_filter> filter) {
   (void)::umask(022);
-  if (sys::raw(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) != 0) {
+  if (sys::raw(SYS_close_range, bounds.descriptors, ~0U, 0) != 0) {
     return Error(ErrorCode::kUnsupported, "close_range is not available", "use Linux 5.9 or later");
   }
   if (root == Root::kEnter) {
@@ -61,7 +61,7 @@ Result<void> confine_self(const Bounds& bounds, Root root, std::span<const sock_
   }
   GB_TRY(drop_capabilities());
   // After the last change of rights, which would undo it.
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
+  if (bounds.ends_with_parent && ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
     return Error::from_errno("prctl");
   }
   if (kBoundsMemory) {

@@ -16,6 +16,10 @@ struct Bounds {
   std::uint64_t memory = 0;       // Bytes of address space.
   std::uint64_t cpu_seconds = 0;  // Of processor time; at their end it is killed.
   std::uint64_t file_size = 0;    // Bytes of any one file that it writes.
+  // The kernel's way, which takes the end of the thread that started it for the end of its parent.
+  // False for a program that notices by a socket.
+  bool ends_with_parent = true;
+  unsigned descriptors = 3;  // Which it keeps: 0, 1 and so on. The others are closed.
 };
 
 enum class Root {
@@ -23,10 +27,10 @@ enum class Root {
   kEnter,  // The working directory becomes the root of the file system, and nothing else is there.
 };
 
-// Leaves this process its standard descriptors, the bounds, the root and the calls of the filter:
-// no capabilities, no way to new ones, and its end when its parent ends. Irrevocable, also where it
-// fails: the caller is then to end. Works for root and, where user namespaces are allowed, for
-// anybody. Requires a single thread.
+// Leaves this process the bounds, the root and the calls of the filter: no capabilities, no way to
+// new ones, and its end when its parent ends (unless the bounds say otherwise). Irrevocable, also
+// where it fails: the caller is then to end. Works for root and, where user namespaces are allowed,
+// for anybody. Requires a single thread.
 Result<void> confine_self(const Bounds& bounds, Root root, std::span<const sock_filter> filter);
 
 // Says on standard error why the work failed, and returns the exit status with which

@@ -3,10 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,8 +13,7 @@
 #include <charconv>
 #include <optional>
 
-#include "base/sys/installation.h"
-#include "base/sys/raw.h"
+#include "base/confined/process.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
@@ -28,125 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostComplaint = 4'000;
 constexpr int kLookEveryMs = 100;
-
-Result<std::string> find_program(const std::string& name) {
-  const std::vector<std::string> directories = GB_TRY(sys::installed_directories());
-  for (const std::string& directory : directories) {
-    if (::access((directory + "/" + name).c_str(), X_OK) == 0) {
-      return directory + "/" + name;
-    }
-  }
-  return Error(ErrorCode::kUnsupported, name + " is not installed",
-               "install it in /usr/libexec/glovebox, next to glovebox's other programs");
-}
-
-struct Ends {
-  UniqueFd ours;
-  UniqueFd theirs;
-};
-
-// Sockets rather than pipes: a reader that is gone is an error of send(2), not a signal.
-Result<Ends> make_socket() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Error::from_errno("socketpair");
-  }
-  return Ends{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-// Above the standard descriptors, so that putting one in its place covers no other.
-Result<UniqueFd> copy_above_standard(int fd) {
-  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  return copy ? Result<UniqueFd>(std::move(copy)) : Error::from_errno("fcntl");
-}
-
-// A process that is killed, and waited for, at the latest when this goes.
-class Process {
- public:
-  Process(pid_t pid, UniqueFd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-  ~Process() {
-    if (pid_ > 0) {
-      kill();
-      (void)wait();
-    }
-  }
-
-  [[nodiscard]] int pidfd() const { return pidfd_.get(); }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-
-  void kill() const {
-    // Ours until it is waited for, so no other process has its id.
-    (void)::kill(pid_, SIGKILL);
-  }
-
-  // How it ended, as waitpid(2) says it. Once.
-  int wait() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return status;
-  }
-
- private:
-  pid_t pid_;
-  const UniqueFd pidfd_;
-};
-
-class Spawning {
- public:
-  Spawning() {
-    (void)::posix_spawn_file_actions_init(&actions_);
-    (void)::posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    sigset_t all;
-    (void)::sigemptyset(&none);
-    (void)::sigfillset(&all);
-    (void)::posix_spawnattr_setsigmask(&attributes_, &none);
-    (void)::posix_spawnattr_setsigdefault(&attributes_, &all);
-    // Its own group: a Ctrl-C at the terminal is for us to hear.
-    (void)::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  Spawning(const Spawning&) = delete;
-  Spawning& operator=(const Spawning&) = delete;
-  ~Spawning() {
-    (void)::posix_spawnattr_destroy(&attributes_);
-    (void)::posix_spawn_file_actions_destroy(&actions_);
-  }
-
-  void place(const UniqueFd& fd, int at) {
-    (void)::posix_spawn_file_actions_adddup2(&actions_, fd.get(), at);
-  }
-  void enter(int directory) {
-    if (directory >= 0) {
-      (void)::posix_spawn_file_actions_addfchdir_np(&actions_, directory);
-    } else {
-      (void)::posix_spawn_file_actions_addchdir_np(&actions_, "/");
-    }
-  }
-
-  Result<pid_t> start(const std::string& path, std::vector<std::string> words) {
-    std::vector<char*> argv;
-    for (std::string& word : words) {
-      argv.push_back(word.data());
-    }
-    argv.push_back(nullptr);
-    // Also what we inherited ourselves, which need not close on exec.
-    (void)::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-    char* const environment[] = {nullptr};
-    pid_t pid = -1;
-    const int error =
-        ::posix_spawn(&pid, path.c_str(), &actions_, &attributes_, argv.data(), environment);
-    return error == 0 ? Result<pid_t>(pid) : Error::from_errno("start " + words.front(), error);
-  }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-};
 
 // Bytes that a process has written so far (proc(5), io); nothing where we may not know.
 std::optional<std::uint64_t> written_by(pid_t pid) {
@@ -308,33 +185,20 @@ Result<void> judge(const Job& job, int status, const std::string& said) {
 }  // namespace
 
 Result<void> run_confined(const Job& job) {
-  const std::string path = GB_TRY(find_program(job.program));
-  Ends output = GB_TRY(make_socket());
-  Ends complaint = GB_TRY(make_socket());
-  UniqueFd unsent;
-  Spawning spawning;
-  std::array<UniqueFd, 3> theirs;
-  if (job.input >= 0) {
-    theirs[0] = GB_TRY(copy_above_standard(job.input));
-  } else {
-    Ends input = GB_TRY(make_socket());
-    unsent = std::move(input.ours);
-    theirs[0] = GB_TRY(copy_above_standard(input.theirs.get()));
+  Channel output = GB_TRY(make_channel());
+  Channel complaint = GB_TRY(make_channel());
+  Channel input;
+  if (job.input < 0) {
+    input = GB_TRY(make_channel());
   }
-  theirs[1] = GB_TRY(copy_above_standard(output.theirs.get()));
-  theirs[2] = GB_TRY(copy_above_standard(complaint.theirs.get()));
-  for (int i = 0; i < 3; ++i) {
-    spawning.place(theirs[static_cast<std::size_t>(i)], i);
-  }
-  spawning.enter(job.directory);
-  std::vector<std::string> words = {job.program};
-  words.insert(words.end(), job.arguments.begin(), job.arguments.end());
-  const pid_t pid = GB_TRY(spawning.start(path, std::move(words)));
-  Process process(pid, UniqueFd(static_cast<int>(sys::raw(SYS_pidfd_open, pid, 0))));
-  if (process.pidfd() < 0) {
-    return Error::from_errno("pidfd_open");
-  }
-  theirs = {};
+  Process process =
+      GB_TRY(Process::start({.program = job.program,
+                             .arguments = job.arguments,
+                             .directory = job.directory,
+                             .descriptors = {job.input >= 0 ? job.input : input.theirs.get(),
+                                             output.theirs.get(), complaint.theirs.get()}}));
+  UniqueFd unsent = std::move(input.ours);
+  input.theirs = UniqueFd();
   output.theirs = UniqueFd();
   complaint.theirs = UniqueFd();
   Conversation conversation(job, process, std::move(unsent), std::move(output.ours),

@@ -21,8 +21,8 @@ Result<UniqueFd> open_beneath(int directory_fd,
   }
   open_how how{};
   // openat2 refuses flags that O_PATH makes meaningless.
-  const int nonblock = (flags & O_PATH) != 0 ? 0 : O_NONBLOCK;
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW | nonblock);
+  const int harmless = (flags & O_PATH) != 0 ? 0 : O_NONBLOCK | O_NOCTTY;
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW | harmless);
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const std::string text(path);

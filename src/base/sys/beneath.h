@@ -14,8 +14,8 @@
 
 namespace glovebox::sys {
 
-// Opens `path` below `directory_fd`. O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK are added to `flags`, so
-// that no FIFO can make us wait.
+// Opens `path` below `directory_fd`. O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK and O_NOCTTY are added to
+// `flags`, so that no FIFO can make us wait and no terminal can send us signals.
 Result<UniqueFd> open_beneath(int directory_fd,
                               std::string_view path,
                               int flags,

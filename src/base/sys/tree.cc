@@ -60,6 +60,9 @@ Result<void> remove_tree_at(int parent, const std::string& name) {
   // An explicit stack, and one descriptor a level: no depth that a guest chose overflows ours. A
   // tree deeper than our descriptors go is taken off from below in several rounds.
   constexpr std::size_t kMaxOpen = 256;
+  // What appeared in a directory behind the place that was read, as others still write to it, or as
+  // its file system leaves out some of very many.
+  int more_rounds = 16;
   std::uint64_t lifts = 0;
   for (;;) {
     std::vector<std::pair<Directory, std::string>> open;
@@ -68,7 +71,8 @@ Result<void> remove_tree_at(int parent, const std::string& name) {
       return errno == ENOENT ? Result<void>() : Error::from_errno("open " + name);
     }
     open.emplace_back(std::move(top), name);
-    bool again = false;
+    bool lifted = false;
+    bool left = false;
     while (!open.empty()) {
       DIR* const directory = open.back().first.get();
       const int fd = ::dirfd(directory);
@@ -79,7 +83,8 @@ Result<void> remove_tree_at(int parent, const std::string& name) {
         open.pop_back();
         const int above = open.empty() ? parent : ::dirfd(open.back().first.get());
         if (::unlinkat(above, emptied.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
-          if (errno == ENOTEMPTY && again) {
+          if (errno == ENOTEMPTY && (lifted || left || more_rounds > 0)) {
+            left = true;
             continue;
           }
           return Error::from_errno("remove " + emptied);
@@ -90,7 +95,7 @@ Result<void> remove_tree_at(int parent, const std::string& name) {
       if (below == "." || below == "..") {
         continue;
       }
-      if (::unlinkat(fd, below.c_str(), 0) == 0) {
+      if (::unlinkat(fd, below.c_str(), 0) == 0 || errno == ENOENT) {
         continue;
       }
       if (errno != EISDIR) {
@@ -105,14 +110,15 @@ Result<void> remove_tree_at(int parent, const std::string& name) {
         if (!lift(fd, below.c_str(), ::dirfd(open.front().first.get()), lifts)) {
           return Error::from_errno("remove " + below);
         }
-        again = true;
+        lifted = true;
         continue;
       }
       open.emplace_back(std::move(next), below);
     }
-    if (!again) {
+    if (!lifted && !left) {
       return {};
     }
+    more_rounds -= lifted ? 0 : 1;
   }
 }
 

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -186,6 +188,28 @@ TEST_F(RemoveTreeTest, RemovesAWideTree) {
 
 // In a sticky directory of somebody else even a link cannot be removed. What it leads to is not
 // the guest's to change for that.
+TEST_F(RemoveTreeTest, RemovesWhatAppearsMeanwhile) {
+  for (int i = 0; i < 2'000; ++i) {
+    std::ofstream(tree() / std::to_string(i)) << i;
+  }
+  std::atomic<bool> started = false;
+  std::thread writer([&] {
+    // Until the directory is gone, or a bound that the removal outlasts.
+    for (int i = 0; i < 3'000; ++i) {
+      const std::string name = tree() / ("new" + std::to_string(i));
+      UniqueFd(::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+      started = true;
+    }
+  });
+  while (!started) {
+    std::this_thread::yield();
+  }
+  const auto removed = remove_tree(tree());
+  writer.join();
+  EXPECT_TRUE(removed) << removed.error().message();
+  EXPECT_FALSE(fs::exists(tree()));
+}
+
 TEST_F(RemoveTreeTest, ChangesNoModeThroughALinkThatStays) {
   if (::geteuid() != 0) {
     GTEST_SKIP() << "needs root, to make files of two users";

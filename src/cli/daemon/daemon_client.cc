@@ -35,6 +35,7 @@ ErrorCode code_of(int status) {
     case 403:
       return ErrorCode::kRefused;
     case 404:
+    case 410:  // Of what was there.
       return ErrorCode::kNotFound;
     case 409:
       return ErrorCode::kConflict;
@@ -98,11 +99,15 @@ void add_daemon_options(CLI::App& command, DaemonOptionsText& options) {
       .add_option("--url", options.url,
                   "Daemon address: http://HOST:PORT, https://HOST:PORT or unix:PATH "
                   "(GLOVEBOX_URL) [default: the socket of 'glovebox serve' on this machine]")
+      ->type_name("URL")
       ->group(kDaemon);
-  command.add_option("--key", options.key, "API key (GLOVEBOX_API_KEY)")->group(kDaemon);
+  command.add_option("--key", options.key, "API key (GLOVEBOX_API_KEY)")
+      ->type_name("KEY")
+      ->group(kDaemon);
   command
       .add_option("--cacert", options.authorities,
                   "PEM file of trusted certificate authorities, for https://")
+      ->type_name("FILE")
       ->group(kDaemon);
   command.add_flag("--json", options.json, "Print the daemon's response as JSON");
 }

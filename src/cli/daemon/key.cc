@@ -13,7 +13,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kKeyFooter = R"(Examples:
   glovebox key create --scope run --scope read --expires 30d
   glovebox key ls
   glovebox key rotate ID --overlap 1h
@@ -77,7 +77,7 @@ Result<int> list(const KeyOptionsText& options) {
   const Json listed = GB_TRY(daemon.ask(
       "GET", options.tenant.empty() ? "/v1/keys" : "/v1/keys?tenant=" + encode(options.tenant)));
   if (options.daemon.json) {
-    std::cout << list_in(listed, "keys").dump(2) << "\n";
+    std::cout << listed.dump(2) << "\n";
     return 0;
   }
   Table table({"ID", "TENANT", "SCOPES", "ENDS IN", "STATE", "CREATED", "EXPIRES", "LAST USED"});
@@ -130,7 +130,7 @@ CLI::App* add_one(CLI::App& group,
 
 void add_key(CLI::App& app, bool described, Action* action) {
   auto* const group = app.add_subcommand(kKey.name, kKey.description);
-  group->footer(kFooter);
+  group->footer(kKeyFooter);
   group->require_subcommand(1);
   if (!described) {
     return;
@@ -144,23 +144,29 @@ void add_key(CLI::App& app, bool described, Action* action) {
   creating
       ->add_option("--scope", options->scopes,
                    "Scope: read, run or admin; repeatable [default: run and read]")
+      ->type_name("SCOPE")
       ->check(CLI::IsMember({"read", "run", "admin"}))
       ->allow_extra_args(false);
-  creating->add_option("--tenant", options->tenant, "Tenant that owns the key [default: default]");
-  creating->add_option("--expires", options->expires,
-                       "Lifetime of the key: 12h, 30d [default: never expires]");
+  creating->add_option("--tenant", options->tenant, "Tenant that owns the key [default: default]")
+      ->type_name("TENANT");
+  creating
+      ->add_option("--expires", options->expires,
+                   "Lifetime of the key: 12h, 30d [default: never expires]")
+      ->type_name("TIME");
   options = std::make_shared<KeyOptionsText>();
   add_one(*group, "ls", "List keys, oldest first, without their secret values",
           "Examples:\n  glovebox key ls\n  glovebox key ls --tenant acme --json", options, list,
           action)
-      ->add_option("--tenant", options->tenant, "Only keys of this tenant");
+      ->add_option("--tenant", options->tenant, "Only keys of this tenant")
+      ->type_name("TENANT");
   options = std::make_shared<KeyOptionsText>();
   auto* const rotating =
       add_one(*group, "rotate", "Replace a key; the old key keeps working for a while",
               "Prints the new key once.\n\nExamples:\n  glovebox key rotate ID --overlap 1h",
               options, rotate, action);
   rotating->add_option("ID", options->id, "The key's id")->required();
-  rotating->add_option("--overlap", options->overlap, "How long the old key keeps working: 1h");
+  rotating->add_option("--overlap", options->overlap, "How long the old key keeps working: 1h")
+      ->type_name("TIME");
   options = std::make_shared<KeyOptionsText>();
   add_one(*group, "revoke", "Revoke a key immediately", "Examples:\n  glovebox key revoke ID",
           options, revoke, action)

@@ -95,7 +95,7 @@ std::string describe_end(const Json& verdict) {
 Error error_in(const Json& said) {
   const std::int64_t code = number_in(said, "code");
   const std::string message = text_in(said, "message");
-  return {code == 404                 ? ErrorCode::kNotFound
+  return {code == 404 || code == 410  ? ErrorCode::kNotFound
           : code == 403               ? ErrorCode::kRefused
           : code >= 400 && code < 500 ? ErrorCode::kInvalid
                                       : ErrorCode::kUnavailable,

@@ -9,12 +9,14 @@
 #include <charconv>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/duration.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "spec/limit_fields.h"
+#include "spec/network_rules.h"
 
 namespace glovebox::cli {
 namespace {
@@ -47,7 +49,12 @@ std::string option_of(std::string name) {
 
 void add_limit_options(CLI::App& command, RemoteLimitsText& limits) {
   each_wish([&](const auto& field) {
-    command.add_option(option_of(field.name), limits[field.name], field.help)->group("Limits");
+    using Value = typename std::decay_t<decltype(field)>::Value;
+    command.add_option(option_of(field.name), limits[field.name], field.help)
+        ->type_name(std::is_same_v<Value, std::chrono::milliseconds> ? "TIME"
+                    : std::is_same_v<Value, Bytes>                   ? "SIZE"
+                                                                     : "N")
+        ->group("Limits");
   });
 }
 
@@ -84,6 +91,42 @@ Result<Json> pairs_json(const std::vector<std::string>& texts, const char* optio
     json[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return json;
+}
+
+void add_network_options(CLI::App& command, RemoteNetworkText& rules) {
+  command
+      .add_option("--allow-net,--allow-host", rules.allow,
+                  "Let programs connect to HOST, *.HOST, ADDRESS or ADDRESS/BITS, with :PORT for "
+                  "one port only, as far as the daemon allows; repeatable")
+      ->type_name("RULE")
+      ->allow_extra_args(false)
+      ->group("Network (default: none)");
+  command
+      .add_option("--deny-net,--deny-host", rules.deny,
+                  "Refuse what --allow-net would allow; repeatable")
+      ->type_name("RULE")
+      ->allow_extra_args(false)
+      ->group("Network (default: none)");
+}
+
+Result<void> put_network(Json& request, const RemoteNetworkText& rules) {
+  if (rules.allow.empty() && rules.deny.empty()) {
+    return {};
+  }
+  if (rules.allow.empty()) {
+    return Error(ErrorCode::kInvalid, "--deny-net requires --allow-net",
+                 "leave it out: a sandbox reaches nothing that --allow-net does not name");
+  }
+  for (const auto& [texts, option] :
+       {std::pair(&rules.allow, "--allow-net"), std::pair(&rules.deny, "--deny-net")}) {
+    for (const std::string& text : *texts) {
+      if (auto rule = NetworkRule::parse(text); !rule) {
+        return std::move(rule).error().within(option);
+      }
+    }
+  }
+  request["network"] = {{"allow", rules.allow}, {"deny", rules.deny}};
+  return {};
 }
 
 Result<std::string> read_program(const std::string& file) {

@@ -21,6 +21,17 @@ Result<Json> limits_json(const RemoteLimitsText& limits);
 // "NAME=VALUE" each; `option` is named in errors.
 Result<Json> pairs_json(const std::vector<std::string>& texts, const char* option);
 
+// Network rules, as typed.
+struct RemoteNetworkText {
+  std::vector<std::string> allow;
+  std::vector<std::string> deny;
+};
+void add_network_options(CLI::App& command, RemoteNetworkText& rules);
+
+// The field `network` of a request, checked here so that an error names the option; none where no
+// rule was given.
+Result<void> put_network(Json& request, const RemoteNetworkText& rules);
+
 // A program's text: of a file, or of standard input for "-". At most 8 MiB, as the daemon takes.
 Result<std::string> read_program(const std::string& file);
 

@@ -8,7 +8,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSandboxFooter =
     R"(These commands talk to 'glovebox serve' on this machine, or to the daemon given by --url and
 --key or by GLOVEBOX_URL and GLOVEBOX_API_KEY.
 
@@ -27,7 +27,7 @@ void add_sandbox(CLI::App& app,
                  const std::vector<std::string>& words,
                  Action* action) {
   auto* const group = app.add_subcommand(kSandbox.name, kSandbox.description);
-  group->footer(kFooter);
+  group->footer(kSandboxFooter);
   group->require_subcommand(1);
   if (!described) {
     return;

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/command.h"
+#include "cli/daemon/daemon_client.h"
 
 namespace glovebox::cli {
 
@@ -19,6 +21,12 @@ void add_sandbox_copy(CLI::App& group, Action* action);
 void add_sandbox_files(CLI::App& group, Action* action);
 void add_sandbox_packages(CLI::App& group, Action* action);
 void add_sandbox_logs(CLI::App& group, Action* action);
+
+// All sandboxes of the caller's tenant, newest first: an array of objects, at most 10,000 and a
+// page. `filters` is empty, or begins with '&' and goes behind the query as it is. Fails as
+// DaemonClient::ask() does.
+Result<Json> fetch_sandboxes(DaemonClient& daemon, const std::string& filters);
+
 // kill, pause, resume, extend, snapshot, fork.
 void add_sandbox_lifecycle(CLI::App& group, Action* action);
 

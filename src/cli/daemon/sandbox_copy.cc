@@ -24,7 +24,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSandboxCopyFooter =
     R"(Exactly one of FROM and TO is ID:PATH, relative to the workspace; ID:/PATH is absolute. If TO
 is a directory or ends with a slash, files are copied into it. '-' is standard input or output.
 
@@ -307,13 +307,14 @@ Result<int> copy(const CopyOptionsText& options) {
 
 void add_sandbox_copy(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("cp", "Copy files into or out of a sandbox");
-  command->footer(kFooter);
+  command->footer(kSandboxCopyFooter);
   auto options = std::make_shared<CopyOptionsText>();
   command->add_option("FROM", options->source, "Source: a file or directory, ID:PATH, or -")
       ->required();
   command->add_option("TO", options->target, "Destination: a file or directory, ID:PATH, or -")
       ->required();
   command->add_option("--max-size", options->most, "Maximum size to copy out of a sandbox")
+      ->type_name("SIZE")
       ->capture_default_str();
   command->add_flag("--links", options->links,
                     "Copy symbolic links out of a sandbox as links, wherever they point");

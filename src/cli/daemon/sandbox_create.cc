@@ -10,11 +10,12 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Prints the sandbox's id.
+constexpr const char* kSandboxCreateFooter = R"(Prints the sandbox's id.
 
 Examples:
   glovebox sandbox create
   glovebox sandbox create --timeout 1h --memory 2G --cpus 2 --metadata task=report
+  glovebox sandbox create --allow-net pypi.org:443 --allow-net '*.pythonhosted.org'
   glovebox sandbox create --template with-data --on-timeout pause --auto-resume --json)";
 
 struct CreateOptionsText {
@@ -28,7 +29,7 @@ struct CreateOptionsText {
   bool auto_resume = false;
   std::vector<std::string> env;
   std::vector<std::string> metadata;
-  std::vector<std::string> allow;
+  RemoteNetworkText network;
 };
 
 Result<Json> request_of(const CreateOptionsText& options) {
@@ -51,9 +52,7 @@ Result<Json> request_of(const CreateOptionsText& options) {
   }
   request["env"] = GB_TRY(pairs_json(options.env, "--env"));
   request["metadata"] = GB_TRY(pairs_json(options.metadata, "--metadata"));
-  if (!options.allow.empty()) {
-    request["network"] = {{"allow", options.allow}};
-  }
+  GB_TRY(put_network(request, options.network));
   return request;
 }
 
@@ -69,30 +68,35 @@ Result<int> create(const CreateOptionsText& options) {
 
 void add_sandbox_create(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("create", "Create a sandbox");
-  command->footer(kFooter);
+  command->footer(kSandboxCreateFooter);
   auto options = std::make_shared<CreateOptionsText>();
-  command->add_option("--template", options->template_name,
-                      "Template to create it from [default: default]");
-  command->add_option("--timeout", options->timeout, "Lifetime of the sandbox [default: 5m]");
+  command
+      ->add_option("--template", options->template_name,
+                   "Template to create it from [default: default]")
+      ->type_name("NAME");
+  command->add_option("--timeout", options->timeout, "Lifetime of the sandbox [default: 5m]")
+      ->type_name("TIME");
   command
       ->add_option("--on-timeout", options->on_timeout, "What to do at the timeout: kill or pause")
+      ->type_name("ACTION")
       ->check(CLI::IsMember({"kill", "pause"}));
   command->add_flag("--auto-resume", options->auto_resume,
                     "Resume the paused sandbox automatically on the next request");
-  command->add_option("--tier", options->tier,
-                      "Require exactly this isolation tier: native, landlock");
-  command->add_option("--min-tier", options->min_tier,
-                      "Require this isolation tier or a stronger one");
+  command
+      ->add_option("--tier", options->tier, "Require exactly this isolation tier: native, landlock")
+      ->type_name("TIER");
+  command
+      ->add_option("--min-tier", options->min_tier, "Require this isolation tier or a stronger one")
+      ->type_name("TIER");
   command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command
       ->add_option("--metadata", options->metadata,
                    "Metadata NAME=VALUE to find the sandbox by; repeatable")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  command
-      ->add_option("--allow-net", options->allow,
-                   "Host to allow: HOST, HOST:PORT or *.HOST; repeatable")
-      ->allow_extra_args(false);
+  add_network_options(*command, options->network);
   add_limit_options(*command, options->limits);
   add_daemon_options(*command, options->daemon);
   command->callback([action, options] { *action = [options] { return ended(create(*options)); }; });

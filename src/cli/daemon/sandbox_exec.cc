@@ -20,7 +20,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSandboxExecFooter =
     R"(Code runs in a context: an interpreter that keeps its variables between calls. Without
 --context, the sandbox's default context for the language is used, and created if needed. Images
 are saved as files. Words after '--' are run as a command instead, with standard input passed
@@ -215,19 +215,23 @@ Result<int> run_command(const ExecOptionsText& options, const std::vector<std::s
 
 void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Action* action) {
   auto* const command = group.add_subcommand("exec", "Run code in a context, or run a command");
-  command->footer(kFooter);
+  command->footer(kSandboxExecFooter);
   auto options = std::make_shared<ExecOptionsText>();
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_option("FILE", options->file, "File with the code to run; '-' reads standard input");
-  auto* const code = command->add_option("-e", options->code, "Code to run");
-  command->add_option("-c,--context", options->context, "Context to run the code in");
-  command->add_option("-l,--language", options->language, "Language of the code [default: python]");
-  command->add_option("--time", options->time, "Time limit: 30s");
+  auto* const code = command->add_option("-e", options->code, "Code to run")->type_name("CODE");
+  command->add_option("-c,--context", options->context, "Context to run the code in")
+      ->type_name("CONTEXT");
+  command->add_option("-l,--language", options->language, "Language of the code [default: python]")
+      ->type_name("LANGUAGE");
+  command->add_option("--time", options->time, "Time limit: 30s")->type_name("TIME");
   command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command->add_option("--save", options->save, "Directory to save images in")
+      ->type_name("DIR")
       ->capture_default_str();
-  command->add_option("--cwd", options->cwd, "Working directory of the command");
+  command->add_option("--cwd", options->cwd, "Working directory of the command")->type_name("DIR");
   command->add_flag("--recover", options->recover,
                     "Restore the context's previous state if the code crashes it");
   command->add_flag("-t,--terminal", options->terminal, "Run the command in this terminal");

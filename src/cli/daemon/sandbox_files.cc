@@ -15,7 +15,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSandboxFilesFooter =
     R"(Paths are relative to the workspace; start an absolute path with two slashes.
 
 Examples:
@@ -62,7 +62,7 @@ Result<int> run(const FilesOptionsText& options) {
   const Json listed = GB_TRY(daemon.ask("GET", path + "/files?list=" + encode(options.path) +
                                                    "&depth=" + std::to_string(options.depth)));
   if (options.daemon.json) {
-    std::cout << list_in(listed, "entries").dump(2) << "\n";
+    std::cout << listed.dump(2) << "\n";
     return 0;
   }
   Table table({"MODE", "SIZE", "MODIFIED", "NAME"});
@@ -83,11 +83,12 @@ Result<int> run(const FilesOptionsText& options) {
 
 void add_sandbox_files(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("files", "List, watch or remove files");
-  command->footer(kFooter);
+  command->footer(kSandboxFilesFooter);
   auto options = std::make_shared<FilesOptionsText>();
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_option("PATH", options->path, "A file or directory [default: the workspace]");
   command->add_option("--depth", options->depth, "How many directory levels to list")
+      ->type_name("N")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   auto* const follow = command->add_flag("--watch", options->watch, "Print changes as they happen");

@@ -70,20 +70,44 @@ void print(const Json& info) {
   }
 }
 
+void print_connections(const Json& info) {
+  if (list_in(info, "connections").empty()) {
+    return;
+  }
+  Table table({"HOST", "PORT", "VERDICT", "RULE"});
+  for (const Json& connection : list_in(info, "connections")) {
+    table.add({printable(text_in(connection, "host")),
+               std::to_string(number_in(connection, "port")), text_in(connection, "verdict"),
+               printable(text_in(connection, "rule"))});
+  }
+  std::cout << "\n" << table.text();
+  if (const std::int64_t more = number_in(info, "more_connections"); more > 0) {
+    std::cout << "and " << more << " more\n";
+  }
+}
+
 Result<int> show(const InfoOptionsText& options) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
   const std::string path = "/v1/sandboxes/" + encode(options.id);
   Json info = GB_TRY(daemon.ask("GET", path));
   info["usage"] = GB_TRY(daemon.ask("GET", path + "/usage"));
+  info["usage"].erase("schema");  // A part of this one.
   // To ask a paused one what it holds would wake it.
   if (text_in(info, "state") == "running") {
     info["contexts"] = list_in(GB_TRY(daemon.ask("GET", path + "/contexts")), "contexts");
     info["processes"] = list_in(GB_TRY(daemon.ask("GET", path + "/processes")), "processes");
   }
+  if (const auto walls = info.find("walls");
+      walls != info.end() && text_in(*walls, "network") == "rules") {
+    const Json said = GB_TRY(daemon.ask("GET", path + "/connections"));
+    info["connections"] = list_in(said, "connections");
+    info["more_connections"] = number_in(said, "more_connections");
+  }
   if (options.daemon.json) {
     std::cout << info.dump(2) << "\n";
   } else {
     print(info);
+    print_connections(info);
   }
   return 0;
 }

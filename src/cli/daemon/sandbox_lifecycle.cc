@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/daemon/daemon_client.h"
 #include "cli/daemon/sandbox_commands.h"
+#include "spec/json/schema.h"
 
 namespace glovebox::cli {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 struct EachOptionsText {
   DaemonOptionsText daemon;
   std::vector<std::string> ids;
+  bool all = false;
 };
 
 // One request for each sandbox that is named. All are tried; the first error is the answer.
@@ -24,35 +26,51 @@ struct EachCommand {
   const char* examples;
   const char* method;
   const char* path;
+  const char* all;  // What the option --all does; null: there is none.
 };
 constexpr EachCommand kEach[] = {
     {"kill", "End sandboxes and delete everything in them",
-     "Examples:\n  glovebox sandbox kill ID\n  glovebox sandbox ls -q | xargs glovebox sandbox "
-     "kill",
-     "DELETE", ""},
+     "--all does not ask, and prints how many it ended.\n\nExamples:\n  glovebox sandbox kill ID\n"
+     "  glovebox sandbox kill --all",
+     "DELETE", "", "End all sandboxes of your tenant, paused ones too"},
     {"pause", "Pause sandboxes: stop their processes, keep memory and files",
-     "Examples:\n  glovebox sandbox pause ID", "POST", "/pause"},
+     "Examples:\n  glovebox sandbox pause ID", "POST", "/pause", nullptr},
     {"resume", "Resume paused sandboxes", "Examples:\n  glovebox sandbox resume ID", "POST",
-     "/resume"},
+     "/resume", nullptr},
 };
 
 Result<int> for_each(const EachCommand& what, const EachOptionsText& options) {
+  if (options.ids.empty() && !options.all) {
+    return Error(ErrorCode::kInvalid, "ID or --all is required",
+                 "run 'glovebox sandbox " + std::string(what.name) + " --help' for its options");
+  }
   DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  std::vector<std::string> ids = options.ids;
+  if (options.all) {
+    for (const Json& sandbox : GB_TRY(fetch_sandboxes(daemon, ""))) {
+      ids.push_back(text_in(sandbox, "id"));
+    }
+  }
   std::optional<Error> wrong;
   Json done = Json::array();
-  for (const std::string& id : options.ids) {
+  for (const std::string& id : ids) {
     const auto answer =
         daemon.ask(what.method, "/v1/sandboxes/" + encode(id) + std::string(what.path));
     if (answer) {
       done.push_back(id);
+    } else if (options.all && answer.error().code() == ErrorCode::kNotFound) {
+      // It ended by itself since they were listed.
     } else if (wrong) {
       (void)report(answer.error());
     } else {
       wrong = answer.error();
     }
   }
+  if (options.all && !options.daemon.json) {
+    std::cout << "ended " << done.size() << (done.size() == 1 ? " sandbox\n" : " sandboxes\n");
+  }
   if (options.daemon.json) {
-    std::cout << done.dump() << "\n";
+    std::cout << Json{{"schema", schema_of("ids")}, {"ids", std::move(done)}}.dump() << "\n";
   }
   return wrong ? Result<int>(*wrong) : Result<int>(0);
 }
@@ -86,7 +104,7 @@ Result<int> fork(const OneOptionsText& options) {
   const Json made =
       GB_TRY(daemon.ask("POST", "/v1/sandboxes/" + encode(options.id) + "/fork", request));
   if (options.daemon.json) {
-    std::cout << list_in(made, "sandboxes").dump(2) << "\n";
+    std::cout << made.dump(2) << "\n";
     return 0;
   }
   for (const Json& sandbox : list_in(made, "sandboxes")) {
@@ -127,7 +145,12 @@ void add_sandbox_lifecycle(CLI::App& group, Action* action) {
     auto* const command = group.add_subcommand(what.name, what.words);
     command->footer(what.examples);
     auto options = std::make_shared<EachOptionsText>();
-    command->add_option("ID", options->ids, "The sandboxes")->required();
+    auto* const ids = command->add_option("ID", options->ids, "The sandboxes");
+    if (what.all == nullptr) {
+      ids->required();
+    } else {
+      command->add_flag("--all", options->all, what.all)->excludes(ids);
+    }
     add_daemon_options(*command, options->daemon);
     command->callback([action, options, &what] {
       *action = [options, &what] { return ended(for_each(what, *options)); };
@@ -145,7 +168,8 @@ void add_sandbox_lifecycle(CLI::App& group, Action* action) {
       "Prints the template's name.\n\nExamples:\n  glovebox sandbox snapshot ID --name with-data\n"
       "  glovebox sandbox create --template with-data",
       snapping, snapshot, action)
-      ->add_option("--name", snapping->name, "The template's name");
+      ->add_option("--name", snapping->name, "The template's name")
+      ->type_name("NAME");
   auto forking = std::make_shared<OneOptionsText>();
   auto* const forks = add_one(group, "fork", "Create sandboxes with the same files",
                               "Prints their ids. Processes and contexts are not "
@@ -153,9 +177,12 @@ void add_sandbox_lifecycle(CLI::App& group, Action* action) {
                               "--count 3",
                               forking, fork, action);
   forks->add_option("--count", forking->count, "Number of sandboxes to create")
+      ->type_name("N")
       ->check(CLI::Range(1, 100));
-  forks->add_option("--timeout", forking->timeout,
-                    "Lifetime of the new sandboxes [default: the original's remaining lifetime]");
+  forks
+      ->add_option("--timeout", forking->timeout,
+                   "Lifetime of the new sandboxes [default: the original's remaining lifetime]")
+      ->type_name("TIME");
 }
 
 }  // namespace glovebox::cli

@@ -9,14 +9,15 @@
 #include "cli/daemon/daemon_client.h"
 #include "cli/daemon/sandbox_commands.h"
 #include "cli/daemon/table.h"
+#include "spec/json/schema.h"
 
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kSandboxListFooter = R"(Examples:
   glovebox sandbox ls
   glovebox sandbox ls --state paused --metadata task=report
-  glovebox sandbox ls -q | xargs glovebox sandbox kill)";
+  glovebox sandbox ls -q --metadata task=report | xargs glovebox sandbox kill)";
 
 constexpr std::size_t kPage = 100;
 // A keeper holds 4,096.
@@ -30,7 +31,7 @@ struct ListOptionsText {
 };
 
 Result<Json> fetch(DaemonClient& daemon, const ListOptionsText& options) {
-  std::string query = "/v1/sandboxes?limit=" + std::to_string(kPage);
+  std::string query;
   if (!options.state.empty()) {
     query += "&state=" + encode(options.state);
   }
@@ -41,18 +42,7 @@ Result<Json> fetch(DaemonClient& daemon, const ListOptionsText& options) {
     }
     query += "&metadata." + encode(pair.substr(0, equals)) + "=" + encode(pair.substr(equals + 1));
   }
-  Json all = Json::array();
-  std::string after;
-  do {
-    const Json page =
-        GB_TRY(daemon.ask("GET", query + (after.empty() ? "" : "&after=" + encode(after))));
-    for (const Json& each : list_in(page, "sandboxes")) {
-      all.push_back(each);
-    }
-    const std::string next = text_in(page, "next");
-    after = next == after ? "" : next;
-  } while (!after.empty() && all.size() < kMost);
-  return all;
+  return fetch_sandboxes(daemon, query);
 }
 
 std::string metadata_of(const Json& sandbox) {
@@ -77,7 +67,8 @@ Result<int> list(const ListOptionsText& options) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
   const Json all = GB_TRY(fetch(daemon, options));
   if (options.daemon.json) {
-    std::cout << all.dump(2) << "\n";
+    const Json document{{"schema", schema_of("sandboxes")}, {"sandboxes", all}, {"next", nullptr}};
+    std::cout << document.dump(2) << "\n";
     return 0;
   }
   const long long now = std::time(nullptr);
@@ -104,15 +95,33 @@ Result<int> list(const ListOptionsText& options) {
 
 }  // namespace
 
+Result<Json> fetch_sandboxes(DaemonClient& daemon, const std::string& filters) {
+  const std::string query = "/v1/sandboxes?limit=" + std::to_string(kPage) + filters;
+  Json all = Json::array();
+  std::string after;
+  do {
+    const Json page =
+        GB_TRY(daemon.ask("GET", query + (after.empty() ? "" : "&after=" + encode(after))));
+    for (const Json& each : list_in(page, "sandboxes")) {
+      all.push_back(each);
+    }
+    const std::string next = text_in(page, "next");
+    after = next == after ? "" : next;
+  } while (!after.empty() && all.size() < kMost);
+  return all;
+}
+
 void add_sandbox_list(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("ls", "List sandboxes, newest first");
-  command->footer(kFooter);
+  command->footer(kSandboxListFooter);
   auto options = std::make_shared<ListOptionsText>();
   command->add_option("--state", options->state, "Only sandboxes in this state: running or paused")
+      ->type_name("STATE")
       ->check(CLI::IsMember({"running", "paused"}));
   command
       ->add_option("--metadata", options->metadata,
                    "Only sandboxes with this metadata NAME=VALUE; repeatable")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command->add_flag("-q,--quiet", options->quiet, "Print only ids");
   add_daemon_options(*command, options->daemon);

@@ -4,31 +4,43 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "cli/daemon/daemon_client.h"
+#include "cli/daemon/history_text.h"
 #include "cli/daemon/remote_events.h"
 #include "cli/daemon/sandbox_commands.h"
 #include "cli/output_writer.h"
+#include "context/notebook/read.h"
 
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSandboxLogsFooter =
     R"(For a process: prints the output buffered while no client was connected, then new output
-until the process ends. For a context: prints its execution history as a notebook.
+until the process ends. For a context: prints what it has executed and what that has shown, as text.
+With --json, both are events, one JSON object a line.
 
 Examples:
+  glovebox sandbox logs ID
   glovebox sandbox logs ID 17
-  glovebox sandbox logs ID default > session.ipynb
+  glovebox sandbox logs ID --json | jq -r 'select(.type == "cell").code'
+  glovebox sandbox logs ID default --notebook > session.ipynb
   glovebox sandbox logs ID c1 --html > session.html)";
 
 struct LogsOptionsText {
   DaemonOptionsText daemon;
   std::string id;
   std::string of = "default";
+  bool notebook = false;
   bool html = false;
 };
+
+bool wants_colour() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+}
 
 Result<int> follow(DaemonClient& daemon, const std::string& process, bool json) {
   EventLines lines(GB_TRY(daemon.stream("GET", process, Json(), "application/x-ndjson")));
@@ -58,8 +70,15 @@ Result<int> show(const LogsOptionsText& options) {
   if (number) {
     return follow(daemon, path + "/processes/" + options.of, options.daemon.json);
   }
-  write_fully(STDOUT_FILENO, GB_TRY(daemon.text(path + "/contexts/" + encode(options.of) +
-                                                (options.html ? "/notebook.html" : "/notebook"))));
+  const std::string document = GB_TRY(daemon.text(path + "/contexts/" + encode(options.of) +
+                                                  (options.html ? "/notebook.html" : "/notebook")));
+  if (options.html || options.notebook) {
+    write_fully(STDOUT_FILENO, document);
+    return 0;
+  }
+  const notebook::Notebook history = GB_TRY(notebook::read_notebook(document));
+  write_fully(STDOUT_FILENO, options.daemon.json ? history_events(history)
+                                                 : history_text(history, wants_colour()));
   return 0;
 }
 
@@ -68,11 +87,14 @@ Result<int> show(const LogsOptionsText& options) {
 void add_sandbox_logs(CLI::App& group, Action* action) {
   auto* const command =
       group.add_subcommand("logs", "Show a process's output or a context's execution history");
-  command->footer(kFooter);
+  command->footer(kSandboxLogsFooter);
   auto options = std::make_shared<LogsOptionsText>();
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_option("OF", options->of, "A process id or a context name")->capture_default_str();
-  command->add_flag("--html", options->html, "Print a context's history as an HTML page");
+  auto* const notebook =
+      command->add_flag("--notebook", options->notebook, "Print a context's history as a notebook");
+  command->add_flag("--html", options->html, "Print a context's history as an HTML page")
+      ->excludes(notebook);
   add_daemon_options(*command, options->daemon);
   command->callback([action, options] { *action = [options] { return ended(show(*options)); }; });
 }

@@ -13,7 +13,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSandboxPackagesFooter =
     R"(Packages are installed from the daemon's sources: glovebox serve --package-source DIR.
 Running interpreters can import them right away.
 
@@ -47,7 +47,7 @@ Result<int> install(const PackagesText& options) {
 void add_sandbox_packages(CLI::App& group, Action* action) {
   auto* const command =
       group.add_subcommand("packages", "Install pip and npm packages in a sandbox");
-  command->footer(kFooter);
+  command->footer(kSandboxPackagesFooter);
   auto options = std::make_shared<PackagesText>();
   command->add_option("ID", options->id, "The sandbox")->required();
   command

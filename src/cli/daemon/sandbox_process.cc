@@ -11,11 +11,13 @@
 #include <thread>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/duration.h"
 #include "base/text.h"
 #include "cli/daemon/remote_events.h"
 #include "cli/interrupts.h"
 #include "cli/output_writer.h"
+#include "spec/json/schema.h"
 
 namespace glovebox::cli {
 namespace {
@@ -101,25 +103,35 @@ class Output {
         write_fully(type == "stdout" ? STDOUT_FILENO : STDERR_FILENO, bytes);
         return;
       }
-      std::string& kept = type == "stdout" ? out_ : err_;
-      const std::size_t room = kMostCollected - std::min(kMostCollected, kept.size());
-      truncated_ = truncated_ || bytes.size() > room;
-      kept.append(bytes, 0, room);
+      Collected& kept = type == "stdout" ? out_ : err_;
+      kept.total += bytes.size();
+      kept.text.append(bytes, 0, kMostCollected - std::min(kMostCollected, kept.text.size()));
     } else if (type == "ended" && order_.json) {
-      Json whole = said;
+      // What POST …/commands returns.
+      Json whole{{"schema", schema_of("command")}};
+      whole.update(said);
       whole.erase("type");
-      whole["stdout"] = to_utf8(out_);
-      whole["stderr"] = to_utf8(err_);
-      whole["truncated"] = truncated_;
+      for (const auto& [name, kept] : {std::pair("stdout", &out_), std::pair("stderr", &err_)}) {
+        whole[name] = to_utf8(kept->text);
+        if (!is_utf8(kept->text)) {
+          whole[std::string(name) + "_base64"] = to_base64(kept->text);
+        }
+        whole["truncated"][name] = kept->total > kept->text.size();
+        whole["bytes"][name] = kept->total;
+      }
       write_fully(STDOUT_FILENO, whole.dump() + "\n");
     }
   }
 
  private:
+  struct Collected {
+    std::string text;
+    std::uint64_t total = 0;
+  };
+
   const ProcessOrder& order_;
-  std::string out_;
-  std::string err_;
-  bool truncated_ = false;
+  Collected out_;
+  Collected err_;
 };
 
 }  // namespace

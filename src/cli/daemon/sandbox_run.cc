@@ -11,7 +11,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSandboxRunFooter =
     R"(Like 'glovebox run', but on the daemon's host, and with the same exit statuses.
 
 Examples:
@@ -26,6 +26,7 @@ struct RunRemoteText {
   std::string code;
   std::string language;
   std::vector<std::string> env;
+  RemoteNetworkText network;
   bool code_given = false;
   bool events = false;
 };
@@ -46,6 +47,7 @@ Result<Json> request_of(const RunRemoteText& options) {
   if (Json limits = GB_TRY(limits_json(options.limits)); !limits.empty()) {
     request["limits"] = std::move(limits);
   }
+  GB_TRY(put_network(request, options.network));
   return request;
 }
 
@@ -59,14 +61,17 @@ Result<int> run(const RunRemoteText& options) {
 
 void add_sandbox_run(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("run", "Run one program in a fresh sandbox");
-  command->footer(kFooter);
+  command->footer(kSandboxRunFooter);
   auto options = std::make_shared<RunRemoteText>();
   command->add_option("FILE", options->file, "Program to run; '-' reads it from standard input");
-  auto* const code = command->add_option("-e", options->code, "Code to run");
-  command->add_option("-l,--language", options->language, "Language of the code");
+  auto* const code = command->add_option("-e", options->code, "Code to run")->type_name("CODE");
+  command->add_option("-l,--language", options->language, "Language of the code")
+      ->type_name("LANGUAGE");
   command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command->add_flag("--events", options->events, "Print events as JSON lines as they happen");
+  add_network_options(*command, options->network);
   add_limit_options(*command, options->limits);
   add_daemon_options(*command, options->daemon);
   command->callback([action, options, code] {

@@ -16,7 +16,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kSecretFooter = R"(Examples:
   glovebox secret rotate-key
   glovebox secret rotate-key --data /var/lib/glovebox)";
 
@@ -40,16 +40,18 @@ Result<int> rotate_key(const std::string& directory) {
 
 void add_secret(CLI::App& app, bool described, Action* action) {
   auto* const group = app.add_subcommand(kSecret.name, kSecret.description);
-  group->footer(kFooter);
+  group->footer(kSecretFooter);
   group->require_subcommand(1);
   if (!described) {
     return;
   }
   auto* const command = group->add_subcommand(
       "rotate-key", "Encrypt all secrets with a new key and discard the old key");
-  command->footer(kFooter);
+  command->footer(kSecretFooter);
   auto directory = std::make_shared<std::string>(default_data_directory());
-  command->add_option("--data", *directory, "Data directory of the daemon")->capture_default_str();
+  command->add_option("--data", *directory, "Data directory of the daemon")
+      ->type_name("DIR")
+      ->capture_default_str();
   command->callback(
       [action, directory] { *action = [directory] { return ended(rotate_key(*directory)); }; });
 }

@@ -10,22 +10,25 @@
 #include <string>
 
 #include "base/duration.h"
+#include "base/log.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/commands.h"
 #include "cli/daemon/data_directory.h"
 #include "daemon/daemon.h"
 #include "daemon/keeper_process.h"
 #include "daemon/service_manager.h"
+#include "doors/transport/listener.h"
 #include "service/keeper/builder.h"
 
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kServeFooter = R"(Examples:
   glovebox serve                                  listen on 127.0.0.1:8440
   glovebox serve --listen 0.0.0.0:8440 --certificate cert.pem --key key.pem
   glovebox serve --unix /run/glovebox.sock --listen ''
   glovebox serve --cors https://app.example.com --drain 1m
+  glovebox serve --network public                 sandboxes with network rules may use them
   glovebox serve --user glovebox                  as root: only the keeper stays root
 The first API key is written to DIR/api-key.)";
 
@@ -40,6 +43,7 @@ struct ServeOptionsText {
   DaemonOptions daemon;
   std::string drain = "10s";
   std::string keep_records = "30d";
+  std::string network = "none";
   bool listen_given = false;
   bool unix_given = false;
 };
@@ -56,11 +60,16 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
     return Error(keep.error()).within("--keep-records");
   }
   options.keep_records = *keep;
+  options.network = parse_network_policy(text.network).value_or(NetworkPolicy::kNone);
   options.server.inherited = take_inherited_sockets();
   // Whoever passes sockets has decided where we listen.
   const bool passed = !options.server.inherited.empty();
   if (passed && !text.listen_given) {
     options.server.listen.clear();
+  }
+  if (!options.server.listen.empty()) {
+    // A typing mistake is told before a keeper has started.
+    (void)GB_TRY(http::parse_address(options.server.listen));
   }
   if (!passed && !text.unix_given) {
     options.server.unix_path = daemon_socket(options.directory);
@@ -99,7 +108,7 @@ int serve(const ServeOptionsText& text) {
 
 void add_serve(CLI::App& app, Action* action) {
   auto* const command = app.add_subcommand(kServe.name, kServe.description);
-  command->footer(kFooter);
+  command->footer(kServeFooter);
   auto text = std::make_shared<ServeOptionsText>();
   DaemonOptions& options = text->daemon;
   options.directory = default_data_directory();
@@ -107,34 +116,55 @@ void add_serve(CLI::App& app, Action* action) {
   auto* const listen = command
                            ->add_option("--listen", options.server.listen,
                                         "HOST:PORT to listen on; port 0 picks a free port")
+                           ->type_name("HOST:PORT")
                            ->capture_default_str();
   auto* const at_unix =
-      command->add_option("--unix", options.server.unix_path,
-                          "Unix socket to listen on as well, without a key, for this user only; "
-                          "'' for none [default: DIR/api.sock]");
+      command
+          ->add_option("--unix", options.server.unix_path,
+                       "Unix socket to listen on as well, without a key, for this user only; "
+                       "'' for none [default: DIR/api.sock]")
+          ->type_name("PATH");
   command->add_option("--data", options.directory, "Data directory, for everything that persists")
+      ->type_name("DIR")
       ->capture_default_str();
-  command->add_option("--user", options.user,
-                      "As root: run the daemon as this user, and only the keeper as root");
-  command->add_option("--certificate", options.server.certificate_file,
-                      "PEM file with the TLS certificate");
-  command->add_option("--key", options.server.key_file,
-                      "PEM file with the certificate's private key");
-  command->add_option("--domain", options.domain, "Serve sandbox ports as PORT-ID.DOMAIN");
+  command
+      ->add_option("--user", options.user,
+                   "As root: run the daemon as this user, and only the keeper as root")
+      ->type_name("NAME");
+  command
+      ->add_option("--certificate", options.server.certificate_file,
+                   "PEM file with the TLS certificate")
+      ->type_name("FILE");
+  command
+      ->add_option("--key", options.server.key_file, "PEM file with the certificate's private key")
+      ->type_name("FILE");
+  command->add_option("--domain", options.domain, "Serve sandbox ports as PORT-ID.DOMAIN")
+      ->type_name("NAME");
   command
       ->add_option("--cors", options.cors,
                    "Allow web pages from this origin: https://app.example.com; repeatable")
+      ->type_name("ORIGIN")
       ->allow_extra_args(false);
   command->add_option("--drain", text->drain, "How long to wait for running requests at shutdown")
+      ->type_name("TIME")
       ->capture_default_str();
   command
       ->add_option("--keep-records", text->keep_records,
                    "How long to keep records of ended sandboxes")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command
+      ->add_option("--network", text->network,
+                   "What network rules of sandboxes may reach: none, public (public addresses "
+                   "that are not this machine's), or any")
+      ->type_name("REACH")
+      ->check(CLI::IsMember({"none", "public", "any"}))
       ->capture_default_str();
   command
       ->add_option("--package-source", options.package_sources,
                    "Directory of wheels and npm tarballs that sandboxes may install from; "
                    "repeatable")
+      ->type_name("DIR")
       ->allow_extra_args(false);
   command->add_flag("--access-log", options.access_log,
                     "Log each request as a JSON line on stderr");
@@ -151,21 +181,27 @@ void add_serve(CLI::App& app, Action* action) {
   auto directory = std::make_shared<std::string>();
   auto user = std::make_shared<std::string>();
   auto service = std::make_shared<bool>(false);
-  keeper->add_option("--data", *directory)->required();
-  keeper->add_option("--user", *user);
+  keeper->add_option("--data", *directory)->type_name("DIR")->required();
+  keeper->add_option("--user", *user)->type_name("NAME");
   // Of a service manager, which learns when it is ready; without sandboxes it does not end.
   keeper->add_flag("--service", *service);
   keeper->callback([action, directory, user, service] {
     *action = [directory, user, service] {
       const auto kept = run_keeper(*directory, *user, {.stays = *service});
-      return kept ? 0 : report(kept.error());
+      if (!kept) {
+        // Into the log that its daemon, or a service manager, keeps.
+        const Error& error = kept.error();
+        Log(STDERR_FILENO)
+            .error(error.message() + (error.hint().empty() ? "" : "; hint: " + error.hint()));
+      }
+      return kept ? 0 : kExitFailed;
     };
   });
 
   // Started by the keeper.
   auto* const builder = app.add_subcommand("builder", "")->group("");
   auto built_in = std::make_shared<std::string>();
-  builder->add_option("--data", *built_in)->required();
+  builder->add_option("--data", *built_in)->type_name("DIR")->required();
   builder->callback(
       [action, built_in] { *action = [built_in] { return keeper::run_builder(*built_in); }; });
 }

@@ -14,7 +14,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kTemplateFooter = R"(Examples:
   glovebox template build science -f science.toml
   glovebox template ls
   glovebox template info science
@@ -48,7 +48,7 @@ Result<int> list(const TemplateOptionsText& options) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
   const Json listed = GB_TRY(daemon.ask("GET", "/v1/templates"));
   if (options.daemon.json) {
-    std::cout << list_in(listed, "templates").dump(2) << "\n";
+    std::cout << listed.dump(2) << "\n";
     return 0;
   }
   Table table({"NAME", "SOURCE", "BASE", "SIZE", "CREATED"});
@@ -90,14 +90,19 @@ void add_build(CLI::App& group, Action* action) {
   command->footer(kBuildFooter);
   auto order = std::make_shared<BuildOrder>();
   command->add_option("NAME", order->name, "Name of the new template")->required();
-  auto* const from = command->add_option_group("from");
-  from->add_option("-f,--file", order->recipe, "Recipe file; '-' reads standard input");
+  auto* const from = command->add_option_group("from", "What to build it from, exactly one of");
+  from->add_option("-f,--file", order->recipe, "Recipe file; '-' reads standard input")
+      ->type_name("FILE");
   from->add_option("--from-docker-save", order->docker,
-                   "Archive written by 'docker save'; '-' reads standard input");
+                   "Archive written by 'docker save'; '-' reads standard input")
+      ->type_name("FILE");
   from->add_option("--from-oci", order->oci,
-                   "OCI image layout: a directory, or a tar archive of one");
-  from->add_option("--from-rootfs", order->rootfs, "Tar archive of a root file system");
-  from->add_option("--debootstrap", order->suite, "Debian suite, for example bookworm");
+                   "OCI image layout: a directory, or a tar archive of one")
+      ->type_name("PATH");
+  from->add_option("--from-rootfs", order->rootfs, "Tar archive of a root file system")
+      ->type_name("FILE");
+  from->add_option("--debootstrap", order->suite, "Debian suite, for example bookworm")
+      ->type_name("SUITE");
   from->require_option(1);
   command->add_flag("-q,--quiet", order->quiet, "Show no progress");
   add_daemon_options(*command, order->daemon);
@@ -109,7 +114,7 @@ void add_build(CLI::App& group, Action* action) {
 
 void add_template(CLI::App& app, bool described, Action* action) {
   auto* const group = app.add_subcommand(kTemplate.name, kTemplate.description);
-  group->footer(kFooter);
+  group->footer(kTemplateFooter);
   group->require_subcommand(1);
   if (!described) {
     return;

@@ -160,8 +160,7 @@ Result<int> build_template(const BuildOrder& order) {
       show(event, type);
     }
     if (type == "failed") {
-      const auto error = event.find("error");
-      return error_in(error != event.end() && error->is_object() ? *error : event);
+      return error_in(event);
     }
     if (type == "built") {
       if (!order.daemon.json) {

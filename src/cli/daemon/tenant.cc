@@ -14,7 +14,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kTenantFooter = R"(Examples:
   glovebox tenant create acme --sandboxes 20 --memory 16G --rate 50
   glovebox key create --tenant acme
   glovebox tenant ls
@@ -111,7 +111,7 @@ Result<int> list(const TenantOptionsText& options) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
   const Json listed = GB_TRY(daemon.ask("GET", "/v1/tenants"));
   if (options.daemon.json) {
-    std::cout << list_in(listed, "tenants").dump(2) << "\n";
+    std::cout << listed.dump(2) << "\n";
     return 0;
   }
   std::vector<std::string> heads{"NAME", "CREATED"};
@@ -182,7 +182,7 @@ constexpr TenantCommand kCommands[] = {
 
 void add_tenant(CLI::App& app, bool described, Action* action) {
   auto* const group = app.add_subcommand(kTenant.name, kTenant.description);
-  group->footer(kFooter);
+  group->footer(kTenantFooter);
   group->require_subcommand(1);
   if (!described) {
     return;
@@ -196,6 +196,7 @@ void add_tenant(CLI::App& app, bool described, Action* action) {
     }
     for (std::size_t i = 0; what.quotas && i < std::size(kQuotas); ++i) {
       command->add_option(kQuotas[i].option, options->quotas[i], kQuotas[i].words)
+          ->type_name(kQuotas[i].bytes ? "SIZE" : "N")
           ->group("Quotas ('none': no limit)");
     }
     add_daemon_options(*command, options->daemon);

@@ -85,6 +85,27 @@ http::Pace pace_of(std::uint16_t port, const Target& target) {
   return is_long ? http::Pace::kLong : http::Pace::kShort;
 }
 
+// What requests to a sandbox count as.
+std::string_view door_of(std::uint16_t port) {
+  return port == kEnvdPort ? "envd" : port == kInterpreterPort ? "interpreter" : "port";
+}
+
+std::string route_of(std::uint16_t port, const Target& target) {
+  constexpr std::array<std::string_view, 8> kRoutes{"files",
+                                                    "metrics",
+                                                    "envs",
+                                                    "health",
+                                                    "execute",
+                                                    "contexts",
+                                                    "process.Process",
+                                                    "filesystem.Filesystem"};
+  const auto& path = target.segments;
+  const auto found = path.empty() ? kRoutes.end() : std::ranges::find(kRoutes, path[0]);
+  return !is_own(port)            ? "PORT-ID.host"
+         : found != kRoutes.end() ? "/" + std::string(*found)
+                                  : "none";
+}
+
 }  // namespace
 
 struct E2bDoor::Parts {
@@ -152,6 +173,7 @@ bool E2bDoor::is_for_guest(const Arrival& arrival) const {
 
 void E2bDoor::handle(const Arrival& arrival, http::Response& response) {
   http::Request& request = arrival.request;
+  request.facts().door = "e2b";
   const auto target = parse_target(request.target());
   if (!target) {
     refuse(response, 400, "malformed request target");
@@ -168,6 +190,7 @@ void E2bDoor::handle(const Arrival& arrival, http::Response& response) {
   } else if (is_signed_file(*target)) {
     parts_->signed_file(*target, request, response);
   } else if (!target->segments.empty() && target->segments[0] == "volumecontent") {
+    request.facts().route = "/volumecontent";
     parts_->volumes.serve_content(*target, request, response);
   } else {
     parts_->control(*target, request, response);
@@ -187,6 +210,8 @@ void E2bDoor::Parts::control(const Target& target,
            caller.error().message());
     return;
   }
+  request.facts().tenant = caller->tenant;
+  request.facts().key = caller->key;
   if (const auto counted = request.count_for(caller->tenant, http::Pace::kShort); !counted) {
     refuse(response, counted.error());
     return;
@@ -199,6 +224,10 @@ void E2bDoor::Parts::traffic(const Destination& destination,
                              const Target& target,
                              http::Request& request,
                              http::Response& response) {
+  http::RequestFacts& facts = request.facts();
+  facts.door = door_of(destination.port);
+  facts.route = route_of(destination.port, target);
+  facts.sandbox = destination.sandbox;
   auto visit = gate.find(destination.sandbox);
   if (visit) {
     enter(std::move(*visit), destination.port, target, request, response);
@@ -228,6 +257,10 @@ void E2bDoor::Parts::enter(Visit visit,
     }
     return;
   }
+  http::RequestFacts& facts = request.facts();
+  facts.tenant = visit.caller.tenant;
+  facts.key = visit.caller.key;
+  facts.sandbox = visit.info.id;
   const bool sleeps = visit.info.state == SandboxState::kPaused;
   auto let_in = way.objection && sleeps ? Result<void>(Error(ErrorCode::kNotFound, "paused"))
                                         : gate.let_in(visit, way.pass == Pass::kShown);
@@ -251,6 +284,8 @@ void E2bDoor::Parts::enter(Visit visit,
 void E2bDoor::Parts::signed_file(const Target& target,
                                  http::Request& request,
                                  http::Response& response) {
+  request.facts().door = "envd";
+  request.facts().route = "/files";
   auto visit =
       gate.find_signed(signed_request(target, request), target.parameter("signature").value_or(""));
   if (visit) {

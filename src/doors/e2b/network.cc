@@ -91,6 +91,20 @@ Result<Network> make_network(const Json& wanted, std::optional<bool> internet) {
   return Network{.rules = std::move(rules), .told = std::move(told)};
 }
 
+Result<void> check_supported(const Json& wanted, NetworkPolicy policy) {
+  if (policy == NetworkPolicy::kNone) {
+    return {};
+  }
+  for (const char* name : {"egressProxy", "rules"}) {
+    const Json* const value = member(wanted, name);
+    if (value != nullptr && !value->is_null() && !value->empty()) {
+      return Error(ErrorCode::kUnsupported, std::string("'") + name + "' is not supported yet",
+                   "use allowOut and denyOut, which are enforced");
+    }
+  }
+  return {};
+}
+
 Result<Network> update_network(const Json& told, const Json& wanted, std::optional<bool> internet) {
   Json merged = wanted;
   for (const char* kept : {"allowPublicTraffic", "maskRequestHost", "httpsPorts"}) {

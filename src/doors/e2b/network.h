@@ -22,6 +22,10 @@ struct Network {
 // E2B forbids as well: names in denyOut, and names in allowOut unless all else is denied.
 Result<Network> make_network(const Json& wanted, std::optional<bool> internet);
 
+// kUnsupported for what no rule expresses, where sandboxes are let out at all: a proxy of the
+// client's, and changes of requests by host.
+Result<void> check_supported(const Json& wanted, NetworkPolicy policy);
+
 // The network with new rules, and those members of what was `told` that an update can't change.
 Result<Network> update_network(const Json& told, const Json& wanted, std::optional<bool> internet);
 

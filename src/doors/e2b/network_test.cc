@@ -129,5 +129,19 @@ TEST(TimesTest, AreWrittenAndReadInUtc) {
   }
 }
 
+TEST(NetworkTest, WhatNoRuleExpressesIsRefusedWhereSandboxesAreLetOut) {
+  for (const char* text : {R"({"egressProxy": {"address": "proxy.example:1"}})",
+                           R"({"egress_proxy": {"address": "proxy.example:1"}})",
+                           R"({"rules": {"a.example": [{"transform": {}}]}})"}) {
+    const Json wanted = Json::parse(text);
+    EXPECT_TRUE(check_supported(wanted, NetworkPolicy::kNone)) << text;
+    const auto checked = check_supported(wanted, NetworkPolicy::kPublic);
+    ASSERT_FALSE(checked) << text;
+    EXPECT_EQ(checked.error().code(), ErrorCode::kUnsupported);
+  }
+  EXPECT_TRUE(check_supported(Json::parse(R"({"rules": {}, "allowOut": ["8.8.8.8"]})"),
+                              NetworkPolicy::kAny));
+}
+
 }  // namespace
 }  // namespace glovebox::e2b

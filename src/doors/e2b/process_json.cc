@@ -80,7 +80,10 @@ std::vector<Json> event_json(const ProcessEvent& event) {
            {"exited", !event.signal},
            {"status", status}};
   if (event.signal || event.exit_code != 0) {
-    end["error"] = status;
+    // The SDKs show this text, and have no other field for it.
+    end["error"] = event.reason == Status::kOutOfMemory ? status + " (out of memory)"
+                   : event.reason == Status::kTimeout   ? status + " (time limit)"
+                                                        : status;
   }
   return {message("end", std::move(end))};
 }

@@ -103,6 +103,8 @@ TEST(ProcessEventTest, AnEndIsToldAsGoTellsIt) {
   event.exit_code = 137;
   event.signal = 9;
   EXPECT_EQ(event_json(event).at(0)["event"]["end"]["exitCode"], -1);
+  event.reason = Status::kOutOfMemory;
+  EXPECT_EQ(event_json(event).at(0)["event"]["end"]["error"], "signal: killed (out of memory)");
 }
 
 TEST(ProcessEventTest, LongOutputComesInSeveralMessages) {

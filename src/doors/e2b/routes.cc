@@ -49,6 +49,14 @@ void Routes::serve(ControlCall& call, SandboxService& service) const {
     if (route.method != call.request.method()) {
       continue;
     }
+    http::RequestFacts& facts = call.request.facts();
+    facts.route.clear();
+    for (const std::string& word : route.pattern) {
+      facts.route += "/" + word;
+    }
+    if (route.pattern[0] == "sandboxes" && !call.arguments.empty()) {
+      facts.sandbox = call.arguments[0];
+    }
     auto done = service.admit(call.caller, route.method == "GET" ? kScopeRead : kScopeRun);
     if (done) {
       done = route.handler(call);

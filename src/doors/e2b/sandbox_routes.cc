@@ -50,7 +50,9 @@ Result<void> check_offered(const Json& body) {
   return {};
 }
 
-Result<SandboxRequest> sandbox_request(const Json& body, SandboxNotes& notes) {
+Result<SandboxRequest> sandbox_request(const Json& body,
+                                       NetworkPolicy policy,
+                                       SandboxNotes& notes) {
   if (auto offered = check_offered(body); !offered) {
     return offered.error();
   }
@@ -76,8 +78,10 @@ Result<SandboxRequest> sandbox_request(const Json& body, SandboxNotes& notes) {
   if (!notes.public_ports && !notes.secure) {
     return invalid("private traffic requires a secured sandbox");
   }
+  GB_TRY(check_supported(network, policy));
   Network made = GB_TRY(make_network(network, notes.internet));
   request.network = std::move(made.rules);
+  request.network_optional = true;  // By E2B's default, everything is allowed.
   notes.network = std::move(made.told);
   request.volumes = GB_TRY(volume_mounts(body));
   return request;
@@ -112,7 +116,7 @@ Result<void> SandboxRoutes::create(ControlCall& call, Generation generation) {
   SandboxNotes notes = GB_TRY(make_notes(call.caller.tenant));
   const bool first = generation == Generation::kFirst;
   notes.secure = !first || GB_TRY(flag_member(body, "secure")).value_or(false);
-  SandboxRequest request = GB_TRY(sandbox_request(body, notes));
+  SandboxRequest request = GB_TRY(sandbox_request(body, service_.network_policy(), notes));
   request.timeout = GB_TRY(timeout_of(body, first ? kFirstGenerationTimeout : kDefaultTimeout));
   if (request.timeout <= milliseconds(0)) {
     return invalid("the timeout must be positive");
@@ -305,11 +309,14 @@ Result<void> SandboxRoutes::fork(ControlCall& call) {
 
 Result<void> SandboxRoutes::set_network(ControlCall& call) {
   const Json body = GB_TRY(call.body());
-  const auto set = [&body](const SandboxInfo&, SandboxNotes& notes,
-                           SandboxChange& change) -> Result<void> {
+  const auto set = [&body, policy = service_.network_policy()](
+                       const SandboxInfo&, SandboxNotes& notes,
+                       SandboxChange& change) -> Result<void> {
+    GB_TRY(check_supported(body, policy));
     notes.internet = GB_TRY(flag_member(body, "allow_internet_access"));
     Network made = GB_TRY(update_network(notes.network, body, notes.internet));
     change.network = std::move(made.rules);
+    change.network_optional = true;
     notes.network = std::move(made.told);
     return {};
   };

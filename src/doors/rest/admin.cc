@@ -6,12 +6,12 @@
 namespace glovebox::rest {
 
 Result<void> list_languages(Call& call) {
-  call.send(200, "application/json", GB_TRY(call.service.languages()));
+  call.send_json_text(200, GB_TRY(call.service.languages()));
   return {};
 }
 
 Result<void> emergency_stop(Call& call) {
-  call.send_json(200, {{"stopped", GB_TRY(call.service.emergency_stop(call.caller))}});
+  call.send_json(200, "stop", {{"stopped", GB_TRY(call.service.emergency_stop(call.caller))}});
   return {};
 }
 
@@ -19,8 +19,28 @@ Result<void> not_built(Call&) {
   return Error(ErrorCode::kUnsupported, "this version of glovebox does not support this yet");
 }
 
+Result<void> show_self(Call& call) {
+  if (call.accepts("text/html")) {
+    call.send(
+        200, "text/html; charset=utf-8",
+        "<!doctype html><html lang=\"en\"><title>Glovebox</title><h1>Glovebox</h1>"
+        "<p>This is the API of a Glovebox daemon, which runs code in sandboxes. It is described "
+        "by <a href=\"/openapi.json\">openapi.json</a>; <a href=\"/healthz\">healthz</a> tells "
+        "whether it is ready.</p></html>\n",
+        {{"Content-Security-Policy", "default-src 'none'"}});
+    return {};
+  }
+  call.send_json(200, "service",
+                 {{"name", "glovebox"},
+                  {"description", "The API of a Glovebox daemon, which runs code in sandboxes."},
+                  {"openapi", "/openapi.json"},
+                  {"health", "/healthz"},
+                  {"ready", call.service.ready()}});
+  return {};
+}
+
 Result<void> show_health(Call& call) {
-  call.send_json(200, {{"status", "ok"}, {"ready", call.service.ready()}});
+  call.send_json(200, "health", {{"status", "ok"}, {"ready", call.service.ready()}});
   return {};
 }
 
@@ -31,7 +51,7 @@ Result<void> show_openapi(Call& call) {
 
 Result<void> show_metrics(Call& call) {
   call.send(200, "text/plain; version=0.0.4; charset=utf-8",
-            call.metrics.text() + (call.more_metrics ? call.more_metrics() : ""));
+            call.metrics ? call.metrics(call.caller) : "");
   return {};
 }
 

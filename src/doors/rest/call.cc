@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "doors/rest/routes.h"
 #include "spec/json/error_json.h"
+#include "spec/json/schema.h"
 
 namespace glovebox::rest {
 namespace {
@@ -39,20 +40,22 @@ std::string usual_hint(const Call& call, ErrorCode code) {
 }  // namespace
 
 void Call::send(int code, std::string_view type, std::string_view body, http::Headers more) {
-  status = code;
   more.emplace_back("Content-Type", type);
   more.emplace_back("X-Request-Id", request_id);
   (void)response.send(code, more, body);
 }
 
-void Call::send_json(int code, const Json& json, http::Headers more) {
-  send(code, "application/json", text_of(json), std::move(more));
+void Call::send_json(int code, std::string_view document, const Json& json, http::Headers more) {
+  Json whole{{"schema", schema_of(document)}};
+  whole.update(json);
+  send_json_text(code, text_of(whole), std::move(more));
 }
 
-void Call::send_nothing() {
-  status = 204;
-  (void)response.send(204, {{"X-Request-Id", request_id}}, "");
+void Call::send_json_text(int code, std::string_view text, http::Headers more) {
+  send(code, "application/json", std::string(text) + "\n", std::move(more));
 }
+
+void Call::send_nothing() { (void)response.send(204, {{"X-Request-Id", request_id}}, ""); }
 
 void Call::send_error(const Error& error) {
   if (oversized) {
@@ -70,9 +73,9 @@ void Call::send_error(const Error& error) {
   }
   // Whoever wrote the error may know no fix; where to look for one is known here.
   const bool helped = !error.hint().empty() || code >= 500;
-  send(code, "application/json",
-       to_json(helped ? error : Error(error).with_hint(usual_hint(*this, error.code()))),
-       std::move(more));
+  send_json_text(code,
+                 to_json(helped ? error : Error(error).with_hint(usual_hint(*this, error.code()))),
+                 std::move(more));
 }
 
 void Call::send_problem(int code,
@@ -80,12 +83,12 @@ void Call::send_problem(int code,
                         std::string_view message,
                         std::string_view hint,
                         http::Headers more) {
-  send_json(code, {{"code", code}, {"error", name}, {"message", to_utf8(message)}, {"hint", hint}},
+  send_json(code, "error",
+            {{"code", code}, {"error", name}, {"message", to_utf8(message)}, {"hint", hint}},
             std::move(more));
 }
 
 Result<void> Call::start(int code, http::Headers headers) {
-  status = code;
   headers.emplace_back("X-Request-Id", request_id);
   return response.start(code, headers);
 }
@@ -95,7 +98,6 @@ Result<void> Call::follow(int code,
                           std::unique_ptr<http::PieceSource> source) {
   headers.emplace_back("X-Request-Id", request_id);
   GB_TRY(response.follow(code, headers, std::move(source)));
-  status = code;
   return {};
 }
 

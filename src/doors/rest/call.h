@@ -12,7 +12,6 @@
 
 #include "base/result.h"
 #include "doors/rest/fields.h"
-#include "doors/rest/metrics.h"
 #include "doors/rest/port_tokens.h"
 #include "doors/rest/url.h"
 #include "doors/transport/http.h"
@@ -29,23 +28,24 @@ struct Call {
   http::Request& request;
   http::Response& response;
   SandboxService& service;
-  Metrics& metrics;
-  const std::function<std::string()>& more_metrics;
+  const std::function<std::string(const Caller&)>& metrics;  // Empty: none.
   const PortTokens& port_tokens;
   Target target;
   std::string request_id;
   Caller caller;
   std::vector<std::string> parameters;  // What the pattern's {…} matched, in order.
   const Route* route = nullptr;         // None for a port that the host's name tells.
-  int status = 0;                       // Of the answer, once there is one.
   bool oversized = false;               // The body is larger than the route takes: 413.
   bool named_by_host = false;           // The host's name says which port: the path is the guest's.
 
   // Answers. An error of theirs means that the client is gone, which is nobody's concern.
   void send(int code, std::string_view type, std::string_view body, http::Headers more = {});
-  void send_json(int code, const Json& json, http::Headers more = {});
+  // An object, with `document` as the name in its `schema`.
+  void send_json(int code, std::string_view document, const Json& json, http::Headers more = {});
+  // JSON text without a line break at its end, which it gets: a terminal's prompt follows it.
+  void send_json_text(int code, std::string_view text, http::Headers more = {});
   void send_error(const Error& error);
-  // {"code","error","message","hint"} of a kind that no ErrorCode stands for.
+  // An error of a kind that no ErrorCode stands for.
   void send_problem(int code,
                     std::string_view name,
                     std::string_view message,

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "doors/ports/guest_head.h"
+#include "doors/rest/gone.h"
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
 #include "doors/transport/status.h"
@@ -63,17 +64,17 @@ std::optional<std::string_view> key_of(const http::Request& request) {
   return std::nullopt;
 }
 
-// What a request counts as. A proxied one may bear any word as its method, and each new label would
-// cost memory for ever.
-std::string_view method_label(std::string_view method) {
-  constexpr std::array<std::string_view, 7> kUsual = {"GET",   "HEAD",   "POST",   "PUT",
-                                                      "PATCH", "DELETE", "OPTIONS"};
-  return std::ranges::find(kUsual, method) != kUsual.end() ? method : "other";
-}
-
 bool takes(const Route& route, std::string_view method) {
   return route.method == "*" || route.method == method ||
          (method == "HEAD" && route.method == "GET" && !route.streams);
+}
+
+void send_failure(Call& call, const Error& error) {
+  if (const auto gone = describe_gone(call, error)) {
+    call.send_json(410, "error", *gone);
+  } else {
+    call.send_error(error);
+  }
 }
 
 }  // namespace
@@ -112,7 +113,7 @@ Result<void> RestDoor::authenticate(Call& call) {
   return {};
 }
 
-void RestDoor::answer(Call& call, std::string_view& pattern) {
+void RestDoor::answer(Call& call) {
   const std::string_view method = call.request.method();
   std::string allowed;
   const Route* chosen = nullptr;
@@ -138,7 +139,11 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
                       {{"Allow", allowed}});
     return;
   }
-  pattern = chosen->pattern;
+  http::RequestFacts& facts = call.request.facts();
+  facts.route = chosen->pattern;
+  if (chosen->pattern.starts_with("/v1/sandboxes/{id}")) {
+    facts.sandbox = call.parameters[0];
+  }
   call.route = chosen;
   auto known = chosen->scope.empty() ? Result<void>() : authenticate(call);
   if (!known) {
@@ -146,13 +151,9 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
       call.send_error(known.error());
       return;
     }
-    metrics_.count_refused_key();
-    call.send_json(401,
-                   {{"code", 401},
-                    {"error", "unauthorized"},
-                    {"message", "a valid API key is required"},
-                    {"hint", "send it as 'Authorization: Bearer KEY' or 'X-API-KEY: KEY'"}},
-                   {{"WWW-Authenticate", "Bearer"}});
+    call.send_problem(401, "unauthorized", "a valid API key is required",
+                      "send it as 'Authorization: Bearer KEY' or 'X-API-KEY: KEY'",
+                      {{"WWW-Authenticate", "Bearer"}});
     return;
   }
   // The service decides, here for what a handler does before it calls it: parsing, a handshake.
@@ -164,7 +165,7 @@ void RestDoor::answer(Call& call, std::string_view& pattern) {
     done = chosen->handle(call);
   }
   if (!done) {
-    call.send_error(done.error());
+    send_failure(call, done.error());
   }
 }
 
@@ -209,7 +210,6 @@ void RestDoor::answer_port(Call& call, const PortHost& name) {
     const std::string cookie = std::string(options_.tls ? ports::kSecureCookie : ports::kCookie) +
                                "=" + pass.tokens[0] + "; Path=/; HttpOnly; SameSite=Lax" +
                                (options_.tls ? "; Secure" : "");
-    call.status = 302;
     (void)call.response.send(302,
                              {{"Location", path_here(call.target.raw_path) + pass.rest_of_query},
                               {"Set-Cookie", cookie},
@@ -223,57 +223,37 @@ void RestDoor::answer_port(Call& call, const PortHost& name) {
     done = proxy_port(call);
   }
   if (!done) {
-    call.send_error(done.error());
+    send_failure(call, done.error());
   }
-}
-
-void RestDoor::log(const Call& call,
-                   std::string_view pattern,
-                   std::chrono::microseconds took) const {
-  if (!options_.access_log) {
-    return;
-  }
-  options_.access_log(to_line(Json{{"event", "request"},
-                                   {"at", to_text(std::chrono::system_clock::now())},
-                                   {"request_id", call.request_id},
-                                   {"method", to_utf8(call.request.method())},
-                                   {"path", to_utf8(call.target.raw_path)},
-                                   {"route", pattern},
-                                   {"status", call.status},
-                                   {"tenant", to_utf8(call.caller.tenant)},
-                                   {"unix", call.request.over_unix_socket()},
-                                   {"duration_us", took.count()}}));
 }
 
 void RestDoor::handle(const Arrival& arrival, http::Response& response) {
   http::Request& request = arrival.request;
-  const auto start = std::chrono::steady_clock::now();
-  const Metrics::InFlight in_flight(metrics_);
   Call call{.request = request,
             .response = response,
             .service = service_,
-            .metrics = metrics_,
-            .more_metrics = options_.more_metrics,
+            .metrics = options_.metrics,
             .port_tokens = port_tokens_,
             .target = {},
             .request_id = request_id(request),
             .caller = {},
             .parameters = {}};
-  std::string_view pattern = "none";
+  http::RequestFacts& facts = request.facts();
+  facts.door = arrival.port_host ? "port" : "rest";
+  facts.id = call.request_id;
   if (arrival.port_host) {
-    pattern = "PORT-ID.host";
+    facts.route = "PORT-ID.host";
+    facts.sandbox = arrival.port_host->sandbox;
     answer_port(call, *arrival.port_host);
   } else if (auto target = parse_target(request.target()); target) {
     call.target = *std::move(target);
-    answer(call, pattern);
+    answer(call);
   } else {
     call.target.raw_path = request.target().substr(0, request.target().find('?'));
     call.send_error(target.error());
   }
-  const auto took = std::chrono::steady_clock::now() - start;
-  const bool known = pattern != "none";
-  metrics_.count(known ? method_label(request.method()) : "other", pattern, call.status, took);
-  log(call, pattern, std::chrono::duration_cast<std::chrono::microseconds>(took));
+  facts.tenant = call.caller.tenant;
+  facts.key = call.caller.key;
 }
 
 }  // namespace glovebox::rest

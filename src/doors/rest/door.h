@@ -8,7 +8,6 @@
 
 #include "doors/ports/door.h"
 #include "doors/rest/call.h"
-#include "doors/rest/metrics.h"
 #include "doors/rest/port_pass.h"
 #include "doors/transport/http.h"
 #include "service/sandbox_service.h"
@@ -16,10 +15,8 @@
 namespace glovebox::rest {
 
 struct RestOptions {
-  // Gets one JSON object in one line for each request. From any thread.
-  std::function<void(std::string_view line)> access_log;
-  // What others want to be shown under /metrics, in Prometheus' text format.
-  std::function<std::string()> more_metrics;
+  // What a caller is shown under /metrics, in Prometheus' text format. From any thread.
+  std::function<std::string(const Caller& caller)> metrics;
   // Clients reach us by TLS.
   bool tls = false;
 };
@@ -38,16 +35,14 @@ class RestDoor final : public Door {
  private:
   // Finds out who calls: kRefused for nobody.
   Result<void> authenticate(Call& call);
-  void answer(Call& call, std::string_view& pattern);
+  void answer(Call& call);
   // A request for PORT-ID.host; its caller shows a key, or a token of that port.
   void answer_port(Call& call, const PortHost& name);
   // The caller in whose name one of the tokens was made; kRefused for none of them.
   Result<Caller> token_holder(const PortPass& pass, const PortHost& name);
-  void log(const Call& call, std::string_view pattern, std::chrono::microseconds took) const;
 
   SandboxService& service_;
   RestOptions options_;
-  Metrics metrics_;
   const PortTokens port_tokens_;
 };
 

@@ -15,6 +15,7 @@
 #include "doors/rest/fake_service.h"
 #include "doors/rest/openapi.h"
 #include "doors/rest/routes.h"
+#include "doors/transport/request_log.h"
 #include "doors/transport/test_client.h"
 #include "service/guarded/guarded_service.h"
 
@@ -30,19 +31,16 @@ class DoorTest : public testing::Test {
  protected:
   void SetUp() override {
     RestOptions options;
-    options.access_log = [this](std::string_view line) {
-      const std::scoped_lock lock(mutex_);
-      log_.emplace_back(line);
-      logged_.notify_all();
-    };
-    options.more_metrics = [] { return std::string("glovebox_sandboxes 3\n"); };
+    options.metrics = [this](const Caller&) { return requests_.text(); };
     door_ = std::make_unique<RestDoor>(guarded_, std::move(options));
     http::ServerOptions server;
     server.listen = "127.0.0.1:0";
     server.unix_path = service_.workspace + ".sock";
     auto started =
         http::Server::start(server, [this](http::Request& request, http::Response& response) {
-          door_->handle(Arrival(request), response);
+          requests_.watch(request, response, [&](http::Response& watched) {
+            door_->handle(Arrival(request), watched);
+          });
         });
     ASSERT_TRUE(started) << started.error().message();
     server_ = *std::move(started);
@@ -58,6 +56,11 @@ class DoorTest : public testing::Test {
 
   FakeService service_;
   GuardedService guarded_{service_};
+  http::RequestLog requests_{[this](std::string_view line) {
+    const std::scoped_lock lock(mutex_);
+    log_.emplace_back(line);
+    logged_.notify_all();
+  }};
   std::unique_ptr<RestDoor> door_;
   std::mutex mutex_;
   std::vector<std::string> log_;
@@ -116,6 +119,33 @@ TEST_F(DoorTest, NoRouteAnswersAKeyWithoutItsScope) {
       EXPECT_EQ(ask(method, example(route)).status, 403) << example(route);
     }
   }
+}
+
+TEST_F(DoorTest, WhatHasEndedIsGoneAndTheReasonIsTold) {
+  for (const Route& route : routes()) {
+    const std::string path = example(route);
+    // What fails before the service is asked is told as ever.
+    if (!path.starts_with("/v1/sandboxes/sb1") || route.method != "DELETE") {
+      continue;
+    }
+    const Answer answer = ask("DELETE", "/v1/sandboxes/sb0" + path.substr(17));
+    EXPECT_EQ(answer.status, 410) << path;
+    const Json body = Json::parse(answer.body);
+    EXPECT_EQ(body["error"], "gone");
+    EXPECT_EQ(body["reason"], "out_of_memory");
+    EXPECT_EQ(body["ended_at"], "1970-01-01T00:00:00.000Z");
+    EXPECT_EQ(body["message"], "sandbox 'sb0' has ended: it ran out of memory");
+  }
+  EXPECT_EQ(ask("GET", "/v1/sandboxes/sb0").status, 410);
+  EXPECT_EQ(ask("GET", "/v1/sandboxes/sb2").status, 404);
+  EXPECT_EQ(ask("GET", "/v1/volumes/sb0").status, 404);
+}
+
+TEST_F(DoorTest, AContextThatWasDeletedIsGone) {
+  const Answer answer = ask("DELETE", "/v1/sandboxes/sb1/contexts/c0");
+  EXPECT_EQ(answer.status, 410);
+  EXPECT_EQ(Json::parse(answer.body)["message"], "context 'c0' has ended: it was deleted");
+  EXPECT_EQ(ask("DELETE", "/v1/sandboxes/sb1/contexts/c2").status, 404);
 }
 
 TEST_F(DoorTest, TheUnixSocketNeedsNoKeyButAWrongOneIsStillWrong) {
@@ -239,14 +269,36 @@ TEST_F(DoorTest, RequestIdsAreEchoedWhereTheyAreHarmless) {
   const std::string made =
       ask("GET", "/healthz", {}, {{"X-Request-Id", "a\"b"}}).header("X-Request-Id");
   EXPECT_TRUE(made.starts_with("req_")) << made;
-  // A line is written after its answer.
+  // A line is written after its answer, so the two may come in any order.
   std::unique_lock lock(mutex_);
   ASSERT_TRUE(
       logged_.wait_for(lock, std::chrono::seconds(10), [this] { return log_.size() == 2; }));
-  const Json line = Json::parse(log_[0], nullptr, false);
+  Json line = Json::parse(log_[0], nullptr, false);
+  if (line["request_id"] != "abc-1") {
+    line = Json::parse(log_[1], nullptr, false);
+  }
   EXPECT_EQ(line["request_id"], "abc-1");
   EXPECT_EQ(line["route"], "/healthz");
   EXPECT_EQ(line["status"], 200);
+  EXPECT_EQ(line["door"], "rest");
+  EXPECT_EQ(line["peer"], "127.0.0.1");
+  EXPECT_THAT(line["at"].get<std::string>(),
+              testing::MatchesRegex("....-..-..T..:..:..[.][0-9][0-9][0-9]Z"));
+}
+
+TEST_F(DoorTest, ALineOfTheLogIsOneBoundedLineWithoutSecretsWhateverTheRequestSays) {
+  const std::string path = "/v1/sandboxes/a%0a%ff%22" + std::string(4'000, 'x');
+  (void)ask("GET", path + "?token=SECRET", {}, {{"X-API-KEY", "runner"}});
+  (void)ask("GET", "/v1/sandboxes/sb1", {}, {{"X-API-KEY", "runner"}});
+  std::unique_lock lock(mutex_);
+  ASSERT_TRUE(
+      logged_.wait_for(lock, std::chrono::seconds(10), [this] { return log_.size() == 2; }));
+  for (const std::string& line : log_) {
+    EXPECT_LT(line.size(), 8'192U);
+    EXPECT_TRUE(std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; })) << line;
+    EXPECT_THAT(line, testing::Not(HasSubstr("SECRET")));
+  }
+  EXPECT_EQ(Json::parse(log_[1], nullptr, false)["sandbox"], "sb1");
 }
 
 TEST_F(DoorTest, MetricsCountRoutesNotPaths) {
@@ -260,11 +312,12 @@ TEST_F(DoorTest, MetricsCountRoutesNotPaths) {
         logged_.wait_for(lock, std::chrono::seconds(10), [this] { return log_.size() == 3; }));
   }
   const std::string text = ask("GET", "/metrics").body;
-  EXPECT_THAT(text, HasSubstr("glovebox_http_requests_total{method=\"GET\",route=\"/v1/sandboxes/"
-                              "{id}\",status=\"404\"} 1\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("glovebox_http_requests_total{door=\"rest\",method=\"GET\",route=\"/v1/sandboxes/"
+                "{id}\",status=\"404\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("glovebox_http_refused_keys_total 1\n"));
   EXPECT_THAT(text, HasSubstr("le=\"+Inf\"} 3\n"));
-  EXPECT_THAT(text, HasSubstr("glovebox_sandboxes 3\n"));
 }
 
 TEST_F(DoorTest, AFileIsWrittenReadInPartsAndRemoved) {
@@ -377,6 +430,18 @@ TEST_F(DoorTest, APortOfTheSandboxSeesTheRequestWithoutOurKey) {
   EXPECT_EQ(ask("GET", "/v1/sandboxes/sb1/ports/99999/").status, 400);
 }
 
+TEST_F(DoorTest, ARollbackSaysToWhichCheckpointAndNeedsNone) {
+  const std::string path = "/v1/sandboxes/sb1/contexts/c1/rollback";
+  // The service decides which is the newest: here, 1.
+  for (const auto& [body, number] : {std::pair("", 1), {"{}", 1}, {R"({"checkpoint": 3})", 3}}) {
+    const Answer answer = ask("POST", path, body);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(json(answer), (Json{{"schema", "glovebox.checkpoint/1"}, {"checkpoint", number}}));
+  }
+  EXPECT_EQ(ask("POST", path, R"({"checkpoint": "one"})").status, 400);
+  EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/contexts/c1/fork", "{}").status, 400);
+}
+
 TEST_F(DoorTest, PassesRepliesAndQuestionsOnAsTheyWereMeant) {
   const std::string context = "/v1/sandboxes/sb1/contexts/c1";
   EXPECT_EQ(ask("POST", context + "/input", R"({"value": "", "request": 3})").status, 204);
@@ -388,12 +453,16 @@ TEST_F(DoorTest, PassesRepliesAndQuestionsOnAsTheyWereMeant) {
     EXPECT_EQ(service_.replied.request, std::nullopt) << end;
   }
   const Answer completion = ask("POST", context + "/complete", R"({"code": "os.pa"})");
-  EXPECT_EQ(completion.body, R"({"end":5,"matches":["path"],"start":3})");
+  EXPECT_EQ(completion.body,
+            R"({"end":5,"matches":["path"],"schema":"glovebox.completion/1","start":3})"
+            "\n");
   EXPECT_EQ(service_.asked.code, "os.pa");
   EXPECT_EQ(service_.asked.cursor, std::nullopt);
   const Answer inspection =
       ask("POST", context + "/inspect", R"({"code": "os", "cursor": 0, "detail": 1})");
-  EXPECT_EQ(inspection.body, R"({"data":{"text/plain":"doc"},"found":true})");
+  EXPECT_EQ(inspection.body,
+            R"({"data":{"text/plain":"doc"},"found":true,"schema":"glovebox.inspection/1"})"
+            "\n");
   EXPECT_EQ(service_.asked.cursor, 0);
   EXPECT_EQ(service_.detail, 1);
 }

@@ -46,12 +46,6 @@ std::string framed(EventFormat format, std::string_view event) {
   return text;
 }
 
-std::string failed_event(const Error& error) {
-  auto failed = nlohmann::ordered_json::parse(to_json(error), nullptr, false);
-  failed["type"] = "failed";
-  return failed.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
 EventStream::EventStream(Call& call, EventFormat format)
     : call_(call), format_(format), last_write_(std::chrono::steady_clock::now()) {}
 
@@ -96,7 +90,6 @@ bool EventStream::pass(std::string_view event) {
 Result<void> EventStream::end(Result<void> outcome) {
   const std::scoped_lock lock(mutex_);
   if (gone_) {
-    call_.status = 499;  // For the log alone: nobody reads it.
     call_.response.abort();
     return {};
   }
@@ -112,7 +105,7 @@ Result<void> EventStream::end(Result<void> outcome) {
   if (verdict.empty()) {
     return Error(ErrorCode::kInternal, "the execution ended without a verdict");
   }
-  call_.send(200, "application/json", verdict);
+  call_.send_json_text(200, verdict);
   return {};
 }
 

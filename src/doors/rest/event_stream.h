@@ -25,11 +25,9 @@ EventFormat wanted_format(const Call& call);
 // The verdict that an event carries, without its "type"; empty when it carries none.
 std::string verdict_of(std::string_view event);
 
-// The beginning of an answer in one of the last two forms, an event in it, and what stands there
-// for an answer that failed after its beginning.
+// The beginning of an answer in one of the last two forms, and an event in it.
 http::Headers stream_headers(EventFormat format);
 std::string framed(EventFormat format, std::string_view event);
-std::string failed_event(const Error& error);
 
 class EventStream {
  public:

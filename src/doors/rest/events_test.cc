@@ -49,7 +49,8 @@ class EventsTest : public testing::Test {
 TEST_F(EventsTest, AnExecutionAnswersItsVerdict) {
   const Answer answer = execute("*/*", R"({"code":"x","limits":{"time":"2s"}})");
   EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.body, R"({"id":"e","status":"ok"})");
+  EXPECT_EQ(answer.body, R"({"id":"e","status":"ok"})"
+                         "\n");
   EXPECT_EQ(service_.executed.code, "x");
   EXPECT_EQ(service_.executed.limits.wall, std::chrono::seconds(2));
 }
@@ -148,7 +149,7 @@ TEST_F(EventsTest, AProcessAnswersItsNumberOrItsEvents) {
     using Kind = ProcessEvent::Kind;
     (void)(sink({.kind = Kind::kStarted, .pid = 5}) &&
            sink({.kind = Kind::kStdout, .pid = 5, .bytes = "out"}) && sink({.kind = Kind::kIdle}) &&
-           sink({.kind = Kind::kEnded, .pid = 5, .exit_code = 3}));
+           sink({.kind = Kind::kEnded, .pid = 5, .exit_code = 3, .reason = Status::kError}));
     return {};
   };
   const std::string path = "/v1/sandboxes/sb1/processes";
@@ -156,16 +157,18 @@ TEST_F(EventsTest, AProcessAnswersItsNumberOrItsEvents) {
   const Answer number =
       TestClient::tcp(server_->port()).request("POST", path, {{"X-API-KEY", "runner"}}, body);
   EXPECT_EQ(number.status, 201);
-  EXPECT_EQ(number.body, R"({"pid":5})");
+  EXPECT_EQ(number.body, R"({"pid":5,"schema":"glovebox.process/1"})"
+                         "\n");
   ASSERT_TRUE(service_.started.terminal);
   EXPECT_EQ(service_.started.terminal->columns, 100);
   const Answer events =
       TestClient::tcp(server_->port())
           .request("POST", path, {{"X-API-KEY", "runner"}, {"Accept", "application/x-ndjson"}},
                    body);
-  EXPECT_EQ(events.body,
-            "{\"pid\":5,\"type\":\"started\"}\n{\"type\":\"stdout\",\"text\":\"out\"}\n"
-            "{\"exit_code\":3,\"pid\":5,\"signal\":null,\"type\":\"ended\"}\n");
+  EXPECT_EQ(
+      events.body,
+      "{\"pid\":5,\"type\":\"started\"}\n{\"type\":\"stdout\",\"text\":\"out\"}\n"
+      "{\"exit_code\":3,\"pid\":5,\"reason\":\"error\",\"signal\":null,\"type\":\"ended\"}\n");
 }
 
 TEST_F(EventsTest, ATerminalSpeaksBytesAndTakesControls) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "doors/rest/gone.h"
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
 #include "spec/json/error_json.h"
@@ -42,7 +43,7 @@ class Executions {
       taken = understand(text);
     }
     if (!taken) {
-      (void)socket_.write(false, to_json(taken.error()));
+      (void)socket_.write(false, failed_event(taken.error()));
     }
     return true;
   }
@@ -86,7 +87,11 @@ class Executions {
                                   return !gone_ && (event.empty() || socket_.write(false, event));
                                 });
       if (!done) {
-        (void)socket_.write(false, to_json(done.error()));
+        auto gone = describe_gone(call_, done.error());
+        if (gone) {
+          (*gone)["type"] = "failed";
+        }
+        (void)socket_.write(false, gone ? to_line(*gone) : failed_event(done.error()));
       }
       lock.lock();
     }
@@ -104,14 +109,13 @@ class Executions {
 }  // namespace
 
 Result<void> execute_by_socket(Call& call) {
-  // Before the handshake, so that what does not exist is a plain 404.
+  // Before the handshake, so that what does not exist is a plain 404 or 410.
   const auto contexts = GB_TRY(call.service.contexts(call.caller, call.parameters[0]));
   if (std::none_of(contexts.begin(), contexts.end(),
                    [&](const ContextInfo& info) { return info.id == call.parameters[1]; })) {
     return Error(ErrorCode::kNotFound, "no such context");
   }
   auto socket = GB_TRY(call.response.upgrade(""));
-  call.status = 101;
   Executions executions(call, *socket);
   while (true) {
     auto message = socket->read();

@@ -7,14 +7,14 @@
 namespace glovebox::rest {
 namespace {
 
-Result<std::uint32_t> read_checkpoint(Call& call) {
+Result<std::optional<std::uint32_t>> read_checkpoint(Call& call, bool required) {
   Fields fields = GB_TRY(call.fields());
   const auto number = fields.count("checkpoint", 0, 0xffff'ffff);
-  if (!number) {
+  if (!number && required) {
     fields.refuse("checkpoint", "expected a checkpoint number");
   }
   GB_TRY(fields.done());
-  return static_cast<std::uint32_t>(*number);
+  return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
 }
 
 Result<void> send_notebook(Call& call,
@@ -40,6 +40,14 @@ Result<void> run_code(Call& call) {
                                      [&](std::string_view event) { return stream.pass(event); }));
 }
 
+Result<void> judge_code(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  const JudgeRequest request = GB_TRY(read_judge_request(fields));
+  EventStream stream(call, wanted_format(call));
+  return stream.end(call.service.judge(call.caller, request,
+                                       [&](std::string_view event) { return stream.pass(event); }));
+}
+
 Result<void> install_packages(Call& call) {
   Fields fields = GB_TRY(call.fields());
   PackagesRequest request;
@@ -57,7 +65,7 @@ Result<void> create_context(Call& call) {
   const ContextRequest request = GB_TRY(read_context_request(fields));
   const ContextInfo info =
       GB_TRY(call.service.create_context(call.caller, call.parameters[0], request));
-  call.send_json(201, to_json(info));
+  call.send_json(201, "context", to_json(info));
   return {};
 }
 
@@ -66,7 +74,7 @@ Result<void> list_contexts(Call& call) {
   for (const ContextInfo& info : GB_TRY(call.service.contexts(call.caller, call.parameters[0]))) {
     contexts.push_back(to_json(info));
   }
-  call.send_json(200, {{"contexts", std::move(contexts)}});
+  call.send_json(200, "contexts", {{"contexts", std::move(contexts)}});
   return {};
 }
 
@@ -106,7 +114,8 @@ Result<void> complete_code(Call& call) {
   const Completion completion =
       GB_TRY(call.service.complete(call.caller, call.parameters[0], call.parameters[1], place));
   call.send_json(
-      200, {{"matches", completion.matches}, {"start", completion.start}, {"end", completion.end}});
+      200, "completion",
+      {{"matches", completion.matches}, {"start", completion.start}, {"end", completion.end}});
   return {};
 }
 
@@ -115,7 +124,7 @@ Result<void> inspect_code(Call& call) {
   const InspectionRequest request = GB_TRY(read_inspection_request(fields));
   const Inspection inspection = GB_TRY(call.service.inspect(
       call.caller, call.parameters[0], call.parameters[1], request.place, request.detail));
-  call.send_json(200, {{"found", inspection.found}, {"data", inspection.data}});
+  call.send_json(200, "inspection", {{"found", inspection.found}, {"data", inspection.data}});
   return {};
 }
 
@@ -128,22 +137,23 @@ Result<void> restart_context(Call& call) {
 Result<void> checkpoint_context(Call& call) {
   const std::uint32_t number =
       GB_TRY(call.service.checkpoint(call.caller, call.parameters[0], call.parameters[1]));
-  call.send_json(201, {{"checkpoint", number}});
+  call.send_json(201, "checkpoint", {{"checkpoint", number}});
   return {};
 }
 
 Result<void> rollback_context(Call& call) {
-  const std::uint32_t number = GB_TRY(read_checkpoint(call));
-  GB_TRY(call.service.rollback(call.caller, call.parameters[0], call.parameters[1], number));
-  call.send_nothing();
+  const auto wanted = GB_TRY(read_checkpoint(call, false));
+  const std::uint32_t number =
+      GB_TRY(call.service.rollback(call.caller, call.parameters[0], call.parameters[1], wanted));
+  call.send_json(200, "checkpoint", {{"checkpoint", number}});
   return {};
 }
 
 Result<void> fork_context(Call& call) {
-  const std::uint32_t number = GB_TRY(read_checkpoint(call));
+  const std::uint32_t number = *GB_TRY(read_checkpoint(call, true));
   const ContextInfo info = GB_TRY(
       call.service.fork_context(call.caller, call.parameters[0], call.parameters[1], number));
-  call.send_json(201, to_json(info));
+  call.send_json(201, "context", to_json(info));
   return {};
 }
 

@@ -115,6 +115,13 @@ Result<SandboxUsage> FakeService::usage(const Caller&, std::string_view id) {
   GB_TRY(known(id));
   return SandboxUsage{};
 }
+Result<SandboxConnections> FakeService::connections(const Caller&, std::string_view id) {
+  GB_TRY(known(id));
+  ConnectionRecord record;
+  record.host = "pypi.org";
+  record.port = 443;
+  return SandboxConnections{.connections = {record}, .more = 2};
+}
 Result<std::string> FakeService::snapshot(const Caller&,
                                           std::string_view id,
                                           std::string_view name) {
@@ -194,11 +201,12 @@ Result<std::uint32_t> FakeService::checkpoint(const Caller&,
   GB_TRY(known(sandbox, context));
   return 7U;
 }
-Result<void> FakeService::rollback(const Caller&,
-                                   std::string_view sandbox,
-                                   std::string_view context,
-                                   std::uint32_t) {
-  return known(sandbox, context);
+Result<std::uint32_t> FakeService::rollback(const Caller&,
+                                            std::string_view sandbox,
+                                            std::string_view context,
+                                            std::optional<std::uint32_t> checkpoint) {
+  GB_TRY(known(sandbox, context));
+  return checkpoint.value_or(1);
 }
 Result<ContextInfo> FakeService::fork_context(const Caller&,
                                               std::string_view sandbox,
@@ -221,6 +229,10 @@ Result<void> FakeService::install_packages(const Caller&,
   GB_TRY(known(sandbox));
   ++calls;
   installed = request;
+  return execution(sink);
+}
+Result<void> FakeService::judge(const Caller&, const JudgeRequest&, const EventSink& sink) {
+  ++calls;
   return execution(sink);
 }
 Result<void> FakeService::run(const Caller&, const RunRequest& request, const EventSink& sink) {
@@ -303,6 +315,16 @@ Result<std::vector<std::string>> FakeService::templates(const Caller&) {
   ++calls;
   return std::vector<std::string>{"default"};
 }
+std::optional<Ending> FakeService::ending(const Caller&,
+                                          std::string_view sandbox,
+                                          std::string_view context) {
+  if (sandbox == "sb0") {
+    return Ending{.reason = EndReason::kOutOfMemory};
+  }
+  return sandbox == "sb1" && context == "c0" ? std::optional(Ending{.reason = EndReason::kDeleted})
+                                             : std::nullopt;
+}
+
 Result<std::size_t> FakeService::emergency_stop(const Caller&) {
   ++calls;
   return std::size_t{3};

@@ -32,7 +32,7 @@ class FakeService final : public SandboxService {
   // valid no longer.
   std::string revoked;
   std::string extra;  // Of sandboxes that are found.
-  // Sandbox "sb1" with context "c1" exists.
+  // Sandbox "sb1" with context "c1" exists; "sb0", and the context "c0", ended at the epoch.
   std::atomic<int> calls{0};  // But those of authenticate().
   SandboxRequest created;
   SandboxQuery queried;
@@ -63,6 +63,7 @@ class FakeService final : public SandboxService {
   Result<Bearer> bearer(std::string_view sandbox) override;
   std::vector<Bearer> bearers() override { return {}; }
   [[nodiscard]] std::string_view signing_key() const override { return "secret"; }
+  [[nodiscard]] NetworkPolicy network_policy() const override { return NetworkPolicy::kNone; }
   Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
   Result<SandboxInfo> find(const Caller& caller, std::string_view id) override;
   Result<SandboxPage> list(const Caller& caller, const SandboxQuery& query) override;
@@ -73,6 +74,7 @@ class FakeService final : public SandboxService {
   Result<void> pause(const Caller& caller, std::string_view id) override;
   Result<SandboxInfo> resume(const Caller& caller, std::string_view id) override;
   Result<SandboxUsage> usage(const Caller& caller, std::string_view id) override;
+  Result<SandboxConnections> connections(const Caller& caller, std::string_view id) override;
   Result<std::string> snapshot(const Caller& caller,
                                std::string_view id,
                                std::string_view name) override;
@@ -115,10 +117,10 @@ class FakeService final : public SandboxService {
   Result<std::uint32_t> checkpoint(const Caller& caller,
                                    std::string_view sandbox,
                                    std::string_view context) override;
-  Result<void> rollback(const Caller& caller,
-                        std::string_view sandbox,
-                        std::string_view context,
-                        std::uint32_t checkpoint) override;
+  Result<std::uint32_t> rollback(const Caller& caller,
+                                 std::string_view sandbox,
+                                 std::string_view context,
+                                 std::optional<std::uint32_t> checkpoint) override;
   Result<ContextInfo> fork_context(const Caller& caller,
                                    std::string_view sandbox,
                                    std::string_view context,
@@ -131,6 +133,9 @@ class FakeService final : public SandboxService {
                                 std::string_view sandbox,
                                 const PackagesRequest& request,
                                 const EventSink& sink) override;
+  Result<void> judge(const Caller& caller,
+                     const JudgeRequest& request,
+                     const EventSink& sink) override;
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
   Result<std::unique_ptr<ProcessFeed>> start_process(const Caller& caller,
                                                      std::string_view sandbox,
@@ -164,6 +169,9 @@ class FakeService final : public SandboxService {
   FakeSecrets& secrets() override { return secrets_; }
   FakeTenants& tenants() override { return tenants_; }
   FakeTemplates& template_service() override { return templates_; }
+  std::optional<Ending> ending(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context) override;
   Result<std::size_t> emergency_stop(const Caller& caller) override;
 
  private:

@@ -75,7 +75,6 @@ Result<void> send_file(Call& call, FileClient& files, const FileClient::OpenFile
   const auto known = call.request.header("if-none-match");
   if (known && (*known == "*" || known->find(tag) != std::string_view::npos)) {
     headers.emplace_back("X-Request-Id", call.request_id);
-    call.status = 304;
     (void)call.response.send(304, headers, "");
     return {};
   }

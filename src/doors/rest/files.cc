@@ -86,7 +86,7 @@ Result<void> list_files(Call& call) {
   for (const FileEntry& entry : GB_TRY(files.list(path_of(call.parameter("list")), depth))) {
     entries.push_back(to_json(entry));
   }
-  call.send_json(200, {{"entries", std::move(entries)}});
+  call.send_json(200, "files", {{"entries", std::move(entries)}});
   return {};
 }
 
@@ -102,7 +102,7 @@ Result<void> change_files(Call& call) {
   GB_TRY(fields.done());
   FileClient files = GB_TRY(open_files(call, FileAccess::kUse));
   const FileEntry entry = GB_TRY(moves ? files.move(path, to) : files.make_directory(path));
-  call.send_json(moves ? 200 : 201, to_json(entry));
+  call.send_json(moves ? 200 : 201, "file", to_json(entry));
   return {};
 }
 
@@ -130,7 +130,7 @@ Result<void> read_file(Call& call) {
   const std::string path = path_of(call.parameters[1]);
   FileClient files = GB_TRY(open_files(call, FileAccess::kRead));
   if (is_on(call, "stat")) {
-    call.send_json(200, to_json(GB_TRY(files.stat(path))));
+    call.send_json(200, "file", to_json(GB_TRY(files.stat(path))));
     return {};
   }
   if (call.has_parameter("archive")) {
@@ -158,7 +158,7 @@ Result<void> write_file(Call& call) {
   options.append = is_on(call, "append");
   options.flush = is_on(call, "flush");
   const FileEntry entry = GB_TRY(files.write(path, options, body));
-  call.send_json(200, to_json(entry), {{"ETag", entity_tag(entry)}});
+  call.send_json(200, "file", to_json(entry), {{"ETag", entity_tag(entry)}});
   return {};
 }
 

@@ -35,7 +35,7 @@ Result<void> create_sandbox(Call& call) {
   SandboxRequest request = GB_TRY(read_sandbox_request(fields));
   request.idempotency_key = GB_TRY(call.idempotency_key());
   const SandboxInfo info = GB_TRY(call.service.create(call.caller, request));
-  call.send_json(201, to_json(info), {{"Location", "/v1/sandboxes/" + info.id}});
+  call.send_json(201, "sandbox", to_json(info), {{"Location", "/v1/sandboxes/" + info.id}});
   return {};
 }
 
@@ -60,20 +60,22 @@ Result<void> list_sandboxes(Call& call) {
   for (const SandboxInfo& info : page.sandboxes) {
     sandboxes.push_back(to_json(info));
   }
-  call.send_json(200, {{"sandboxes", std::move(sandboxes)},
-                       {"next", page.next.empty() ? Json(nullptr) : Json(page.next)}});
+  call.send_json(200, "sandboxes",
+                 {{"sandboxes", std::move(sandboxes)},
+                  {"next", page.next.empty() ? Json(nullptr) : Json(page.next)}});
   return {};
 }
 
 Result<void> show_sandbox(Call& call) {
-  call.send_json(200, to_json(GB_TRY(call.service.find(call.caller, call.parameters[0]))));
+  call.send_json(200, "sandbox",
+                 to_json(GB_TRY(call.service.find(call.caller, call.parameters[0]))));
   return {};
 }
 
 Result<void> change_sandbox(Call& call) {
   Fields fields = GB_TRY(call.fields());
   const SandboxChange change = GB_TRY(read_sandbox_change(fields));
-  call.send_json(200,
+  call.send_json(200, "sandbox",
                  to_json(GB_TRY(call.service.change(call.caller, call.parameters[0], change))));
   return {};
 }
@@ -93,7 +95,8 @@ Result<void> pause_sandbox(Call& call) {
 
 Result<void> resume_sandbox(Call& call) {
   GB_TRY(no_fields(call));
-  call.send_json(200, to_json(GB_TRY(call.service.resume(call.caller, call.parameters[0]))));
+  call.send_json(200, "sandbox",
+                 to_json(GB_TRY(call.service.resume(call.caller, call.parameters[0]))));
   return {};
 }
 
@@ -102,7 +105,7 @@ Result<void> snapshot_sandbox(Call& call) {
   const std::string name = fields.text("name", 256).value_or("");
   GB_TRY(fields.done());
   const std::string made = GB_TRY(call.service.snapshot(call.caller, call.parameters[0], name));
-  call.send_json(201, {{"template", made}});
+  call.send_json(201, "snapshot", {{"template", made}});
   return {};
 }
 
@@ -116,12 +119,20 @@ Result<void> fork_sandbox(Call& call) {
        GB_TRY(call.service.fork(call.caller, call.parameters[0], count, timeout))) {
     sandboxes.push_back(to_json(info));
   }
-  call.send_json(201, {{"sandboxes", std::move(sandboxes)}});
+  call.send_json(201, "sandboxes", {{"sandboxes", std::move(sandboxes)}});
   return {};
 }
 
 Result<void> show_usage(Call& call) {
-  call.send_json(200, to_json(GB_TRY(call.service.usage(call.caller, call.parameters[0]))));
+  call.send_json(200, "usage",
+                 to_json(GB_TRY(call.service.usage(call.caller, call.parameters[0]))));
+  return {};
+}
+
+Result<void> show_connections(Call& call) {
+  GB_TRY(call.only_parameters({}));
+  call.send_json(200, "connections",
+                 to_json(GB_TRY(call.service.connections(call.caller, call.parameters[0]))));
   return {};
 }
 

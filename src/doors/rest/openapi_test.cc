@@ -131,11 +131,14 @@ TEST(OpenApiTest, TheFieldsOfBodiesAreThoseThatAreRead) {
   EXPECT_EQ(described("SandboxChange"), taken(read_sandbox_change, ""));
   EXPECT_EQ(described("RunRequest"),
             taken(read_run_request, R"(, "code": "1", "language": "python")"));
+  EXPECT_EQ(described("JudgeRequest"),
+            taken(read_judge_request, R"(, "code": "1", "language": "c", "cases": [{}])"));
   EXPECT_EQ(described("ExecuteRequest"), taken(read_execute_request, R"(, "code": "1")"));
   EXPECT_EQ(described("InputReply"), taken(read_input_reply, ""));
   EXPECT_EQ(described("CompletionRequest"), taken(read_completion_request, R"(, "code": "1")"));
   EXPECT_EQ(described("InspectionRequest"), taken(read_inspection_request, R"(, "code": "1")"));
   EXPECT_EQ(described("ProcessRequest"), taken(read_process_request, R"(, "argv": ["a"])"));
+  EXPECT_EQ(described("CommandRequest"), taken(read_command_request, R"(, "argv": ["a"])"));
   EXPECT_EQ(described("Terminal"), taken(read_terminal, ""));
   EXPECT_EQ(described("TemplateRecipe"), taken(read_recipe, R"(, "name": "a")"));
   EXPECT_EQ(described("TemplateFile"), taken(read_recipe_file, R"(, "path": "a", "content": "")"));

@@ -46,7 +46,6 @@ Result<void> proxy_port(Call& call) {
                       "start a server on 127.0.0.1 in the sandbox first");
     return {};
   }
-  call.status = 200;  // The guest's own status passes by unread.
   const std::string head =
       ports::guest_head(call.request, inner_target(call.target, call.named_by_host), {});
   GB_TRY(call.response.relay(*std::move(peer), head));
@@ -67,7 +66,7 @@ Result<void> create_port_token(Call& call) {
   GB_TRY(fields.done());
   const SandboxInfo info = GB_TRY(call.service.find(call.caller, call.parameters[0]));
   const SystemTime expires = std::chrono::system_clock::now() + lifetime;
-  call.send_json(201,
+  call.send_json(201, "port_token",
                  {{"token", call.port_tokens.make(call.caller.key, info.id,
                                                   static_cast<std::uint16_t>(*port), expires)},
                   {"port", *port},

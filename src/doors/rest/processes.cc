@@ -81,7 +81,6 @@ Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
   GB_TRY(call.request.count_for(call.caller.tenant, http::Pace::kLong));
   const auto feed = GB_TRY(call.service.attach_process(call.caller, sandbox, pid));
   auto socket = GB_TRY(call.response.upgrade(""));
-  call.status = 101;
   std::atomic<bool> gone{false};
   std::thread speaker([&] {
     const auto followed = follow(*feed, [&](const ProcessEvent& event) {
@@ -92,7 +91,7 @@ Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
       return !gone && socket->write(bytes, bytes ? event.bytes : to_line(event)).has_value();
     });
     if (!followed && followed.error().code() != ErrorCode::kRefused && !gone) {
-      (void)socket->write(false, to_json(followed.error()));
+      (void)socket->write(false, failed_event(followed.error()));
     }
     // What the process says is told no more once the key is gone.
     if (call.service.admit(call.caller, kScopeRun)) {
@@ -117,7 +116,7 @@ Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
                                 : control(call, pid, payload);
     }
     if (!done) {
-      (void)socket->write(false, to_json(done.error()));
+      (void)socket->write(false, failed_event(done.error()));
     }
   }
   gone = true;
@@ -138,7 +137,7 @@ Result<void> start_process(Call& call) {
   request.start_only = true;
   const auto feed = GB_TRY(call.service.start_process(call.caller, call.parameters[0], request));
   const ProcessEvent started = GB_TRY(feed->next());
-  call.send_json(201, {{"pid", started.pid}});
+  call.send_json(201, "process", {{"pid", started.pid}});
   return {};
 }
 
@@ -149,7 +148,7 @@ Result<void> list_processes(Call& call) {
       processes.push_back(to_json(info));
     }
   }
-  call.send_json(200, {{"processes", std::move(processes)}});
+  call.send_json(200, "processes", {{"processes", std::move(processes)}});
   return {};
 }
 
@@ -166,7 +165,7 @@ Result<void> attach_process(Call& call) {
   }
   const EventFormat format = wanted_format(call);
   if (format == EventFormat::kVerdict) {
-    call.send_json(200, to_json(*found));
+    call.send_json(200, "process", to_json(*found));
     return {};
   }
   return follow_by_events(

@@ -10,7 +10,17 @@
 namespace glovebox::rest {
 namespace {
 
+// Of a command that is waited for: its script and input, and its limits unless it names others.
+constexpr std::size_t kMaxShell = 128UL << 10;  // Of one argument (MAX_ARG_STRLEN, execve(2)).
+constexpr std::size_t kMaxStdin = 1UL << 20;
+constexpr std::chrono::milliseconds kCommandTime = std::chrono::minutes(1);
+constexpr Bytes kCommandOutput = 1_MiB;
+constexpr Bytes kMostCommandOutput = 16_MiB;
 constexpr std::size_t kMaxCode = 8UL << 20;
+// Of a judge. Its body is bounded as a whole, too.
+constexpr std::size_t kMaxCase = 8UL << 20;
+constexpr std::size_t kMostCases = 1'000;
+constexpr std::uint64_t kMostJobs = 64;
 constexpr std::uint64_t kMost32 = 0xffff'ffff;
 // That every reader of JSON takes exactly.
 constexpr std::uint64_t kMostNumber = (1ULL << 53U) - 1;
@@ -60,6 +70,20 @@ std::optional<OnTimeout> read_on_timeout(Fields& fields) {
     return std::nullopt;
   }
   return *choice == "pause" ? OnTimeout::kPause : OnTimeout::kKill;
+}
+
+// Starts with the program, if there is one.
+std::optional<std::vector<std::string>> read_argv(Fields& fields) {
+  auto argv = fields.texts("argv", 4'096);
+  if (argv && (argv->empty() || argv->front().empty())) {
+    fields.refuse("argv", "must be a list of strings that starts with the program");
+  }
+  for (const std::string& argument : argv.value_or(std::vector<std::string>())) {
+    if (argument.find('\0') != std::string::npos) {
+      fields.refuse("argv", "an argument cannot contain a NUL byte");
+    }
+  }
+  return argv;
 }
 
 bool leads_out(const std::string& path) {
@@ -151,6 +175,7 @@ Result<RunRequest> read_run_request(Fields& fields) {
   }
   request.env = fields.environment("env").value_or(Environment());
   request.verify = fields.text("verify", 64 * 1024).value_or("");
+  request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   read_tier(fields, request.tier);
   request.limits = GB_TRY(read_limits(fields));
   if (request.language.empty() && request.name.empty()) {
@@ -158,6 +183,56 @@ Result<RunRequest> read_run_request(Fields& fields) {
                   "must be set unless the file extension of 'name' identifies the language");
   }
   GB_TRY(fields.done());
+  return request;
+}
+
+// What a program and a checker have in common.
+RunRequest read_program(Fields& fields) {
+  RunRequest program;
+  program.language = fields.required_text("language", 64);
+  program.code = fields.required_text("code", kMaxCode);
+  program.name = fields.text("name", 255).value_or("");
+  return program;
+}
+
+Result<JudgeCase> read_case(Json object, std::size_t number) {
+  Fields fields(std::move(object), "cases[].");
+  JudgeCase one{.name = fields.text("name", 255).value_or(std::to_string(number)),
+                .input = fields.text("input", kMaxCase).value_or(""),
+                .expected = fields.text("expected", kMaxCase).value_or(""),
+                .points = fields.number("points").value_or(1),
+                .time = fields.duration("time"),
+                .memory = bytes(fields.size("memory"))};
+  if (one.points < 0) {
+    fields.refuse("points", "must not be negative");
+  }
+  GB_TRY(fields.done());
+  return one;
+}
+
+Result<JudgeRequest> read_judge_request(Fields& fields) {
+  JudgeRequest request;
+  request.program = read_program(fields);
+  request.program.arguments = fields.texts("arguments", 1'000).value_or(std::vector<std::string>());
+  request.program.env = fields.environment("env").value_or(Environment());
+  read_tier(fields, request.program.tier);
+  request.program.limits = GB_TRY(read_limits(fields));
+  request.compare = fields.text("compare", 64).value_or(request.compare);
+  request.jobs = static_cast<std::uint32_t>(fields.count("jobs", 1, kMostJobs).value_or(1));
+  request.stop_at_first = fields.flag("stop_at_first").value_or(false);
+  if (auto object = fields.object("checker")) {
+    Fields checker(*std::move(object), "checker.");
+    request.checker = read_program(checker);
+    GB_TRY(checker.done());
+  }
+  auto cases = fields.objects("cases", kMostCases).value_or(std::vector<Json>());
+  if (cases.empty()) {
+    fields.refuse("cases", "must be a list with at least one case");
+  }
+  GB_TRY(fields.done());
+  for (Json& each : cases) {
+    request.cases.push_back(GB_TRY(read_case(std::move(each), request.cases.size() + 1)));
+  }
   return request;
 }
 
@@ -212,14 +287,9 @@ Result<ProcessRequest::Terminal> read_terminal(Fields& fields) {
 
 Result<ProcessRequest> read_process_request(Fields& fields) {
   ProcessRequest request;
-  request.command.argv = fields.texts("argv", 4'096).value_or(std::vector<std::string>());
-  if (request.command.argv.empty() || request.command.argv.front().empty()) {
+  request.command.argv = read_argv(fields).value_or(std::vector<std::string>());
+  if (request.command.argv.empty()) {
     fields.refuse("argv", "must be a list of strings that starts with the program");
-  }
-  for (const std::string& argument : request.command.argv) {
-    if (argument.find('\0') != std::string::npos) {
-      fields.refuse("argv", "an argument cannot contain a NUL byte");
-    }
   }
   request.command.cwd = fields.text("cwd").value_or("");
   request.command.env = fields.environment("env").value_or(Environment());
@@ -229,6 +299,43 @@ Result<ProcessRequest> read_process_request(Fields& fields) {
   if (auto terminal = fields.object("terminal")) {
     Fields size(*std::move(terminal), "terminal.");
     request.terminal = GB_TRY(read_terminal(size));
+  }
+  GB_TRY(fields.done());
+  return request;
+}
+
+Result<CommandRequest> read_command_request(Fields& fields) {
+  CommandRequest request;
+  Command& command = request.process.command;
+  const auto argv = read_argv(fields);
+  const auto shell = fields.text("shell", kMaxShell);
+  if (argv.has_value() == shell.has_value()) {
+    fields.refuse("argv", "give either argv, a list of strings, or shell, a line for sh");
+  } else if (shell && (shell->empty() || shell->find('\0') != std::string::npos)) {
+    fields.refuse("shell", "must be a non-empty string without NUL bytes");
+  } else {
+    command.argv = argv ? *argv : std::vector<std::string>{"/bin/sh", "-c", *shell};
+  }
+  command.cwd = fields.text("cwd").value_or("");
+  command.env = fields.environment("env").value_or(Environment());
+  if (auto input = fields.text("stdin", kMaxStdin)) {
+    request.process.keep_stdin = true;
+    request.input = *std::move(input);
+  }
+  request.process.timeout = kCommandTime;
+  request.output = kCommandOutput;
+  if (auto object = fields.object("limits")) {
+    // Those of memory and processes are the sandbox's.
+    Fields limits(*std::move(object), "limits.");
+    request.process.timeout = limits.duration("time").value_or(kCommandTime);
+    request.output = Bytes{limits.size("output").value_or(kCommandOutput.count)};
+    if (request.process.timeout.count() <= 0) {
+      limits.refuse("time", "must be greater than 0");
+    }
+    if (request.output > kMostCommandOutput) {
+      limits.refuse("output", "must not be more than " + to_string(kMostCommandOutput));
+    }
+    GB_TRY(limits.done());
   }
   GB_TRY(fields.done());
   return request;

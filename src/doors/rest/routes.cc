@@ -14,9 +14,11 @@ constexpr auto kShort = http::Pace::kShort;
 
 // Where two patterns fit, the first one counts.
 constexpr Route kRoutes[] = {
+    {"GET", "/", kEverybody, show_self},
     {"GET", "/healthz", kEverybody, show_health},
     {"GET", "/openapi.json", kEverybody, show_openapi},
     {"GET", "/metrics", kRead, show_metrics},
+    {"POST", "/v1/judge", kRun, judge_code, false, kLong, kRecipeBody},
     {"POST", "/v1/run", kRun, run_code, false, kLong, kCodeBody},
     {"POST", "/v1/sandboxes", kRun, create_sandbox, false, kShort, kMiddleBody},
     {"GET", "/v1/sandboxes", kRead, list_sandboxes},
@@ -28,6 +30,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/sandboxes/{id}/snapshot", kRun, snapshot_sandbox},
     {"POST", "/v1/sandboxes/{id}/fork", kRun, fork_sandbox},
     {"GET", "/v1/sandboxes/{id}/usage", kRead, show_usage},
+    {"GET", "/v1/sandboxes/{id}/connections", kRead, show_connections},
     {"POST", "/v1/sandboxes/{id}/packages", kRun, install_packages, false, kLong, kMiddleBody},
     {"POST", "/v1/sandboxes/{id}/contexts", kRun, create_context, false, kShort, kMiddleBody},
     {"GET", "/v1/sandboxes/{id}/contexts", kRead, list_contexts},
@@ -47,6 +50,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/fork", kRun, fork_context},
     {"GET", "/v1/sandboxes/{id}/contexts/{cid}/notebook", kRead, show_notebook},
     {"GET", "/v1/sandboxes/{id}/contexts/{cid}/notebook.html", kRead, show_notebook_page},
+    {"POST", "/v1/sandboxes/{id}/commands", kRun, run_command, false, kLong, kMiddleBody},
     {"POST", "/v1/sandboxes/{id}/processes", kRun, start_process, false, kShort, kMiddleBody},
     {"GET", "/v1/sandboxes/{id}/processes", kRead, list_processes},
     {"GET", "/v1/sandboxes/{id}/processes/{pid}", kRun, attach_process, true},

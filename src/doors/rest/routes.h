@@ -48,8 +48,10 @@ Result<void> resume_sandbox(Call& call);
 Result<void> snapshot_sandbox(Call& call);
 Result<void> fork_sandbox(Call& call);
 Result<void> show_usage(Call& call);
+Result<void> show_connections(Call& call);
 
 Result<void> run_code(Call& call);
+Result<void> judge_code(Call& call);
 Result<void> create_context(Call& call);
 Result<void> list_contexts(Call& call);
 Result<void> delete_context(Call& call);
@@ -66,6 +68,7 @@ Result<void> fork_context(Call& call);
 Result<void> show_notebook(Call& call);
 Result<void> show_notebook_page(Call& call);
 
+Result<void> run_command(Call& call);
 Result<void> start_process(Call& call);
 Result<void> list_processes(Call& call);
 Result<void> attach_process(Call& call);
@@ -107,6 +110,7 @@ Result<void> rotate_key(Call& call);
 Result<void> revoke_key(Call& call);
 Result<void> not_built(Call& call);
 Result<void> install_packages(Call& call);
+Result<void> show_self(Call& call);
 Result<void> show_health(Call& call);
 Result<void> show_openapi(Call& call);
 Result<void> show_metrics(Call& call);

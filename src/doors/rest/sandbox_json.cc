@@ -2,9 +2,10 @@
 #include "doors/rest/sandbox_json.h"
 
 #include <array>
-#include <ctime>
+#include <cstdio>
 
 #include "base/text.h"
+#include "base/time_text.h"
 #include "spec/json/network_rules_json.h"
 #include "spec/json/verdict_json.h"
 
@@ -46,19 +47,7 @@ std::string_view name_of(FileEntry::Type type) {
 
 }  // namespace
 
-std::string to_text(SystemTime time) {
-  const auto since = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch());
-  const auto whole = std::chrono::floor<std::chrono::seconds>(since);
-  const std::time_t stamp = whole.count();
-  std::tm parts{};
-  ::gmtime_r(&stamp, &parts);
-  std::array<char, 32> text{};
-  const std::size_t size = std::strftime(text.data(), text.size(), "%FT%T", &parts);
-  std::array<char, 16> rest{};
-  (void)std::snprintf(rest.data(), rest.size(), ".%03dZ",
-                      static_cast<int>((since - whole).count()));
-  return std::string(text.data(), size) + rest.data();
-}
+std::string to_text(SystemTime time) { return to_rfc3339(time); }
 
 std::string to_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -95,12 +84,17 @@ Json to_json(const SandboxInfo& info) {
 Json to_json(const SandboxUsage& usage) {
   return {{"at", to_text(usage.at)},
           {"cpus", usage.cpus},
-          {"cpu_seconds", static_cast<double>(usage.cpu_used.count()) / 1e6},
+          {"cpu_ms", static_cast<double>(usage.cpu_used.count()) / 1e3},
           {"memory", usage.memory_used.count},
           {"memory_limit", usage.memory_limit.count},
           {"disk", usage.disk_used.count},
           {"disk_limit", usage.disk_limit.count},
           {"pids", usage.pids}};
+}
+
+Json to_json(const SandboxConnections& connections) {
+  return {{"connections", embedded(glovebox::to_json(connections.connections))},
+          {"more_connections", connections.more}};
 }
 
 Json to_json(const ContextInfo& info) {
@@ -159,7 +153,8 @@ std::string to_line(const ProcessEvent& event) {
       return to_line(Json{{"type", "ended"},
                           {"pid", event.pid},
                           {"exit_code", event.exit_code},
-                          {"signal", event.signal ? Json(*event.signal) : Json(nullptr)}});
+                          {"signal", event.signal ? Json(*event.signal) : Json(nullptr)},
+                          {"reason", to_string(event.reason)}});
   }
   return {};
 }

@@ -16,6 +16,7 @@ std::string to_text(SystemTime time);
 
 Json to_json(const SandboxInfo& info);
 Json to_json(const SandboxUsage& usage);
+Json to_json(const SandboxConnections& connections);
 Json to_json(const ContextInfo& info);
 Json to_json(const ProcessInfo& info);
 Json to_json(const FileEntry& entry);
@@ -37,6 +38,7 @@ Json limit_json(const T& value) {
 Result<SandboxRequest> read_sandbox_request(Fields& fields);
 Result<SandboxChange> read_sandbox_change(Fields& fields);
 Result<RunRequest> read_run_request(Fields& fields);
+Result<JudgeRequest> read_judge_request(Fields& fields);
 Result<ExecuteRequest> read_execute_request(Fields& fields);
 Result<InputReply> read_input_reply(Fields& fields);
 Result<CodePlace> read_completion_request(Fields& fields);
@@ -47,6 +49,12 @@ struct InspectionRequest {
 Result<InspectionRequest> read_inspection_request(Fields& fields);
 Result<ContextRequest> read_context_request(Fields& fields);
 Result<ProcessRequest> read_process_request(Fields& fields);
+struct CommandRequest {
+  ProcessRequest process{};
+  std::string input{};
+  Bytes output{};  // Kept of each stream.
+};
+Result<CommandRequest> read_command_request(Fields& fields);
 // "SIGINT", "INT" or a number.
 Result<int> read_signal(Fields& fields);
 Result<ProcessRequest::Terminal> read_terminal(Fields& fields);

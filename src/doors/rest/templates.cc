@@ -6,6 +6,7 @@
 #include "doors/rest/template_json.h"
 #include "service/template_service.h"
 #include "spec/json/error_json.h"
+#include "spec/json/schema.h"
 
 namespace glovebox::rest {
 namespace {
@@ -39,16 +40,16 @@ BuildSink into(EventStream& stream) {
 // What was wrong before anything began is a plain error; later it is the last event.
 Result<void> finish(EventStream& stream, Result<TemplateBuilt> built) {
   if (built) {
-    (void)stream.pass(to_line(
-        {{"type", "built"}, {"template", to_json(built->info)}, {"cached", built->cached}}));
+    (void)stream.pass(to_line({{"schema", schema_of("template_build")},
+                               {"template", to_json(built->info)},
+                               {"cached", built->cached},
+                               {"type", "built"}}));
     return stream.end({});
   }
   if (!stream.started()) {
     return stream.end(std::move(built).error());
   }
-  (void)stream.pass(
-      to_line({{"type", "failed"},
-               {"error", Json::parse(glovebox::to_json(built.error()), nullptr, false)}}));
+  (void)stream.pass(failed_event(built.error()));
   return stream.end({});
 }
 
@@ -59,13 +60,14 @@ Result<void> list_templates(Call& call) {
   for (const TemplateInfo& info : GB_TRY(call.service.template_service().list(call.caller))) {
     templates.push_back(to_json(info));
   }
-  call.send_json(200, {{"templates", std::move(templates)}});
+  call.send_json(200, "templates", {{"templates", std::move(templates)}});
   return {};
 }
 
 Result<void> show_template(Call& call) {
   call.send_json(
-      200, to_json(GB_TRY(call.service.template_service().find(call.caller, call.parameters[0]))));
+      200, "template",
+      to_json(GB_TRY(call.service.template_service().find(call.caller, call.parameters[0]))));
   return {};
 }
 

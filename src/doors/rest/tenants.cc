@@ -65,7 +65,7 @@ Json to_json(const KeyGrant& grant) {
 }
 
 void send_secret(Call& call, const KeyGrant& grant) {
-  call.send_json(201, to_json(grant), {{"Cache-Control", "no-store"}});
+  call.send_json(201, "key", to_json(grant), {{"Cache-Control", "no-store"}});
 }
 
 std::optional<double> positive(Fields& fields, const char* name) {
@@ -116,7 +116,7 @@ Result<void> list_tenants(Call& call) {
   for (const TenantStatus& status : GB_TRY(call.service.tenants().tenants(call.caller))) {
     tenants.push_back(to_json(status));
   }
-  call.send_json(200, {{"tenants", std::move(tenants)}});
+  call.send_json(200, "tenants", {{"tenants", std::move(tenants)}});
   return {};
 }
 
@@ -126,13 +126,13 @@ Result<void> create_tenant(Call& call) {
   const Json quotas = fields.object("quotas").value_or(Json::object());
   GB_TRY(fields.done());
   const TenantQuotas wanted = GB_TRY(read_quotas(quotas, {}));
-  call.send_json(201,
+  call.send_json(201, "tenant",
                  to_json(GB_TRY(call.service.tenants().create_tenant(call.caller, name, wanted))));
   return {};
 }
 
 Result<void> show_tenant(Call& call) {
-  call.send_json(200,
+  call.send_json(200, "tenant",
                  to_json(GB_TRY(call.service.tenants().tenant(call.caller, call.parameters[0]))));
   return {};
 }
@@ -144,7 +144,7 @@ Result<void> change_tenant(Call& call) {
   const std::string& name = call.parameters[0];
   const TenantStatus before = GB_TRY(call.service.tenants().tenant(call.caller, name));
   const TenantQuotas wanted = GB_TRY(read_quotas(quotas, before.record.quotas));
-  call.send_json(200,
+  call.send_json(200, "tenant",
                  to_json(GB_TRY(call.service.tenants().set_quotas(call.caller, name, wanted))));
   return {};
 }
@@ -162,7 +162,7 @@ Result<void> list_keys(Call& call) {
        GB_TRY(call.service.tenants().keys(call.caller, call.parameter("tenant")))) {
     keys.push_back(to_json(status));
   }
-  call.send_json(200, {{"keys", std::move(keys)}});
+  call.send_json(200, "keys", {{"keys", std::move(keys)}});
   return {};
 }
 

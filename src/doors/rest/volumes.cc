@@ -30,7 +30,7 @@ Result<void> create_volume(Call& call) {
       static_cast<std::uint32_t>(fields.count("inodes", 1, kMost32).value_or(request.inodes));
   GB_TRY(fields.done());
   const VolumeInfo info = GB_TRY(call.service.volumes().create(call.caller, request));
-  call.send_json(201, to_json(info), {{"Location", "/v1/volumes/" + info.id}});
+  call.send_json(201, "volume", to_json(info), {{"Location", "/v1/volumes/" + info.id}});
   return {};
 }
 
@@ -40,12 +40,12 @@ Result<void> list_volumes(Call& call) {
   for (const VolumeInfo& info : GB_TRY(call.service.volumes().list(call.caller))) {
     volumes.push_back(to_json(info));
   }
-  call.send_json(200, {{"volumes", std::move(volumes)}});
+  call.send_json(200, "volumes", {{"volumes", std::move(volumes)}});
   return {};
 }
 
 Result<void> show_volume(Call& call) {
-  call.send_json(200,
+  call.send_json(200, "volume",
                  to_json(GB_TRY(call.service.volumes().find(call.caller, call.parameters[0]))));
   return {};
 }

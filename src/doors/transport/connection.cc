@@ -15,6 +15,7 @@
 #include "doors/transport/exchange.h"
 #include "doors/transport/status.h"
 #include "doors/transport/websocket.h"
+#include "spec/json/schema.h"
 
 namespace glovebox::http {
 namespace {
@@ -38,11 +39,14 @@ constexpr std::uint64_t kFileBurst = 8UL << 20;
 constexpr auto kLongestWait = 20s;
 
 std::string refusal(const BadRequest& bad) {
-  const std::string body = nlohmann::ordered_json{
-      {"code", bad.status},
-      {"error", bad.error},
-      {"message", bad.message},
-      {"hint", ""}}.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string body =
+      nlohmann::ordered_json{{"schema", schema_of("error")},
+                             {"code", bad.status},
+                             {"error", bad.error},
+                             {"message", bad.message},
+                             {"hint", ""}}
+          .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+      "\n";
   std::string answer = "HTTP/1.1 " + std::to_string(bad.status) + " ";
   answer += reason_phrase(bad.status);
   answer += "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size());

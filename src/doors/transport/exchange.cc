@@ -188,6 +188,11 @@ std::string Exchange::answer_head(int status, const Headers& headers, std::strin
   return head;
 }
 
+std::string_view Exchange::peer() const {
+  constexpr std::string_view kAsOwner = "peer ";
+  return line_.peer.starts_with(kAsOwner) ? line_.peer.substr(kAsOwner.size()) : line_.peer;
+}
+
 Result<void> Exchange::count_for(std::string_view tenant, Pace pace) {
   tenant_ = "tenant " + std::string(tenant);
   const bool takes_long = pace == Pace::kLong;

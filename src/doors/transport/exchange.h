@@ -62,6 +62,7 @@ class Exchange final : public Request, public Response {
   }
   [[nodiscard]] const Headers& headers() const override { return head_.headers; }
   [[nodiscard]] bool over_unix_socket() const override { return line_.over_unix_socket; }
+  [[nodiscard]] std::string_view peer() const override;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const override;
   Result<std::size_t> read(std::span<char> into) override;
   // May be called from another thread while the handler works. -1 when there are no descriptors.

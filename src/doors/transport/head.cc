@@ -36,6 +36,7 @@ std::size_t count(const Headers& headers, std::string_view name) {
 struct TargetForm {
   std::string origin;                           // Path and query, or "*".
   std::optional<std::string_view> authority{};  // Of the absolute form.
+  bool secure = false;                          // Likewise: https.
 };
 
 // RFC 9112, 3.2: a server takes the absolute form, too.
@@ -46,7 +47,8 @@ std::optional<TargetForm> read_target(std::string_view method, std::string_view 
       const std::size_t path = std::min(target.find_first_of("/?"), target.size());
       const std::string_view rest = target.substr(path);
       return TargetForm{.origin = (rest.starts_with('/') ? "" : "/") + std::string(rest),
-                        .authority = target.substr(0, path)};
+                        .authority = target.substr(0, path),
+                        .secure = scheme.size() > 7};
     }
   }
   if (target.starts_with('/') || (target == "*" && method == "OPTIONS")) {
@@ -130,6 +132,70 @@ std::optional<BadRequest> frame(Head& head) {
   return std::nullopt;
 }
 
+// A head whose syntax is right and whose target nobody has read yet.
+struct RawHead {
+  Head head;
+  std::string target;
+};
+
+std::variant<RawHead, BadRequest> read_head(std::string_view bytes) {
+  // A folded header may be refused (RFC 9112, 5.2), and others may read it as two.
+  if (bytes.find("\r\n ") != std::string_view::npos ||
+      bytes.find("\r\n\t") != std::string_view::npos) {
+    return BadRequest{.message = "malformed request: a folded header"};
+  }
+  if (has_other_version(bytes)) {
+    return BadRequest{.status = 505,
+                      .error = "unsupported",
+                      .message = "only HTTP/1.1 is supported"};
+  }
+  beast::http::parser<true, beast::http::empty_body> parser;
+  parser.header_limit(std::numeric_limits<std::uint32_t>::max());  // The caller's concern.
+  parser.body_limit(std::numeric_limits<std::uint64_t>::max());
+  beast::error_code error;
+  const std::size_t used = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+  if (error || used != bytes.size() || !parser.is_header_done()) {
+    return BadRequest{.message = "malformed request" + (error ? ": " + error.message() : "")};
+  }
+  const auto& message = parser.get();
+  RawHead raw;
+  raw.head.method = from_beast(message.method_string());
+  raw.head.http_1_0 = message.version() == 10;
+  for (const auto& field : message) {
+    if (raw.head.headers.size() == kMaxHeaders) {
+      return BadRequest{.status = 431, .error = "too_large", .message = "too many headers"};
+    }
+    raw.head.headers.emplace_back(from_beast(field.name_string()), from_beast(field.value()));
+  }
+  raw.target = from_beast(message.target());
+  if (raw.target.size() > kMaxTarget) {
+    return BadRequest{.status = 414,
+                      .error = "too_large",
+                      .message = "the request target is too long"};
+  }
+  return raw;
+}
+
+// The framing, and the other headers that change how the request is worked on.
+std::optional<BadRequest> check_headers(Head& head) {
+  if (auto bad = frame(head)) {
+    return bad;
+  }
+  if (!is_host(find_header(head.headers, "host").value_or(""))) {
+    return BadRequest{.message = "invalid Host header"};
+  }
+  if (const auto expect = find_header(head.headers, "expect")) {
+    if (!equal(*expect, "100-continue")) {
+      return BadRequest{.status = 417, .message = "unsupported Expect header"};
+    }
+    head.expects_continue = !head.http_1_0;
+  }
+  head.keep_alive = head.http_1_0 ? has_token(head.headers, "connection", "keep-alive")
+                                  : !has_token(head.headers, "connection", "close");
+  head.upgrade = !head.http_1_0 && has_token(head.headers, "connection", "upgrade");
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string_view> find_header(const Headers& headers, std::string_view name) {
@@ -160,65 +226,53 @@ std::optional<std::size_t> end_of_head(std::string_view bytes, std::size_t& sear
 }
 
 std::variant<Head, BadRequest> parse_head(std::string_view bytes) {
-  // A folded header may be refused (RFC 9112, 5.2), and others may read it as two.
-  if (bytes.find("\r\n ") != std::string_view::npos ||
-      bytes.find("\r\n\t") != std::string_view::npos) {
-    return BadRequest{.message = "malformed request: a folded header"};
+  std::variant<RawHead, BadRequest> read = read_head(bytes);
+  if (auto* const bad = std::get_if<BadRequest>(&read)) {
+    return std::move(*bad);
   }
-  if (has_other_version(bytes)) {
-    return BadRequest{.status = 505,
-                      .error = "unsupported",
-                      .message = "only HTTP/1.1 is supported"};
-  }
-  beast::http::parser<true, beast::http::empty_body> parser;
-  parser.header_limit(std::numeric_limits<std::uint32_t>::max());  // The caller's concern.
-  parser.body_limit(std::numeric_limits<std::uint64_t>::max());
-  beast::error_code error;
-  const std::size_t used = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
-  if (error || used != bytes.size() || !parser.is_header_done()) {
-    return BadRequest{.message = "malformed request" + (error ? ": " + error.message() : "")};
-  }
-  const auto& message = parser.get();
-  Head head;
-  head.method = from_beast(message.method_string());
-  head.http_1_0 = message.version() == 10;
-  for (const auto& field : message) {
-    if (head.headers.size() == kMaxHeaders) {
-      return BadRequest{.status = 431, .error = "too_large", .message = "too many headers"};
-    }
-    head.headers.emplace_back(from_beast(field.name_string()), from_beast(field.value()));
-  }
-  const std::string_view target = from_beast(message.target());
-  if (target.size() > kMaxTarget) {
-    return BadRequest{.status = 414,
-                      .error = "too_large",
-                      .message = "the request target is too long"};
-  }
+  auto& [head, target] = std::get<RawHead>(read);
   std::optional<TargetForm> form = read_target(head.method, target);
   if (!form || form->origin.find('#') != std::string::npos) {
     return BadRequest{.message = "invalid request target: send a path"};
   }
-  head.target = std::move(form->origin);
-  if (auto bad = frame(head)) {
+  if (auto bad = check_headers(head)) {
     return *std::move(bad);
   }
   const std::string_view host = find_header(head.headers, "host").value_or("");
-  if (!is_host(host)) {
-    return BadRequest{.message = "invalid Host header"};
-  }
   if (form->authority && !equal(*form->authority, host)) {
     return BadRequest{.message = "the request target and the Host header name different hosts"};
   }
-  if (const auto expect = find_header(head.headers, "expect")) {
-    if (!equal(*expect, "100-continue")) {
-      return BadRequest{.status = 417, .message = "unsupported Expect header"};
-    }
-    head.expects_continue = !head.http_1_0;
+  head.target = std::move(form->origin);
+  return std::move(head);
+}
+
+std::variant<ProxyHead, BadRequest> parse_proxy_head(std::string_view bytes) {
+  std::variant<RawHead, BadRequest> read = read_head(bytes);
+  if (auto* const bad = std::get_if<BadRequest>(&read)) {
+    return std::move(*bad);
   }
-  head.keep_alive = head.http_1_0 ? has_token(head.headers, "connection", "keep-alive")
-                                  : !has_token(head.headers, "connection", "close");
-  head.upgrade = !head.http_1_0 && has_token(head.headers, "connection", "upgrade");
-  return head;
+  auto& [head, target] = std::get<RawHead>(read);
+  ProxyHead proxy;
+  proxy.connect = head.method == "CONNECT";
+  if (proxy.connect) {
+    proxy.authority = target;
+  } else {
+    std::optional<TargetForm> form = read_target(head.method, target);
+    if (!form || !form->authority || form->origin.find('#') != std::string::npos) {
+      return BadRequest{.message = "this is a proxy: send CONNECT, or the whole URL"};
+    }
+    proxy.authority = *form->authority;
+    proxy.secure = form->secure;
+    head.target = std::move(form->origin);
+  }
+  if (auto bad = check_headers(head)) {
+    return *std::move(bad);
+  }
+  if (proxy.connect && (head.chunked || head.content_length.value_or(0) > 0)) {
+    return BadRequest{.message = "a CONNECT request has no body"};
+  }
+  proxy.head = std::move(head);
+  return proxy;
 }
 
 Result<AnswerHead> parse_answer_head(std::string_view bytes) {

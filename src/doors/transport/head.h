@@ -48,6 +48,17 @@ std::optional<std::size_t> end_of_head(std::string_view bytes, std::size_t& sear
 // requests are smuggled.
 std::variant<Head, BadRequest> parse_head(std::string_view bytes);
 
+// The head of a request to a proxy (RFC 9112, 3.2.2 and 3.2.3): CONNECT, or a whole URL.
+struct ProxyHead {
+  Head head;              // Its target is empty for CONNECT, else in origin form.
+  std::string authority;  // Of the target, as it came: HOST or HOST:PORT. Nobody has checked it,
+                          // nor compared it with the Host header.
+  bool connect = false;
+  bool secure = false;  // An https:// URL.
+};
+// As parse_head(), which a Host header that is different makes fail there and not here.
+std::variant<ProxyHead, BadRequest> parse_proxy_head(std::string_view bytes);
+
 // The head of an answer, for who has asked. Of `head` only the headers and the framing are set.
 struct AnswerHead {
   int status = 0;

@@ -41,7 +41,7 @@ TEST(HostileTest, GarbageIsRefusedAndTheConnectionEnds) {
     const Answer answer = client.read_answer();
     EXPECT_GE(answer.status, 400);
     EXPECT_LT(answer.status, 600);
-    EXPECT_TRUE(answer.body.starts_with("{\"code\":")) << answer.body;
+    EXPECT_TRUE(answer.body.starts_with(R"({"schema":"glovebox.error/1","code":)")) << answer.body;
     EXPECT_TRUE(client.is_at_end());
   }
 }

@@ -30,9 +30,23 @@ enum class Pace {
   kLong,   // As long as a guest or the client likes: executions, streams, WebSockets, files.
 };
 
+// What a request turned out to be, for metrics and the access log. The handler's thread fills it in
+// as it finds out; what it leaves empty is unknown.
+struct RequestFacts {
+  std::string_view door = "none";  // A literal, as `route` is: each new one costs memory for ever.
+  std::string route = "none";      // A pattern of ours, never what the client wrote.
+  std::string id;                  // That the answer bears.
+  std::string tenant;
+  std::string key;  // The key's id, which is no secret.
+  std::string sandbox;
+};
+
 class Request {
  public:
   virtual ~Request() = default;
+  [[nodiscard]] RequestFacts& facts() { return facts_; }
+  // The client's address; "unix" for one on a Unix socket, empty when unknown.
+  [[nodiscard]] virtual std::string_view peer() const { return {}; }
   [[nodiscard]] virtual std::string_view method() const = 0;
   [[nodiscard]] virtual std::string_view target() const = 0;  // As it came: path and query.
   // The first value, names in any case; nothing when absent.
@@ -59,6 +73,9 @@ class Request {
     (void)pace;
     return {};
   }
+
+ private:
+  RequestFacts facts_;
 };
 
 class WebSocket {

@@ -10,8 +10,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "doors/transport/occupant.h"
 
 namespace glovebox::http {
 namespace {
@@ -32,29 +38,57 @@ std::uint16_t port_of(int fd) {
              : std::uint16_t{0};
 }
 
-bool somebody_listens(const sockaddr_un& address) {
+struct Somebody {
+  bool listens = false;
+  std::optional<pid_t> process{};  // Where it is known.
+};
+
+Somebody find_somebody(const sockaddr_un& address) {
   const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-         errno == EAGAIN;
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return {.listens = errno == EAGAIN};
+  }
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  const bool known = ::getsockopt(probe.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  return {.listens = true, .process = known ? std::optional(peer.pid) : std::nullopt};
+}
+
+// getaddrinfo(3) takes larger numbers, and uses what is left of them.
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && rest == text.data() + text.size() ? std::optional(port)
+                                                                   : std::nullopt;
 }
 
 }  // namespace
 
-Result<Listener> listen_tcp(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
+Result<Address> parse_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) {
-    return Error(ErrorCode::kInvalid, "'" + address + "' is not of the form HOST:PORT");
+    return Error(ErrorCode::kInvalid, "'" + text + "' is not of the form HOST:PORT");
   }
-  std::string host = address.substr(0, colon);
+  const auto port = parse_port(std::string_view(text).substr(colon + 1));
+  if (!port) {
+    return Error(ErrorCode::kInvalid, "invalid port in '" + text + "'",
+                 "use a number from 0 to 65535; 0 picks a free port");
+  }
+  std::string host = text.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
   }
+  return Address{.host = std::move(host), .port = *port};
+}
+
+Result<Listener> listen_tcp(const std::string& address) {
+  const auto [host, port] = GB_TRY(parse_address(address));
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int answer = ::getaddrinfo(host.empty() ? nullptr : host.c_str(),
-                                   address.c_str() + colon + 1, &wanted, &found);
+                                   std::to_string(port).c_str(), &wanted, &found);
   if (answer != 0) {
     return Error(ErrorCode::kInvalid, "listen on " + address + ": " + ::gai_strerror(answer));
   }
@@ -64,7 +98,9 @@ Result<Listener> listen_tcp(const std::string& address) {
   if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 ||
       ::listen(fd.get(), kBacklog) != 0) {
-    return Error::from_errno("listen on " + address);
+    const bool in_use = errno == EADDRINUSE;
+    auto failed = Error::from_errno("listen on " + address);
+    return in_use ? std::move(failed).with_hint(occupied_hint(listener_of_port(port))) : failed;
   }
   Listener listener;
   listener.port = port_of(fd.get());
@@ -82,8 +118,9 @@ Result<Listener> listen_unix(const std::string& path) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
-    if (somebody_listens(address)) {
-      return Error(ErrorCode::kConflict, "another program is listening on " + path);
+    if (const Somebody somebody = find_somebody(address); somebody.listens) {
+      return Error(ErrorCode::kConflict, "another program is listening on " + path,
+                   occupied_hint(somebody.process));
     }
     (void)::unlink(path.c_str());
   }

@@ -17,7 +17,14 @@ struct Listener {
   std::string path;  // Of a Unix socket that we made: removed with us.
 };
 
-// "HOST:PORT", "[HOST]:PORT"; the host is a name or an address.
+struct Address {
+  std::string host;  // A name or an address; empty for all of this machine's.
+  std::uint16_t port = 0;
+};
+// "HOST:PORT", "[HOST]:PORT"; kInvalid for anything else. Looks nothing up.
+Result<Address> parse_address(const std::string& text);
+
+// At what parse_address() takes.
 Result<Listener> listen_tcp(const std::string& address);
 // Mode 0600 from its first moment on. Replaces a socket that nobody listens on; kConflict when
 // somebody does.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -152,7 +153,7 @@ TEST(ServerTest, HeadersCannotBeSplitByTheirValues) {
 }
 
 TEST(ServerTest, TheUnixSocketIsForItsOwnerAlone) {
-  const std::string path = testing::TempDir() + "gb-server-test.sock";
+  const std::string path = testing::TempDir() + "gb-server-" + std::to_string(::getpid()) + ".sock";
   ServerOptions options;
   options.unix_path = path;
   {

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <mutex>
@@ -368,10 +369,11 @@ TEST(StreamsTest, ARelayCarriesMuchInBothDirectionsAtOnce) {
 
 class TlsTest : public testing::Test {
  protected:
+  // A directory for each process: CTest runs the cases beside each other.
   void SetUp() override {
-    const std::string directory = testing::TempDir();
-    certificate_ = directory + "gb-test-cert.pem";
-    key_ = directory + "gb-test-key.pem";
+    ASSERT_NE(::mkdtemp(directory_.data()), nullptr);
+    certificate_ = directory_ + "/certificate.pem";
+    key_ = directory_ + "/key.pem";
     const std::string command =
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
         "-subj /CN=localhost -keyout " +
@@ -380,6 +382,9 @@ class TlsTest : public testing::Test {
       GTEST_SKIP() << "no openssl program";
     }
   }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::string directory_ = testing::TempDir() + "gb-tls-XXXXXX";
   std::string certificate_;
   std::string key_;
 };

@@ -60,7 +60,7 @@ Result<void> copy_file(int from_fd,
                        const std::string& to,
                        const Working& working) {
   const UniqueFd source(
-      ::openat(from_fd, from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      ::openat(from_fd, from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat status {};
   if (!source || ::fstat(source.get(), &status) != 0) {
     return file_error(from);

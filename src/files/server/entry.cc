@@ -77,7 +77,8 @@ std::map<std::string, std::string> attributes_of(const std::string& path) {
   if (size < 0 && errno == EOPNOTSUPP) {
     // Where Landlock is the only wall the filter refuses attributes by path, and allows those of
     // what one may open (policy/tables.h).
-    file = UniqueFd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    file =
+        UniqueFd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     size = ::flistxattr(file.get(), names.data(), names.size());
   }
   std::size_t bytes = 0;

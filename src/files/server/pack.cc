@@ -152,8 +152,8 @@ Result<bool> add(Stream& stream, const Visited& visited) {
       GB_TRY(stream.add_link(visited.path, status, target.data()));
     }
   } else if (S_ISREG(status.st_mode)) {
-    const UniqueFd file(
-        ::openat(visited.directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const UniqueFd file(::openat(visited.directory_fd, name,
+                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
       GB_TRY(stream.add_file(visited.path, status, file.get()));
     }

@@ -105,9 +105,10 @@ Result<void> flush(int fd, int directory_fd) {
 }
 
 Result<void> append(const Place& place, const WriteOptions& options, Upload& upload) {
-  const UniqueFd file(::openat(place.parent.get(), place.name.c_str(),
-                               O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-                               options.mode & 0777U));
+  const UniqueFd file(
+      ::openat(place.parent.get(), place.name.c_str(),
+               O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+               options.mode & 0777U));
   struct stat status {};
   if (!file && errno == ENXIO) {  // A FIFO that nobody reads.
     return not_regular(place);

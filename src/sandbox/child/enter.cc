@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -28,6 +29,7 @@
 #include "sandbox/child/confine.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/child/report.h"
+#include "sandbox/child/way_out.h"
 
 namespace glovebox::child {
 namespace {
@@ -36,7 +38,8 @@ using sys::raw;
 
 constexpr int kControl = 3;  // The warden's end of the control socket, by agreement.
 constexpr int kArchiver = 4;
-constexpr int kWarden = 5;  // Its program, until the exec.
+constexpr int kWarden = 5;       // Its program, until the exec.
+constexpr int kWardenFiles = 6;  // The first of them.
 
 class Entrance {
  public:
@@ -116,6 +119,7 @@ class Entrance {
   // ---- network ------------------------------------------------------------------------------
 
   void start_network() noexcept {
+    network_.egress_port = plan_.egress_port;
     network_.pid = sys::clone_on_stack(CLONE_VM | CLONE_FILES | SIGCHLD, plan_.network_stack_top,
                                        &Entrance::make_network, &network_);
   }
@@ -124,6 +128,9 @@ class Entrance {
   [[noreturn]] static void make_network(void* argument) noexcept {
     auto& network = *static_cast<Network*>(argument);
     network.descriptor = network_descriptor();
+    if (network.descriptor >= 0 && network.egress_port != 0) {
+      network.way_out = make_way_out(network.egress_port);
+    }
     for (;;) {
       (void)raw(SYS_exit, 0);
     }
@@ -150,6 +157,35 @@ class Entrance {
     return result;
   }
 
+  // They stay in the namespace that they were made in, whoever has them (network_namespaces(7)).
+  long send_way_out() noexcept {
+    const WayOut& out = network_.way_out;
+    if (out.listener < 0 || out.names < 0) {
+      return out.listener < 0 ? out.listener : out.names;
+    }
+    const std::array<int, 2> sockets = {static_cast<int>(out.listener),
+                                        static_cast<int>(out.names)};
+    char byte = 'l';
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof sockets)> control{};
+    iovec part{&byte, 1};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof sockets);
+    __builtin_memcpy(CMSG_DATA(header), sockets.data(), sizeof sockets);
+    const long sent = raw(SYS_sendmsg, plan_.way_out_to, &message, MSG_NOSIGNAL);
+    for (const int socket : sockets) {
+      (void)raw(SYS_close, socket);
+    }
+    (void)raw(SYS_close, plan_.way_out_to);
+    return sent < 0 ? sent : 0;
+  }
+
   long join_network() noexcept {
     if (network_.pid < 0) {
       return network_.pid;
@@ -162,7 +198,7 @@ class Entrance {
     }
     const long result = raw(SYS_setns, network_.descriptor, CLONE_NEWNET);
     (void)raw(SYS_close, network_.descriptor);
-    return result;
+    return result < 0 || plan_.egress_port == 0 ? result : send_way_out();
   }
 
   // ---- limits -------------------------------------------------------------------------------
@@ -321,6 +357,15 @@ class Entrance {
       }
       ++detail_;
     }
+    if (plan_.terminals_place != nullptr) {
+      // Each mount of it is an instance of its own: nothing of the host's terminals, or of another
+      // sandbox's, has a name here.
+      if (const long r = mount("devpts", plan_.terminals_place, "devpts", MS_NOSUID | MS_NOEXEC,
+                               plan_.terminals_options);
+          r < 0) {
+        return r;
+      }
+    }
     // What a guest is to see of it is bound; the rest stays unseen.
     return plan_.other_root_place == nullptr
                ? 0
@@ -331,7 +376,32 @@ class Entrance {
     // Other users' processes are invisible; the warden is one, because it is not dumpable.
     const long result =
         mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2");
-    return result < 0 ? result : bind_all(plan_.masks);
+    if (result < 0) {
+      return result;
+    }
+    if (plan_.warden_files_place != nullptr) {
+      if (const long r = open_warden_files(); r < 0) {
+        return r;
+      }
+    }
+    return bind_all(plan_.masks);
+  }
+
+  // A mount that has files open for writing cannot become read-only: they are opened in a mount of
+  // their own, which a read-only one then covers. Nobody inside can take that away.
+  long open_warden_files() noexcept {
+    const char* const place = plan_.warden_files_place;
+    if (const long r = bind({place, place, 0, false}); r < 0) {
+      return r;
+    }
+    for (const char* const file : plan_.warden_files) {
+      const long fd = raw(SYS_open, file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+      if (fd < 0) {
+        return fd;
+      }
+      warden_files_[warden_file_count_++] = fd;
+    }
+    return 0;
   }
 
   long write_files() noexcept {
@@ -434,6 +504,12 @@ class Entrance {
         return fd;
       }
     }
+    for (std::size_t i = 0; i < warden_file_count_; ++i) {
+      warden_files_[i] = raw(SYS_fcntl, warden_files_[i], F_DUPFD_CLOEXEC, 16);
+      if (warden_files_[i] < 0) {
+        return warden_files_[i];
+      }
+    }
     for (int fd = 0; fd < 3; ++fd) {
       if (null != fd) {
         (void)raw(SYS_dup2, null, fd);
@@ -449,7 +525,12 @@ class Entrance {
       return r;
     }
     report_.speak_through(kControl);
-    return raw(SYS_close_range, kWarden + 1, ~0U, 0);
+    for (std::size_t i = 0; i < warden_file_count_; ++i) {
+      if (const long r = raw(SYS_dup2, warden_files_[i], kWardenFiles + i); r < 0) {
+        return r;
+      }
+    }
+    return raw(SYS_close_range, kWardenFiles + warden_file_count_, ~0U, 0);
   }
 
   long restrict_to_rules() noexcept {
@@ -464,11 +545,15 @@ class Entrance {
   struct Network {
     long pid = -ECHILD;
     long descriptor = -ECANCELED;
+    WayOut way_out;
+    std::uint16_t egress_port = 0;
   };
 
   const Plan& plan_;
   Report report_;
   Network network_;
+  std::array<long, kMostWardenFiles> warden_files_{};
+  std::size_t warden_file_count_ = 0;
   std::uint32_t detail_ = 0;
 };
 

@@ -104,6 +104,10 @@ struct Plan {
   // as the file system, so a helper makes it beside that, on this stack.
   bool network_namespace = false;
   void* network_stack_top = nullptr;
+  // The port of child/way_out.h, or 0 for a namespace without a way out; and where its listener and
+  // its socket for names, in this order, are sent to, which then is the only one to have them.
+  std::uint16_t egress_port = 0;
+  int way_out_to = -1;
 
   // File system view; without it the guest sees the host's files as far as Landlock lets it.
   bool own_root = false;
@@ -115,6 +119,15 @@ struct Plan {
   const char* other_root_place = nullptr;
   std::span<const Bind> binds;
   std::span<const Graft> grafts;
+  // Where a devpts of the sandbox's own goes, and its options (Documentation/filesystems/devpts.rst
+  // of Linux); none without a place.
+  const char* terminals_place = nullptr;
+  const char* terminals_options = nullptr;
+  // A directory of the new root, which the first of `masks` covers with a read-only mount of
+  // itself, and files in it that guests read and the warden writes. It gets them as descriptors 6
+  // and above, in this order. At most kMostWardenFiles; none without a directory.
+  const char* warden_files_place = nullptr;
+  std::span<const char* const> warden_files;
   std::span<const Bind> masks;
   std::span<const TextFile> files;
   std::span<const Symlink> links;
@@ -130,6 +143,7 @@ struct Plan {
 
 // How many cgroups a sandbox can be a member of: memory, pids, cpu, cpuacct, blkio.
 inline constexpr std::size_t kMaxTaskFiles = 8;
+inline constexpr std::size_t kMostWardenFiles = 4;
 
 // Runs the plan (a `const Plan*`) in a freshly cloned process and becomes the warden. Returns
 // never: on failure it reports the step and its errno on the control socket and exits. Requires:

@@ -23,7 +23,7 @@ enum class Check : std::uint8_t {
   kClone,        // Threads and processes, but no new namespaces.
   kSocket,       // UNIX, NETLINK_ROUTE, and the common protocols of INET and INET6.
   kSocketLocal,  // UNIX streams only.
-  kIoctl,        // Not the terminal's input injection.
+  kIoctl,        // No typing into terminals, no taking the console, no line disciplines.
   kSetsockopt,   // Not the options that the kernel bugs of 2026 came through, no BPF code.
   kSeccomp,      // Stricter filters yes, listeners no.
   kPrctl,        // Not the merging of equal pages.
@@ -33,6 +33,7 @@ enum class Check : std::uint8_t {
   kFcntlLocal,   // Nor the watching of directories.
   kMmap,         // Not the host's reserved huge pages.
   kMemfd,        // Likewise.
+  kMadvise,      // Not the merging of equal pages.
   kNotFirst,     // Its first argument is a pid: not that of the warden in a pid namespace.
   kSelfOnly,     // Its first argument is a pid: zero, which is the caller.
   kPriority,     // setpriority(2): of the calling process.
@@ -172,6 +173,7 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.load(argument(1));
       out.ret_if_equal(0x5412, kEperm);  // TIOCSTI
       out.ret_if_equal(0x541C, kEperm);  // TIOCLINUX
+      out.ret_if_equal(0x541D, kEperm);  // TIOCCONS
       out.ret_if_equal(0x5423, kEperm);  // TIOCSETD
       out.ret(kAllow);
       break;
@@ -237,6 +239,11 @@ constexpr void emit_check(Assembler& out, Check check) {
     case Check::kMemfd:
       out.load(argument(1));
       out.ret_if_any(4, kEinval);  // MFD_HUGETLB
+      out.ret(kAllow);
+      break;
+    case Check::kMadvise:
+      out.load(argument(2));
+      out.ret_if_equal(12, kEinval);  // MADV_MERGEABLE
       out.ret(kAllow);
       break;
     case Check::kPersonality:

@@ -170,11 +170,17 @@ TEST_P(EveryPolicyTest, RefusesACloneWithANewNamespace) {
 TEST_P(EveryPolicyTest, RefusesToTypeIntoTheTerminal) {
   constexpr std::uint64_t kTioclinux = 0x541C;
   for (const std::uint64_t command :
-       {std::uint64_t{TIOCSTI}, kTioclinux, std::uint64_t{TIOCSETD}}) {
+       {std::uint64_t{TIOCSTI}, kTioclinux, std::uint64_t{TIOCCONS}, std::uint64_t{TIOCSETD}}) {
     EXPECT_EQ(ask(call(SYS_ioctl, {0, command})), refused(EPERM)) << command;
     EXPECT_EQ(ask(call(SYS_ioctl, {0, kJunk | command})), refused(EPERM)) << command;
   }
-  EXPECT_EQ(ask(call(SYS_ioctl, {0, TIOCGWINSZ})), SECCOMP_RET_ALLOW);
+  // What a terminal of the guest's own needs.
+  constexpr std::array<std::uint64_t, 9> kAllowed = {TIOCGWINSZ,  TIOCSWINSZ, TIOCSCTTY,
+                                                     TIOCNOTTY,   TIOCGPTN,   TIOCSPTLCK,
+                                                     TIOCGPTPEER, TIOCSPGRP,  TCSETS};
+  for (const std::uint64_t command : kAllowed) {
+    EXPECT_EQ(ask(call(SYS_ioctl, {0, command})), SECCOMP_RET_ALLOW) << command;
+  }
   EXPECT_EQ(ask(call(SYS_ioctl, {TIOCSTI, FIONREAD})), SECCOMP_RET_ALLOW);
 }
 
@@ -363,6 +369,8 @@ TEST_F(DefaultPolicyTest, MergesNoPagesWithThoseOfOthers) {
   constexpr std::uint64_t kSetMemoryMerge = 67;
   EXPECT_EQ(ask(call(SYS_prctl, {kSetMemoryMerge, 1})), refused(EINVAL));
   EXPECT_EQ(ask(call(SYS_prctl, {PR_SET_NAME})), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(ask(call(SYS_madvise, {0, 4096, MADV_MERGEABLE})), refused(EINVAL));
+  EXPECT_EQ(ask(call(SYS_madvise, {0, 4096, MADV_DONTNEED})), SECCOMP_RET_ALLOW);
 }
 
 TEST_F(DefaultPolicyTest, LetsTheWardenFilterButNotListen) {

@@ -43,12 +43,19 @@ struct TierTraits {
   bool can_place_mounts = false;  // Mounts, disk images among them, are seen at their targets.
 };
 
+// Sockets in the network namespace of a sandbox, for its proxy. child/way_out.h says what they get.
+struct WayOut {
+  UniqueFd listener{};
+  UniqueFd names{};
+};
+
 // The kernel objects of one new sandbox, with its warden already running in it.
 struct Enclosure {
   std::optional<Slot> slot;              // None: another process has it (Sandbox::borrow()).
   Cgroup cgroup{};                       // None where the tier limits in another way.
   std::unique_ptr<const Meter> meter{};  // What counts in place of the cgroup; may be absent.
   UniqueFd control;                      // Stream socket to the warden (spec/warden_protocol.h).
+  WayOut way_out{};  // As SandboxSpec::egress_port asks; empty where the set-up has failed.
   // The process of ours whose end is the sandbox's: the warden's, or of what the guest's kernel
   // runs in. None where no process of this host is; the end of `control` ends the sandbox anyway.
   UniqueFd pidfd;

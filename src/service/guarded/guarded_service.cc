@@ -89,6 +89,12 @@ Result<SandboxUsage> GuardedService::usage(const Caller& caller, std::string_vie
   return inner_.usage(caller, sandbox);
 }
 
+Result<SandboxConnections> GuardedService::connections(const Caller& caller,
+                                                       std::string_view sandbox) {
+  GB_TRY(guard_.sandbox(caller, kRead, sandbox));
+  return inner_.connections(caller, sandbox);
+}
+
 Result<std::string> GuardedService::snapshot(const Caller& caller,
                                              std::string_view sandbox,
                                              std::string_view name) {
@@ -182,10 +188,10 @@ Result<std::uint32_t> GuardedService::checkpoint(const Caller& caller,
   return inner_.checkpoint(caller, sandbox, context);
 }
 
-Result<void> GuardedService::rollback(const Caller& caller,
-                                      std::string_view sandbox,
-                                      std::string_view context,
-                                      std::uint32_t checkpoint) {
+Result<std::uint32_t> GuardedService::rollback(const Caller& caller,
+                                               std::string_view sandbox,
+                                               std::string_view context,
+                                               std::optional<std::uint32_t> checkpoint) {
   GB_TRY(guard_.sandbox(caller, kRun, sandbox));
   return inner_.rollback(caller, sandbox, context, checkpoint);
 }
@@ -212,6 +218,13 @@ Result<void> GuardedService::install_packages(const Caller& caller,
                                               const EventSink& sink) {
   GB_TRY(guard_.sandbox(caller, kRun, sandbox));
   return inner_.install_packages(caller, sandbox, request, sink);
+}
+
+Result<void> GuardedService::judge(const Caller& caller,
+                                   const JudgeRequest& request,
+                                   const EventSink& sink) {
+  GB_TRY(guard_.tenant(caller, kRun));
+  return inner_.judge(caller, request, sink);
 }
 
 Result<void> GuardedService::run(const Caller& caller,
@@ -286,6 +299,13 @@ Result<FileClient> GuardedService::files(const Caller& caller,
 Result<std::vector<std::string>> GuardedService::templates(const Caller& caller) {
   GB_TRY(guard_.tenant(caller, kLook));
   return inner_.templates(caller);
+}
+
+std::optional<Ending> GuardedService::ending(const Caller& caller,
+                                             std::string_view sandbox,
+                                             std::string_view context) {
+  return guard_.sandbox(caller, kLook, sandbox) ? inner_.ending(caller, sandbox, context)
+                                                : std::nullopt;
 }
 
 Result<std::size_t> GuardedService::emergency_stop(const Caller& caller) {

@@ -24,6 +24,7 @@ class GuardedService final : public SandboxService {
   Result<Bearer> bearer(std::string_view sandbox) override { return inner_.bearer(sandbox); }
   std::vector<Bearer> bearers() override { return inner_.bearers(); }
   [[nodiscard]] std::string_view signing_key() const override { return inner_.signing_key(); }
+  [[nodiscard]] NetworkPolicy network_policy() const override { return inner_.network_policy(); }
   bool ready() override { return inner_.ready(); }
   Result<std::string> languages() override { return inner_.languages(); }
 
@@ -38,6 +39,7 @@ class GuardedService final : public SandboxService {
   Result<void> pause(const Caller& caller, std::string_view sandbox) override;
   Result<SandboxInfo> resume(const Caller& caller, std::string_view sandbox) override;
   Result<SandboxUsage> usage(const Caller& caller, std::string_view sandbox) override;
+  Result<SandboxConnections> connections(const Caller& caller, std::string_view sandbox) override;
   Result<std::string> snapshot(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view name) override;
@@ -82,10 +84,10 @@ class GuardedService final : public SandboxService {
   Result<std::uint32_t> checkpoint(const Caller& caller,
                                    std::string_view sandbox,
                                    std::string_view context) override;
-  Result<void> rollback(const Caller& caller,
-                        std::string_view sandbox,
-                        std::string_view context,
-                        std::uint32_t checkpoint) override;
+  Result<std::uint32_t> rollback(const Caller& caller,
+                                 std::string_view sandbox,
+                                 std::string_view context,
+                                 std::optional<std::uint32_t> checkpoint) override;
   Result<ContextInfo> fork_context(const Caller& caller,
                                    std::string_view sandbox,
                                    std::string_view context,
@@ -98,6 +100,9 @@ class GuardedService final : public SandboxService {
                                 std::string_view sandbox,
                                 const PackagesRequest& request,
                                 const EventSink& sink) override;
+  Result<void> judge(const Caller& caller,
+                     const JudgeRequest& request,
+                     const EventSink& sink) override;
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
 
   // Processes.
@@ -130,6 +135,9 @@ class GuardedService final : public SandboxService {
                            std::string_view sandbox,
                            FileAccess access) override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
+  std::optional<Ending> ending(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context) override;
   Result<std::size_t> emergency_stop(const Caller& caller) override;
 
   VolumeService& volumes() override { return volumes_; }

@@ -14,18 +14,11 @@
 #include "base/result.h"
 #include "service/judge/comparison.h"
 #include "service/judge/program.h"
+#include "service/judge_case.h"
 
 namespace glovebox::judge {
 
-struct Case {
-  std::string name;
-  std::string input;     // For standard input.
-  std::string expected;  // Of standard output.
-  double points = 1;
-  // In place of the submission's limits; see set_time().
-  std::optional<std::chrono::milliseconds> time{};
-  std::optional<Bytes> memory{};
-};
+using Case = JudgeCase;
 
 // Limits a program's time as judges do: `time` is processor time, which other work on the machine
 // does not change, and one that sleeps or waits has three times that and 2 s.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "service/keeper/builder.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/delivery.h"
+#include "service/keeper/judge_call.h"
 #include "service/keeper/one_shot_call.h"
 #include "spec/json/verdict_json.h"
 #include "volume/image_file.h"
@@ -114,15 +117,62 @@ Result<json> list(const json&, CallContext& context) {
   return answer;
 }
 
-// Which live, and whether they are paused.
 Result<json> warm(const json&, CallContext& context) { return json(context.keeper.is_warm()); }
 
+// Which live, and whether they are paused.
 Result<json> states(const json&, CallContext& context) {
   json answer = json::object();
   for (const auto& held : context.keeper.all()) {
     answer[std::string(held->id())] = held->paused();
   }
   return answer;
+}
+
+std::uint64_t entries_of(const char* directory) {
+  std::error_code failure;
+  std::uint64_t count = 0;
+  for (std::filesystem::directory_iterator each(directory, failure), end; !failure && each != end;
+       each.increment(failure)) {
+    ++count;
+  }
+  return count;
+}
+
+Result<json> figures(const json&, CallContext& context) {
+  json pools = json::array();
+  for (const PoolShelf::Figures& pool : context.keeper.pools().figures()) {
+    pools.push_back({{"home", pool.home},
+                     {"of_template", pool.of_template},
+                     {"ready", pool.depth.ready},
+                     {"wanted", pool.depth.wanted}});
+  }
+  return json{{"threads", entries_of("/proc/self/task")},
+              {"descriptors", entries_of("/proc/self/fd")},
+              {"pool_failures", context.keeper.pools().failures()},
+              {"pools", std::move(pools)}};
+}
+
+json describe(const Ending& ending) {
+  return {{"reason", to_string(ending.reason)}, {"at", to_ms(ending.at)}};
+}
+
+// Of those of "sandboxes" that have ended here, how; and since when that is known.
+Result<json> endings(const json& arguments, CallContext& context) {
+  json ended = json::object();
+  for (const json& id : object(arguments, "sandboxes")) {
+    if (const auto ending = id.is_string() ? context.keeper.ending(id.get_ref<const std::string&>())
+                                           : std::nullopt) {
+      ended[id.get_ref<const std::string&>()] = describe(*ending);
+    }
+  }
+  return json{{"since", to_ms(context.keeper.started())}, {"ended", std::move(ended)}};
+}
+
+// Of a context that a living sandbox had, or null.
+Result<json> context_ending(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  const auto ending = held->context_ending(text(arguments, "context"));
+  return ending ? describe(*ending) : json();
 }
 
 Result<json> change(const json& arguments, CallContext& context) {
@@ -134,7 +184,11 @@ Result<json> change(const json& arguments, CallContext& context) {
 }
 
 Result<json> warm_up(const json& arguments, CallContext& context) {
-  context.keeper.warm_up(GB_TRY(checked_order(arguments, context)));
+  std::vector<CreateOrder> usual;
+  for (const json& order : object(arguments, "orders")) {
+    usual.push_back(GB_TRY(context.keeper.paths().resolve(to_create_order(order))));
+  }
+  context.keeper.warm_up(std::move(usual));
   return json();
 }
 
@@ -160,12 +214,17 @@ Result<json> sweep_contents(const json& arguments, CallContext& context) {
 }
 
 Result<json> build_template(const json& arguments, CallContext& context) {
-  GB_TRY(run_in_builder({.request = arguments,
-                         .directory = context.keeper.paths().directory(),
-                         .socket = context.socket,
-                         .passed = std::move(context.handed),
-                         .foreign = context.foreign},
-                        context.listens, context.lent));
+  auto built = run_in_builder({.request = arguments,
+                               .directory = context.keeper.paths().directory(),
+                               .socket = context.socket,
+                               .passed = std::move(context.handed),
+                               .foreign = context.foreign},
+                              context.listens, context.lent);
+  if (!built && built.error().code() == ErrorCode::kInternal) {
+    context.keeper.log().warning("a build of tenant " + text(arguments, "tenant") + ": " +
+                                 built.error().message());
+  }
+  GB_TRY(std::move(built));
   return json();
 }
 
@@ -193,6 +252,24 @@ Result<json> resume(const json& arguments, CallContext& context) {
 Result<json> usage(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
   return to_json(GB_TRY(held->usage()));
+}
+
+Result<json> connections(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  return to_json(held->network() == nullptr ? SandboxConnections()
+                                            : held->network()->connections());
+}
+
+Result<json> change_network(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  if (held->network() == nullptr) {
+    return Error(ErrorCode::kConflict,
+                 "the sandbox was made without network rules, and has no way out",
+                 "create a sandbox with the rules that it needs");
+  }
+  const auto order = to_network_order(object(arguments, "network"));
+  GB_TRY(held->network()->change(order.value_or(NetworkOrder())));
+  return json();
 }
 
 Result<json> create_context(const json& arguments, CallContext& context) {
@@ -303,9 +380,11 @@ Result<json> checkpoint(const json& arguments, CallContext& context) {
 
 Result<json> rollback(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
-  GB_TRY(held->rollback(static_cast<std::uint32_t>(number(arguments, "checkpoint")),
-                        turn_patience(context)));
-  return json();
+  std::optional<std::uint32_t> wanted;
+  if (arguments.contains("checkpoint")) {
+    wanted = static_cast<std::uint32_t>(number(arguments, "checkpoint"));
+  }
+  return json(GB_TRY(held->rollback(wanted, turn_patience(context))));
 }
 
 Result<json> fork_context(const json& arguments, CallContext& context) {
@@ -320,8 +399,13 @@ Result<json> notebook(const json& arguments, CallContext& context) {
   return json(GB_TRY(held->notebook()));
 }
 
+Result<json> judge_program(const json& arguments, CallContext& context) {
+  return judge_cases(to_judge_request(object(arguments, "request")), context);
+}
+
 Result<json> run(const json& arguments, CallContext& context) {
-  return run_one_shot(to_run_request(object(arguments, "request")), context);
+  return run_one_shot(to_run_request(object(arguments, "request")),
+                      to_network_order(object(arguments, "network")), context);
 }
 
 // ----
@@ -438,6 +522,9 @@ constexpr std::array kCalls = {
     Call{"list", list, kEnds},
     Call{"states", states, kEnds},
     Call{"warm", warm, kEnds},
+    Call{"endings", endings, kEnds},
+    Call{"figures", figures, kEnds},
+    Call{"context_ending", context_ending, kShort},
     Call{"warm_up", warm_up, kShort},
     Call{"change", change, kShort},
     Call{"kill", kill, kEnds},
@@ -448,6 +535,8 @@ constexpr std::array kCalls = {
     Call{"pause", pause, kLong},
     Call{"resume", resume, kLong},
     Call{"usage", usage, kShort},
+    Call{"connections", connections, kShort},
+    Call{"change_network", change_network, kLong},
     Call{"create_context", create_context, kLong},
     Call{"contexts", contexts, kShort},
     Call{"delete_context", delete_context, kEnds},
@@ -463,6 +552,7 @@ constexpr std::array kCalls = {
     Call{"fork_context", fork_context, kLong},
     Call{"notebook", notebook, kLong},
     Call{"run", run, kStream},
+    Call{"judge", judge_program, kStream},
     Call{"start_process", start_process, kStream},
     Call{"attach_process", attach_process, kStream},
     Call{"processes", processes, kShort},

@@ -5,7 +5,10 @@
 #include <optional>
 #include <type_traits>
 
+#include "spec/egress_protocol.h"
+#include "spec/json/network_rules_json.h"
 #include "spec/limit_fields.h"
+#include "spec/verdict.h"
 
 namespace glovebox::keeper {
 namespace {
@@ -28,6 +31,8 @@ T get(const json& object, const char* name) {
     return Bytes{get<std::uint64_t>(object, name)};
   } else if constexpr (std::is_same_v<T, milliseconds>) {
     return milliseconds(get<std::int64_t>(object, name));
+  } else if constexpr (std::is_integral_v<T>) {
+    return found->is_number_integer() ? found->template get<T>() : T{};
   } else {
     return found->is_number() ? found->template get<T>() : T{};
   }
@@ -89,17 +94,6 @@ Command to_command(const json& object) {
 }
 
 }  // namespace
-
-std::string pack(const json& value) {
-  std::string bytes;
-  json::to_cbor(value, bytes);
-  return bytes;
-}
-
-json unpack(std::string_view bytes) {
-  json value = json::from_cbor(bytes.begin(), bytes.end(), true, false);
-  return value.is_discarded() ? json() : value;
-}
 
 std::int64_t to_ms(SystemTime time) {
   return std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count();
@@ -200,6 +194,7 @@ json to_json(const CreateOrder& order) {
           {"limits", to_json(order.limits)},
           {"env", to_json(order.env)},
           {"shows", template_json(order.shows)},
+          {"network", order.network ? to_json(*order.network) : json()},
           {"tier", tier_json(order.tier)},
           {"expires", to_ms(order.lifetime.expires)},
           {"on_timeout", static_cast<int>(order.lifetime.on_timeout)}};
@@ -222,7 +217,43 @@ CreateOrder to_create_order(const json& object) {
                        .on_timeout = get_enum<OnTimeout>(object, "on_timeout")},
           .id = get<std::string>(object, "id"),
           .images = std::move(images),
-          .shows = to_template_order(member(object, "shows"))};
+          .shows = to_template_order(member(object, "shows")),
+          .network = to_network_order(member(object, "network"))};
+}
+
+json to_json(const NetworkOrder& order) {
+  return {{"rules", glovebox::to_json(order.rules)}, {"public_only", order.public_only}};
+}
+
+std::optional<NetworkOrder> to_network_order(const json& object) {
+  if (!object.is_object() || object.empty()) {
+    return std::nullopt;
+  }
+  return NetworkOrder{
+      .rules = read_stored_network_rules(get<std::string>(object, "rules")),
+      .public_only = !object.contains("public_only") || get<bool>(object, "public_only")};
+}
+
+json to_json(const SandboxConnections& connections) {
+  json list = json::array();
+  for (const ConnectionRecord& connection : connections.connections) {
+    list.push_back(egress::encode(connection));
+  }
+  return {{"connections", std::move(list)}, {"more", connections.more}};
+}
+
+SandboxConnections to_connections(const json& object) {
+  SandboxConnections connections{.more = get<std::uint64_t>(object, "more")};
+  for (const json& item : member(object, "connections")) {
+    if (!item.is_string()) {
+      continue;
+    }
+    auto one = egress::decode_connection(item.get_ref<const std::string&>());
+    if (one && connections.connections.size() < Verdict::kMaxConnections) {
+      connections.connections.push_back(std::move(one).value());
+    }
+  }
+  return connections;
 }
 
 json to_json(const SandboxUsage& usage) {
@@ -352,6 +383,7 @@ json to_json(const RunRequest& request) {
           {"limits", to_json(request.limits)},
           {"tier", tier_json(request.tier)},
           {"verify", request.verify},
+          {"network", glovebox::to_json(request.network)},
           {"key", request.idempotency_key}};
 }
 
@@ -366,9 +398,52 @@ RunRequest to_run_request(const json& object) {
                      .limits = to_limit_wishes(member(object, "limits")),
                      .tier = to_tier(member(object, "tier")),
                      .verify = get<std::string>(object, "verify"),
+                     .network = read_stored_network_rules(get<std::string>(object, "network")),
                      .idempotency_key = get<std::string>(object, "key")};
   for (const auto& [name, bytes] : member(object, "files").items()) {
     request.files[name] = bytes.is_string() ? bytes.get<std::string>() : std::string();
+  }
+  return request;
+}
+
+json to_json(const JudgeRequest& request) {
+  json cases = json::array();
+  for (const JudgeCase& each : request.cases) {
+    json object{{"name", each.name},
+                {"input", each.input},
+                {"expected", each.expected},
+                {"points", each.points}};
+    put(object, "time", each.time);
+    put(object, "memory", each.memory);
+    cases.push_back(std::move(object));
+  }
+  json object{{"program", to_json(request.program)},
+              {"cases", std::move(cases)},
+              {"compare", request.compare},
+              {"jobs", request.jobs},
+              {"stop_at_first", request.stop_at_first}};
+  if (request.checker) {
+    object["checker"] = to_json(*request.checker);
+  }
+  return object;
+}
+
+JudgeRequest to_judge_request(const json& object) {
+  JudgeRequest request{.program = to_run_request(member(object, "program")),
+                       .compare = get<std::string>(object, "compare"),
+                       .jobs = get<std::uint32_t>(object, "jobs"),
+                       .stop_at_first = get<bool>(object, "stop_at_first")};
+  for (const json& each : member(object, "cases")) {
+    JudgeCase one{.name = get<std::string>(each, "name"),
+                  .input = get<std::string>(each, "input"),
+                  .expected = get<std::string>(each, "expected"),
+                  .points = get<double>(each, "points")};
+    take(each, "time", one.time);
+    take(each, "memory", one.memory);
+    request.cases.push_back(std::move(one));
+  }
+  if (const json& checker = member(object, "checker"); checker.is_object()) {
+    request.checker = to_run_request(checker);
   }
   return request;
 }
@@ -420,7 +495,8 @@ json to_json(const ProcessEvent& event) {
   json object{{"kind", static_cast<int>(event.kind)},
               {"pid", event.pid},
               {"bytes", event.bytes},
-              {"exit_code", event.exit_code}};
+              {"exit_code", event.exit_code},
+              {"reason", static_cast<int>(event.reason)}};
   put(object, "signal", event.signal);
   return object;
 }
@@ -429,7 +505,8 @@ ProcessEvent to_process_event(const json& object) {
   ProcessEvent event{.kind = get_enum<ProcessEvent::Kind>(object, "kind"),
                      .pid = get<std::uint32_t>(object, "pid"),
                      .bytes = get<std::string>(object, "bytes"),
-                     .exit_code = get<int>(object, "exit_code")};
+                     .exit_code = get<int>(object, "exit_code"),
+                     .reason = get_enum<Status>(object, "reason")};
   take(object, "signal", event.signal);
   return event;
 }

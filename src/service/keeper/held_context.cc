@@ -258,16 +258,21 @@ Result<std::uint32_t> HeldContext::checkpoint(const Patience& patience) {
   return GB_TRY(living())->checkpoint();
 }
 
-Result<void> HeldContext::rollback(std::uint32_t checkpoint, const Patience& patience) {
+Result<std::uint32_t> HeldContext::rollback(std::optional<std::uint32_t> checkpoint,
+                                            const Patience& patience) {
   const auto turn = GB_TRY(turns_.take(patience));
-  if (!context_) {
-    return Error(ErrorCode::kNotFound, "no checkpoint " + std::to_string(checkpoint));
+  const auto wanted = !checkpoint && context_ ? context_->newest_checkpoint() : checkpoint;
+  if (!context_ || !wanted) {
+    return Error(ErrorCode::kNotFound,
+                 checkpoint ? "no checkpoint " + std::to_string(*checkpoint)
+                            : "the context has no checkpoint",
+                 "create one with POST …/checkpoint");
   }
   // Also of an interpreter that has died since.
-  GB_TRY(context_->rollback(checkpoint));
+  GB_TRY(context_->rollback(*wanted));
   const std::scoped_lock lock(mutex_);
   ended_ = false;
-  return {};
+  return *wanted;
 }
 
 Result<std::unique_ptr<Context>> HeldContext::fork_from(std::uint32_t checkpoint,

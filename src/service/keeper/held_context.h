@@ -83,7 +83,8 @@ class HeldContext {
 
   Result<void> restart(const Patience& patience);
   Result<std::uint32_t> checkpoint(const Patience& patience);
-  Result<void> rollback(std::uint32_t checkpoint, const Patience& patience);
+  // To the newest one where none is named. Returns which it was.
+  Result<std::uint32_t> rollback(std::optional<std::uint32_t> checkpoint, const Patience& patience);
   Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint, const Patience& patience);
 
   // Of the cells that are finished: does not wait for what runs.

@@ -15,6 +15,8 @@
 #include <csignal>
 #include <utility>
 
+#include "sandbox/out_of_memory.h"
+
 namespace glovebox::keeper {
 namespace {
 
@@ -29,6 +31,8 @@ constexpr std::size_t kPiece = 64UL * 1024;
 constexpr int kMostPieces = 16;
 // Of our memory for each event, beside what was said.
 constexpr std::size_t kEventSize = 128;
+// Of standard error, to tell why it ended.
+constexpr std::size_t kMostErrors = 4UL * 1024;
 
 struct Pipe {
   UniqueFd read;
@@ -80,6 +84,7 @@ HeldProcess::HeldProcess(Sandbox& sandbox,
     : sandbox_(sandbox),
       pump_(pump),
       request_(std::move(request)),
+      oom_kills_before_(sandbox.meter().oom_kills()),
       share_(std::move(memory), *this) {}
 
 Result<std::shared_ptr<HeldProcess>> HeldProcess::start(Sandbox& sandbox,
@@ -187,6 +192,10 @@ bool HeldProcess::read_from(const ProcessPump& pump, Source& source, ProcessEven
     }
     const ssize_t got = ::read(source.fd.get(), bytes.data(), bytes.size());
     if (got > 0) {
+      if (kind == ProcessEvent::Kind::kStderr) {
+        last_errors_.append(bytes.data(), static_cast<std::size_t>(got));
+        last_errors_.erase(0, last_errors_.size() - std::min(last_errors_.size(), kMostErrors));
+      }
       say({.kind = kind,
            .pid = pid(),
            .bytes = std::string(bytes.data(), static_cast<std::size_t>(got))});
@@ -231,6 +240,7 @@ bool HeldProcess::look(const ProcessPump& pump) {
   const auto now = sandbox_.clock().now();
   if (!report) {
     if (now >= deadline_) {
+      timed_out_ = true;
       process_->signal(SIGKILL);
       deadline_ = GuestClock::Base::time_point::max();
     }
@@ -256,11 +266,31 @@ void HeldProcess::say_end(int wait_status) {
   } else {
     end.exit_code = WEXITSTATUS(wait_status);
   }
+  end.reason = reason_of(end);
   {
     const std::scoped_lock lock(mutex_);
     ended_ = Clock::now();
   }
   say(std::move(end));
+}
+
+Status HeldProcess::reason_of(const ProcessEvent& end) const {
+  if (end.exit_code == 0) {
+    return Status::kOk;
+  }
+  const bool was_killed = end.exit_code == 128 + SIGKILL;  // Itself, or what a shell waited for.
+  if (was_killed && timed_out_) {
+    return Status::kTimeout;
+  }
+  if (was_killed && killed_) {
+    return Status::kCanceled;
+  }
+  const Meter& meter = sandbox_.meter();
+  if ((was_killed && meter.oom_kills() > oom_kills_before_) ||
+      gave_up_on_memory(last_errors_, meter.memory_peak(), sandbox_.limits().memory)) {
+    return Status::kOutOfMemory;
+  }
+  return end.signal ? Status::kSignaled : Status::kError;
 }
 
 void HeldProcess::lose() {
@@ -319,6 +349,7 @@ Result<void> HeldProcess::signal(int signal) {
     return Error(ErrorCode::kNotFound, "process " + std::to_string(pid()) + " has ended",
                  "list the running processes");
   }
+  killed_ = killed_ || signal == SIGKILL;
   process_->signal(signal);
   return {};
 }

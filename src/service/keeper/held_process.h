@@ -2,6 +2,7 @@
 // HeldProcess: a command in a held sandbox, and what it says.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -102,6 +103,7 @@ class HeldProcess final : public KeptMemory::Holder {
   void close(const ProcessPump& pump, Source& source);
   void say(ProcessEvent event);
   void say_end(int wait_status);
+  [[nodiscard]] Status reason_of(const ProcessEvent& end) const;
   // Both require the lock.
   [[nodiscard]] bool has_room() const;
   void forget_first();
@@ -109,10 +111,14 @@ class HeldProcess final : public KeptMemory::Holder {
   Sandbox& sandbox_;
   ProcessPump& pump_;
   const ProcessRequest request_;
+  const std::uint64_t oom_kills_before_;
+  std::atomic<bool> killed_ = false;  // By a caller.
   std::unique_ptr<GuestProcess> process_;
   // The pump's thread's own, once it runs.
   Source out_;
   Source err_;
+  std::string last_errors_;  // The end of its standard error.
+  bool timed_out_ = false;
   GuestClock::Base::time_point deadline_ = GuestClock::Base::time_point::max();
   GuestClock::Base::time_point due_ = GuestClock::Base::time_point::max();
   GuestClock::Base::time_point last_words_ = GuestClock::Base::time_point::max();

@@ -17,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostContexts = 64;
 constexpr std::size_t kMostProcesses = 512;
+constexpr std::size_t kMostDeletedContexts = 256;
 // A listener that comes after the end still learns of it.
 constexpr auto kRemembered = std::chrono::seconds(30);
 // Values larger than that come from an agent by reference.
@@ -42,11 +43,12 @@ HeldSandbox::HeldSandbox(std::shared_ptr<Zygote> zygote,
       ready_(std::move(ready)) {}
 
 HeldSandbox::~HeldSandbox() {
-  sandbox_->kill();
+  kill();
   processes_.clear();
   pump_.reset();
   contexts_.clear();
   ready_.reset();
+  network_.reset();
   (void)sandbox_->end();
   if (memory_->peak() > kWorthTrimming) {
     (void)::malloc_trim(0);
@@ -62,6 +64,26 @@ void HeldSandbox::discard_workspace() const {
   if (!workspace_image_.empty()) {
     (void)::unlink(workspace_image_.c_str());
   }
+}
+
+void HeldSandbox::note_oom_kills() {
+  const std::uint64_t now = sandbox_->meter().oom_kills();
+  // What a dying one counts may be what it dies of.
+  if (alive()) {
+    oom_kills_survived_ = std::exchange(oom_kills_seen_, now);
+  }
+}
+
+void HeldSandbox::kill() {
+  sandbox_->kill();
+  if (network_) {
+    network_->cut();
+  }
+}
+
+EndReason HeldSandbox::cause_of_death() const {
+  return sandbox_->meter().oom_kills() > oom_kills_survived_ ? EndReason::kOutOfMemory
+                                                             : EndReason::kCrashed;
 }
 
 void HeldSandbox::set_record(std::string record) {
@@ -168,7 +190,11 @@ HeldContext::Starter HeldSandbox::starter(const Registry& registry, const Contex
         {.language = chosen.id, .agent = command.argv, .env = command.env, .cwd = request.cwd});
     if (!started && other_root_) {
       return std::move(started).error().with_hint(
-          "install what " + chosen.id + " needs in the template's root: " + command.argv.front());
+          chosen.id == "python"
+              ? "install Python with its whole standard library (Debian: python3, "
+                "not python3-minimal) and IPython in the template's root"
+              : "install what " + chosen.id +
+                    " needs in the template's root: " + command.argv.front());
     }
     return started;
   };
@@ -254,8 +280,24 @@ Result<void> HeldSandbox::delete_context(std::string_view id) {
   }
   gone = std::move(found->context);
   contexts_.erase(found);
+  deleted_contexts_.emplace_back(id, std::chrono::system_clock::now());
+  if (deleted_contexts_.size() > kMostDeletedContexts) {
+    deleted_contexts_.pop_front();
+  }
   gone->interrupt();
   return {};
+}
+
+std::optional<Ending> HeldSandbox::context_ending(std::string_view id) const {
+  const std::scoped_lock lock(mutex_);
+  if (find(id)) {
+    return std::nullopt;
+  }
+  const auto found = std::ranges::find(
+      deleted_contexts_, id, [](const auto& each) { return std::string_view(each.first); });
+  return found == deleted_contexts_.end()
+             ? std::nullopt
+             : std::optional(Ending{.reason = EndReason::kDeleted, .at = found->second});
 }
 
 Result<ContextInfo> HeldSandbox::fork_context(std::string_view id,

@@ -2,13 +2,17 @@
 // HeldSandbox: a living sandbox with its contexts and processes.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,8 +20,10 @@
 #include "context/zygote.h"
 #include "language/registry.h"
 #include "sandbox/sandbox.h"
+#include "service/ending.h"
 #include "service/keeper/follower.h"
 #include "service/keeper/held_context.h"
+#include "service/keeper/held_network.h"
 #include "service/keeper/held_process.h"
 #include "service/keeper/kept_memory.h"
 #include "service/keeper/process_pump.h"
@@ -53,12 +59,21 @@ class HeldSandbox {
   // That it shows another root than the host's, and what of templates must stay while it lives. To
   // be called once, before anybody else knows of it.
   void show_template(bool other_root, std::vector<UniqueFd> contents);
+  // Its way out, which ends with it. To be called once, before anybody else knows of it.
+  void let_out(std::unique_ptr<HeldNetwork> network) { network_ = std::move(network); }
+  // Nothing where it has none.
+  [[nodiscard]] HeldNetwork* network() const { return network_.get(); }
   // Removes its workspace on disk, when it has one: it will never be wanted again.
   void discard_workspace() const;
 
   [[nodiscard]] std::string_view id() const { return sandbox_->id(); }
   [[nodiscard]] Sandbox& sandbox() { return *sandbox_; }
   [[nodiscard]] bool alive() const { return sandbox_->alive(); }
+  // To be called several times a second, by one thread.
+  void note_oom_kills();
+  // Of one that nobody ended. The kernel's only when it killed for memory since the round before
+  // the last of note_oom_kills(): what it killed earlier, the sandbox has survived.
+  [[nodiscard]] EndReason cause_of_death() const;
 
   // What the daemon wants to find again, in words of its own.
   void set_record(std::string record);
@@ -77,7 +92,7 @@ class HeldSandbox {
   [[nodiscard]] bool paused() const { return sandbox_->paused(); }
 
   // Everything in it is killed; those who wait for something of it learn so.
-  void kill() { sandbox_->kill(); }
+  void kill();
 
   // As Sandbox's: also where no execution looks.
   void end_lock_hoarders() { (void)sandbox_->end_lock_hoarders(); }
@@ -91,6 +106,8 @@ class HeldSandbox {
   Result<std::shared_ptr<HeldContext>> context(const Registry& registry, std::string_view id);
   [[nodiscard]] std::vector<ContextInfo> contexts() const;
   Result<void> delete_context(std::string_view id);
+  // Of one of the last contexts that were deleted; nothing of others.
+  [[nodiscard]] std::optional<Ending> context_ending(std::string_view id) const;
   Result<ContextInfo> fork_context(std::string_view id,
                                    std::uint32_t checkpoint,
                                    const Patience& patience);
@@ -125,6 +142,10 @@ class HeldSandbox {
   const Environment env_;
   const std::shared_ptr<KeptMemory> memory_ = std::make_shared<KeptMemory>();
   std::unique_ptr<ProcessPump> pump_;
+  // As of the round before the last, and of the last.
+  std::atomic<std::uint64_t> oom_kills_survived_ = 0;
+  std::uint64_t oom_kills_seen_ = 0;
+  std::unique_ptr<HeldNetwork> network_;
   bool other_root_ = false;
   std::vector<UniqueFd> contents_;
 
@@ -135,6 +156,7 @@ class HeldSandbox {
   std::unique_ptr<Context> ready_;
   std::vector<Named> contexts_;
   std::uint32_t next_context_ = 1;
+  std::deque<std::pair<std::string, SystemTime>> deleted_contexts_;  // Oldest first.
   std::map<std::uint32_t, std::shared_ptr<HeldProcess>> processes_;
   std::size_t starting_ = 0;  // Processes that are not among those yet.
 };

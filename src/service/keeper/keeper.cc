@@ -10,6 +10,7 @@
 #include "context/agent_files.h"
 #include "files/open.h"
 #include "sandbox/slot.h"
+#include "service/egress.h"
 #include "service/live_session.h"
 #include "service/templates/content_store.h"
 
@@ -22,11 +23,18 @@ using namespace std::chrono_literals;
 constexpr auto kWatchEvery = 100ms;
 // What a busy kernel would not let go of when its sandbox ended is tried again.
 constexpr auto kSweepEvery = 30s;
+// How often pools that could not be made are looked at, and how long the first sandbox in one may
+// take.
+constexpr auto kWarmEvery = 2s;
+constexpr auto kWarmPatience = 2s;
 // How long the end of all sandboxes is waited for; it goes on afterwards.
 constexpr auto kEndPatience = 20s;
 constexpr std::size_t kMostSandboxes = 4'096;
+constexpr std::uint64_t kLogSize = 1UL << 20;
 // Of one sandbox with its first context.
 constexpr std::size_t kDescriptorsOfOne = 16;
+// Of its way out.
+constexpr std::size_t kDescriptorsOfNetwork = 4;
 
 // Run in each context that waits: the first use of a library costs more than the others.
 // What pandas touches is most of what first cells touch; it is loaded already where it is at all.
@@ -58,7 +66,9 @@ Keeper::Keeper(KeeperOptions options, Registry registry, OwnPaths paths)
     : options_(std::move(options)),
       registry_(std::move(registry)),
       paths_(std::move(paths)),
-      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  log_.rotate(paths_.directory() + "/keeper.log", kLogSize);
+}
 
 void Keeper::stop() { (void)::eventfd_write(stop_.get(), 1); }
 
@@ -102,12 +112,18 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order) {
   }
   spec.mounts.insert(spec.mounts.end(), order.shows.mounts.begin(), order.shows.mounts.end());
   spec.mounts.push_back(GB_TRY(file_server_mount()));
+  if (order.network) {
+    Egress::prepare(spec);
+  }
   return spec;
 }
 
 // Languages' own variables hold for each of their contexts, so they are no matter of the sandbox.
 Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
-  return pools_.get(order.home, order.shows, [&]() -> Result<PoolSpec> {
+  const PoolKind kind{.home = order.home,
+                      .shows = order.shows,
+                      .network = order.network.has_value()};
+  return pools_.get(kind, [&]() -> Result<PoolSpec> {
     // What is installed in another root shows when it is started there.
     const Language python =
         GB_TRY(order.shows.root.empty() ? find_live_language(registry_, "python")
@@ -129,26 +145,66 @@ Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
   });
 }
 
-void Keeper::warm_up(const CreateOrder& usual) {
+void Keeper::warm_up(std::vector<CreateOrder> usual) {
+  const auto same_kind = [](const CreateOrder& a, const CreateOrder& b) {
+    return a.home == b.home && a.shows.key() == b.shows.key();
+  };
   const std::scoped_lock lock(warming_);
-  if (warmer_.joinable()) {
-    if (usual.home == usual_.home && usual.shows.key() == usual_.shows.key()) {
-      return;
-    }
-    warmer_.join();
-    pools_.drop(usual_.home, usual_.shows);
-    warm_ = false;
+  if (warmer_.joinable() && std::ranges::equal(usual, usual_, same_kind)) {
+    return;
   }
-  usual_ = usual;
+  std::uint64_t wish = 0;
+  {
+    const std::scoped_lock changing(mutex_);
+    wish = ++warm_wish_;
+  }
+  changed_.notify_all();
+  if (warmer_.joinable()) {
+    warmer_.join();
+  }
+  for (const CreateOrder& before : usual_) {
+    if (std::ranges::none_of(usual, [&](const auto& now) { return same_kind(before, now); })) {
+      pools_.drop({.home = before.home, .shows = before.shows});
+    }
+  }
+  warm_ = false;
+  usual_ = std::move(usual);
   // Beside the first calls: what needs none of it is answered at once, and what needs it waits for
   // the lock of the pool.
-  warmer_ = std::thread([this, usual] {
-    try {
-      (void)pool(usual);
-    } catch (const std::exception&) {  // No memory, or no threads: the first sandbox tries again.
+  warmer_ = std::thread([this, orders = usual_, wish] { keep_trying(orders, wish); });
+}
+
+void Keeper::keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wish) {
+  for (;;) {
+    bool all = true;
+    for (const CreateOrder& order : usual) {
+      try {
+        all = warm(order) && all;
+      } catch (const std::exception&) {  // No memory, or no threads: a later try may succeed.
+        all = false;
+      }
     }
-    warm_ = true;
-  });
+    std::unique_lock lock(mutex_);
+    const auto is_over = [&] { return stopping_ || warm_wish_ != wish; };
+    if (all && !is_over()) {
+      warm_ = true;
+    }
+    if (all || changed_.wait_for(lock, kWarmEvery, is_over)) {
+      return;
+    }
+  }
+}
+
+// False where a later try may succeed.
+bool Keeper::warm(const CreateOrder& order) {
+  if (!first_choice_can(order.tier, &TierTraits::can_hold_realms)) {
+    return true;  // Here every sandbox is made when it is asked for.
+  }
+  const auto made = pool(order);
+  if (!made) {
+    return made.error().code() == ErrorCode::kUnsupported;
+  }
+  return made.value()->await_ready(1, std::chrono::steady_clock::now() + kWarmPatience) > 0;
 }
 
 Result<void> Keeper::sweep_contents(const std::set<std::string>& named,
@@ -164,6 +220,10 @@ Result<void> Keeper::sweep_contents(const std::set<std::string>& named,
 Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
   const Limits usual;
   std::vector<UniqueFd> contents = GB_TRY(hold_contents(order.shows));
+  Environment env = order.env;
+  if (order.network) {
+    Egress::announce(env);
+  }
   // The size of a file system cannot be changed later.
   if (order.images.empty() && first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
@@ -173,7 +233,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
         GB_TRY(live.sandbox->set_limits(order.limits));
       }
       auto held = std::make_shared<HeldSandbox>(std::move(live.zygote), std::move(live.sandbox),
-                                                std::move(live.context), order.env);
+                                                std::move(live.context), std::move(env));
       held->show_template(!order.shows.root.empty(), std::move(contents));
       return held;
     }
@@ -190,7 +250,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
     workspace = own == order.images.end() || order.id.empty() ? std::string() : own->image;
   }
   auto sandbox = GB_TRY(Sandbox::create(spec, order.tier));
-  auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, order.env);
+  auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, std::move(env));
   held->hold(std::move(lent.images), std::move(workspace));
   held->show_template(!order.shows.root.empty(), std::move(contents));
   return held;
@@ -206,8 +266,11 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
                    "end some sandboxes");
     }
   }
-  GB_TRY(admit(kDescriptorsOfOne));
+  GB_TRY(admit(kDescriptorsOfOne + (order.network ? kDescriptorsOfNetwork : 0)));
   auto held = GB_TRY(make(order));
+  if (order.network) {
+    held->let_out(GB_TRY(HeldNetwork::start(held->sandbox(), *order.network)));
+  }
   held->set_lifetime(order.lifetime);
   held->set_record(std::move(record));
   // Under the lock: the next daemon's list has it, or its maker was seen to be gone.
@@ -215,6 +278,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
   if (!still_wanted()) {
     return Error(ErrorCode::kUnavailable, "the request for this sandbox was canceled");
   }
+  endings_.forget(held->id());  // Of one that is made again over what it left on disk.
   sandboxes_[std::string(held->id())] = {.sandbox = held, .tenant = order.tenant};
   return held;
 }
@@ -226,6 +290,22 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::find(std::string_view id) {
     return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
   }
   return found->second.sandbox;
+}
+
+std::optional<Ending> Keeper::ending(std::string_view id) {
+  {
+    const std::scoped_lock lock(mutex_);
+    // One that died a moment ago may wait for end_overdue(), while all() leaves it out already.
+    const auto found = sandboxes_.find(id);
+    if (found != sandboxes_.end() && !found->second.sandbox->alive()) {
+      note_end(id, *found->second.sandbox);
+    }
+  }
+  return endings_.find(id);
+}
+
+void Keeper::note_end(std::string_view id, const HeldSandbox& sandbox) {
+  endings_.note(id, sandbox.overdue() ? EndReason::kExpired : sandbox.cause_of_death());
 }
 
 std::string Keeper::tenant_of(std::string_view id) {
@@ -255,6 +335,7 @@ Result<void> Keeper::kill(std::string_view id) {
     }
     gone = std::move(found->second.sandbox);
     sandboxes_.erase(found);
+    endings_.note(id, EndReason::kDeleted);
   }
   gone->kill();
   gone->discard_workspace();
@@ -266,6 +347,9 @@ std::size_t Keeper::kill_all(bool for_good) {
   {
     const std::scoped_lock lock(mutex_);
     gone.swap(sandboxes_);
+    for (const auto& [id, held] : gone) {
+      endings_.note(id, for_good ? EndReason::kEmergencyStop : EndReason::kKeeperEnded);
+    }
   }
   for (const auto& [id, held] : gone) {
     held.sandbox->kill();
@@ -308,6 +392,8 @@ void Keeper::sweep() {
     }
     try {
       (void)sweep_leftovers();
+      // A draft whose last process was still ending when its build was over.
+      ContentStore::at(paths_.directory() + "/templates").sweep_drafts();
     } catch (const std::exception&) {  // As above.
     }
   }
@@ -324,6 +410,7 @@ void Keeper::watch_locks() {
     }
     try {
       for (const auto& sandbox : all()) {
+        sandbox->note_oom_kills();
         sandbox->end_lock_hoarders();
       }
     } catch (const std::exception&) {  // As above.
@@ -356,6 +443,7 @@ void Keeper::end_overdue() {
         });
       }
     } else if (overdue || !alive) {
+      note_end(current->first, *held.sandbox);
       chores_.post(held.tenant, [sandbox = std::move(held.sandbox), overdue] {
         sandbox->kill();
         if (overdue) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -18,11 +19,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "context/pool.h"
 #include "language/registry.h"
 #include "service/keeper/call_budget.h"
 #include "service/keeper/descriptor_budget.h"
+#include "service/keeper/endings.h"
 #include "service/keeper/held_images.h"
 #include "service/keeper/held_sandbox.h"
 #include "service/keeper/own_paths.h"
@@ -46,6 +49,7 @@ struct CreateOrder {
   // is over; it stays when it ends in any other way.
   std::vector<ImageOrder> images{};
   TemplateOrder shows{};
+  std::optional<NetworkOrder> network{};  // None: it reaches nothing.
 };
 
 struct KeeperOptions {
@@ -71,9 +75,9 @@ class Keeper {
                                               std::string record,
                                               const std::function<bool()>& still_wanted);
   Result<std::shared_ptr<HeldSandbox>> find(std::string_view id);
-  // Makes a pool for sandboxes like this one, in a thread of its own; only the last such wish
-  // counts.
-  void warm_up(const CreateOrder& usual);
+  // Makes pools for sandboxes like these, in a thread of its own, and tries again what cannot be
+  // made; only the last such wish counts.
+  void warm_up(std::vector<CreateOrder> usual);
   // Removes the pieces of templates that are not in `used` and that no sandbox holds. What waits to
   // become a sandbox of one that is not in `named` ends: nobody asks for more of them.
   Result<void> sweep_contents(const std::set<std::string>& named,
@@ -91,12 +95,20 @@ class Keeper {
   void stop();
   [[nodiscard]] int stop_fd() const { return stop_.get(); }
 
-  // The pool of warm_up() is there, or cannot be: a sandbox takes no longer than it has to.
+  // In each pool of warm_up() a sandbox waits, or there can be none here: what it takes is missing.
   [[nodiscard]] bool is_warm() const { return warm_; }
+  [[nodiscard]] PoolShelf& pools() { return pools_; }
 
   [[nodiscard]] const Registry& registry() const { return registry_; }
   [[nodiscard]] HeldImages& images() { return images_; }
   [[nodiscard]] const OwnPaths& paths() const { return paths_; }
+  // How a sandbox of this keeper ended; nothing of one that lives, or that it never had.
+  std::optional<Ending> ending(std::string_view id);
+  // When it started: what is older was another keeper's.
+  [[nodiscard]] SystemTime started() const { return started_; }
+  // For the operator: standard error, which is keeper.log in the data directory where a daemon
+  // started the keeper.
+  [[nodiscard]] Log& log() { return log_; }
   // Those who follow a process; each takes a socket and no thread.
   [[nodiscard]] CallBudget& followers() { return followers_; }
   [[nodiscard]] std::optional<uid_t> daemon_user() const { return options_.daemon; }
@@ -107,6 +119,10 @@ class Keeper {
   Result<SandboxSpec> spec_of(const CreateOrder& order);
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order);
+  void keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wish);
+  bool warm(const CreateOrder& order);
+  // Of one that is dead or overdue, under mutex_.
+  void note_end(std::string_view id, const HeldSandbox& sandbox);
   struct Held {
     std::shared_ptr<HeldSandbox> sandbox;
     std::string tenant;
@@ -125,23 +141,29 @@ class Keeper {
   std::once_flag live_mounts_found_;
   std::vector<Mount> live_mounts_;
   const OwnPaths paths_;
+  Log log_{STDERR_FILENO};
   const UniqueFd stop_;
   HeldImages images_;
+  Endings endings_;
+  const SystemTime started_ = std::chrono::system_clock::now();
   DescriptorBudget descriptors_;
   CallBudget followers_{{.all = 24'576, .of_tenant = 12'288, .of_sandbox = 12'288}};
 
-  PoolShelf pools_;
+  PoolShelf pools_{[this](const std::string& pool, std::string_view what) {
+    log_.warning(pool + ": " + std::string(what));
+  }};
 
   std::mutex mutex_;  // Held for a moment only, never while a guest or a disk is waited for.
   std::condition_variable changed_;
   HeldById sandboxes_;
   bool stopping_ = false;
+  std::uint64_t warm_wish_ = 0;  // Of the warmer that is to go on.
   std::thread watcher_;
   std::thread sweeper_;
   std::thread lock_watcher_;
   std::atomic<bool> warm_ = false;
   std::mutex warming_;  // Of what follows.
-  CreateOrder usual_;
+  std::vector<CreateOrder> usual_;
   std::thread warmer_;
   WorkQueue chores_{{}};  // The last member: its jobs use the others.
 };

@@ -14,9 +14,6 @@
 namespace glovebox::keeper {
 namespace {
 
-// Of the sandbox of one run, with the streams that go in and out.
-constexpr std::size_t kDescriptorsOfOne = 24;
-
 // A descriptor that reads as these bytes.
 Result<UniqueFd> open_bytes(std::string_view bytes) {
   UniqueFd file(::memfd_create("stdin", MFD_CLOEXEC));
@@ -35,15 +32,22 @@ Result<UniqueFd> open_bytes(std::string_view bytes) {
 
 }  // namespace
 
-Result<nlohmann::json> run_one_shot(const RunRequest& request, CallContext& context) {
-  GB_TRY(context.keeper.admit(kDescriptorsOfOne));
-  OneShot one_shot;
-  one_shot.language = GB_TRY(context.keeper.registry().find(request.language));
-  if (const Readiness ready = readiness(one_shot.language); !ready.ready) {
+Result<Language> installed_language(const std::string& name, const CallContext& context) {
+  Language language = GB_TRY(context.keeper.registry().find(name));
+  if (const Readiness ready = readiness(language); !ready.ready) {
     return Error(ErrorCode::kUnsupported,
-                 one_shot.language.title + " is not installed: " + ready.missing + " is missing",
+                 language.title + " is not installed: " + ready.missing + " is missing",
                  ready.hint);
   }
+  return language;
+}
+
+Result<nlohmann::json> run_one_shot(const RunRequest& request,
+                                    const std::optional<NetworkOrder>& network,
+                                    CallContext& context) {
+  GB_TRY(context.keeper.admit(kDescriptorsOfOne));
+  OneShot one_shot;
+  one_shot.language = GB_TRY(installed_language(request.language, context));
   one_shot.code = request.code;
   one_shot.name = request.name;
   one_shot.arguments = request.arguments;
@@ -51,6 +55,10 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request, CallContext& cont
   one_shot.compile_limits = compile_limits(one_shot.language, {});
   one_shot.tier = request.tier;
   one_shot.env = request.env;
+  if (network) {
+    one_shot.network = network->rules;
+    one_shot.public_only = network->public_only;
+  }
   one_shot.contents = request.files;
   one_shot.verify = request.verify;
   const UniqueFd input = GB_TRY(open_bytes(request.standard_input));
@@ -63,6 +71,9 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request, CallContext& cont
     context.tell(started_event(id, phase));
   };
   const auto emit = [&](const std::string& event) { context.tell(event); };
+  observer.connection = [&](const ConnectionRecord& connection) {
+    context.tell(connection_event(connection));
+  };
   StreamEvents out("stdout", one_shot.limits.output, false, emit);
   StreamEvents err("stderr", one_shot.limits.output, false, emit);
   observer.out = [&](std::string_view bytes) { out.pass(bytes); };

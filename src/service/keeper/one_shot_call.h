@@ -3,11 +3,22 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
+#include "language/language.h"
 #include "service/keeper/calls.h"
 
 namespace glovebox::keeper {
 
-Result<nlohmann::json> run_one_shot(const RunRequest& request, CallContext& context);
+// Of one sandbox that runs and ends, with the streams that go in and out.
+inline constexpr std::size_t kDescriptorsOfOne = 24;
+
+// The language of a request. Fails with kUnsupported when it is not installed.
+Result<Language> installed_language(const std::string& name, const CallContext& context);
+
+// `network` is what lets it out; the request's own rules do not count.
+Result<nlohmann::json> run_one_shot(const RunRequest& request,
+                                    const std::optional<NetworkOrder>& network,
+                                    CallContext& context);
 
 }  // namespace glovebox::keeper

@@ -10,24 +10,31 @@ namespace {
 // Each has a warm interpreter and sandboxes that wait.
 constexpr std::size_t kMostOfTemplates = 16;
 constexpr std::size_t kMostOfTenant = 4;
+// Between tries of one that does not start, twice as long each time.
+constexpr std::chrono::seconds kFirstPause{15};
+constexpr std::chrono::seconds kLongestPause{3'600};
 
-std::string kind_of(const std::string& home, const TemplateOrder& shows) {
-  return home + '\0' + shows.key();
+std::string key_of(const PoolKind& kind) {
+  return kind.home + '\0' + (kind.network ? "network" : "") + '\0' + kind.shows.key();
+}
+
+std::string name_of(const std::string& home, const std::string& tenant, bool of_template) {
+  return of_template ? "pool for a template of tenant " + tenant : "pool for " + home;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<ContextPool>> PoolShelf::get(
-    const std::string& home,
-    const TemplateOrder& shows,
-    const std::function<Result<PoolSpec>()>& describe) {
+    const PoolKind& kind, const std::function<Result<PoolSpec>()>& describe) {
+  const auto& [home, shows, network] = kind;
   std::shared_ptr<Shelved> shelved;
   std::vector<std::shared_ptr<Shelved>> gone;  // Ended after the lock.
   {
     const std::scoped_lock lock(mutex_);
-    std::shared_ptr<Shelved>& found = shelved_[kind_of(home, shows)];
+    std::shared_ptr<Shelved>& found = shelved_[key_of(kind)];
     if (!found) {
       found = std::make_shared<Shelved>();
+      found->home = home;
       found->tenant = shows.tenant;
       found->of_template = shows.of_template();
       found->paths = shows.contents;
@@ -37,21 +44,54 @@ Result<std::shared_ptr<ContextPool>> PoolShelf::get(
     make_room(shows.tenant, gone);
   }
   const std::scoped_lock lock(shelved->starting);
-  if (shelved->failed) {
-    return Error(ErrorCode::kUnsupported, "there is no warm interpreter for this template");
+  if (shelved->pool) {
+    return shelved->pool;
   }
-  if (!shelved->pool) {
-    shelved->contents = GB_TRY(hold_contents(shows));
-    PoolSpec spec = GB_TRY(describe());
-    auto started = ContextPool::start(std::move(spec));
-    if (!started) {
-      shelved->failed = shelved->of_template;
-      shelved->contents.clear();
-      return std::move(started).error();
+  if (Clock::now() < shelved->retry) {
+    return Error(ErrorCode::kUnavailable, "there is no warm interpreter of this kind");
+  }
+  auto started = start(*shelved, shows, describe);
+  if (!started) {
+    shelved->contents.clear();
+    shelved->pause = std::clamp(2 * shelved->pause, kFirstPause, kLongestPause);
+    shelved->retry = Clock::now() + shelved->pause;
+    ++failures_;
+    tell_(name_of(home, shelved->tenant, shelved->of_template),
+          "cannot start: " + started.error().message() + "; next try in " +
+              std::to_string(shelved->pause.count()) + " s at the earliest");
+  }
+  return started;
+}
+
+Result<std::shared_ptr<ContextPool>> PoolShelf::start(
+    Shelved& shelved,
+    const TemplateOrder& shows,
+    const std::function<Result<PoolSpec>()>& describe) {
+  shelved.contents = GB_TRY(hold_contents(shows));
+  PoolSpec spec = GB_TRY(describe());
+  spec.tell = [tell = tell_, name = name_of(shelved.home, shelved.tenant, shelved.of_template)](
+                  std::string_view line) { tell(name, line); };
+  std::shared_ptr<ContextPool> started = GB_TRY(ContextPool::start(std::move(spec)));
+  const std::scoped_lock lock(mutex_);
+  shelved.pool = started;
+  return started;
+}
+
+std::vector<PoolShelf::Figures> PoolShelf::figures() {
+  std::vector<std::pair<Figures, std::shared_ptr<ContextPool>>> found;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [kind, each] : shelved_) {
+      found.push_back(
+          {{.home = each->home, .of_template = each->of_template, .depth = {}}, each->pool});
     }
-    shelved->pool = std::move(started).value();
   }
-  return shelved->pool;
+  std::vector<Figures> figures;
+  for (auto& [figure, pool] : found) {
+    figure.depth = pool ? pool->depth() : ContextPool::Depth();
+    figures.push_back(std::move(figure));
+  }
+  return figures;
 }
 
 void PoolShelf::make_room(const std::string& tenant, std::vector<std::shared_ptr<Shelved>>& gone) {
@@ -83,10 +123,10 @@ void PoolShelf::make_room(const std::string& tenant, std::vector<std::shared_ptr
   }
 }
 
-void PoolShelf::drop(const std::string& home, const TemplateOrder& shows) {
+void PoolShelf::drop(const PoolKind& kind) {
   std::shared_ptr<Shelved> gone;  // Ended after the lock.
   const std::scoped_lock lock(mutex_);
-  if (const auto found = shelved_.find(kind_of(home, shows)); found != shelved_.end()) {
+  if (const auto found = shelved_.find(key_of(kind)); found != shelved_.end()) {
     gone = std::move(found->second);
     shelved_.erase(found);
   }

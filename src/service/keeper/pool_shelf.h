@@ -3,13 +3,16 @@
 // templates are bounded, in all and for each tenant; the one used longest ago goes.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -19,17 +22,39 @@
 
 namespace glovebox::keeper {
 
+// What sandboxes of one pool have in common.
+struct PoolKind {
+  const std::string& home;
+  const TemplateOrder& shows;
+  bool network = false;  // There is room for a proxy (service/egress.h).
+};
+
 // Safe to use from several threads. While one pool starts, the others serve.
 class PoolShelf {
  public:
-  // The pool of that kind; makes it with what `describe` answers. One of a template that could not
-  // start is not tried again: its root may have no interpreter.
-  Result<std::shared_ptr<ContextPool>> get(const std::string& home,
-                                           const TemplateOrder& shows,
+  // What happened to which pool, in two pieces of a sentence; from any thread.
+  using Tell = std::function<void(const std::string& pool, std::string_view what)>;
+
+  explicit PoolShelf(Tell tell) : tell_(std::move(tell)) {}
+
+  // The pool of that kind; makes it with what `describe` answers. One that could not start is tried
+  // again after a while, which grows: the root of a template may have no interpreter. Until then
+  // kUnavailable, at once.
+  Result<std::shared_ptr<ContextPool>> get(const PoolKind& kind,
                                            const std::function<Result<PoolSpec>()>& describe);
 
+  struct Figures {
+    std::string home;
+    bool of_template = false;
+    ContextPool::Depth depth;
+  };
+  // Of all pools, also of those that have not started.
+  [[nodiscard]] std::vector<Figures> figures();
+  // How often a pool could not be started.
+  [[nodiscard]] std::uint64_t failures() const { return failures_; }
+
   // Drops that pool; what was claimed from it lives on.
-  void drop(const std::string& home, const TemplateOrder& shows);
+  void drop(const PoolKind& kind);
 
   // Drops the pools that show what is there; what was claimed from them lives on.
   void forget(std::string_view content);
@@ -39,8 +64,11 @@ class PoolShelf {
 
   struct Shelved {
     std::mutex starting;
+    // Set with `starting` and the shelf's mutex held; either is enough to look.
     std::shared_ptr<ContextPool> pool;
-    bool failed = false;
+    std::chrono::seconds pause{0};  // After the last failure; `retry` is when it is over.
+    Clock::time_point retry{};
+    std::string home;
     std::string tenant;
     bool of_template = false;
     std::vector<UniqueFd> contents;
@@ -48,10 +76,16 @@ class PoolShelf {
     Clock::time_point used{};
   };
 
+  // The pool itself, after a first or a further try. Requires: `starting` is held.
+  Result<std::shared_ptr<ContextPool>> start(Shelved& shelved,
+                                             const TemplateOrder& shows,
+                                             const std::function<Result<PoolSpec>()>& describe);
   // Takes a pool of a template off the shelf if there is one too many, after one more of
   // `tenant`'s. Requires: the mutex is held.
   void make_room(const std::string& tenant, std::vector<std::shared_ptr<Shelved>>& gone);
 
+  const Tell tell_;
+  std::atomic<std::uint64_t> failures_ = 0;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Shelved>> shelved_;
 };

@@ -57,7 +57,7 @@ class DirectoryTest : public testing::Test {
 class KeeperServerTest : public DirectoryTest {
  protected:
   KeeperServerTest() : stop_(::eventfd(0, EFD_CLOEXEC)) {
-    auto keeper = Keeper::start({.directory = testing::TempDir()});
+    auto keeper = Keeper::start({.directory = directory_});
     EXPECT_TRUE(keeper);
     keeper_ = std::move(keeper).value();
     server_ = std::jthread([this, listening = listen_at(path_)]() mutable {
@@ -87,9 +87,9 @@ TEST_F(KeeperServerTest, NoRequestEndsTheKeeper) {
   const json strange =
       json::array({5, nullptr, "/nonexistent/x", json::array({1, 2}), {{"a", 1}}, -1, 1.5});
   for (const char* const name :
-       {"change", "kill", "execute", "run", "start_process", "warm_up", "files", "copy_image",
-        "remove_image", "make_image", "image_files", "build_template", "sweep_contents",
-        "create_context", "fork_context", "cancel"}) {
+       {"change", "kill", "execute", "run", "judge", "start_process", "warm_up", "files",
+        "copy_image", "remove_image", "make_image", "image_files", "build_template",
+        "sweep_contents", "create_context", "fork_context", "cancel"}) {
     for (const json& value : strange) {
       json arguments;
       for (const char* const key : {"sandbox", "context", "order", "request", "record", "expires",

@@ -32,6 +32,22 @@ bool is_ready(int socket, short events, std::chrono::milliseconds patience) {
   return ready != 0;
 }
 
+// Whether the number that arrived is one of ours. The compiler warns of a code that is missing.
+bool is_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kConflict:
+    case ErrorCode::kExhausted:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kRefused:
+    case ErrorCode::kInternal:
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<void> KeeperWire::send(MessageType type,
@@ -123,16 +139,24 @@ std::string encode(const Error& error) {
 
 Error decode_error(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) {
+  const auto member = [&json](const char* name) {
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    return json.is_object() && found != json.end() ? *found : nlohmann::json();
+  };
+  const nlohmann::json code = member("code");
+  const nlohmann::json message = member("message");
+  const auto known = static_cast<ErrorCode>(code.is_number_unsigned() ? code.get<int>() : -1);
+  if (!is_code(known) || !message.is_string()) {
     return {ErrorCode::kInternal, "the sandbox keeper sent a malformed error"};
   }
-  Error error =
-      Error(static_cast<ErrorCode>(json.value("code", static_cast<int>(ErrorCode::kInternal))),
-            json.value("message", std::string()), json.value("hint", std::string()))
-          .with_os_error(json.value("os_error", 0));
-  const auto wait = json.find("retry_after");
-  return wait != json.end() && wait->is_number_unsigned()
-             ? std::move(error).with_retry_after(std::chrono::seconds(wait->get<std::uint32_t>()))
+  const nlohmann::json hint = member("hint");
+  const nlohmann::json os_error = member("os_error");
+  const nlohmann::json wait = member("retry_after");
+  Error error = Error(known, message.get<std::string>(),
+                      hint.is_string() ? hint.get<std::string>() : std::string())
+                    .with_os_error(os_error.is_number_integer() ? os_error.get<int>() : 0);
+  return wait.is_number_unsigned()
+             ? std::move(error).with_retry_after(std::chrono::seconds(wait.get<std::uint32_t>()))
              : error;
 }
 

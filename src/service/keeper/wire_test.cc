@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <string>
+#include <string_view>
 
 namespace glovebox::keeper {
 namespace {
@@ -30,6 +32,18 @@ TEST(ErrorOnTheWireTest, HasNoFactsThatNobodySet) {
 
   EXPECT_EQ(got.os_error(), 0);
   EXPECT_EQ(got.retry_after(), std::nullopt);
+}
+
+TEST(ErrorOnTheWireTest, IsNeverReadOutOfSomethingElse) {
+  for (const std::string_view text :
+       {"", "[]", "{}", R"({"code":"x","message":"y"})", R"({"code":1,"message":5})",
+        R"({"code":99,"message":"y"})", R"({"code":-1,"message":"y"})",
+        R"({"code":1.5,"message":"y"})"}) {
+    EXPECT_EQ(decode_error(text).message(), "the sandbox keeper sent a malformed error") << text;
+  }
+  const Error got = decode_error(R"({"code":1,"message":"y","hint":[],"os_error":"2"})");
+  EXPECT_EQ(got.code(), ErrorCode::kNotFound);
+  EXPECT_EQ(got.hint() + std::to_string(got.os_error()), "0");
 }
 
 }  // namespace

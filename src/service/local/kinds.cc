@@ -24,6 +24,10 @@ std::optional<Kind> find_kind(std::string_view template_name) {
   return std::nullopt;
 }
 
+std::string_view pool_name(std::string_view home) {
+  return home == kWorkspace ? "default" : "code-interpreter";
+}
+
 std::vector<std::string> kind_names() {
   std::vector<std::string> names{"default"};
   names.insert(names.end(), kE2bNames.begin(), kE2bNames.end());

@@ -131,13 +131,16 @@ Result<std::uint32_t> LocalService::checkpoint(const Caller& caller,
   return number.is_number() ? number.get<std::uint32_t>() : 0;
 }
 
-Result<void> LocalService::rollback(const Caller& caller,
-                                    std::string_view sandbox,
-                                    std::string_view context,
-                                    std::uint32_t checkpoint) {
-  (void)GB_TRY(
-      call_in(caller, sandbox, "rollback", {{"context", context}, {"checkpoint", checkpoint}}));
-  return {};
+Result<std::uint32_t> LocalService::rollback(const Caller& caller,
+                                             std::string_view sandbox,
+                                             std::string_view context,
+                                             std::optional<std::uint32_t> checkpoint) {
+  json arguments{{"context", context}};
+  if (checkpoint) {
+    arguments["checkpoint"] = *checkpoint;
+  }
+  const json back = GB_TRY(call_in(caller, sandbox, "rollback", std::move(arguments)));
+  return back.is_number_unsigned() ? back.get<std::uint32_t>() : 0;
 }
 
 Result<ContextInfo> LocalService::fork_context(const Caller& caller,
@@ -158,24 +161,56 @@ Result<std::string> LocalService::notebook(const Caller& caller,
                                          : Result<std::string>(std::move(text));
 }
 
-Result<void> LocalService::run_once(const Caller& caller,
-                                    const RunRequest& request,
-                                    const EventSink& sink) {
+Result<void> LocalService::judge(const Caller& caller,
+                                 const JudgeRequest& request,
+                                 const EventSink& sink) {
   GB_TRY(pressure_.check());
-  const ExecutionLease slot = GB_TRY(
-      admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
+  const std::size_t most = executions_of(tenants_->quotas(caller.tenant));
+  // One to begin with, and what is free right now: two judges that wait for more of the same would
+  // wait for each other.
+  std::vector<ExecutionLease> slots;
+  slots.push_back(GB_TRY(admission_.enter(caller.tenant, most, kMostWait)));
+  while (slots.size() < request.jobs) {
+    auto more = admission_.enter(caller.tenant, most, std::chrono::milliseconds(0));
+    if (!more) {
+      break;
+    }
+    slots.push_back(*std::move(more));
+  }
+  JudgeRequest admitted = request;
+  admitted.jobs = static_cast<std::uint32_t>(slots.size());
+  return pass_events("judge", {{"tenant", caller.tenant}, {"request", keeper::to_json(admitted)}},
+                     sink);
+}
+
+Result<void> LocalService::pass_events(std::string_view call,
+                                       const json& arguments,
+                                       const EventSink& sink) {
   bool left = false;
   const std::uint64_t stops = stops_;
-  const auto answer =
-      keeper_.call("run", {{"tenant", caller.tenant}, {"request", keeper::to_json(request)}},
-                   [&](std::string_view event) {
-                     left = !sink(event);
-                     return !left && stops == stops_;
-                   });
+  const auto answer = keeper_.call(call, arguments, [&](std::string_view event) {
+    left = !sink(event);
+    return !left && stops == stops_;
+  });
   if (!answer && !left) {
     return answer.error();
   }
   return {};
+}
+
+Result<void> LocalService::run_once(const Caller& caller,
+                                    const RunRequest& request,
+                                    const EventSink& sink) {
+  GB_TRY(check_network(request.network, false));
+  GB_TRY(pressure_.check());
+  const ExecutionLease slot = GB_TRY(
+      admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
+  const auto out = way_out(request.network);
+  return pass_events("run",
+                     {{"tenant", caller.tenant},
+                      {"request", keeper::to_json(request)},
+                      {"network", out ? keeper::to_json(*out) : json()}},
+                     sink);
 }
 
 }  // namespace glovebox

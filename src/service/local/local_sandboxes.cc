@@ -51,19 +51,51 @@ Result<SandboxInfo> LocalService::change(const Caller& caller,
   info.on_timeout = change.on_timeout.value_or(info.on_timeout);
   info.auto_resume = change.auto_resume.value_or(info.auto_resume);
   info.metadata = change.metadata.value_or(info.metadata);
-  info.network = change.network.value_or(info.network);
+  if (change.network && *change.network != info.network) {
+    GB_TRY(check_network(*change.network, change.network_optional));
+    GB_TRY(change_network(id, *change.network));
+    info.network = *change.network;
+  }
   info.extra = change.extra.value_or(info.extra);
   return store(entry);
+}
+
+Result<void> LocalService::check_network(const NetworkRules& rules, bool optional) const {
+  return optional && network_ == NetworkPolicy::kNone ? Result<void>()
+                                                      : check_policy(rules, network_);
+}
+
+std::optional<keeper::NetworkOrder> LocalService::way_out(const NetworkRules& rules) const {
+  if (network_ == NetworkPolicy::kNone || !lets_out(rules)) {
+    return std::nullopt;
+  }
+  return keeper::NetworkOrder{.rules = rules, .public_only = network_ != NetworkPolicy::kAny};
+}
+
+// One that nothing is let out of stays so; one that sleeps on disk has its rules when it wakes.
+Result<void> LocalService::change_network(std::string_view id, const NetworkRules& rules) {
+  const auto order = way_out(rules);
+  const auto changed = keeper_.call(
+      "change_network",
+      {{"sandbox", id}, {"network", keeper::to_json(order.value_or(keeper::NetworkOrder()))}});
+  if (!changed && changed.error().code() != ErrorCode::kNotFound &&
+      (order || changed.error().code() != ErrorCode::kConflict)) {
+    return changed.error();
+  }
+  return {};
 }
 
 Result<void> LocalService::kill(const Caller& caller, std::string_view id) {
   (void)GB_TRY(book_.find(caller.tenant, id));
   const auto killed = keeper_.call("kill", {{"sandbox", id}});
-  // Its time may have been over just now: gone is gone.
   if (!killed && killed.error().code() != ErrorCode::kNotFound) {
     return killed.error();
   }
-  forget(id);
+  const Ending now{.reason = EndReason::kDeleted, .at = std::chrono::system_clock::now()};
+  // Its time may have been over just now: gone is gone, and how is noted.
+  const auto before = killed ? KeeperEndings() : keeper_endings({std::string(id)});
+  const auto found = before.ended.find(id);
+  forget(id, found == before.ended.end() ? now : found->second);
   workspaces_.remove(id);
   return {};
 }
@@ -122,7 +154,8 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout},
       .id = info.id,
       .images = std::move(images),
-      .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder()};
+      .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder(),
+      .network = way_out(info.network)};
   packages_.add_to(order);
   const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
   (void)GB_TRY(
@@ -134,6 +167,11 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
 Result<SandboxUsage> LocalService::usage(const Caller& caller, std::string_view id) {
   (void)GB_TRY(book_.find(caller.tenant, id));
   return keeper::to_usage(GB_TRY(call_about(caller, id, "usage", json::object())));
+}
+
+Result<SandboxConnections> LocalService::connections(const Caller& caller, std::string_view id) {
+  (void)GB_TRY(book_.find(caller.tenant, id));
+  return keeper::to_connections(GB_TRY(call_about(caller, id, "connections", json::object())));
 }
 
 }  // namespace glovebox

@@ -9,6 +9,7 @@
 #include "language/registry.h"
 #include "service/keeper/codec.h"
 #include "service/tenants/first_key.h"
+#include "spec/json/schema.h"
 
 namespace glovebox {
 namespace {
@@ -35,7 +36,8 @@ LocalService::LocalService(std::string directory,
                            std::unique_ptr<Tenants> tenants,
                            LocalPackages packages,
                            std::string signing_key,
-                           std::chrono::milliseconds keep_records)
+                           Log& log,
+                           const Options& options)
     : directory_(std::move(directory)),
       signing_key_(std::move(signing_key)),
       database_(std::move(database)),
@@ -54,17 +56,18 @@ LocalService::LocalService(std::string directory,
           directory_, *database_, quotas_, pressure_, keeper_, [this] { return content_in_use(); }),
       workspaces_(directory_, keeper_),
       answers_(directory_, quotas_),
-      keep_records_(keep_records),
+      keep_records_(options.keep_records),
+      network_(options.network),
       packages_(std::move(packages)),
-      revive_(std::move(revive)) {}
+      revive_(std::move(revive)),
+      log_(log) {}
 
-Result<std::unique_ptr<LocalService>> LocalService::open(
-    const std::string& directory,
-    const std::string& keeper_socket,
-    Revive revive,
-    const std::vector<std::string>& package_sources,
-    std::chrono::milliseconds keep_records) {
-  auto packages = GB_TRY(LocalPackages::open(package_sources));
+Result<std::unique_ptr<LocalService>> LocalService::open(const std::string& directory,
+                                                         const std::string& keeper_socket,
+                                                         Revive revive,
+                                                         Log& log,
+                                                         const Options& options) {
+  auto packages = GB_TRY(LocalPackages::open(options.package_sources));
   auto database = GB_TRY(Database::open(directory + "/glovebox.db"));
   auto tenants = GB_TRY(Tenants::open(*database, [] { return std::chrono::system_clock::now(); }));
   (void)GB_TRY(tenants->make_first_key(directory + "/api-key"));
@@ -72,7 +75,7 @@ Result<std::unique_ptr<LocalService>> LocalService::open(
   GB_TRY(revive());
   std::unique_ptr<LocalService> service(new LocalService(
       directory, keeper_socket, std::move(revive), std::move(database), std::move(tenants),
-      std::move(packages), std::move(signing_key), keep_records));
+      std::move(packages), std::move(signing_key), log, options));
   GB_TRY(service->secrets_.prepare());
   service->warm_up();
   GB_TRY(service->adopt());
@@ -140,13 +143,28 @@ QuotaUse use_of(const SandboxInfo& info) {
 }  // namespace
 
 void LocalService::warm_up() {
-  keeper::CreateOrder usual;
-  packages_.add_to(usual);
-  (void)keeper_.call("warm_up", {{"order", keeper::to_json(usual)}});
+  json orders = json::array();
+  std::set<std::string> homes;  // Names of the same kind share a pool.
+  for (const std::string& name : kind_names()) {
+    const Kind kind = *find_kind(name);
+    if (homes.insert(kind.home).second) {
+      keeper::CreateOrder usual;
+      usual.home = kind.home;
+      usual.user = kind.user;
+      packages_.add_to(usual);
+      orders.push_back(keeper::to_json(usual));
+    }
+  }
+  (void)keeper_.call("warm_up", {{"orders", std::move(orders)}});
 }
 
 Result<void> LocalService::adopt() {
   const json living = GB_TRY(keeper_.call("list", json::object()));
+  std::vector<SandboxRecord> alive = GB_TRY(records_.alive());
+  std::set<std::string, std::less<>> recorded;
+  for (const SandboxRecord& record : alive) {
+    recorded.insert(record.id);
+  }
   std::set<std::string, std::less<>> ids;
   for (const json& said : living) {
     auto entry = decode_entry(said.value("record", std::string()));
@@ -160,19 +178,30 @@ Result<void> LocalService::adopt() {
       continue;
     }
     ids.insert(entry->info.id);
+    if (!recorded.contains(entry->info.id)) {
+      // The daemon before was killed while it wrote this, which a creation does not wait for. One
+      // that has a record of its end keeps that.
+      (void)records_.insert(record_of(*entry), Durability::kProcess);
+    }
     QuotaLease lease = quotas_.adopt(entry->tenant, use_of(entry->info));
     book_.put(*std::move(entry), std::move(lease));
   }
-  for (const SandboxRecord& record : GB_TRY(records_.alive())) {
-    if (ids.contains(record.id)) {
-      continue;
+  std::vector<SandboxRecord> lost;
+  std::vector<std::string> lost_ids;
+  for (SandboxRecord& record : alive) {
+    if (!ids.contains(record.id)) {
+      lost_ids.push_back(record.id);
+      lost.push_back(std::move(record));
     }
+  }
+  const KeeperEndings told = keeper_endings(lost_ids);
+  for (const SandboxRecord& record : lost) {
     if (auto entry = workspaces_.left_of(record)) {
       ids.insert(record.id);
       QuotaLease lease = quotas_.adopt(entry->tenant, use_of(entry->info));
       book_.put(*std::move(entry), std::move(lease));
     } else {
-      end_record(record.tenant, record.id);
+      end_record(record.tenant, record.id, told.of(record.id, record.created));
     }
   }
   workspaces_.sweep(ids);
@@ -220,25 +249,27 @@ void LocalService::look_for_ended() {
   if (!living) {
     return;
   }
+  std::vector<const SandboxEntry*> lost;
+  std::vector<std::string> lost_ids;
   for (const SandboxEntry& entry : known) {
     const auto found = living->find(entry.info.id);
-    if (found == living->end()) {
-      lose(entry);
-    } else if (found->is_boolean()) {
-      book_.set_state_since(entry,
-                            found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning);
+    if (found != living->end()) {
+      if (found->is_boolean()) {
+        book_.set_state_since(entry,
+                              found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning);
+      }
+    } else if (!sleeps_on_disk(entry.info)) {
+      lost.push_back(&entry);
+      lost_ids.push_back(entry.info.id);
     }
   }
-}
-
-void LocalService::forget(std::string_view id) {
-  if (const auto gone = book_.remove(id)) {
-    end_record(gone->tenant, id);
+  if (lost.empty()) {
+    return;
   }
-}
-
-void LocalService::end_record(const std::string& tenant, std::string_view id) {
-  (void)records_.end(tenant, id, std::chrono::system_clock::now(), Durability::kProcess);
+  const KeeperEndings told = keeper_endings(lost_ids);
+  for (const SandboxEntry* entry : lost) {
+    lose(*entry, told.of(entry->info.id, entry->info.created));
+  }
 }
 
 // What is to be known of it when the keeper is gone.
@@ -255,18 +286,6 @@ Result<void> LocalService::store_on_disk(const SandboxEntry& entry) {
   };
   (void)GB_TRY(records_.change(entry.tenant, entry.info.id, edit, Durability::kPower));
   return {};
-}
-
-// One whose workspace is on disk only sleeps when its processes are gone without anybody's wish.
-void LocalService::lose(const SandboxEntry& entry) {
-  SandboxInfo info = entry.info;
-  if (!workspaces_.has(info)) {
-    forget(info.id);
-  } else if (info.state != SandboxState::kPaused || !info.restarted) {
-    info.state = SandboxState::kPaused;
-    info.restarted = true;
-    book_.set(info);
-  }
 }
 
 Result<json> LocalService::call(std::string_view name, json arguments) {
@@ -386,7 +405,14 @@ Result<SandboxInfo> LocalService::store(const SandboxEntry& entry) {
 Result<SandboxInfo> LocalService::create_once(const Caller& caller,
                                               const SandboxRequest& request,
                                               const std::string& claim) {
-  return create_from(caller, request, claim, GB_TRY(base_of(caller, request.template_name)));
+  const auto begun = now();
+  GB_TRY(check_network(request.network, request.network_optional));
+  Base base = GB_TRY(base_of(caller, request.template_name));
+  SandboxInfo made = GB_TRY(create_from(caller, request, claim, std::move(base)));
+  const auto took = now() - begun;
+  const std::scoped_lock lock(mutex_);
+  creation_.add(took);
+  return made;
 }
 
 Result<SandboxInfo> LocalService::create_from(const Caller& caller,
@@ -454,7 +480,8 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout},
                             .id = own_id,
                             .images = std::move(images),
-                            .shows = std::move(shows)};
+                            .shows = std::move(shows),
+                            .network = way_out(info.network)};
   packages_.add_to(order);
   auto made =
       keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});
@@ -525,7 +552,7 @@ Result<std::string> LocalService::languages() {
                     {"live", !language.agent.empty()},
                     {"package", language.package}});
   }
-  return json{{"languages", std::move(list)}}.dump();
+  return json{{"schema", schema_of("languages")}, {"languages", std::move(list)}}.dump();
 }
 
 Result<std::size_t> LocalService::emergency_stop(const Caller&) {

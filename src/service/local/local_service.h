@@ -2,10 +2,12 @@
 // LocalService: the service on this machine, over a keeper, a database and a data directory.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
@@ -13,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "base/log.h"
 #include "base/named_locks.h"
 #include "service/keeper/client.h"
 #include "service/local/disk_budget.h"
@@ -27,6 +30,7 @@
 #include "service/local/local_workspaces.h"
 #include "service/local/random_name.h"
 #include "service/local/sandbox_book.h"
+#include "service/local/service_figures.h"
 #include "service/sandbox_service.h"
 #include "service/tenants/admission.h"
 #include "service/tenants/memory_pressure.h"
@@ -43,19 +47,26 @@ class LocalService final : public SandboxService {
  public:
   static constexpr std::chrono::hours kKeepRecords{30 * 24};
 
+  struct Options {
+    // Directories whose packages sandboxes are offered; kInvalid where one is none.
+    std::vector<std::string> package_sources{};
+    // How long records of sandboxes are kept that have ended.
+    std::chrono::milliseconds keep_records = kKeepRecords;
+    // For all tenants. Of sandboxes that are there already, it changes nothing.
+    NetworkPolicy network = NetworkPolicy::kNone;
+  };
+
   // Starts a keeper when there is none.
   using Revive = std::function<Result<void>()>;
 
   // Opens the database, then sees to it that there is a keeper. Reads from it which sandboxes live,
   // and marks those that do not as ended. The first key is written to `directory`/api-key.
-  // Sandboxes are offered the packages in the directories `package_sources`; kInvalid where one is
-  // none. Records of sandboxes that ended are forgotten after `keep_records`.
-  static Result<std::unique_ptr<LocalService>> open(
-      const std::string& directory,
-      const std::string& keeper_socket,
-      Revive revive,
-      const std::vector<std::string>& package_sources = {},
-      std::chrono::milliseconds keep_records = kKeepRecords);
+  // `log`, which must outlive the service, is told of the end of each sandbox.
+  static Result<std::unique_ptr<LocalService>> open(const std::string& directory,
+                                                    const std::string& keeper_socket,
+                                                    Revive revive,
+                                                    Log& log,
+                                                    const Options& options);
   ~LocalService() override;
 
   Result<Caller> authenticate(std::string_view key) override;
@@ -65,6 +76,7 @@ class LocalService final : public SandboxService {
   Result<Bearer> bearer(std::string_view sandbox) override;
   std::vector<Bearer> bearers() override;
   [[nodiscard]] std::string_view signing_key() const override { return signing_key_; }
+  [[nodiscard]] NetworkPolicy network_policy() const override { return network_; }
   bool ready() override;
 
   Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
@@ -77,6 +89,7 @@ class LocalService final : public SandboxService {
   Result<void> pause(const Caller& caller, std::string_view id) override;
   Result<SandboxInfo> resume(const Caller& caller, std::string_view id) override;
   Result<SandboxUsage> usage(const Caller& caller, std::string_view id) override;
+  Result<SandboxConnections> connections(const Caller& caller, std::string_view id) override;
   Result<std::string> snapshot(const Caller& caller,
                                std::string_view id,
                                std::string_view name) override;
@@ -120,10 +133,10 @@ class LocalService final : public SandboxService {
   Result<std::uint32_t> checkpoint(const Caller& caller,
                                    std::string_view sandbox,
                                    std::string_view context) override;
-  Result<void> rollback(const Caller& caller,
-                        std::string_view sandbox,
-                        std::string_view context,
-                        std::uint32_t checkpoint) override;
+  Result<std::uint32_t> rollback(const Caller& caller,
+                                 std::string_view sandbox,
+                                 std::string_view context,
+                                 std::optional<std::uint32_t> checkpoint) override;
   Result<ContextInfo> fork_context(const Caller& caller,
                                    std::string_view sandbox,
                                    std::string_view context,
@@ -136,6 +149,9 @@ class LocalService final : public SandboxService {
                                 std::string_view sandbox,
                                 const PackagesRequest& request,
                                 const EventSink& sink) override;
+  Result<void> judge(const Caller& caller,
+                     const JudgeRequest& request,
+                     const EventSink& sink) override;
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink) override;
 
   Result<std::unique_ptr<ProcessFeed>> start_process(const Caller& caller,
@@ -171,7 +187,13 @@ class LocalService final : public SandboxService {
   LocalSecrets& secrets() override { return secrets_; }
   LocalTenants& tenants() override { return tenant_calls_; }
   LocalTemplates& template_service() override { return templates_; }
+  std::optional<Ending> ending(const Caller& caller,
+                               std::string_view sandbox,
+                               std::string_view context) override;
   Result<std::size_t> emergency_stop(const Caller& caller) override;
+
+  // Of all tenants. Asks the keeper.
+  ServiceFigures figures();
 
  private:
   // What a template is: one of ours, or a snapshot of a tenant's on top of one.
@@ -182,6 +204,14 @@ class LocalService final : public SandboxService {
     std::string image{};                   // Of one whose workspace is on disk; empty: none.
     std::optional<Limits> image_limits{};  // The size and the inodes of that, where it says them.
     std::optional<TemplateParts> parts{};  // Of one that was built.
+  };
+
+  // What the keeper knows of sandboxes that are no longer there.
+  struct KeeperEndings {
+    std::optional<SystemTime> since{};  // Nothing: it could not be asked.
+    std::map<std::string, Ending, std::less<>> ended{};
+    // Of one that it does not have.
+    [[nodiscard]] Ending of(const std::string& sandbox, SystemTime created) const;
   };
 
   // The outcome of a request with an idempotency key, which could not be recorded yet.
@@ -200,7 +230,8 @@ class LocalService final : public SandboxService {
                std::unique_ptr<Tenants> tenants,
                LocalPackages packages,
                std::string signing_key,
-               std::chrono::milliseconds keep_records);
+               Log& log,
+               const Options& options);
   Result<void> adopt();
   // Has the keeper make sandboxes ahead that are as most of ours will be.
   void warm_up();
@@ -224,7 +255,17 @@ class LocalService final : public SandboxService {
   Result<SandboxInfo> awake(const Caller& caller, std::string_view sandbox);
   Result<SandboxInfo> store(const SandboxEntry& entry);
   Result<void> store_on_disk(const SandboxEntry& entry);
-  void lose(const SandboxEntry& entry);
+  // How sandboxes end (local_endings.cc).
+  [[nodiscard]] bool sleeps_on_disk(const SandboxInfo& info) const;
+  KeeperEndings keeper_endings(const std::vector<std::string>& sandboxes);
+  void lose(const SandboxEntry& entry, const Ending& ending);
+  void forget(std::string_view id, const Ending& ending);
+  void end_record(const std::string& tenant, std::string_view id, const Ending& ending);
+  // kRefused where the operator forbids such rules.
+  [[nodiscard]] Result<void> check_network(const NetworkRules& rules, bool optional) const;
+  // What the keeper lets a sandbox with these rules reach; none: nothing.
+  [[nodiscard]] std::optional<keeper::NetworkOrder> way_out(const NetworkRules& rules) const;
+  Result<void> change_network(std::string_view id, const NetworkRules& rules);
   Result<SandboxInfo> revive_sandbox(const Caller& caller, SandboxInfo info);
   Result<Base> base_of(const Caller& caller, const std::string& template_name);
   // What a sandbox is made of, without files: its own are in their place.
@@ -244,8 +285,6 @@ class LocalService final : public SandboxService {
   Result<void> unpack_workspace(const Caller& caller,
                                 std::string_view id,
                                 const std::string& archive);
-  void forget(std::string_view id);
-  void end_record(const std::string& tenant, std::string_view id);
   Result<std::unique_ptr<ProcessFeed>> follow_process(const Caller& caller,
                                                       std::string_view sandbox,
                                                       std::string_view name,
@@ -283,6 +322,10 @@ class LocalService final : public SandboxService {
   // The content of templates that sandboxes of ours are made of.
   [[nodiscard]] std::set<std::string> content_in_use() const;
   Result<void> run_once(const Caller& caller, const RunRequest& request, const EventSink& sink);
+  // Makes a call whose answer is its events, until the sink says no or everything is stopped.
+  Result<void> pass_events(std::string_view call,
+                           const nlohmann::json& arguments,
+                           const EventSink& sink);
 
   const std::string directory_;
   const std::string signing_key_;
@@ -302,15 +345,19 @@ class LocalService final : public SandboxService {
   LocalWorkspaces workspaces_;
   KeptAnswers answers_;
   const std::chrono::milliseconds keep_records_;
+  const NetworkPolicy network_;
   const LocalPackages packages_;
   LocalPages pages_;
   const Revive revive_;
+  Log& log_;
   SandboxBook book_;
   // Of this daemon among all that the keeper has known.
   const std::string own_name_ = random_name();
   std::atomic<std::uint64_t> next_key_ = 1;
   std::atomic<bool> ready_ = false;       // Of the keeper that there is.
   std::atomic<std::uint64_t> stops_ = 0;  // Emergency stops so far.
+  mutable std::mutex noting_;  // Held while a sandbox leaves the book and its record gets an end.
+  std::array<std::atomic<std::uint64_t>, kEndReasons> ends_{};
 
   // By sandbox: nobody waits here for another one's guest or disk.
   NamedLocks reviving_;  // Of those that are made again over what they left on disk.
@@ -319,6 +366,7 @@ class LocalService final : public SandboxService {
   std::condition_variable changed_;
   bool stopping_ = false;
   std::vector<Unsettled> unsettled_;
+  Histogram creation_;
   std::mutex keeping_;  // Answers in files, between the file and its record.
   std::thread watcher_;
 };

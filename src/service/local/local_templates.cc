@@ -155,8 +155,9 @@ Result<TemplateParts> LocalTemplates::base_of(const Caller& caller, const Recipe
   if (auto parts = parts_of(record); parts && record.source != "snapshot") {
     return *std::move(parts);
   }
-  return Error(ErrorCode::kUnsupported, "'" + recipe.base + "' is a snapshot",
-               "start from the template that its sandbox was created from");
+  return Error(ErrorCode::kInvalid,
+               "a template cannot be built on '" + recipe.base + "', which is a snapshot",
+               "set 'base' to the template that its sandbox was created from");
 }
 
 Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const {

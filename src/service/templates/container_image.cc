@@ -56,7 +56,12 @@ bool is_hash(std::string_view text) {
 
 Result<json> read_document(int directory, const std::string& path) {
   const UniqueFd file = GB_TRY(open_file(directory, path));
-  std::string text(kMaxDocument + 1, '\0');
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) {
+    return Error::from_errno("read the image");
+  }
+  const auto expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
+  std::string text(std::min(expected, kMaxDocument) + 1, '\0');
   std::size_t size = 0;
   for (ssize_t got = 1; got > 0 && size < text.size();) {
     got = ::read(file.get(), text.data() + size, text.size() - size);

@@ -154,6 +154,20 @@ void ContentStore::sweep(const std::set<std::string>& used) const {
   }
 }
 
+void ContentStore::sweep_drafts() const {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kUnnamed)) {
+      continue;
+    }
+    // Until it is gone: a builder that has just made one of this name makes another one then.
+    if (const UniqueFd held = lock(path_of(name), LOCK_EX | LOCK_NB)) {
+      (void)sys::remove_tree(path_of(name));
+    }
+  }
+}
+
 std::uint64_t disk_use_of(const std::string& directory) {
   std::string root = directory;
   char* const roots[] = {root.data(), nullptr};

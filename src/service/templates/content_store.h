@@ -85,6 +85,9 @@ class ContentStore {
   // Removes what is not in `used` and nobody holds, and what builders left that were killed.
   void sweep(const std::set<std::string>& used) const;
 
+  // Removes only what builders left that were killed, of which no record says anything.
+  void sweep_drafts() const;
+
  private:
   explicit ContentStore(std::string directory) : directory_(std::move(directory)) {}
 

@@ -80,5 +80,15 @@ TEST_F(ContentStoreTest, ASweepTakesDraftsOfBuildersThatDied) {
   EXPECT_EQ(entries(), 0U);
 }
 
+TEST_F(ContentStoreTest, ASweepOfDraftsLeavesPiecesAndDraftsThatAreBeingFilled) {
+  std::filesystem::create_directories(directory_ + "/templates/.build-dead/root/etc");
+  ASSERT_TRUE(make("unnamed by any record", ""));
+  const auto draft = store_->begin();
+  store_->sweep_drafts();
+  EXPECT_TRUE(store_->find("unnamed by any record"));
+  EXPECT_TRUE(std::filesystem::exists(draft->path()));
+  EXPECT_EQ(entries(), 2U);
+}
+
 }  // namespace
 }  // namespace glovebox

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "service/templates/recipe_toml.h"
@@ -102,6 +104,31 @@ pids = 10
     "name": "data", "commands": ["true"],
     "base": {"debootstrap": {"suite": "bookworm", "packages": ["python3"]}},
     "files": [{"path": "a", "content": "b"}], "limits": {"cpus": 1.5, "pids": 10}})"));
+}
+
+TEST(RecipeTest, TheExampleIsValid) {
+  std::ifstream file(GB_EXAMPLES "/templates/data-science.toml");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto json = recipe_json_from_toml(text);
+  ASSERT_TRUE(json) << json.error().message();
+  const auto read = nlohmann::json::parse(*json);
+  const auto& base = read.at("base").at("debootstrap");
+  Recipe recipe = named();
+  recipe.debootstrap = Debootstrap{.suite = base.at("suite"), .packages = base.at("packages")};
+  recipe.preload = read.at("preload");
+  EXPECT_TRUE(validate(recipe));
+  EXPECT_THAT(recipe.debootstrap->packages,
+              testing::IsSupersetOf({"python3-ipython", "python3-tqdm"}));
+}
+
+TEST(RecipeTest, ADockerfileIsRecognized) {
+  for (const char* const text : {"FROM debian:12\nRUN true\n", "# syntax\n\nARG A=1\nfrom x"}) {
+    const auto json = recipe_json_from_toml(text);
+    ASSERT_FALSE(json) << text;
+    EXPECT_THAT(json.error().message(), HasSubstr("Dockerfile")) << text;
+    EXPECT_THAT(json.error().hint(), HasSubstr("--from-docker-save -")) << text;
+  }
+  EXPECT_TRUE(recipe_json_from_toml("# comment\nfrom = 'a'"));
 }
 
 TEST(RecipeTest, WhatIsNoTomlIsRefusedWithItsPlace) {

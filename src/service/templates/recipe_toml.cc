@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/templates/recipe_toml.h"
 
+#include <strings.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -55,11 +58,35 @@ Result<json> convert(const toml::node& node) {
   return at(begin.line, begin.column, "dates are not allowed here");
 }
 
+// Whether the first instruction is one that every Dockerfile begins with, behind comments and
+// arguments (docs.docker.com/reference/dockerfile, "FROM").
+bool is_dockerfile(std::string_view text) {
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t\r")));
+    const std::string word(line.substr(0, line.find_first_of(" \t\r")));
+    if (word.empty() || word.starts_with('#') || ::strcasecmp(word.c_str(), "arg") == 0) {
+      continue;
+    }
+    const std::size_t next = line.find_first_not_of(" \t\r", word.size());
+    return ::strcasecmp(word.c_str(), "from") == 0 && next != std::string_view::npos &&
+           line[next] != '=';
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<std::string> recipe_json_from_toml(std::string_view text) {
   if (text.size() > kMaxText) {
     return Error(ErrorCode::kInvalid, "the recipe is larger than 1 MiB");
+  }
+  if (is_dockerfile(text)) {
+    return Error(
+        ErrorCode::kInvalid, "this is a Dockerfile, not a recipe",
+        "let Docker build it, then import the image: docker build -t NAME . && docker save "
+        "NAME | glovebox template build NAME --from-docker-save -");
   }
   const GuardedToml guarded = guard_toml(text);
   if (guarded.fault) {

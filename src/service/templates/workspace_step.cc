@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -74,12 +76,15 @@ FileClient::Source from_text(std::string_view text) {
   };
 }
 
+// What the command said is in the log; the message has its last line alone.
 Error failed(const std::string& command, const RunOutcome& outcome) {
-  const std::string said = outcome.err.bytes.empty() ? outcome.out.bytes : outcome.err.bytes;
+  std::string_view said = outcome.err.bytes.empty() ? outcome.out.bytes : outcome.err.bytes;
+  said = said.substr(0, said.find_last_not_of(" \t\r\n") + 1);
+  said = said.substr(said.find_last_of('\n') + 1);
   std::string how = outcome.status == Status::kError
                         ? "exit status " + std::to_string(outcome.exit_code)
                         : std::string(to_string(outcome.status));
-  const std::string tail = said.size() > 1'000 ? said.substr(said.size() - 1'000) : said;
+  const std::string tail(said.substr(said.size() - std::min<std::size_t>(said.size(), 1'000)));
   return {ErrorCode::kInvalid,
           "the command '" + printable(command.substr(0, 200)) + "' ended with " + how +
               (tail.empty() ? "" : ": " + printable(to_utf8(tail))),

@@ -64,7 +64,9 @@ class Builder final : public nlohmann::json_sax<json> {
     return add(value) != nullptr;
   }
   bool string(string_t& value) override { return add(std::move(value)) != nullptr; }
-  bool binary(binary_t& /*value*/) override { return false; }  // Not in JSON text.
+  bool binary(binary_t& value) override {  // In CBOR alone.
+    return add(json::binary(std::move(value))) != nullptr;
+  }
   bool start_object(std::size_t /*size*/) override { return open(json::object()); }
   bool start_array(std::size_t /*size*/) override { return open(json::array()); }
   bool end_object() override { return close(); }
@@ -147,9 +149,11 @@ class Builder final : public nlohmann::json_sax<json> {
   std::optional<std::string> wrong_;
 };
 
-Result<json> build(std::string_view text, JsonBounds bounds) {
+Result<json> build(std::string_view text,
+                   JsonBounds bounds,
+                   json::input_format_t format = json::input_format_t::json) {
   Builder builder(bounds);
-  (void)json::sax_parse(text.begin(), text.end(), &builder);
+  (void)json::sax_parse(text.begin(), text.end(), &builder, format);
   return std::move(builder).take();
 }
 
@@ -169,6 +173,10 @@ Result<json> parse_json(std::string_view text, JsonBounds bounds) {
     ~GiveBack() { turns().give_back(bytes); }
   } const give_back{bytes};
   return build(text, bounds);
+}
+
+Result<json> parse_cbor(std::string_view bytes, JsonBounds bounds) {
+  return build(bytes, bounds, json::input_format_t::cbor);
 }
 
 }  // namespace glovebox

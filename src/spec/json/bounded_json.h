@@ -24,4 +24,7 @@ struct JsonBounds {
 // their turn, so that all that are parsed at once stay below 64 MiB: kUnavailable after 5 s.
 Result<nlohmann::json> parse_json(std::string_view text, JsonBounds bounds = {});
 
+// The same for CBOR (RFC 8949), whose strings may hold any bytes. Never waits.
+Result<nlohmann::json> parse_cbor(std::string_view bytes, JsonBounds bounds = {});
+
 }  // namespace glovebox

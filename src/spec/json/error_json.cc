@@ -4,9 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "spec/json/schema.h"
 
 namespace glovebox {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string_view name_of(ErrorCode code) {
   switch (code) {
@@ -28,6 +31,18 @@ std::string_view name_of(ErrorCode code) {
       return "internal";
   }
   return "internal";
+}
+
+Json error_json(const Error& error) {
+  return {{"schema", schema_of("error")},
+          {"code", http_status(error.code())},
+          {"error", name_of(error.code())},
+          {"message", to_utf8(error.message())},
+          {"hint", to_utf8(error.hint())}};
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -54,12 +69,12 @@ int http_status(ErrorCode code) {
   return 500;
 }
 
-std::string to_json(const Error& error) {
-  return nlohmann::ordered_json{{"code", http_status(error.code())},
-                                {"error", name_of(error.code())},
-                                {"message", to_utf8(error.message())},
-                                {"hint", to_utf8(error.hint())}}
-      .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+std::string to_json(const Error& error) { return text_of(error_json(error)); }
+
+std::string failed_event(const Error& error) {
+  Json json = error_json(error);
+  json["type"] = "failed";
+  return text_of(json);
 }
 
 }  // namespace glovebox

@@ -11,7 +11,10 @@ namespace glovebox {
 // RFC 9110. What a guest did is never one of these.
 int http_status(ErrorCode code);
 
-// One line without a line break: {"code","error","message","hint"}. Always valid UTF-8.
+// One line without a line break: {"schema","code","error","message","hint"}. Always valid UTF-8.
 std::string to_json(const Error& error);
+
+// The last event of what we could not do: the same with "type":"failed".
+std::string failed_event(const Error& error);
 
 }  // namespace glovebox

@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
+#include "spec/json/schema.h"
 
 namespace glovebox {
 namespace {
@@ -23,6 +24,7 @@ Json walls_json(const Walls& walls) {
           {"ipc_ns", walls.ipc_ns},
           {"uts_ns", walls.uts_ns},
           {"cgroup_ns", walls.cgroup_ns},
+          {"network", walls.network},
           {"seccomp", walls.seccomp},
           {"landlock", walls.landlock},
           {"cgroup", walls.cgroup},
@@ -53,6 +55,32 @@ Json files_json(const std::vector<FileChange>& files) {
     json.push_back({{"path", to_utf8(file.path)},
                     {"size", file.size},
                     {"change", std::string(to_string(file.kind))}});
+  }
+  return json;
+}
+
+Json connection_json(const ConnectionRecord& connection) {
+  Json json{{"host", to_utf8(connection.host)},
+            {"port", connection.port},
+            {"verdict", std::string(to_string(connection.verdict))},
+            {"rule", to_utf8(connection.rule)},
+            {"address", nullptr},
+            {"via", connection.upstream ? "upstream" : "direct"},
+            {"sent", connection.sent},
+            {"received", connection.received}};
+  if (!connection.address.empty()) {
+    json["address"] = to_utf8(connection.address);
+  }
+  if (!connection.reason.empty()) {
+    json["reason"] = to_utf8(connection.reason);
+  }
+  return json;
+}
+
+Json connections_json(const std::vector<ConnectionRecord>& connections) {
+  Json json = Json::array();
+  for (const ConnectionRecord& connection : connections) {
+    json.push_back(connection_json(connection));
   }
   return json;
 }
@@ -126,6 +154,12 @@ Json verdict_json(const Verdict& verdict) {
   }
   json["walls"] = walls_json(verdict.walls);
   json["limits"] = limits_json(verdict.limits);
+  if (verdict.walls.network != "none") {
+    json["connections"] = connections_json(verdict.connections);
+    if (verdict.more_connections > 0) {
+      json["more_connections"] = verdict.more_connections;
+    }
+  }
   json["usage"] = {{"wall_ms", milliseconds(verdict.usage.wall)},
                    {"cpu_ms", milliseconds(verdict.usage.cpu)},
                    {"memory_peak", verdict.usage.memory_peak.count},
@@ -145,6 +179,13 @@ Json verdict_json(const Verdict& verdict) {
   return json;
 }
 
+// One that stands alone, not within another.
+Json document(const Verdict& verdict) {
+  Json json{{"schema", schema_of("verdict")}};
+  json.update(verdict_json(verdict));
+  return json;
+}
+
 std::string text_of(const Json& json) {
   // The texts are valid already; `replace` only keeps a bug of ours from throwing.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -152,7 +193,7 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-std::string to_json(const Verdict& verdict) { return text_of(verdict_json(verdict)); }
+std::string to_json(const Verdict& verdict) { return text_of(document(verdict)); }
 
 std::string to_json(const Walls& walls) { return text_of(walls_json(walls)); }
 
@@ -181,8 +222,18 @@ std::string error_event(const GuestError& error) {
                       {"traceback", to_utf8(error.traceback)}});
 }
 
+std::string to_json(const std::vector<ConnectionRecord>& connections) {
+  return text_of(connections_json(connections));
+}
+
+std::string connection_event(const ConnectionRecord& connection) {
+  Json json = connection_json(connection);
+  json["type"] = "connection";
+  return text_of(json);
+}
+
 std::string verdict_event(const Verdict& verdict) {
-  Json json = verdict_json(verdict);
+  Json json = document(verdict);
   json["type"] = "verdict";
   return text_of(json);
 }

@@ -38,14 +38,14 @@ TEST(VerdictJsonTest, HasTheNamesOfTheContractAndNoOthers) {
   const Json json = json_of(Verdict{});
 
   EXPECT_THAT(names(json),
-              UnorderedElementsAre("id", "language", "tier", "status", "exit_code", "signal",
-                                   "stdout", "stderr", "truncated", "bytes", "results", "error",
-                                   "files", "walls", "limits", "usage", "timings"));
+              UnorderedElementsAre("schema", "id", "language", "tier", "status", "exit_code",
+                                   "signal", "stdout", "stderr", "truncated", "bytes", "results",
+                                   "error", "files", "walls", "limits", "usage", "timings"));
   EXPECT_THAT(names(json["truncated"]), UnorderedElementsAre("stdout", "stderr"));
   EXPECT_THAT(names(json["bytes"]), UnorderedElementsAre("stdout", "stderr"));
   EXPECT_THAT(names(json["walls"]),
               UnorderedElementsAre("user_ns", "mount_ns", "pid_ns", "net_ns", "ipc_ns", "uts_ns",
-                                   "cgroup_ns", "seccomp", "landlock", "cgroup", "uid",
+                                   "cgroup_ns", "network", "seccomp", "landlock", "cgroup", "uid",
                                    "no_capabilities", "no_new_privs"));
   EXPECT_THAT(names(json["usage"]),
               UnorderedElementsAre("wall_ms", "cpu_ms", "memory_peak", "pids_peak", "disk_bytes"));
@@ -90,7 +90,7 @@ TEST(VerdictJsonTest, CarriesEachValue) {
   verdict.tier = "native";
   verdict.exit_code = 137;
   verdict.signal = 9;
-  verdict.limit = "cpu-time";
+  verdict.limit = "cpu_time";
   verdict.out = {.bytes = "42\n", .total = 3, .truncated = false};
   verdict.err = {.bytes = "e", .total = 1ULL << 40, .truncated = true};
   verdict.error = GuestError{.name = "ValueError", .value = "bad", .traceback = "line 1"};
@@ -115,7 +115,7 @@ TEST(VerdictJsonTest, CarriesEachValue) {
   EXPECT_EQ(json["tier"], "native");
   EXPECT_EQ(json["exit_code"], 137);
   EXPECT_EQ(json["signal"], 9);
-  EXPECT_EQ(json["limit"], "cpu-time");
+  EXPECT_EQ(json["limit"], "cpu_time");
   EXPECT_EQ(json["stdout"], "42\n");
   EXPECT_EQ(json["stderr"], "e");
   EXPECT_EQ(json["truncated"], (Json{{"stdout", false}, {"stderr", true}}));
@@ -192,7 +192,10 @@ TEST(VerdictJsonTest, HoldsTheVerdictOfTheCheck) {
   const Json json = json_of(verdict);
 
   EXPECT_EQ(json["status"], "ok");
-  EXPECT_EQ(json["verification"], json_of(check));
+  Json inner = json_of(check);
+  inner.erase("schema");  // Only the document itself has one.
+  EXPECT_EQ(json["schema"], "glovebox.verdict/1");
+  EXPECT_EQ(json["verification"], inner);
 }
 
 TEST(EventJsonTest, SaysItsType) {
@@ -230,10 +233,14 @@ TEST(ErrorJsonTest, HasTheHttpStatusAndTheNameOfEachCode) {
       {ErrorCode::kInternal, {500, "internal"}},
   };
   for (const auto& [code, answer] : codes) {
-    EXPECT_EQ(Json::parse(to_json(Error(code, "no", "try"))), (Json{{"code", answer.first},
-                                                                    {"error", answer.second},
-                                                                    {"message", "no"},
-                                                                    {"hint", "try"}}));
+    Json expected{{"schema", "glovebox.error/1"},
+                  {"code", answer.first},
+                  {"error", answer.second},
+                  {"message", "no"},
+                  {"hint", "try"}};
+    EXPECT_EQ(Json::parse(to_json(Error(code, "no", "try"))), expected);
+    expected["type"] = "failed";
+    EXPECT_EQ(Json::parse(failed_event(Error(code, "no", "try"))), expected);
   }
 }
 

@@ -21,11 +21,12 @@ class Kernel:
         self.key = info["key"].encode()
         self.context = zmq.Context()
         self.sockets = {}
-        kinds = {"shell": zmq.ROUTER, "control": zmq.ROUTER, "stdin": zmq.ROUTER, "iopub": zmq.PUB}
+        kinds = {"shell": zmq.ROUTER, "control": zmq.ROUTER, "stdin": zmq.ROUTER, "iopub": zmq.XPUB}
         for name, kind in kinds.items():
             self.sockets[name] = self.context.socket(kind)
             self.sockets[name].linger = 5000
             self.sockets[name].bind(f"{info['transport']}://{info['ip']}-{info[name + '_port']}")
+        self.sockets["iopub"].xpub_verbose = 1  # Each subscription is heard, not only the first.
         self.client = b""
         self.parent: dict[str, Any] = {}
 
@@ -153,6 +154,18 @@ class Kernel:
         self.begin()
         self.stream("x" * (65 << 20))
         self.ok()
+        self.status("idle")
+
+    def do_huge_before_idle(self, _: str) -> None:
+        """The idle status is sent only when the agent has connected again."""
+        self.begin()
+        iopub = self.sockets["iopub"]
+        while iopub.poll(0):
+            iopub.recv()
+        self.stream("x" * (65 << 20))
+        self.ok()
+        while iopub.recv()[:1] != b"\x01":  # A subscription.
+            pass
         self.status("idle")
 
     def do_huge_reply(self, _: str) -> None:

@@ -52,6 +52,22 @@ class Displays(unittest.TestCase):
         text = self.data(code)["application/pdf"]
         self.assertTrue(base64.b64decode(text, validate=True).startswith(b"%PDF"))
 
+    def test_a_widget_is_imported_without_a_kernel_and_shows_its_text(self):
+        # As ipywidgets 6, Debian's, which shows nothing but the name of a view.
+        outcome = self.agent.run(
+            "import sys, types\n"
+            "class Slider:\n    def __repr__(self): return 'IntSlider(value=3)'\n"
+            "class Widget:\n    widgets = {'m': Slider()}\n"
+            "sys.modules['ipywidgets'] = types.SimpleNamespace(Widget=Widget)\n"
+            "get_ipython().kernel.comm_manager.register_target('jupyter.widget', print)\n"
+            "for id in ('m', 'gone'):\n"
+            "    display({'application/vnd.jupyter.widget-view+json': {'model_id': id}}, raw=True)\n"
+            "del sys.modules['ipywidgets']"
+        )
+        self.assertEqual(outcome.status, "ok", outcome.frames)
+        texts = [frame.json["data"]["text/plain"] for frame in outcome.all("display")]
+        self.assertEqual(texts, ["IntSlider(value=3)", "a widget"])
+
     def test_display_ids_and_updates(self):
         outcome = self.agent.run("h = display('one', display_id='it')\nh.update('two')")
         first, second = (f.json for f in outcome.all("display"))

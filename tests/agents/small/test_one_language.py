@@ -206,6 +206,17 @@ class LuaTest(OneLanguage, unittest.TestCase):
         self.run_code("for name in pairs(_G) do if name ~= '_G' then _G[name] = nil end end x = 1")
         self.assertEqual(self.text("x + 1"), "2")
 
+    def test_an_interrupt_while_a_value_is_shown_ends_the_execution(self) -> None:
+        self.run_code("kept = 42; large = ('x'):rep(7000000)")
+        ends = []
+        for moment in range(40):
+            channel = self.agent.begin("return large")
+            time.sleep(moment * 1e-3)
+            self.agent.interrupt()
+            ends.append(self.agent.finish(channel).done["status"])
+        self.assertIn("error", ends)
+        self.assertEqual(self.text("kept"), "42")
+
     def test_a_second_interrupt_ends_what_caught_the_first_and_says_so(self) -> None:
         interrupts = []
 

@@ -115,6 +115,10 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   if (spec.realm || spec.within != nullptr) {
     return Error(ErrorCode::kUnsupported, "the landlock tier has no namespaces to fork into");
   }
+  if (spec.egress_port != 0) {
+    return Error(ErrorCode::kUnsupported, "the landlock tier has no network to filter",
+                 "use the native tier, or leave out the network rules");
+  }
   if (!spec.attachments.empty()) {
     return Error(ErrorCode::kUnsupported, "the landlock tier cannot mount volumes",
                  "run glovebox as root with the native tier, or use a workspace in memory");

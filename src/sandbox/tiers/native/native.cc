@@ -17,7 +17,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/sys/descriptors.h"
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "sandbox/child/plan.h"
@@ -126,6 +128,19 @@ Result<void> allow_realms() {
   return {};
 }
 
+// Empty where the child has failed before: its report says of what.
+WayOut receive_way_out(int socket) {
+  std::array<char, 1> byte{};
+  std::vector<UniqueFd> passed;
+  ssize_t got = 0;
+  do {
+    got = sys::receive_with(socket, byte, passed, 0);
+  } while (got < 0 && errno == EINTR);
+  return got == 1 && passed.size() == 2
+             ? WayOut{.listener = std::move(passed[0]), .names = std::move(passed[1])}
+             : WayOut{};
+}
+
 }  // namespace
 
 Result<TierFeatures> NativeTier::probe() {
@@ -193,6 +208,18 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.awaits_maps = root;
   plan.realm = spec.realm;
   plan.network_namespace = true;
+  UniqueFd way_out_from;
+  UniqueFd way_out_to;
+  if (spec.egress_port != 0) {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+      return Error::from_errno("socketpair");
+    }
+    way_out_from = UniqueFd(ends[0]);
+    way_out_to = UniqueFd(ends[1]);
+    plan.egress_port = spec.egress_port;
+    plan.way_out_to = way_out_to.get();
+  }
   setup->files.apply(plan);
   // A zygote's forks take their Landlock rules in their own sandbox, and could never shed its.
   plan.landlock.abi = spec.realm ? 0 : landlock_abi();
@@ -224,6 +251,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   Unborn child(std::move(attempt).value());
   watch.lap("clone");
   inner.reset();
+  way_out_to.reset();
   if (plan.awaits_maps) {
     GB_TRY(lend(spec.attachments, child.pid()));
     const char go = 1;
@@ -237,10 +265,16 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     watch.lap("cgroup_made");
   }
   GB_TRY(admit(control.get(), cgroup->task_fds()));
+  WayOut way_out;
+  if (way_out_from) {
+    way_out = receive_way_out(way_out_from.get());
+    watch.lap("way_out");
+  }
 
   return Enclosure{.slot = std::move(slot),
                    .cgroup = *std::move(cgroup),
                    .control = std::move(control),
+                   .way_out = std::move(way_out),
                    .pidfd = child.keep(),
                    .tree = {},
                    .features = features(),

@@ -17,6 +17,7 @@
 #include "base/sys/raw.h"
 #include "base/text.h"
 #include "sandbox/foreign_root.h"
+#include "sandbox/machine.h"
 
 namespace glovebox {
 namespace {
@@ -33,7 +34,7 @@ constexpr std::array<const char*, 5> kUsrLinks = {"bin", "sbin", "lib", "lib64",
 // What every program may need of /etc and what is no secret of the host.
 constexpr std::array<const char*, 2> kCommonEtc = {"/etc/alternatives", "/etc/ld.so.cache"};
 
-// What /proc shows everybody of the host, beyond the guest's own processes and the machine's size.
+// What /proc shows everybody of the host, beyond the guest's own processes.
 // Locks of other sandboxes would be a channel between any two.
 // Files that only root can read need no mask: the guest's uid is nobody outside. Names as in runc's
 // list of masked paths and in proc(5); not every kernel has all of them.
@@ -53,7 +54,14 @@ constexpr std::size_t kMostOtherNames = 64;
 constexpr std::array<std::string_view, 9> kOwnNames = {
     "dev", "proc", "sys", "run", "tmp", "home", "workspace", "lost+found", "opt"};
 
-// What they are covered with: an empty file and an empty directory.
+// The terminals that a guest makes. Nothing charges their buffers to it, and all of the host's
+// sandboxes share kernel.pty.max. Without gid=, a terminal's group is that of whoever opens it; a
+// group of its own would have to be mapped.
+constexpr const char* kTerminals = "dev/pts";
+constexpr const char* kTerminalOptions = "mode=0620,ptmxmode=0666,max=64";
+
+// What they are covered with: an empty file, an empty directory, and our own descriptions of the
+// machine.
 constexpr const char* kMasks = "run/masks";
 constexpr const char* kMaskFile = "run/masks/file";
 constexpr const char* kMaskDirectory = "run/masks/directory";
@@ -69,6 +77,7 @@ std::string group(const SandboxSpec& spec) {
   return "root:x:0:\n" + spec.user + ":x:1000:\nnogroup:x:65534:\n";
 }
 
+constexpr const char* kResolvConf = "resolv.conf";
 constexpr std::string_view kNsswitch =
     "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
 
@@ -276,6 +285,10 @@ void RootPlan::add_devices() {
     files_.push_back({device + 1, {}});
     binds_.push_back({device, device + 1, 0, false});
   }
+  // Without /dev/tty: it would be the host's, and inotify(7) tells all who may read it when anybody
+  // on the host types into a program that uses it.
+  add_directory(kTerminals, 0755);
+  links_.push_back({"dev/ptmx", "pts/ptmx"});
   links_.push_back({"dev/fd", "/proc/self/fd"});
   links_.push_back({"dev/stdin", "/proc/self/fd/0"});
   links_.push_back({"dev/stdout", "/proc/self/fd/1"});
@@ -308,11 +321,13 @@ void RootPlan::add_writable(const SandboxSpec& spec) {
 void RootPlan::add_own_etc(const SandboxSpec& spec) {
   const std::string hosts =
       "127.0.0.1 localhost " + spec.hostname + "\n::1 localhost ip6-localhost\n";
-  const std::array<std::pair<const char*, std::string_view>, 4> files = {
-      {{"passwd", keep(passwd(spec))},
-       {"group", keep(group(spec))},
-       {"nsswitch.conf", kNsswitch},
-       {"hosts", keep(hosts)}}};
+  std::vector<std::pair<const char*, std::string_view>> files = {{"passwd", keep(passwd(spec))},
+                                                                 {"group", keep(group(spec))},
+                                                                 {"nsswitch.conf", kNsswitch},
+                                                                 {"hosts", keep(hosts)}};
+  if (spec.egress_port != 0) {
+    files.emplace_back(kResolvConf, "nameserver 127.0.0.1\n");  // The proxy.
+  }
   if (spec.root.empty()) {
     for (const auto& [name, text] : files) {
       files_.push_back({keep(std::string("etc/") + name), text});
@@ -324,7 +339,10 @@ void RootPlan::add_own_etc(const SandboxSpec& spec) {
   for (const auto& [name, text] : files) {
     const char* const own = keep(std::string(kOwnFiles) + "/" + name);
     files_.push_back({own, text});
-    binds_.push_back({own, keep(std::string("etc/") + name), kReadOnly, false});
+    // A root may lack this one, or have it as a link that leads nowhere: 127.0.0.1 is then asked
+    // all the same (resolv.conf(5)).
+    const bool optional = name == kResolvConf;
+    binds_.push_back({own, keep(std::string("etc/") + name), kReadOnly, optional});
   }
 }
 
@@ -354,6 +372,25 @@ void RootPlan::add_proc_masks() {
   }
 }
 
+void RootPlan::add_machine(const Limits& limits) {
+  static_assert(kMachineFiles.size() <= child::kMostWardenFiles);
+  add_parents("sys/devices/system/cpu/");
+  links_.push_back({"sys/devices/system/cpu/possible", "online"});
+  links_.push_back({"sys/devices/system/cpu/present", "online"});
+  std::array<std::string, kMachineFiles.size()> texts = machine_texts(limits);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const char* const path = keep(std::string(kMasks) + "/" + kMachineFiles[i].name);
+    texts_.push_back(std::move(texts[i]));
+    files_.push_back({path, texts_.back()});
+    warden_files_.push_back(path);
+    if (std::string_view(kMachineFiles[i].shown_as).starts_with("proc/")) {
+      masks_.push_back({path, kMachineFiles[i].shown_as, 0, true});
+    } else {
+      links_.push_back({kMachineFiles[i].shown_as, keep(std::string("/") + path)});
+    }
+  }
+}
+
 Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
   if (spec.root.empty()) {
@@ -374,8 +411,9 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
     GB_TRY(plan.add_attachment(attachment));
   }
   plan.add_proc_masks();
+  plan.add_machine(spec.limits);
   plan.options_ = plan.keep(
-      "mode=0755,size=" + std::to_string(spec.limits.disk.count + kOwnBytes) +
+      "mode=0755,size=" + std::to_string(spec.limits.disk.count + kOwnBytes + machine_room()) +
       ",nr_inodes=" + std::to_string(spec.limits.inodes + kOwnInodes + plan.more_inodes_));
   plan.hostname_ = plan.keep(spec.hostname);
   return plan;
@@ -389,6 +427,10 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.other_root_place = has_other_root_ ? kOtherRoot : nullptr;
   plan.binds = binds_;
   plan.grafts = grafts_;
+  plan.terminals_place = kTerminals;
+  plan.terminals_options = kTerminalOptions;
+  plan.warden_files_place = kMasks;
+  plan.warden_files = warden_files_;
   plan.masks = masks_;
   plan.files = files_;
   plan.links = links_;

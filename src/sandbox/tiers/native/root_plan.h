@@ -46,6 +46,7 @@ class RootPlan {
   void add_etc(const SandboxSpec& spec);
   void add_own_etc(const SandboxSpec& spec);
   void add_proc_masks();
+  void add_machine(const Limits& limits);
 
   std::deque<std::string> texts_;  // A deque: its strings never move.
   std::vector<std::string> known_directories_;
@@ -58,6 +59,7 @@ class RootPlan {
   std::vector<child::Directory> directories_;
   std::vector<child::Bind> binds_;
   std::vector<child::Bind> masks_;
+  std::vector<const char*> warden_files_;
   std::vector<child::Graft> grafts_;
   std::vector<child::AccessRule> rules_;
   std::vector<child::TextFile> files_;

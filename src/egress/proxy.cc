@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egress/proxy.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "egress/session.h"
+
+namespace glovebox::egress {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+// How often sessions are looked at for their time, and a full house for room.
+constexpr auto kLook = 1s;
+constexpr auto kPause = 20ms;
+// So that a guest that only asks does not take a processor: 3,200 questions a second.
+constexpr unsigned kQuestionsAtOnce = 64;
+
+}  // namespace
+
+Proxy::Proxy(Surroundings surroundings, int listener, int names)
+    : surroundings_(std::move(surroundings)),
+      acceptor_(surroundings_.loop, asio::ip::tcp::v4(), listener),
+      own_(acceptor_.local_endpoint()),
+      questions_(surroundings_.loop, asio::ip::udp::v4(), names),
+      pause_(surroundings_.loop),
+      breath_(surroundings_.loop),
+      clock_(surroundings_.loop) {}
+
+Proxy::~Proxy() = default;
+
+void Proxy::start() {
+  asio::co_spawn(surroundings_.loop, accept_all(), asio::detached);
+  asio::co_spawn(surroundings_.loop, answer_questions(), asio::detached);
+  look();
+}
+
+void Proxy::stop() {
+  stopped_ = true;
+  error_code ignored;
+  acceptor_.close(ignored);
+  questions_.close(ignored);
+  pause_.cancel();
+  breath_.cancel();
+  clock_.cancel();
+  for (Session* const session : sessions_) {
+    session->cut();
+  }
+}
+
+void Proxy::leave(Session* session, const ConnectionRecord& connection) {
+  sessions_.erase(session);
+  surroundings_.tell(connection);
+}
+
+bool Proxy::spend(std::uint64_t sent, std::uint64_t received) {
+  sent_ += sent;
+  received_ += received;
+  return sent_ <= bounds().sent && received_ <= bounds().received;
+}
+
+asio::awaitable<void> Proxy::wait(asio::steady_timer& timer, std::chrono::milliseconds time) {
+  error_code ignored;
+  timer.expires_after(time);
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+asio::awaitable<void> Proxy::answer_questions() {
+  std::array<std::uint8_t, 512> question{};  // RFC 1035, 4.2.1.
+  for (unsigned count = 1; !stopped_; ++count) {
+    asio::ip::udp::endpoint asker;
+    error_code error;
+    const std::size_t size = co_await questions_.async_receive_from(
+        asio::buffer(question), asker, asio::redirect_error(asio::use_awaitable, error));
+    if (!error) {
+      if (const auto answer = names_.answer(std::span(question).first(size))) {
+        co_await questions_.async_send_to(asio::buffer(*answer), asker,
+                                          asio::redirect_error(asio::use_awaitable, error));
+      }
+    }
+    if (count % kQuestionsAtOnce == 0) {
+      co_await wait(breath_, kPause);
+    }
+  }
+}
+
+// Where a connection was to go that has been led here.
+std::optional<Place> Proxy::aim_of(const asio::ip::tcp::endpoint& endpoint) const {
+  if (endpoint == own_) {
+    return std::nullopt;
+  }
+  IpAddress address{.v4 = true};
+  std::ranges::copy(endpoint.address().to_v4().to_bytes(), address.bytes.begin());
+  if (auto name = names_.name_of(address)) {
+    return Place{.host = *std::move(name), .port = endpoint.port()};
+  }
+  return Place{.host = address.to_text(), .address = address, .port = endpoint.port()};
+}
+
+asio::awaitable<void> Proxy::accept_all() {
+  while (!stopped_ && accepted_ < bounds().connections) {
+    if (sessions_.size() >= bounds().sessions || !surroundings_.may_accept()) {
+      co_await wait(pause_, kPause);
+      continue;
+    }
+    error_code error;
+    auto socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
+    const auto accepted_at = error ? asio::ip::tcp::endpoint() : socket.local_endpoint(error);
+    if (error) {
+      // No descriptor is free, or the guest was gone before we looked.
+      co_await wait(pause_, kPause);
+      continue;
+    }
+    ++accepted_;
+    auto session = std::make_shared<Session>(*this, std::move(socket), aim_of(accepted_at));
+    asio::co_spawn(surroundings_.loop, Session::run(std::move(session)), asio::detached);
+  }
+  error_code ignored;
+  acceptor_.close(ignored);
+}
+
+void Proxy::look() {
+  clock_.expires_after(kLook);
+  clock_.async_wait([this](const error_code& error) {
+    if (error || stopped_) {
+      return;
+    }
+    const auto now = Session::Clock::now();
+    for (Session* const session : sessions_) {
+      session->look(now);
+    }
+    look();
+  });
+}
+
+}  // namespace glovebox::egress

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proxy: accepts the connections of one sandbox, and carries those that the rules allow. Programs
+// that know proxies ask it; the connections of others are led to it, and where they were to go is
+// the address that they have been accepted at. It also answers questions about names.
+//
+// One thread: that of the event loop, which must not end before this object.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/udp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "egress/awaitable.h"
+#include "egress/names.h"
+#include "egress/resolver.h"
+#include "egress/route.h"
+#include "spec/connection_record.h"
+#include "spec/egress_protocol.h"
+
+namespace glovebox::egress {
+
+// What one sandbox may have. A guest can use it all up, and hurts itself alone.
+struct Bounds {
+  std::size_t sessions = 128;           // At a time; further ones wait to be accepted.
+  std::uint64_t connections = 100'000;  // In all.
+  std::uint64_t sent = 64ULL << 30;     // Bytes out, in all.
+  std::uint64_t received = 64ULL << 30;
+  std::size_t head = 64UL * 1024;     // Bytes of a request's head, or of an upstream's answer.
+  std::chrono::seconds for_head{30};  // Until a head is whole.
+  std::chrono::seconds for_dial{15};  // For each address, and for a lookup or an upstream.
+  std::chrono::seconds idle{300};     // Without a byte in either direction.
+};
+
+// What the proxy works with. References stay the caller's.
+struct Surroundings {
+  boost::asio::io_context& loop;
+  const Order& order;
+  Resolver& resolver;
+  OwnerOf owner_of;
+  std::function<void(const ConnectionRecord&)> tell;  // Once for each connection, at its end.
+  std::function<bool()> may_accept;                   // False: not now.
+  Bounds bounds{};
+};
+
+class Session;
+
+class Proxy {
+ public:
+  // Takes over a listening TCP socket, and one that gets questions about names.
+  Proxy(Surroundings surroundings, int listener, int names);
+  ~Proxy();
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  void start();
+  // Accepts no more, and cuts what there is. The event loop runs out of work after that.
+  void stop();
+
+  // For sessions.
+  [[nodiscard]] Surroundings& surroundings() { return surroundings_; }
+  [[nodiscard]] const Bounds& bounds() const { return surroundings_.bounds; }
+  void enter(Session* session) { sessions_.insert(session); }
+  void leave(Session* session, const ConnectionRecord& connection);
+  // Counts bytes; false once there have been too many.
+  bool spend(std::uint64_t sent, std::uint64_t received);
+
+ private:
+  boost::asio::awaitable<void> accept_all();
+  boost::asio::awaitable<void> answer_questions();
+  boost::asio::awaitable<void> wait(boost::asio::steady_timer& timer,
+                                    std::chrono::milliseconds time);
+  [[nodiscard]] std::optional<Place> aim_of(const boost::asio::ip::tcp::endpoint& address) const;
+  void look();
+
+  Surroundings surroundings_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::ip::tcp::endpoint own_;  // Where those connect to who know of us.
+  boost::asio::ip::udp::socket questions_;
+  Names names_;
+  boost::asio::steady_timer pause_;
+  boost::asio::steady_timer breath_;
+  boost::asio::steady_timer clock_;
+  std::set<Session*> sessions_;
+  std::uint64_t accepted_ = 0;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace glovebox::egress

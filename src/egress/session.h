@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Session: one connection of a guest, from its first byte to its record.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "egress/awaitable.h"
+#include "egress/proxy.h"
+#include "egress/request.h"
+
+namespace glovebox::egress {
+
+// Belongs to the coroutines that work on it. The last of them that ends tells the record.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Socket = boost::asio::ip::tcp::socket;
+
+  // `aim`: where the guest believes that it has connected to; none where it asks us as a proxy.
+  Session(Proxy& proxy, Socket guest, std::optional<Place> aim);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  static boost::asio::awaitable<void> run(std::shared_ptr<Session> self);
+
+  // Ends it, whatever it is waiting for.
+  void cut();
+  // Gives up what has taken too long.
+  void look(Clock::time_point now);
+
+ private:
+  using Verdict = ConnectionRecord::Verdict;
+
+  boost::asio::awaitable<void> work();
+  boost::asio::awaitable<void> carry_blindly(Place place);
+  boost::asio::awaitable<void> carry_request();
+  void name_refusal();
+  boost::asio::awaitable<bool> read_head();
+  boost::asio::awaitable<bool> connect_out(const Request& request);
+  boost::asio::awaitable<bool> connect_direct(const Place& place);
+  boost::asio::awaitable<bool> connect_upstream(const Request& request);
+  boost::asio::awaitable<std::vector<IpAddress>> look_up(std::string name);
+  boost::asio::awaitable<bool> dial(IpAddress address, std::uint16_t port);
+  boost::asio::awaitable<bool> open_tunnel(const Place& place);
+  boost::asio::awaitable<void> forward(const Request& request);
+  boost::asio::awaitable<void> tunnel(const Place& place);
+  boost::asio::awaitable<bool> hear_client(const Place& place);
+  boost::asio::awaitable<bool> send_out(std::string bytes);
+  boost::asio::awaitable<bool> take_in(std::string& bytes, std::size_t most);
+  boost::asio::awaitable<void> refuse(int status, std::string reason);
+  static boost::asio::awaitable<void> bring_in(std::shared_ptr<Session> self);
+
+  void moved() { deadline_ = Clock::now() + proxy_.bounds().idle; }
+
+  Proxy& proxy_;
+  Socket guest_;
+  Socket server_;
+  const std::optional<Place> aim_;
+  Clock::time_point deadline_;
+  bool dialing_ = false;  // The deadline is that of `server_` alone.
+  std::string in_;        // Of the guest, and not worked on yet.
+  std::string early_;     // Of the server, behind the head of an upstream's answer.
+  const Upstream* upstream_ = nullptr;
+  int refusal_ = 502;  // What the guest is told when there is no connection out.
+  ConnectionRecord record_;
+};
+
+}  // namespace glovebox::egress

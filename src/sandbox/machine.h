@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine that guests are shown: as large as their limits, not as the host.
+//
+// Programs size their thread pools and caches by what a handful of files say. In a tier with a root
+// of its own these files are ours; everywhere, variables say it to the libraries that heed them.
+// What remains of the host's: sysinfo(2), and the processors that sched_getaffinity(2) names.
+// Guests are not pinned to processors, because a busy one would hold up whoever was pinned to it
+// while another one idles.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "spec/command.h"
+#include "spec/limits.h"
+#include "spec/warden_protocol.h"
+
+namespace glovebox {
+
+struct MachineFile {
+  const char* name;      // Below one directory of ours.
+  const char* shown_as;  // Without the leading slash.
+};
+
+// In the order in which the warden has them. Files of /proc are mounted over the kernel's own.
+inline constexpr std::array<MachineFile, warden::kMachineFiles> kMachineFiles = {
+    {{"meminfo", "proc/meminfo"},
+     {"cpuinfo", "proc/cpuinfo"},
+     {"stat", "proc/stat"},
+     {"processors", "sys/devices/system/cpu/online"}}};
+
+// Their contents. What is in use is not in them: all memory is free, and no processor has worked.
+// Never more than the host has.
+std::array<std::string, warden::kMachineFiles> machine_texts(const Limits& limits);
+
+// What they take of a file system in memory with any limits, in bytes; some 16 KiB with few
+// processors, and at most 128 KiB.
+std::uint64_t machine_room();
+
+// How many threads are worth starting, for OpenMP (nproc(1) heeds it, too) and for Go.
+Environment machine_environment(const Limits& limits);
+
+}  // namespace glovebox

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Endings: how the keeper's last sandboxes ended, for a daemon that asks later.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "service/ending.h"
+
+namespace glovebox::keeper {
+
+// Safe to use from several threads.
+class Endings {
+ public:
+  // Twice as many as may live: a daemon that was away for a while finds all that it left. More than
+  // that are forgotten, the oldest first.
+  static constexpr std::size_t kMost = 8'192;
+
+  // The first that is noted of a sandbox counts.
+  void note(std::string_view sandbox, EndReason reason);
+  // Of a sandbox that was made again under its name.
+  void forget(std::string_view sandbox);
+  [[nodiscard]] std::optional<Ending> find(std::string_view sandbox) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, Ending, std::less<>> endings_;
+  std::deque<std::string> order_;  // Oldest first.
+};
+
+}  // namespace glovebox::keeper

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// HeldNetwork: the way out of one living sandbox (service/egress.h), whose rules may change.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "base/result.h"
+#include "sandbox/sandbox.h"
+#include "service/egress.h"
+#include "service/sandbox_service.h"
+#include "spec/network_rules.h"
+
+namespace glovebox::keeper {
+
+// What lets a sandbox out.
+struct NetworkOrder {
+  NetworkRules rules{};
+  bool public_only = true;  // As egress::Order's.
+};
+
+// Safe to use from several threads.
+class HeldNetwork {
+ public:
+  // Starts the proxy of a sandbox that Egress::prepare() was for, before anything runs there.
+  static Result<std::unique_ptr<HeldNetwork>> start(Sandbox& sandbox, const NetworkOrder& order);
+
+  // Puts another proxy in the place of the one there is, dead or alive: its connections are cut.
+  // Without one, where that fails.
+  Result<void> change(const NetworkOrder& order);
+
+  // Cuts every connection, without waiting; nothing is let out from then on.
+  void cut();
+
+  [[nodiscard]] SandboxConnections connections() const;
+
+ private:
+  HeldNetwork(WayOut way_out, std::uint32_t identity)
+      : way_out_(std::move(way_out)), identity_(identity) {}
+
+  const WayOut way_out_;
+  const std::uint32_t identity_;
+  std::mutex changing_;       // Before the other one; held while a proxy ends or starts.
+  mutable std::mutex mutex_;  // Of what follows; held for a moment only.
+  std::unique_ptr<Egress> egress_;
+  SandboxConnections before_;  // Of the proxies that came before it.
+  bool over_ = false;
+};
+
+}  // namespace glovebox::keeper

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/egress_protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace glovebox::egress {
+namespace {
+
+Order example_order() {
+  Order order;
+  order.rules.allow = {*NetworkRule::parse("*.example:443"), *NetworkRule::parse("10.0.0.0/8")};
+  order.rules.deny = {*NetworkRule::parse("bad.example")};
+  order.rules.otherwise = NetworkRules::Otherwise::kAllow;
+  order.rules.allow_first = true;
+  order.name_servers = {{.address = *IpAddress::parse("192.0.2.53"), .port = 53}};
+  order.https_upstream = Upstream{.host = "proxy.example", .port = 8080, .credentials = "YTpi"};
+  order.without_upstream = {*NetworkRule::parse("*.corp.example")};
+  order.public_only = true;
+  order.identity = 7;
+  return order;
+}
+
+TEST(EgressOrderTest, ReadsBackAsItWas) {
+  const auto read = Order::decode(example_order().encode());
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, example_order());
+}
+
+TEST(EgressOrderTest, IsRefusedWhenItIsCutAnywhereOrTooLong) {
+  const std::string whole = example_order().encode();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(Order::decode(whole.substr(0, size))) << size;
+  }
+  EXPECT_FALSE(Order::decode(whole + "x"));
+}
+
+TEST(EgressOrderTest, IsRefusedWithCredentialsThatBreakALine) {
+  Order order = example_order();
+  order.https_upstream->credentials = "YTpi\r\nX: y";
+  EXPECT_FALSE(Order::decode(order.encode()));
+}
+
+TEST(EgressConnectionTest, ReadsBackAsItWasWithLongTextsCut) {
+  ConnectionRecord connection{.host = "a.example",
+                              .port = 443,
+                              .verdict = ConnectionRecord::Verdict::kDenied,
+                              .rule = "default",
+                              .address = "192.0.2.1",
+                              .upstream = true,
+                              .sent = 1,
+                              .received = 1ULL << 40,
+                              .reason = "why"};
+  auto read = decode_connection(encode(connection));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, connection);
+  connection.reason = std::string(100'000, 'x');
+  read = decode_connection(encode(connection));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->reason, std::string(512, 'x'));
+}
+
+TEST(EgressConnectionTest, IsRefusedWithAnUnknownVerdict) {
+  std::string bytes = encode({.host = "", .rule = "", .address = "", .reason = ""});
+  bytes[8] = 9;  // Behind the empty host and the port.
+  EXPECT_FALSE(decode_connection(bytes));
+}
+
+}  // namespace
+}  // namespace glovebox::egress

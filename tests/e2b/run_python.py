@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs E2B's own SDK for Python, from PyPI, against a daemon of ours.
+
+The SDK is installed as python/requirements.txt names it into a directory outside the repository.
+Exit status 77 when pip is missing or its index cannot be reached.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from served import served
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+
+
+def install(build):
+    wanted = (HERE / "python/requirements.txt").read_bytes()
+    stamp = build / "installed-requirements.txt"
+    if stamp.exists() and stamp.read_bytes() == wanted:
+        return
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--upgrade",
+                           "--target", build, "-r", HERE / "python/requirements.txt"],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"skipped: pip failed: {done.stderr.strip()[-500:]}")
+        sys.exit(SKIPPED)
+    stamp.write_bytes(wanted)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--glovebox", default=os.environ.get("GLOVEBOX", "glovebox"))
+    parser.add_argument("--build", type=pathlib.Path,
+                        default=pathlib.Path(tempfile.gettempdir()) / "glovebox-e2b-python",
+                        help="directory to install the SDK in (default: %(default)s)")
+    parser.add_argument("tests", nargs="*", help="test cases (default: all)")
+    options = parser.parse_args()
+    install(options.build)
+    which = options.tests or ["discover", "-v", "-s", HERE / "python"]
+    with served(options.glovebox) as environment:
+        environment["PYTHONPATH"] = f"{options.build}:{HERE / 'python'}"
+        return subprocess.run([sys.executable, "-m", "unittest", *which],
+                              env=os.environ | environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
