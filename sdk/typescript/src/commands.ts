@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Client, RequestOptions } from "./client.js";
+import { milliseconds } from "./duration.js";
+import { ConnectionError } from "./errors.js";
+import { bytesOf } from "./events.js";
+import type * as models from "./generated/models.js";
+import { CommandResult } from "./verdict.js";
+
+/** A line for `/bin/sh`, or a program with its arguments. */
+export type Command = string | readonly string[];
+
+export interface StartOptions {
+  cwd?: string | undefined;
+  env?: models.Environment | undefined;
+  /** Gives the process a standard input to write to. */
+  stdin?: boolean | undefined;
+  /** A name of yours, by which `list` shows it. */
+  tag?: string | undefined;
+  /** Ends the process after this time. */
+  timeout?: models.Duration | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface RunOptions {
+  cwd?: string | undefined;
+  env?: models.Environment | undefined;
+  /** What the command reads. */
+  stdin?: string | undefined;
+  /** Ends the command after this time. Default: 1 minute. */
+  timeout?: models.Duration | undefined;
+  onStdout?: ((text: string) => void) | undefined;
+  onStderr?: ((text: string) => void) | undefined;
+  /** How much of each stream the result keeps. Default: 1 MiB. */
+  output?: models.Size | undefined;
+  /** Kills the command. */
+  signal?: AbortSignal | undefined;
+}
+
+/** How a process ended. */
+export interface ProcessEnd {
+  exit_code: number;
+  signal: number | null;
+  reason: models.EndReason;
+}
+
+/** Longer than this, some runtimes do not wait for the head of a response; a stream has one at once. */
+const LONGEST_WAIT_MS = 240_000;
+const DEFAULT_TIMEOUT = 60;
+const MOST_OUTPUT = 1024 * 1024;
+
+function argvOf(command: Command): string[] {
+  return typeof command === "string" ? ["/bin/sh", "-c", command] : [...command];
+}
+
+/** The end of an output stream, with how much of it there was. */
+class Kept {
+  text = "";
+  bytes = 0;
+  truncated = false;
+
+  add(event: models.ProcessEvent): void {
+    this.bytes += bytesOf(event).length;
+    this.text += event.text ?? "";
+    if (this.text.length > 2 * MOST_OUTPUT) this.cut();
+  }
+
+  cut(): void {
+    this.truncated ||= this.text.length > MOST_OUTPUT;
+    this.text = this.text.slice(-MOST_OUTPUT);
+  }
+}
+
+function endOf(event: models.ProcessEvent): ProcessEnd {
+  return { exit_code: event.exit_code ?? -1, signal: event.signal ?? null, reason: event.reason ?? "error" };
+}
+
+/** A process of a sandbox. It outlives this object, and its listeners. */
+export class Process {
+  /** @internal */
+  constructor(private readonly client: Client, readonly sandboxId: string, readonly pid: number) {}
+
+  private get path() {
+    return { id: this.sandboxId, pid: this.pid };
+  }
+
+  /** Its output as it comes, and finally `ended`. The first listener also gets the output so far; later ones only
+   *  what is new. */
+  events(options: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<models.ProcessEvent, void> {
+    return this.client.events("attachProcess", ["ended"], { ...options, path: this.path }) as
+      AsyncGenerator<models.ProcessEvent, void>;
+  }
+
+  /** Waits for its end. The callbacks get its output. */
+  async wait(options: Pick<RunOptions, "onStdout" | "onStderr" | "signal"> = {}): Promise<ProcessEnd> {
+    for await (const event of this.events({ signal: options.signal })) {
+      if (event.type === "stdout" || event.type === "terminal") options.onStdout?.(event.text ?? "");
+      if (event.type === "stderr") options.onStderr?.(event.text ?? "");
+      if (event.type === "ended") return endOf(event);
+    }
+    throw new ConnectionError("the stream of events ended early", { code: "connection_lost" });
+  }
+
+  /** Writes to its standard input, or types into its terminal. */
+  async write(data: string | Uint8Array, options: RequestOptions = {}): Promise<void> {
+    await this.client.call("writeStdin", { ...options, path: this.path, body: data });
+  }
+
+  async closeStdin(options: RequestOptions = {}): Promise<void> {
+    await this.client.call("closeStdin", { ...options, path: this.path });
+  }
+
+  /** Sends a signal, such as `SIGINT`. */
+  async signal(signal: string, options: RequestOptions = {}): Promise<void> {
+    await this.client.call("signalProcess", { ...options, path: this.path, body: { signal } });
+  }
+
+  async info(options: RequestOptions = {}): Promise<models.Process> {
+    return await this.client.call("attachProcess", { ...options, path: this.path });
+  }
+
+  async kill(options: RequestOptions = {}): Promise<void> {
+    await this.client.call("killProcess", { ...options, path: this.path });
+  }
+}
+
+/** Commands and processes of a sandbox. */
+export class Commands {
+  /** @internal */
+  constructor(private readonly client: Client, private readonly sandboxId: string) {}
+
+  private get path() {
+    return { id: this.sandboxId };
+  }
+
+  /** Runs a command and waits for its end. A status that is not 0 is a result, not an error. */
+  async run(command: Command, options: RunOptions = {}): Promise<CommandResult> {
+    const { cwd, env, stdin, timeout = DEFAULT_TIMEOUT, output, signal } = options;
+    if (options.onStdout || options.onStderr || milliseconds(timeout) > LONGEST_WAIT_MS) {
+      return await this.follow(command, { ...options, timeout });
+    }
+    // The daemon ends the command at its time-out; ours is for a daemon that hangs.
+    const response = await this.client.send("runCommand", { path: this.path, signal,
+      timeout: milliseconds(timeout) / 1000 + 60,
+      body: { ...(typeof command === "string" ? { shell: command } : { argv: [...command] }), cwd, env, stdin,
+        limits: { time: timeout, output } } });
+    return new CommandResult(await response.json() as models.CommandResult);
+  }
+
+  /** Starts a process and returns at once. */
+  async start(command: Command, options: StartOptions = {}): Promise<Process> {
+    const { signal, ...rest } = options;
+    const made = await this.client.call("startProcess",
+      { signal, path: this.path, body: { ...rest, argv: argvOf(command) } });
+    return new Process(this.client, this.sandboxId, (made as { pid: number }).pid);
+  }
+
+  /** A process by its id, without asking the daemon. */
+  get(pid: number): Process {
+    return new Process(this.client, this.sandboxId, pid);
+  }
+
+  /** The processes that were started through the API. */
+  async list(options: RequestOptions = {}): Promise<models.Process[]> {
+    return (await this.client.call("listProcesses", { ...options, path: this.path })).processes;
+  }
+
+  private async follow(command: Command, options: RunOptions): Promise<CommandResult> {
+    const { cwd, env, stdin, timeout, signal } = options;
+    const process = await this.start(command, { cwd, env, timeout, signal, stdin: stdin !== undefined });
+    const kept = { stdout: new Kept(), stderr: new Kept() };
+    let ended: ProcessEnd | undefined;
+    try {
+      const input = stdin === undefined ? Promise.resolve() : process.write(stdin, { signal })
+        .then(() => process.closeStdin({ signal }));
+      // It may end without reading all of it.
+      input.catch(() => {});
+      for await (const event of process.events({ signal })) {
+        if (event.type === "stdout" || event.type === "stderr") {
+          kept[event.type].add(event);
+          (event.type === "stdout" ? options.onStdout : options.onStderr)?.(event.text ?? "");
+        }
+        if (event.type === "ended") ended = endOf(event);
+      }
+    } finally {
+      // Aborted, or a callback threw.
+      if (!ended) await process.kill().catch(() => {});
+    }
+    kept.stdout.cut();
+    kept.stderr.cut();
+    return new CommandResult({ pid: process.pid, ...(ended ?? { exit_code: -1, signal: null, reason: "canceled" }),
+      stdout: kept.stdout.text, stderr: kept.stderr.text,
+      truncated: { stdout: kept.stdout.truncated, stderr: kept.stderr.truncated },
+      bytes: { stdout: kept.stdout.bytes, stderr: kept.stderr.bytes } });
+  }
+}

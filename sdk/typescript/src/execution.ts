@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Client } from "./client.js";
+import { ConnectionError } from "./errors.js";
+import type { ExecutionEvent } from "./events.js";
+import type { Environment, Limits, Result, Verdict as VerdictDocument } from "./generated/models.js";
+import { type Tools, ToolCalls, toolSchemas } from "./tools.js";
+import { Verdict } from "./verdict.js";
+
+type EventOf<Type> = Extract<ExecutionEvent, { type: Type }>;
+
+/** Called as code runs. What a callback throws ends the execution. */
+export interface Callbacks {
+  onStdout?: ((text: string) => void) | undefined;
+  onStderr?: ((text: string) => void) | undefined;
+  onResult?: ((result: Result) => void) | undefined;
+  /** Every event, these three included. */
+  onEvent?: ((event: ExecutionEvent) => void) | undefined;
+}
+
+export interface ExecuteOptions extends Callbacks {
+  /** Variables of the environment, for this code alone. */
+  env?: Environment | undefined;
+  limits?: Limits | undefined;
+  /** Restores the state before, if the code ends the interpreter. */
+  recover?: boolean | undefined;
+  store_history?: boolean | undefined;
+  /** Replies to what the code asks for with `input()`. `null` is the end of input. */
+  onInput?: ((request: EventOf<"input_request">) => string | null | Promise<string | null>) | undefined;
+  /** Lets the code ask for input; a call of `Context.reply` gives it. `onInput` implies it. */
+  allow_input?: boolean | undefined;
+  /** Functions of this program that the code may call. */
+  tools?: Tools | undefined;
+  /** Ends the code. */
+  signal?: AbortSignal | undefined;
+  /** Names the execution: where the context has seen the key, its code does not run again. Default: a new one. */
+  idempotencyKey?: string | undefined;
+}
+
+/** Passes an event on to the callbacks for it. */
+export function tell(callbacks: Callbacks, event: ExecutionEvent): void {
+  callbacks.onEvent?.(event);
+  if (event.type === "stdout") callbacks.onStdout?.(event.text);
+  if (event.type === "stderr") callbacks.onStderr?.(event.text);
+  if (event.type === "result") {
+    const { type: _, ...result } = event;
+    callbacks.onResult?.(result);
+  }
+}
+
+/** The verdict in the last event of a stream. */
+export function verdictOf(event: EventOf<"verdict">): Verdict {
+  const { type: _, ...fields } = event;
+  return new Verdict(fields as VerdictDocument);
+}
+
+/** Code that runs. Await it for its verdict, or iterate over it for its events; or both. */
+export class Execution implements PromiseLike<Verdict>, AsyncIterable<ExecutionEvent> {
+  readonly #events: ExecutionEvent[] = [];
+  readonly #verdict: Promise<Verdict>;
+  #wake: () => void = () => {};
+  #news = new Promise<void>((resolve) => { this.#wake = resolve; });
+  #ended = false;
+
+  /** @internal */
+  constructor(source: (onEvent: (event: ExecutionEvent) => void) => Promise<Verdict>) {
+    this.#verdict = source((event) => {
+      this.#events.push(event);
+      this.#tellIterators();
+    }).finally(() => {
+      this.#ended = true;
+      this.#tellIterators();
+    });
+    // Who only iterates finds the error there.
+    this.#verdict.catch(() => {});
+  }
+
+  #tellIterators(): void {
+    const wake = this.#wake;
+    this.#news = new Promise((resolve) => { this.#wake = resolve; });
+    wake();
+  }
+
+  then<A = Verdict, B = never>(onVerdict?: ((verdict: Verdict) => A | PromiseLike<A>) | null,
+    onError?: ((error: unknown) => B | PromiseLike<B>) | null): Promise<A | B> {
+    return this.#verdict.then(onVerdict, onError);
+  }
+
+  catch<B>(onError: (error: unknown) => B | PromiseLike<B>): Promise<Verdict | B> {
+    return this.#verdict.catch(onError);
+  }
+
+  finally(onEnd: () => void): Promise<Verdict> {
+    return this.#verdict.finally(onEnd);
+  }
+
+  /** All events from the first on, whenever the iteration begins; `verdict` is the last. */
+  async* [Symbol.asyncIterator](): AsyncGenerator<ExecutionEvent, void> {
+    for (let at = 0; ; at++) {
+      while (at === this.#events.length && !this.#ended) await this.#news;
+      const event = this.#events[at];
+      if (!event) break;
+      yield event;
+    }
+    await this.#verdict;
+  }
+}
+
+/** How often an execution is looked for again after its stream of events broke. */
+const ATTEMPTS = 4;
+
+/** Executes code in a context and returns its verdict. A stream that breaks is asked for again by its key: the
+ *  code runs once, and each event comes once. */
+export async function execute(client: Client, path: { id: string; cid: string }, code: string,
+  options: ExecuteOptions, onEvent: (event: ExecutionEvent) => void): Promise<Verdict> {
+  const { env, limits, recover, store_history, tools } = options;
+  const body = { code, env, limits, recover, store_history,
+    allow_input: options.allow_input ?? (options.onInput ? true : undefined),
+    ...(tools ? { tools: toolSchemas(tools) } : {}) };
+  const stop = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+  const calls = tools && new ToolCalls(client, path, tools, (error) => stop.abort(error));
+  const idempotencyKey = options.idempotencyKey ?? crypto.randomUUID();
+
+  const reply = async (request: EventOf<"input_request">): Promise<void> => {
+    const value = await options.onInput?.(request) ?? null;
+    await client.call("replyInput", { path, body: { value, request: request.request } });
+  };
+  let seen = 0;
+  try {
+    for (let attempt = 0; ; attempt++) {
+      let at = 0;
+      try {
+        for await (const raw of client.events("execute", ["verdict"], { path, body, idempotencyKey, signal })) {
+          const event = raw as ExecutionEvent;
+          if (event.type === "keepalive") continue;
+          // Of a stream that begins again, what has been here is known.
+          if (at++ < seen) continue;
+          seen = at;
+          onEvent(event);
+          tell(options, event);
+          if (event.type === "tool_call") calls?.start(event);
+          if (event.type === "input_request" && options.onInput) {
+            reply(event).catch((error) => stop.abort(error));
+          }
+          if (event.type === "verdict") return verdictOf(event);
+        }
+      } catch (error) {
+        const broken = error instanceof ConnectionError && error.code === "connection_lost";
+        if (!broken || attempt + 1 >= ATTEMPTS || signal.aborted) throw error;
+      }
+    }
+  } finally {
+    calls?.end();
+    // A callback that threw has left the stream open.
+    stop.abort();
+  }
+}

@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generated from api/openapi.yaml by sdk/typescript/generate. Do not edit.
+
+export interface Error {
+  schema?: "glovebox.error/1" | undefined;
+  code: number;
+  error: string;
+  message: string;
+  hint: string;
+  /** Of 410 alone. */
+  reason?: "deleted" | "expired" | "out_of_memory" | "crashed" | "emergency_stop" | "keeper_ended" | "unknown" | undefined;
+  /** Of 410 alone. */
+  ended_at?: string | undefined;
+}
+
+/** Seconds, or a string like 30s, 5m or 250ms. */
+export type Duration = number | string;
+
+/** Bytes, or a string like 512M. */
+export type Size = number | string;
+
+export type Environment = Record<string, string>;
+
+export interface Limits {
+  time?: Duration | undefined;
+  cpu_time?: Duration | undefined;
+  memory?: Size | undefined;
+  cpus?: number | undefined;
+  pids?: number | undefined;
+  disk?: Size | undefined;
+  inodes?: number | undefined;
+  open_files?: number | undefined;
+  output?: Size | undefined;
+}
+
+/** Where the sandbox may connect to, through a proxy (docs/network.md). 403 where the operator forbids such rules (glovebox serve --network). */
+export interface Network {
+  /** HOST, *.HOST, an IPv4 or IPv6 address or ADDRESS/LENGTH, each with :PORT if needed (IPv6: [ADDRESS]:PORT). Addresses that are not public are reached only by rules of addresses. */
+  allow?: string[] | undefined;
+  /** The same. */
+  deny?: string[] | undefined;
+  /** For what no rule matches. */
+  default?: "deny" | "allow" | undefined;
+  /** Which rule wins where both lists have one. */
+  precedence?: "deny" | "allow" | undefined;
+}
+
+export interface SandboxRequest {
+  template?: string | undefined;
+  timeout?: Duration | undefined;
+  on_timeout?: "kill" | "pause" | undefined;
+  auto_resume?: boolean | undefined;
+  limits?: Limits | undefined;
+  network?: Network | undefined;
+  env?: Environment | undefined;
+  metadata?: Record<string, string> | undefined;
+  tier?: string | undefined;
+  min_tier?: string | undefined;
+  /** Where the workspace is stored; on disk it survives restarts of the daemon, the keeper and the machine. */
+  storage?: "memory" | "disk" | undefined;
+  volumes?: VolumeMount[] | undefined;
+  /** Not implemented yet: refused. */
+  policy?: Record<string, unknown> | undefined;
+}
+
+/** null or absent means no limit. */
+export interface Quotas {
+  sandboxes?: number | null | undefined;
+  /** Total of all sandboxes. */
+  memory?: Size | null | undefined;
+  cpus?: number | null | undefined;
+  disk?: Size | null | undefined;
+  /** Concurrent executions. */
+  executions?: number | null | undefined;
+  requests_per_second?: number | null | undefined;
+  /** Burst size of requests above the rate. */
+  burst?: number | null | undefined;
+}
+
+export interface PortTokenRequest {
+  port: number;
+  /** One hour by default, at most 24 hours. */
+  expires_in?: Duration | undefined;
+}
+
+export interface TenantRequest {
+  name: string;
+  quotas?: Quotas | undefined;
+}
+
+export interface TenantChange {
+  quotas?: Quotas | undefined;
+}
+
+export interface Tenant {
+  schema?: "glovebox.tenant/1" | undefined;
+  name: string;
+  created: string;
+  quotas: Quotas;
+  used: {
+    sandboxes?: number | undefined;
+    memory?: number | undefined;
+    cpus?: number | undefined;
+    disk?: number | undefined;
+  };
+}
+
+export interface ApiKeyRequest {
+  tenant?: string | undefined;
+  scopes: ("run" | "read" | "admin")[];
+  expires_in?: Duration | undefined;
+}
+
+export interface KeyRotation {
+  /** How long the old key keeps working: one hour by default, at most 30 days. */
+  overlap?: Duration | undefined;
+}
+
+export interface ApiKey {
+  /** The first digits of the key; not a secret. */
+  id: string;
+  tenant: string;
+  scopes: string[];
+  last_four: string;
+  state: "valid" | "expired" | "revoked";
+  created: string;
+  expires: string | null;
+  revoked?: string | null | undefined;
+  /** Since the daemon started. */
+  last_used: string | null;
+}
+
+export type NewApiKey = ApiKey & { schema?: "glovebox.key/1" | undefined; key: string };
+
+export interface SandboxChange {
+  timeout?: Duration | undefined;
+  on_timeout?: "kill" | "pause" | undefined;
+  auto_resume?: boolean | undefined;
+  metadata?: Record<string, string> | undefined;
+  network?: Network | undefined;
+}
+
+export interface VolumeMount {
+  /** The volume's name or id. */
+  name: string;
+  /** Absolute path inside the sandbox. */
+  path: string;
+  read_only?: boolean | undefined;
+}
+
+export interface Volume {
+  schema?: "glovebox.volume/1" | undefined;
+  id: string;
+  name: string;
+  /** Capacity in bytes. */
+  size: number;
+  inodes: number;
+  created: string;
+}
+
+export interface Sandbox {
+  /** Not in lists, and not within another document. */
+  schema?: "glovebox.sandbox/1" | undefined;
+  id: string;
+  template: string;
+  tier: string;
+  state: "running" | "paused";
+  created: string;
+  expires: string;
+  on_timeout?: "kill" | "pause" | undefined;
+  auto_resume?: boolean | undefined;
+  limits?: Record<string, unknown> | undefined;
+  env?: Environment | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  network?: Record<string, unknown> | null | undefined;
+  storage?: "memory" | "disk" | undefined;
+  volumes?: { id: string; path: string; read_only: boolean }[] | undefined;
+  /** Its processes were lost after it was created; its workspace on disk was kept. */
+  restarted?: boolean | undefined;
+  walls?: Record<string, unknown> | null | undefined;
+}
+
+export interface TemplateRecipe {
+  /** Letters, digits, '.', '_' and '-'. */
+  name: string;
+  /** A template name, or an object with one of debootstrap (suite, mirror, packages), oci (a path), docker (a path) or rootfs (a path). */
+  base?: string | Record<string, unknown> | undefined;
+  /** Path of the workspace: /workspace or /home/NAME; by default the base's. */
+  home?: string | undefined;
+  /** The guest's user name; by default the base's. */
+  user?: string | undefined;
+  /** pip:NAME, pip:NAME==VERSION, npm:NAME, npm:NAME@VERSION */
+  packages?: string[] | undefined;
+  /** Directories on the daemon's host that contain package files. */
+  package_sources?: string[] | undefined;
+  files?: TemplateFile[] | undefined;
+  /** Run in order by bash in a sandbox of the template; the files they leave in the workspace are kept. */
+  commands?: string[] | undefined;
+  env?: Environment | undefined;
+  /** A bash command to start with each sandbox. */
+  start?: string | undefined;
+  /** A bash command: a sandbox is handed out once it succeeds, or after one minute. */
+  ready?: string | undefined;
+  /** Python modules to import in advance for contexts. */
+  preload?: string[] | undefined;
+  limits?: Limits | undefined;
+}
+
+export interface TemplateFile {
+  /** Relative to the workspace, or an absolute path inside it. */
+  path: string;
+  content?: string | undefined;
+  /** Instead of content, for binary data. */
+  base64?: string | undefined;
+  mode?: string | undefined;
+}
+
+export interface Template {
+  schema?: "glovebox.template/1" | undefined;
+  name: string;
+  /** Built in; cannot be removed. */
+  builtin: boolean;
+  /** host, debootstrap, oci, docker, rootfs, recipe or snapshot. */
+  source: string;
+  /** The template that it is based on. */
+  base?: string | null | undefined;
+  /** SHA-256 of everything it was built from. */
+  content?: string | undefined;
+  created?: string | null | undefined;
+  /** Size on disk in bytes. */
+  size?: number | undefined;
+  home?: string | undefined;
+  user?: string | undefined;
+  /** Has its own root file system instead of the host's /usr. */
+  own_root?: boolean | undefined;
+  packages?: string[] | undefined;
+  env?: Environment | undefined;
+  start?: string | undefined;
+  ready?: string | undefined;
+  preload?: string[] | undefined;
+  limits?: Record<string, unknown> | undefined;
+}
+
+/** progress with step, steps and message; log with text; keepalive; finally built with template and cached, or failed with error. */
+export interface TemplateEvent {
+  type: "progress" | "log" | "keepalive" | "built" | "failed";
+  step?: number | undefined;
+  steps?: number | undefined;
+  message?: string | undefined;
+  text?: string | undefined;
+  template?: Template | undefined;
+  cached?: boolean | undefined;
+  /** Of failed, as the next four. */
+  schema?: "glovebox.error/1" | undefined;
+  code?: number | undefined;
+  error?: string | undefined;
+  hint?: string | undefined;
+  [field: string]: unknown;
+}
+
+export interface Usage {
+  schema?: "glovebox.usage/1" | undefined;
+  at?: string | undefined;
+  cpus?: number | undefined;
+  /** Processor time so far. */
+  cpu_ms?: number | undefined;
+  memory?: number | undefined;
+  memory_limit?: number | undefined;
+  disk?: number | undefined;
+  disk_limit?: number | undefined;
+  pids?: number | undefined;
+}
+
+export interface Connections {
+  schema?: "glovebox.connections/1" | undefined;
+  connections?: ({ host?: string | undefined; port?: number | undefined; verdict?: "allowed" | "denied" | "failed" | undefined; rule?: string | undefined; address?: string | undefined; via?: "direct" | "upstream" | undefined; sent?: number | undefined; received?: number | undefined; reason?: string | undefined })[] | undefined;
+  /** Connections after the first 1,000. */
+  more_connections?: number | undefined;
+}
+
+export interface RunRequest {
+  code: string;
+  /** Required unless the name identifies it. */
+  language?: string | undefined;
+  /** Name of the file that contains the code. */
+  name?: string | undefined;
+  arguments?: string[] | undefined;
+  stdin?: string | undefined;
+  /** Files to copy in: name to content. */
+  files?: Record<string, string> | undefined;
+  env?: Environment | undefined;
+  limits?: Limits | undefined;
+  tier?: string | undefined;
+  min_tier?: string | undefined;
+  /** A command that verifies the result. */
+  verify?: string | undefined;
+  network?: Network | undefined;
+}
+
+export interface JudgeRequest {
+  language: string;
+  code: string;
+  /** Name of the file that contains the code. */
+  name?: string | undefined;
+  arguments?: string[] | undefined;
+  env?: Environment | undefined;
+  limits?: Limits | undefined;
+  tier?: string | undefined;
+  min_tier?: string | undefined;
+  cases: JudgeCase[];
+  /** lines, exact, tokens, or float:TOLERANCE. */
+  compare?: string | undefined;
+  /** A program that decides instead. It is called with the names of the input, the output and the expected output; exit status 0 accepts, 1 and 2 reject. */
+  checker?: {
+    language: string;
+    code: string;
+    name?: string | undefined;
+  } | undefined;
+  /** Cases at once, as far as the tenant's quota allows. */
+  jobs?: number | undefined;
+  /** Skips the cases behind the first that is not accepted. */
+  stop_at_first?: boolean | undefined;
+}
+
+export interface JudgeCase {
+  /** Its number by default. */
+  name?: string | undefined;
+  input?: string | undefined;
+  expected?: string | undefined;
+  points?: number | undefined;
+  time?: Duration | undefined;
+  memory?: Size | undefined;
+}
+
+export interface JudgeReport {
+  schema?: "glovebox.judge/1" | undefined;
+  /** The first of the cases' that is not AC. */
+  verdict: "AC" | "WA" | "TLE" | "MLE" | "OLE" | "RE" | "CE" | "SKIPPED";
+  points: number;
+  points_of: number;
+  compile_ms: number;
+  compiler_output: string;
+  cases: ({ name: string; verdict: "AC" | "WA" | "TLE" | "MLE" | "OLE" | "RE" | "CE" | "SKIPPED"; points: number; points_of: number; message: string; exit_code: number; signal: number | null; usage: { wall_ms?: number | undefined; cpu_ms?: number | undefined; memory_peak?: number | undefined } })[];
+}
+
+export interface ExecuteRequest {
+  code: string;
+  env?: Environment | undefined;
+  limits?: Limits | undefined;
+  /** Restores the previous state if the code ends the interpreter. */
+  recover?: boolean | undefined;
+  store_history?: boolean | undefined;
+  /** Code that asks for input waits for a reply, and an input_request event tells the client. Otherwise it finds the end of input. */
+  allow_input?: boolean | undefined;
+}
+
+export interface InputReply {
+  /** A line of text without its line break, at most 64 KiB; null or absent for the end of input. */
+  value?: string | null | undefined;
+  /** The request's number, from its event. The reply is refused unless that one is open. */
+  request?: number | undefined;
+}
+
+export interface CompletionRequest {
+  code: string;
+  /** Unicode code points before the cursor; by default all of the code's. */
+  cursor?: number | undefined;
+}
+
+export interface Completion {
+  schema?: "glovebox.completion/1" | undefined;
+  matches: string[];
+  /** In Unicode code points, as end. */
+  start: number;
+  end: number;
+}
+
+export interface InspectionRequest {
+  code: string;
+  /** Unicode code points before the cursor; by default all of the code's. */
+  cursor?: number | undefined;
+  /** 1 asks for more, such as the source, where the language has it. */
+  detail?: number | undefined;
+}
+
+export interface Inspection {
+  schema?: "glovebox.inspection/1" | undefined;
+  found: boolean;
+  /** By MIME type, at most 1 MiB each; empty unless found. */
+  data: Record<string, string>;
+}
+
+/** started, stdout, stderr, result, error, input_request (with request, prompt and password), keepalive, and finally verdict, which carries a Verdict, or failed, which carries an Error. */
+export interface Event {
+  type: string;
+  text?: string | undefined;
+  [field: string]: unknown;
+}
+
+/** How the code ended, what it used, and which walls and limits held. */
+export interface Verdict {
+  schema?: "glovebox.verdict/1" | undefined;
+  id: string;
+  language: string;
+  tier: string;
+  status: "ok" | "error" | "compile_error" | "timeout" | "out_of_memory" | "pids_limit" | "disk_full" | "signaled" | "canceled" | "refused" | "failed";
+  exit_code: number;
+  signal: number | null;
+  /** Which limit ended the code, where the status leaves it open. */
+  limit?: "time" | "cpu_time" | undefined;
+  stdout: string;
+  /** The bytes, where they are not UTF-8. */
+  stdout_base64?: string | undefined;
+  stderr: string;
+  /** The bytes, where they are not UTF-8. */
+  stderr_base64?: string | undefined;
+  /** Whether the limit on output cut the stream. */
+  truncated: OfStreams;
+  /** How much the code wrote. */
+  bytes: OfStreams;
+  results: Result[];
+  /** Of a context. */
+  execution_count?: number | undefined;
+  error: { name: string; value: string; traceback: string } | null;
+  files: ({ path: string; size: number; change: "created" | "modified" | "deleted" })[];
+  /** More files changed than are listed. */
+  files_truncated?: boolean | undefined;
+  walls: Record<string, unknown>;
+  limits: Record<string, { value: number; enforced: boolean; hit: boolean }>;
+  usage: {
+    wall_ms?: number | undefined;
+    cpu_ms?: number | undefined;
+    /** Bytes. */
+    memory_peak?: number | undefined;
+    pids_peak?: number | undefined;
+    disk_bytes?: number | undefined;
+  };
+  /** Microseconds, by step. */
+  timings: Record<string, number>;
+  notes?: string[] | undefined;
+  verification?: Verdict | undefined;
+}
+
+export interface OfStreams {
+  stdout: boolean | number;
+  stderr: boolean | number;
+}
+
+export interface Result {
+  /** The value of the code itself, not something it displayed. */
+  main: boolean;
+  /** MIME type to value. */
+  data: Record<string, unknown>;
+  metadata?: Record<string, unknown> | undefined;
+  display_id?: string | undefined;
+  /** Replaces what was shown under this display_id. */
+  update?: boolean | undefined;
+}
+
+export interface Context {
+  schema?: "glovebox.context/1" | undefined;
+  id: string;
+  language: string;
+  cwd: string;
+  alive: boolean;
+  busy: boolean;
+}
+
+export interface Terminal {
+  columns?: number | undefined;
+  rows?: number | undefined;
+}
+
+export interface ProcessRequest {
+  argv: string[];
+  cwd?: string | undefined;
+  env?: Environment | undefined;
+  terminal?: Terminal | undefined;
+  /** Whether the process gets a standard input to write to. */
+  stdin?: boolean | undefined;
+  tag?: string | undefined;
+  timeout?: Duration | undefined;
+}
+
+/** Exactly one of argv and shell. */
+export interface CommandRequest {
+  argv?: string[] | undefined;
+  /** A line for /bin/sh. */
+  shell?: string | undefined;
+  cwd?: string | undefined;
+  env?: Environment | undefined;
+  stdin?: string | undefined;
+  limits?: {
+    time?: Duration | undefined;
+    output?: Size | undefined;
+  } | undefined;
+}
+
+export interface CommandResult {
+  schema?: "glovebox.command/1" | undefined;
+  pid: number;
+  /** 128 plus the signal's number if a signal ended it. */
+  exit_code: number;
+  signal: number | null;
+  reason: EndReason;
+  stdout: string;
+  stderr: string;
+  /** If the bytes are not UTF-8. */
+  stdout_base64?: string | undefined;
+  /** If the bytes are not UTF-8. */
+  stderr_base64?: string | undefined;
+  truncated: {
+    stdout?: boolean | undefined;
+    stderr?: boolean | undefined;
+  };
+  bytes: {
+    stdout?: number | undefined;
+    stderr?: number | undefined;
+  };
+}
+
+/** Why a process ended, in the words of a verdict's status. canceled: a client killed it. */
+export type EndReason = "ok" | "error" | "timeout" | "out_of_memory" | "signaled" | "canceled";
+
+export interface Process {
+  schema?: "glovebox.process/1" | undefined;
+  pid: number;
+  argv: string[];
+  cwd?: string | undefined;
+  env?: Environment | undefined;
+  tag?: string | undefined;
+  terminal?: boolean | undefined;
+  alive: boolean;
+}
+
+/** started with pid; stdout, stderr and terminal with text, and base64 if the bytes are not text; keepalive; finally ended with exit_code, signal and reason. */
+export interface ProcessEvent {
+  type: "started" | "stdout" | "stderr" | "terminal" | "keepalive" | "ended" | "failed";
+  pid?: number | undefined;
+  text?: string | undefined;
+  base64?: string | undefined;
+  exit_code?: number | undefined;
+  signal?: number | null | undefined;
+  reason?: EndReason | undefined;
+  [field: string]: unknown;
+}
+
+export interface FileEntry {
+  schema?: "glovebox.file/1" | undefined;
+  path: string;
+  type: "file" | "directory" | "symlink" | "other";
+  size: number;
+  mode: string;
+  owner?: string | undefined;
+  group?: string | undefined;
+  modified: string;
+  target?: string | undefined;
+  target_type?: "file" | "directory" | "symlink" | "other" | undefined;
+  [field: string]: unknown;
+}
+
+export interface FileEvent {
+  type: "started" | "create" | "write" | "remove" | "rename" | "chmod" | "keepalive" | "failed";
+  path?: string | undefined;
+  [field: string]: unknown;
+}

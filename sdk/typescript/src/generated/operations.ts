@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generated from api/openapi.yaml by sdk/typescript/generate. Do not edit.
+import type * as models from "./models.js";
+
+/** A body that is sent as it is. */
+export type Body = string | Uint8Array | Blob | ReadableStream<Uint8Array>;
+
+/** What each operation takes, and what its response holds. */
+export interface Operations {
+  /** Says what this is, as JSON, or as a page for browsers. */
+  self: {
+    path: {};
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.service/1"; name: "glovebox"; description: string; openapi: string; health: string; ready: boolean };
+  };
+  /** Checks the daemon's health. */
+  health: {
+    path: {};
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.health/1"; status: "ok"; ready: boolean };
+  };
+  /** Returns this API description. */
+  openapi: { path: {}; query: {}; body?: undefined; response: Record<string, unknown> };
+  /** Returns Prometheus metrics. Scope read. */
+  metrics: { path: {}; query: {}; body?: undefined; response: unknown };
+  /** Runs code in a fresh sandbox. Scope run. */
+  run: { path: {}; query: {}; body: models.RunRequest; response: models.Verdict };
+  /** Compiles a program once and judges it by cases, each in a fresh sandbox. Scope run. */
+  judge: { path: {}; query: {}; body: models.JudgeRequest; response: models.JudgeReport };
+  /** Lists the tenant's sandboxes, newest first. Scope read. */
+  listSandboxes: {
+    path: {};
+    query: { limit?: number | undefined; after?: string | undefined; state?: "running" | "paused" | undefined; [metadata: `metadata.${string}`]: string | undefined };
+    body?: undefined;
+    response: { schema: "glovebox.sandboxes/1"; sandboxes: models.Sandbox[]; next: string | null };
+  };
+  /** Creates a sandbox. Scope run. */
+  createSandbox: {
+    path: {};
+    query: {};
+    body?: models.SandboxRequest | undefined;
+    response: models.Sandbox;
+  };
+  /** Returns a sandbox. Scope read. */
+  getSandbox: { path: { id: string }; query: {}; body?: undefined; response: models.Sandbox };
+  /** Updates a sandbox's timeout, metadata or network. Scope run. */
+  changeSandbox: {
+    path: { id: string };
+    query: {};
+    body: models.SandboxChange;
+    response: models.Sandbox;
+  };
+  /** Ends a sandbox and deletes everything in it. Scope run. */
+  killSandbox: { path: { id: string }; query: {}; body?: undefined; response: void };
+  /** Pauses a sandbox: its processes stop, its memory is kept. Scope run. */
+  pauseSandbox: { path: { id: string }; query: {}; body?: undefined; response: void };
+  /** Resumes a paused sandbox. Scope run. */
+  resumeSandbox: { path: { id: string }; query: {}; body?: undefined; response: models.Sandbox };
+  /** Saves a sandbox's files as a template. Scope run. */
+  snapshotSandbox: {
+    path: { id: string };
+    query: {};
+    body?: { name?: string | undefined } | undefined;
+    response: { schema: "glovebox.snapshot/1"; template: string };
+  };
+  /** Creates sandboxes with the same files; contexts are not copied. Scope run. */
+  forkSandbox: {
+    path: { id: string };
+    query: {};
+    body?: { count?: number | undefined; timeout?: models.Duration | undefined } | undefined;
+    response: { schema: "glovebox.sandboxes/1"; sandboxes: models.Sandbox[] };
+  };
+  /** Returns a sandbox's current resource usage. Scope read. */
+  getUsage: { path: { id: string }; query: {}; body?: undefined; response: models.Usage };
+  /** Returns the connections of a sandbox with network rules. Scope read. */
+  getConnections: {
+    path: { id: string };
+    query: {};
+    body?: undefined;
+    response: models.Connections;
+  };
+  /** Installs packages into the workspace from the daemon's package sources (glovebox serve --package-source); 501 if it has none. Scope run. */
+  installPackages: {
+    path: { id: string };
+    query: {};
+    body: { packages: string[]; limits?: models.Limits | undefined };
+    response: models.Verdict;
+  };
+  /** Lists a sandbox's contexts, oldest first. Scope read. */
+  listContexts: {
+    path: { id: string };
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.contexts/1"; contexts: models.Context[] };
+  };
+  /** Starts a live interpreter. Scope run. */
+  createContext: {
+    path: { id: string };
+    query: {};
+    body?: { language?: string | undefined; cwd?: string | undefined; env?: models.Environment | undefined } | undefined;
+    response: models.Context;
+  };
+  /** Ends a context. Scope run. */
+  deleteContext: {
+    path: { id: string; cid: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Opens a WebSocket for executions: send ExecuteRequest or {interrupt: true}, receive events. Scope run. */
+  executeBySocket: {
+    path: { id: string; cid: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Executes code; executions of one context run one after the other. Scope run. */
+  execute: {
+    path: { id: string; cid: string };
+    query: {};
+    body: models.ExecuteRequest;
+    response: models.Verdict;
+  };
+  /** Interrupts the running execution. Scope run. */
+  interruptContext: {
+    path: { id: string; cid: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Replies to the oldest open input request of the running execution. Scope run. */
+  replyInput: {
+    path: { id: string; cid: string };
+    query: {};
+    body?: models.InputReply | undefined;
+    response: void;
+  };
+  /** Completes the name before the cursor. Scope run. */
+  completeCode: {
+    path: { id: string; cid: string };
+    query: {};
+    body: models.CompletionRequest;
+    response: models.Completion;
+  };
+  /** Describes the name at the cursor. Scope run. */
+  inspectCode: {
+    path: { id: string; cid: string };
+    query: {};
+    body: models.InspectionRequest;
+    response: models.Inspection;
+  };
+  /** Restarts a context; its variables are lost. Scope run. */
+  restartContext: {
+    path: { id: string; cid: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Creates a checkpoint of a context's state. Scope run. */
+  checkpointContext: {
+    path: { id: string; cid: string };
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.checkpoint/1"; checkpoint: number };
+  };
+  /** Rolls a context back to a checkpoint. Scope run. */
+  rollbackContext: {
+    path: { id: string; cid: string };
+    query: {};
+    body?: { checkpoint?: number | undefined } | undefined;
+    response: { schema: "glovebox.checkpoint/1"; checkpoint: number };
+  };
+  /** Creates a new context from a checkpoint. Scope run. */
+  forkContext: {
+    path: { id: string; cid: string };
+    query: {};
+    body: { checkpoint: number };
+    response: models.Context;
+  };
+  /** Returns the finished cells as a notebook. Scope read. */
+  getNotebook: {
+    path: { id: string; cid: string };
+    query: {};
+    body?: undefined;
+    response: unknown;
+  };
+  /** Returns the notebook as an HTML page. Scope read. */
+  getNotebookPage: {
+    path: { id: string; cid: string };
+    query: {};
+    body?: undefined;
+    response: unknown;
+  };
+  /** Runs a command and waits for its end. The command is killed if the client disconnects. Scope run. */
+  runCommand: {
+    path: { id: string };
+    query: {};
+    body: models.CommandRequest;
+    response: models.CommandResult;
+  };
+  /** Lists a sandbox's processes. Scope read. */
+  listProcesses: {
+    path: { id: string };
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.processes/1"; processes: models.Process[] };
+  };
+  /** Starts a command or a terminal. Scope run. */
+  startProcess: {
+    path: { id: string };
+    query: {};
+    body: models.ProcessRequest;
+    response: { schema: "glovebox.process/1"; pid: number };
+  };
+  /** Returns a process, its events, or a WebSocket: binary messages carry terminal or stdin bytes, text messages carry events and {resize}, {signal} or {end_stdin}. Scope run. */
+  attachProcess: {
+    path: { id: string; pid: number };
+    query: {};
+    body?: undefined;
+    response: models.Process;
+  };
+  /** Kills a process. Scope run. */
+  killProcess: { path: { id: string; pid: number }; query: {}; body?: undefined; response: void };
+  /** Writes the body to a process's standard input. Scope run. */
+  writeStdin: {
+    path: { id: string; pid: number };
+    query: {};
+    body?: Body | undefined;
+    response: void;
+  };
+  /** Closes a process's standard input. Scope run. */
+  closeStdin: { path: { id: string; pid: number }; query: {}; body?: undefined; response: void };
+  /** Sends a signal to a process. Scope run. */
+  signalProcess: {
+    path: { id: string; pid: number };
+    query: {};
+    body: { signal: string };
+    response: void;
+  };
+  /** Resizes a process's terminal. Scope run. */
+  resizeProcess: {
+    path: { id: string; pid: number };
+    query: {};
+    body: models.Terminal;
+    response: void;
+  };
+  /** Lists a directory. Scope read. */
+  listFiles: {
+    path: { id: string };
+    query: { list?: string | undefined; depth?: number | undefined };
+    body?: undefined;
+    response: { schema: "glovebox.files/1"; entries: models.FileEntry[] };
+  };
+  /** Creates a directory, or moves a file or directory. Scope run. */
+  changeFiles: {
+    path: { id: string };
+    query: {};
+    body: { action: "make_directory" | "move"; path: string; to?: string | undefined };
+    response: models.FileEntry;
+  };
+  /** Streams changes below a directory. Scope read. */
+  watchFiles: {
+    path: { id: string };
+    query: { path?: string | undefined; recursive?: boolean | undefined };
+    body?: undefined;
+    response: unknown;
+  };
+  /** Returns a file, a range of a file, or a directory as an archive. Scope read. */
+  readFile: {
+    path: { id: string; path: string };
+    query: { stat?: boolean | undefined; archive?: "tar" | "tar.gz" | "zip" | undefined };
+    body?: undefined;
+    response: models.FileEntry;
+  };
+  /** Returns a file's size and tags. Scope read. */
+  headFile: {
+    path: { id: string; path: string };
+    query: { stat?: boolean | undefined; archive?: "tar" | "tar.gz" | "zip" | undefined };
+    body?: undefined;
+    response: void;
+  };
+  /** Writes a file, creating its parent directories, or unpacks an archive. Scope run. */
+  writeFile: {
+    path: { id: string; path: string };
+    query: { mode?: string | undefined; append?: boolean | undefined; flush?: boolean | undefined; unpack?: boolean | undefined };
+    body: Body;
+    response: models.FileEntry;
+  };
+  /** Removes a file, or a directory and everything in it. Scope run. */
+  removeFile: { path: { id: string; path: string }; query: {}; body?: undefined; response: void };
+  /** Forwards the request to the server on a port inside the sandbox, including WebSockets. Scope run. */
+  getPort: {
+    path: { id: string; port: number; path: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Forwards the request to the server on a port inside the sandbox, including WebSockets. Scope run. */
+  headPort: {
+    path: { id: string; port: number; path: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Forwards the request to the server on a port inside the sandbox, including WebSockets. Scope run. */
+  postPort: {
+    path: { id: string; port: number; path: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Forwards the request to the server on a port inside the sandbox, including WebSockets. Scope run. */
+  putPort: {
+    path: { id: string; port: number; path: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Forwards the request to the server on a port inside the sandbox, including WebSockets. Scope run. */
+  patchPort: {
+    path: { id: string; port: number; path: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Forwards the request to the server on a port inside the sandbox, including WebSockets. Scope run. */
+  deletePort: {
+    path: { id: string; port: number; path: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Forwards the request to the server on a port inside the sandbox, including WebSockets. Scope run. */
+  optionsPort: {
+    path: { id: string; port: number; path: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Lists the tenant's volumes by name. Scope read. */
+  listVolumes: {
+    path: {};
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.volumes/1"; volumes: models.Volume[] };
+  };
+  /** Creates a volume: a directory that outlives sandboxes. Scope run. */
+  createVolume: {
+    path: {};
+    query: {};
+    body: { name: string; size?: models.Size | undefined; inodes?: number | undefined };
+    response: models.Volume;
+  };
+  /** Returns a volume. Scope read. */
+  getVolume: { path: { id: string }; query: {}; body?: undefined; response: models.Volume };
+  /** Removes a volume and everything in it; not while a sandbox uses it. Scope run. */
+  removeVolume: { path: { id: string }; query: {}; body?: undefined; response: void };
+  /** Lists a directory. Scope read. */
+  listVolumeFiles: {
+    path: { id: string };
+    query: { list?: string | undefined; depth?: number | undefined };
+    body?: undefined;
+    response: { schema: "glovebox.files/1"; entries: models.FileEntry[] };
+  };
+  /** Creates a directory, or moves a file or directory. Scope run. */
+  changeVolumeFiles: {
+    path: { id: string };
+    query: {};
+    body: { action: "make_directory" | "move"; path: string; to?: string | undefined };
+    response: models.FileEntry;
+  };
+  /** Returns a file, a range of a file, or a directory as an archive. Scope read. */
+  readVolumeFile: {
+    path: { id: string; path: string };
+    query: { stat?: boolean | undefined; archive?: "tar" | "tar.gz" | "zip" | undefined };
+    body?: undefined;
+    response: models.FileEntry;
+  };
+  /** Returns a file's size and tags. Scope read. */
+  headVolumeFile: {
+    path: { id: string; path: string };
+    query: { stat?: boolean | undefined; archive?: "tar" | "tar.gz" | "zip" | undefined };
+    body?: undefined;
+    response: void;
+  };
+  /** Writes a file, creating its parent directories, or unpacks an archive. Scope run. */
+  writeVolumeFile: {
+    path: { id: string; path: string };
+    query: { mode?: string | undefined; append?: boolean | undefined; flush?: boolean | undefined; unpack?: boolean | undefined };
+    body: Body;
+    response: models.FileEntry;
+  };
+  /** Removes a file, or a directory and everything in it. Scope run. */
+  removeVolumeFile: {
+    path: { id: string; path: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
+  /** Creates a token for one port, for clients that cannot send a key: http://PORT-ID.host/?glovebox_token=TOKEN, or the header X-Port-Token. Scope run. */
+  createPortToken: {
+    path: { id: string };
+    query: {};
+    body: models.PortTokenRequest;
+    response: { schema: "glovebox.port_token/1"; token: string; port: number; expires: string };
+  };
+  /** Lists the available languages. Scope read. */
+  listLanguages: {
+    path: {};
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.languages/1"; languages: Record<string, unknown>[] };
+  };
+  /** Lists the templates that sandboxes can be created from. Scope read. */
+  listTemplates: {
+    path: {};
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.templates/1"; templates: models.Template[] };
+  };
+  /** Builds a template from a recipe; identical builds are reused. Host paths, debootstrap and package_sources require scope admin. Scope run. */
+  buildTemplate: { path: {}; query: {}; body: models.TemplateRecipe; response: unknown };
+  /** Returns a template. Scope read. */
+  getTemplate: { path: { name: string }; query: {}; body?: undefined; response: models.Template };
+  /** Removes a template, and its content as soon as nothing uses it. Scope run. */
+  removeTemplate: { path: { name: string }; query: {}; body?: undefined; response: void };
+  /** Builds a template from an image: a tar archive of an OCI layout, of 'docker save', or of a root file system. Uncompressed, gzip or zstd. Scope run. */
+  importTemplate: {
+    path: { name: string };
+    query: { format: "oci" | "docker" | "rootfs" };
+    body: Body;
+    response: unknown;
+  };
+  /** Not implemented yet: 501. Scope admin. */
+  listApprovals: { path: {}; query: {}; body?: undefined; response: void };
+  /** Not implemented yet: 501. Scope admin. */
+  listAudit: { path: {}; query: {}; body?: undefined; response: void };
+  /** Ends every sandbox of every tenant. Scope admin. */
+  emergencyStop: {
+    path: {};
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.stop/1"; stopped: number };
+  };
+  /** Lists tenants with their usage and quotas. Scope admin. */
+  listTenants: {
+    path: {};
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.tenants/1"; tenants: models.Tenant[] };
+  };
+  /** Creates a tenant. Scope admin. */
+  createTenant: { path: {}; query: {}; body: models.TenantRequest; response: models.Tenant };
+  /** Returns a tenant. Scope admin. */
+  getTenant: { path: { tenant: string }; query: {}; body?: undefined; response: models.Tenant };
+  /** Updates the given quotas; null removes a quota. Takes effect with the next request. Scope admin. */
+  changeTenant: {
+    path: { tenant: string };
+    query: {};
+    body: models.TenantChange;
+    response: models.Tenant;
+  };
+  /** Removes a tenant and its keys. 409 while it has sandboxes or volumes. Scope admin. */
+  deleteTenant: { path: { tenant: string }; query: {}; body?: undefined; response: void };
+  /** Lists API keys, oldest first, without their secret values. Scope admin. */
+  listKeys: {
+    path: {};
+    query: { tenant?: string | undefined };
+    body?: undefined;
+    response: { schema: "glovebox.keys/1"; keys: models.ApiKey[] };
+  };
+  /** Creates an API key. Scope admin. */
+  createKey: { path: {}; query: {}; body: models.ApiKeyRequest; response: models.NewApiKey };
+  /** Revokes an API key immediately. Scope admin. */
+  revokeKey: { path: { key: string }; query: {}; body?: undefined; response: void };
+  /** Creates a key with the same scopes and expiry; the old key keeps working for a while. Scope admin. */
+  rotateKey: {
+    path: { key: string };
+    query: {};
+    body?: models.KeyRotation | undefined;
+    response: models.NewApiKey;
+  };
+}
+
+export type OperationId = keyof Operations;
+
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+  /** Whether it accepts an Idempotency-Key, and so can be repeated. */
+  readonly keyed?: boolean;
+}
+
+/** Where each operation is. */
+export const routes: Readonly<Record<OperationId, Route>> = {
+  self: { method: "GET", path: "/" },
+  health: { method: "GET", path: "/healthz" },
+  openapi: { method: "GET", path: "/openapi.json" },
+  metrics: { method: "GET", path: "/metrics" },
+  run: { method: "POST", path: "/v1/run", keyed: true },
+  judge: { method: "POST", path: "/v1/judge" },
+  listSandboxes: { method: "GET", path: "/v1/sandboxes" },
+  createSandbox: { method: "POST", path: "/v1/sandboxes", keyed: true },
+  getSandbox: { method: "GET", path: "/v1/sandboxes/{id}" },
+  changeSandbox: { method: "PATCH", path: "/v1/sandboxes/{id}" },
+  killSandbox: { method: "DELETE", path: "/v1/sandboxes/{id}" },
+  pauseSandbox: { method: "POST", path: "/v1/sandboxes/{id}/pause" },
+  resumeSandbox: { method: "POST", path: "/v1/sandboxes/{id}/resume" },
+  snapshotSandbox: { method: "POST", path: "/v1/sandboxes/{id}/snapshot" },
+  forkSandbox: { method: "POST", path: "/v1/sandboxes/{id}/fork" },
+  getUsage: { method: "GET", path: "/v1/sandboxes/{id}/usage" },
+  getConnections: { method: "GET", path: "/v1/sandboxes/{id}/connections" },
+  installPackages: { method: "POST", path: "/v1/sandboxes/{id}/packages" },
+  listContexts: { method: "GET", path: "/v1/sandboxes/{id}/contexts" },
+  createContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts" },
+  deleteContext: { method: "DELETE", path: "/v1/sandboxes/{id}/contexts/{cid}" },
+  executeBySocket: { method: "GET", path: "/v1/sandboxes/{id}/contexts/{cid}/execute" },
+  execute: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/execute", keyed: true },
+  interruptContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/interrupt" },
+  replyInput: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/input" },
+  completeCode: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/complete" },
+  inspectCode: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/inspect" },
+  restartContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/restart" },
+  checkpointContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/checkpoint" },
+  rollbackContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/rollback" },
+  forkContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/fork" },
+  getNotebook: { method: "GET", path: "/v1/sandboxes/{id}/contexts/{cid}/notebook" },
+  getNotebookPage: { method: "GET", path: "/v1/sandboxes/{id}/contexts/{cid}/notebook.html" },
+  runCommand: { method: "POST", path: "/v1/sandboxes/{id}/commands" },
+  listProcesses: { method: "GET", path: "/v1/sandboxes/{id}/processes" },
+  startProcess: { method: "POST", path: "/v1/sandboxes/{id}/processes" },
+  attachProcess: { method: "GET", path: "/v1/sandboxes/{id}/processes/{pid}" },
+  killProcess: { method: "DELETE", path: "/v1/sandboxes/{id}/processes/{pid}" },
+  writeStdin: { method: "POST", path: "/v1/sandboxes/{id}/processes/{pid}/stdin" },
+  closeStdin: { method: "DELETE", path: "/v1/sandboxes/{id}/processes/{pid}/stdin" },
+  signalProcess: { method: "POST", path: "/v1/sandboxes/{id}/processes/{pid}/signal" },
+  resizeProcess: { method: "POST", path: "/v1/sandboxes/{id}/processes/{pid}/resize" },
+  listFiles: { method: "GET", path: "/v1/sandboxes/{id}/files" },
+  changeFiles: { method: "POST", path: "/v1/sandboxes/{id}/files" },
+  watchFiles: { method: "GET", path: "/v1/sandboxes/{id}/files/watch" },
+  readFile: { method: "GET", path: "/v1/sandboxes/{id}/files/{path}" },
+  headFile: { method: "HEAD", path: "/v1/sandboxes/{id}/files/{path}" },
+  writeFile: { method: "PUT", path: "/v1/sandboxes/{id}/files/{path}" },
+  removeFile: { method: "DELETE", path: "/v1/sandboxes/{id}/files/{path}" },
+  getPort: { method: "GET", path: "/v1/sandboxes/{id}/ports/{port}/{path}" },
+  headPort: { method: "HEAD", path: "/v1/sandboxes/{id}/ports/{port}/{path}" },
+  postPort: { method: "POST", path: "/v1/sandboxes/{id}/ports/{port}/{path}" },
+  putPort: { method: "PUT", path: "/v1/sandboxes/{id}/ports/{port}/{path}" },
+  patchPort: { method: "PATCH", path: "/v1/sandboxes/{id}/ports/{port}/{path}" },
+  deletePort: { method: "DELETE", path: "/v1/sandboxes/{id}/ports/{port}/{path}" },
+  optionsPort: { method: "OPTIONS", path: "/v1/sandboxes/{id}/ports/{port}/{path}" },
+  listVolumes: { method: "GET", path: "/v1/volumes" },
+  createVolume: { method: "POST", path: "/v1/volumes" },
+  getVolume: { method: "GET", path: "/v1/volumes/{id}" },
+  removeVolume: { method: "DELETE", path: "/v1/volumes/{id}" },
+  listVolumeFiles: { method: "GET", path: "/v1/volumes/{id}/files" },
+  changeVolumeFiles: { method: "POST", path: "/v1/volumes/{id}/files" },
+  readVolumeFile: { method: "GET", path: "/v1/volumes/{id}/files/{path}" },
+  headVolumeFile: { method: "HEAD", path: "/v1/volumes/{id}/files/{path}" },
+  writeVolumeFile: { method: "PUT", path: "/v1/volumes/{id}/files/{path}" },
+  removeVolumeFile: { method: "DELETE", path: "/v1/volumes/{id}/files/{path}" },
+  createPortToken: { method: "POST", path: "/v1/sandboxes/{id}/port-tokens" },
+  listLanguages: { method: "GET", path: "/v1/languages" },
+  listTemplates: { method: "GET", path: "/v1/templates" },
+  buildTemplate: { method: "POST", path: "/v1/templates" },
+  getTemplate: { method: "GET", path: "/v1/templates/{name}" },
+  removeTemplate: { method: "DELETE", path: "/v1/templates/{name}" },
+  importTemplate: { method: "PUT", path: "/v1/templates/{name}/archive" },
+  listApprovals: { method: "GET", path: "/v1/approvals" },
+  listAudit: { method: "GET", path: "/v1/audit" },
+  emergencyStop: { method: "POST", path: "/v1/emergency-stop" },
+  listTenants: { method: "GET", path: "/v1/tenants" },
+  createTenant: { method: "POST", path: "/v1/tenants" },
+  getTenant: { method: "GET", path: "/v1/tenants/{tenant}" },
+  changeTenant: { method: "PATCH", path: "/v1/tenants/{tenant}" },
+  deleteTenant: { method: "DELETE", path: "/v1/tenants/{tenant}" },
+  listKeys: { method: "GET", path: "/v1/keys" },
+  createKey: { method: "POST", path: "/v1/keys" },
+  revokeKey: { method: "DELETE", path: "/v1/keys/{key}" },
+  rotateKey: { method: "POST", path: "/v1/keys/{key}/rotate" },
+};

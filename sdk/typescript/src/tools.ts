@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Client } from "./client.js";
+import { ConflictError, GoneError, InvalidError, NotFoundError } from "./errors.js";
+import type { Route } from "./generated/operations.js";
+
+/** What one call of a tool is about. */
+export interface ToolCallContext {
+  /** The call's id. */
+  id: string;
+  /** Aborted as soon as nobody waits for the result any more. */
+  signal: AbortSignal;
+}
+
+/** A function of this program that code inside a sandbox may call. */
+export interface Tool {
+  description?: string | undefined;
+  /** JSON Schema of an object: the arguments by name. */
+  parameters?: Record<string, unknown> | undefined;
+  /** The result must be JSON. What it throws, the code inside gets as an error. */
+  execute(args: any, context: ToolCallContext): unknown;
+}
+
+/** Tools by name. The code can call these and no others. */
+export type Tools = Readonly<Record<string, Tool>>;
+
+/** What the daemon is told of the tools. */
+export function toolSchemas(tools: Tools): { name: string; description?: string; parameters?: Record<string, unknown> }[] {
+  return Object.entries(tools).map(([name, tool]) => {
+    if (!/^[A-Za-z_]\w{0,63}$/.test(name)) {
+      throw new InvalidError(`invalid tool name '${name}'`,
+        { code: "invalid", hint: "use letters, digits and '_', as in the name of a function" });
+    }
+    return { name,
+      ...(tool.description === undefined ? {} : { description: tool.description }),
+      ...(tool.parameters === undefined ? {} : { parameters: tool.parameters }) };
+  });
+}
+
+const ANSWER: Route = { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/tools/{call}" };
+
+type Answer = { result: unknown } | { error: { message: string } };
+
+/** Runs the tool that a call names. Never throws: a failure is an answer, too. */
+async function answerOf(tools: Tools, name: string, args: unknown, context: ToolCallContext): Promise<Answer> {
+  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  if (!tool) return { error: { message: `no tool '${name}'` } };
+  try {
+    const result = await tool.execute(args, context) ?? null;
+    // Here, so that a result that is not JSON becomes the tool's error.
+    if (JSON.stringify(result) === undefined) return { error: { message: `the result of '${name}' is not JSON` } };
+    return { result };
+  } catch (error) {
+    return { error: { message: error instanceof Error ? error.message : String(error) } };
+  }
+}
+
+/** Answers the tool calls of one execution. */
+export class ToolCalls {
+  readonly #ended = new AbortController();
+  readonly #seen = new Set<string>();
+
+  constructor(private readonly client: Client, private readonly path: { id: string; cid: string },
+    private readonly tools: Tools, private readonly onFailure: (error: unknown) => void) {}
+
+  /** Starts the tool of a `tool_call` event; the same call only once. */
+  start(event: { id: string; name: string; arguments: unknown }): void {
+    if (this.#seen.has(event.id)) return;
+    this.#seen.add(event.id);
+    this.#answer(event).catch((error) => {
+      // The code has ended meanwhile, or another client has answered.
+      const late = error instanceof ConflictError || error instanceof NotFoundError || error instanceof GoneError;
+      if (!late && !this.#ended.signal.aborted) this.onFailure(error);
+    });
+  }
+
+  /** Tells the tools that nobody waits for them any more. */
+  end(): void {
+    this.#ended.abort();
+  }
+
+  async #answer(event: { id: string; name: string; arguments: unknown }): Promise<void> {
+    const context = { id: event.id, signal: this.#ended.signal };
+    const body = await answerOf(this.tools, event.name, event.arguments, context);
+    if (this.#ended.signal.aborted) return;
+    // Sent twice, it is refused the second time: the code gets each result once.
+    await this.client.callRoute(ANSWER, { path: { ...this.path, call: event.id }, body, repeatable: true });
+  }
+}
