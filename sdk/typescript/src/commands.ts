@@ -70,6 +70,11 @@ class Kept {
   }
 }
 
+async function feed(process: Process, input: string, signal: AbortSignal | undefined): Promise<void> {
+  await process.write(input, { signal });
+  await process.closeStdin({ signal });
+}
+
 function endOf(event: models.ProcessEvent): ProcessEnd {
   return { exit_code: event.exit_code ?? -1, signal: event.signal ?? null, reason: event.reason ?? "error" };
 }
@@ -166,15 +171,19 @@ export class Commands {
 
   private async follow(command: Command, options: RunOptions): Promise<CommandResult> {
     const { cwd, env, stdin, timeout, signal } = options;
-    const process = await this.start(command, { cwd, env, timeout, signal, stdin: stdin !== undefined });
     const kept = { stdout: new Kept(), stderr: new Kept() };
+    let process: Process | undefined;
     let ended: ProcessEnd | undefined;
     try {
-      const input = stdin === undefined ? Promise.resolve() : process.write(stdin, { signal })
-        .then(() => process.closeStdin({ signal }));
-      // It may end without reading all of it.
-      input.catch(() => {});
-      for await (const event of process.events({ signal })) {
+      // Started and listened to by one request, so that no output is dropped between two.
+      for await (const each of this.client.events("startProcess", ["ended"], { path: this.path, signal,
+        body: { argv: argvOf(command), cwd, env, timeout, stdin: stdin !== undefined } })) {
+        const event = each as unknown as models.ProcessEvent;
+        if (event.type === "started" && event.pid !== undefined) {
+          process = this.get(event.pid);
+          // It may end without reading all of it.
+          if (stdin !== undefined) feed(process, stdin, signal).catch(() => {});
+        }
         if (event.type === "stdout" || event.type === "stderr") {
           kept[event.type].add(event);
           (event.type === "stdout" ? options.onStdout : options.onStderr)?.(event.text ?? "");
@@ -183,11 +192,11 @@ export class Commands {
       }
     } finally {
       // Aborted, or a callback threw.
-      if (!ended) await process.kill().catch(() => {});
+      if (!ended) await process?.kill().catch(() => {});
     }
     kept.stdout.cut();
     kept.stderr.cut();
-    return new CommandResult({ pid: process.pid, ...(ended ?? { exit_code: -1, signal: null, reason: "canceled" }),
+    return new CommandResult({ pid: process?.pid ?? 0, ...(ended ?? { exit_code: -1, signal: null, reason: "canceled" }),
       stdout: kept.stdout.text, stderr: kept.stderr.text,
       truncated: { stdout: kept.stdout.truncated, stderr: kept.stderr.truncated },
       bytes: { stdout: kept.stdout.bytes, stderr: kept.stderr.bytes } });

@@ -2,7 +2,7 @@
 import type { Client } from "./client.js";
 import { ConnectionError } from "./errors.js";
 import type { ExecutionEvent } from "./events.js";
-import type { Environment, Limits, Result, Verdict as VerdictDocument } from "./generated/models.js";
+import type { Duration, Environment, Limits, Result, Verdict as VerdictDocument } from "./generated/models.js";
 import { type Tools, ToolCalls, toolSchemas } from "./tools.js";
 import { Verdict } from "./verdict.js";
 
@@ -30,6 +30,8 @@ export interface ExecuteOptions extends Callbacks {
   allow_input?: boolean | undefined;
   /** Functions of this program that the code may call. */
   tools?: Tools | undefined;
+  /** How many calls of tools there may be, and how long they may wait before that counts as time of the code. */
+  tool_limits?: { calls?: number | undefined; wait?: Duration | undefined } | undefined;
   /** Ends the code. */
   signal?: AbortSignal | undefined;
   /** Names the execution: where the context has seen the key, its code does not run again. Default: a new one. */
@@ -112,10 +114,10 @@ const ATTEMPTS = 4;
  *  code runs once, and each event comes once. */
 export async function execute(client: Client, path: { id: string; cid: string }, code: string,
   options: ExecuteOptions, onEvent: (event: ExecutionEvent) => void): Promise<Verdict> {
-  const { env, limits, recover, store_history, tools } = options;
+  const { env, limits, recover, store_history, tools, tool_limits } = options;
   const body = { code, env, limits, recover, store_history,
     allow_input: options.allow_input ?? (options.onInput ? true : undefined),
-    ...(tools ? { tools: toolSchemas(tools) } : {}) };
+    ...(tools ? { tools: toolSchemas(tools), tool_limits } : {}) };
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
   const calls = tools && new ToolCalls(client, path, tools, (error) => stop.abort(error));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Client } from "./client.js";
-import { ConflictError, GoneError, InvalidError, NotFoundError } from "./errors.js";
+import { ConflictError, GoneError, InvalidError, NotFoundError, TooLargeError } from "./errors.js";
 import type { Route } from "./generated/operations.js";
 
 /** What one call of a tool is about. */
@@ -26,9 +26,9 @@ export type Tools = Readonly<Record<string, Tool>>;
 /** What the daemon is told of the tools. */
 export function toolSchemas(tools: Tools): { name: string; description?: string; parameters?: Record<string, unknown> }[] {
   return Object.entries(tools).map(([name, tool]) => {
-    if (!/^[A-Za-z_]\w{0,63}$/.test(name)) {
+    if (!/^[A-Za-z][\w-]{0,63}$/.test(name)) {
       throw new InvalidError(`invalid tool name '${name}'`,
-        { code: "invalid", hint: "use letters, digits and '_', as in the name of a function" });
+        { code: "invalid", hint: "begin with a letter; use letters, digits, '_' and '-', 64 at most" });
     }
     return { name,
       ...(tool.description === undefined ? {} : { description: tool.description }),
@@ -40,17 +40,24 @@ const ANSWER: Route = { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}
 
 type Answer = { result: unknown } | { error: { message: string } };
 
+/** More of a message, the daemon refuses. */
+const LONGEST_MESSAGE = 16_000;
+
+function failure(message: string): Answer {
+  return { error: { message: message.slice(0, LONGEST_MESSAGE) } };
+}
+
 /** Runs the tool that a call names. Never throws: a failure is an answer, too. */
 async function answerOf(tools: Tools, name: string, args: unknown, context: ToolCallContext): Promise<Answer> {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
-  if (!tool) return { error: { message: `no tool '${name}'` } };
+  if (!tool) return failure(`no tool '${name}'`);
   try {
     const result = await tool.execute(args, context) ?? null;
     // Here, so that a result that is not JSON becomes the tool's error.
-    if (JSON.stringify(result) === undefined) return { error: { message: `the result of '${name}' is not JSON` } };
+    if (JSON.stringify(result) === undefined) return failure(`the result of '${name}' is not JSON`);
     return { result };
   } catch (error) {
-    return { error: { message: error instanceof Error ? error.message : String(error) } };
+    return failure(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -82,7 +89,16 @@ export class ToolCalls {
     const context = { id: event.id, signal: this.#ended.signal };
     const body = await answerOf(this.tools, event.name, event.arguments, context);
     if (this.#ended.signal.aborted) return;
+    try {
+      await this.#send(event.id, body);
+    } catch (error) {
+      if (!(error instanceof TooLargeError || error instanceof InvalidError)) throw error;
+      await this.#send(event.id, failure(`the result of '${event.name}' was refused: ${error.message}`));
+    }
+  }
+
+  async #send(call: string, body: Answer): Promise<void> {
     // Sent twice, it is refused the second time: the code gets each result once.
-    await this.client.callRoute(ANSWER, { path: { ...this.path, call: event.id }, body, repeatable: true });
+    await this.client.callRoute(ANSWER, { path: { ...this.path, call }, body, repeatable: true });
   }
 }
