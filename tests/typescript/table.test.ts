@@ -5,6 +5,7 @@ import { Client, Sandbox } from "glovebox";
 import { commands } from "./rows/commands.js";
 import { contexts } from "./rows/contexts.js";
 import { daemon } from "./rows/daemon.js";
+import { environment } from "./rows/environment.js";
 import { errors } from "./rows/errors.js";
 import { files } from "./rows/files.js";
 import { network } from "./rows/network.js";
@@ -35,9 +36,9 @@ before(async () => {
 });
 after(async () => await shared.kill());
 
-for (const [subject, rows] of Object.entries(table)) {
-  describe(subject, { concurrency: 3 }, () => {
-    for (const [claim, verify] of rows) {
+function verify(subject: string, rows: readonly Row[], concurrency: number): void {
+  describe(subject, { concurrency }, () => {
+    for (const [claim, holds] of rows) {
       test(claim, { timeout: 120_000 }, async () => {
         const ends: (() => Promise<unknown>)[] = [];
         const world: World = {
@@ -54,7 +55,7 @@ for (const [subject, rows] of Object.entries(table)) {
           },
         };
         try {
-          await verify(world);
+          await holds(world);
         } finally {
           await Promise.allSettled(ends.map((end) => end()));
         }
@@ -63,8 +64,13 @@ for (const [subject, rows] of Object.entries(table)) {
   });
 }
 
+describe("beside each other", { concurrency: 4 }, () => {
+  for (const [subject, rows] of Object.entries(table)) verify(subject, rows, 2);
+});
+describe("alone", () => verify("environment", environment, 1));
+
 test("no two rows claim the same", () => {
-  const claims = Object.values(table).flatMap((rows) => rows.map(([claim]) => claim));
+  const claims = [...Object.values(table), environment].flatMap((rows) => rows.map(([claim]) => claim));
   assert.equal(new Set(claims).size, claims.length);
   assert.ok(claims.length >= 150, `${claims.length} rows`);
 });

@@ -44,19 +44,6 @@ export const daemon: readonly Row[] = [
   ["unix:///PATH is the same as unix:PATH", async ({ socket }) => {
     assert.equal(new Client({ url: `unix://${socket}` }).url, `unix:${socket}`);
   }],
-  // Of all rows, this one alone changes the environment.
-  ["GLOVEBOX_URL and GLOVEBOX_API_KEY are the default, and without them the socket of this user's daemon", async ({ url, key }) => {
-    assert.match(new Client().url, /^unix:.*glovebox\/api\.sock$/);
-    process.env["GLOVEBOX_URL"] = url;
-    process.env["GLOVEBOX_API_KEY"] = key;
-    try {
-      await using sandbox = await Sandbox.create();
-      assert.equal(sandbox.client.url, url);
-    } finally {
-      delete process.env["GLOVEBOX_URL"];
-      delete process.env["GLOVEBOX_API_KEY"];
-    }
-  }],
   ["an address that could mean two things is refused", async () => {
     for (const url of ["example.org", "ftp://x", "http://", "http://a/path", "http://u@a", "http://a?b", "unix:"]) {
       await failure((async () => new Client({ url }))(), InvalidError);

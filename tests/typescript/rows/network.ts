@@ -6,14 +6,14 @@ import { fake } from "../fake.js";
 
 /** The status of a request from inside, through the proxy that the environment names. */
 async function inside(sandbox: Sandbox, url: string): Promise<string> {
-  const verdict = await sandbox.run(`
+  const result = await sandbox.commands.run(["python3", "-c", `
 import os, urllib.request, urllib.error
 for name in ("no_proxy", "NO_PROXY"): os.environ.pop(name, None)
 proxy = urllib.request.ProxyHandler({"http": os.environ.get("http_proxy", "")})
 try: print(urllib.request.build_opener(proxy).open("${url}", timeout=60).status)
 except urllib.error.HTTPError as error: print(error.code)
-except (OSError, ValueError) as error: print(type(error).__name__)`);
-  return verdict.stdout.trim();
+except (OSError, ValueError) as error: print(type(error).__name__)`]);
+  return result.stdout.trim();
 }
 
 export const network: readonly Row[] = [

@@ -89,18 +89,6 @@ export const runs: readonly Row[] = [
   ["a file name cannot lead out of the program's directory", async ({ program }) => {
     await failure(run("1", { by: "program", program, language: "python", files: { "../../x": "" } }), Error);
   }],
-  ["without a daemon that anybody named, the program runs it", async ({ program }) => {
-    const [url, home] = [process.env["GLOVEBOX_URL"], process.env["HOME"]];
-    assert.equal(url, undefined);
-    try {
-      // Nobody's daemon has its socket there; root's has another place.
-      process.env["HOME"] = "/nonexistent";
-      const verdict = await run("print('either way')", { program, language: "python" });
-      assert.equal(verdict.stdout, "either way\n");
-    } finally {
-      process.env["HOME"] = home;
-    }
-  }],
   ["a daemon that was named and is missing is an error, not a reason for the program", async ({ program }) => {
     const error = await failure(run("1", { client: new Client({ url: await nobodysUrl(), retries: 0 }), program, language: "python" }), ConnectionError);
     assert.equal(error.code, "unreachable");
