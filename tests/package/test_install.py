@@ -113,6 +113,9 @@ class Installing(unittest.TestCase):
         subprocess.run(["npm", "install", "--offline", "--silent", "--no-audit", "--no-fund",
                         "--prefix", root / "opt/npm", only("*.tgz")], check=True)
         self.runs(root, "/opt/npm/node_modules/.bin/glovebox", started)
+        package = json.loads((root / "opt/npm/node_modules/glovebox/package.json").read_text())
+        for place in package["exports"]["."].values():
+            self.assertTrue((root / "opt/npm/node_modules/glovebox" / place).is_file(), place)
 
     def test_the_archive_runs_where_it_is_unpacked(self):
         root = self.new_root()

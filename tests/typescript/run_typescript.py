@@ -28,7 +28,7 @@ from package_files import wheel  # noqa: E402  pylint: disable=wrong-import-posi
 builder = types.ModuleType("builder")
 builder.__file__ = str(SDK / "build")
 exec(compile((SDK / "build").read_text(encoding="utf-8"), SDK / "build", "exec"), builder.__dict__)
-EXAMPLE = re.compile(r"<!-- run -->\n```ts\n(.*?)```", re.DOTALL)
+EXAMPLE = re.compile(r"<!-- run typescript -->\n```ts\n(.*?)```", re.DOTALL)
 PAGES = ("sdk/typescript/README.md", "docs/typescript.md")
 
 
