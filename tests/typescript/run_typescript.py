@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the behaviour table of the TypeScript SDK, and the examples of its pages, against a daemon.
+"""Tests the TypeScript SDK against a daemon.
+
+    run_typescript.py            the behavior table, and the examples of the pages
+    run_typescript.py --others   the library in Deno and in Bun, and each adapter with its package
 
 The package is built (sdk/typescript/build) and installed beside the tests, which are compiled
 against it. Exit status 77 when npm is missing or its registry cannot be reached.
 """
 import argparse
+import contextlib
 import os
 import pathlib
 import re
@@ -28,8 +32,12 @@ from package_files import wheel  # noqa: E402  pylint: disable=wrong-import-posi
 builder = types.ModuleType("builder")
 builder.__file__ = str(SDK / "build")
 exec(compile((SDK / "build").read_text(encoding="utf-8"), SDK / "build", "exec"), builder.__dict__)
+
 EXAMPLE = re.compile(r"<!-- run typescript -->\n```ts\n(.*?)```", re.DOTALL)
 PAGES = ("sdk/typescript/README.md", "docs/typescript.md")
+OTHERS = HERE / "others"
+RUNTIMES = {"deno": ("@deno/linux-x64-glibc/deno", "run", "--allow-all"),
+            "bun": ("@oven/bun-linux-x64/bin/bun", "run")}
 
 
 def version():
@@ -47,39 +55,32 @@ def write_examples(folder):
     return names
 
 
-def prepare(build):
-    """Builds the package and the tests into `build`; the program node."""
-    node = builder.build(build / "node_modules/glovebox", build)
-    (build / "sdk").mkdir(exist_ok=True)
-    shutil.copy(SDK / "tsconfig.json", build / "sdk")
-    work = build / "behaviour"
-    npm_packages.copy_fresh(HERE, work / "tests")
-    names = write_examples(work / "tests")
-    (work / "sdk").mkdir(exist_ok=True)
-    shutil.copy(SDK / "tsconfig.json", work / "sdk")
-    shutil.copy(HERE / "tsconfig.json", work)
-    (work / "package.json").write_text('{"type": "module"}\n')
-    shutil.rmtree(work / "compiled", ignore_errors=True)
-    if not builder.compile_project(node, build, work):
-        sys.exit("the tests do not compile")
-    return node, work / "compiled", names
+class Suite:
+    """Tests that are compiled below `build`, where `node_modules` has what they import."""
+
+    def __init__(self, source, build):
+        self.node = builder.build(build / "node_modules/glovebox")
+        self.work = build / "suite"
+        self.compiled = self.work / "compiled"
+        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.copytree(source, self.work / "tests", ignore=shutil.ignore_patterns("others"))
+        (self.work / "sdk").mkdir()
+        shutil.copy(SDK / "tsconfig.json", self.work / "sdk")
+        shutil.copy(source / "tsconfig.json", self.work)
+        (self.work / "package.json").write_text('{"type": "module"}\n')
+
+    def compile(self):
+        if not builder.compile_project(self.node, builder.CACHE, self.work):
+            sys.exit("the tests do not compile")
+
+    def run(self, command, environment, directory=None):
+        return subprocess.run(command, env=os.environ | environment, cwd=directory or self.compiled,
+                              check=False).returncode == 0
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=builder.CACHE,
-                        help="directory to build in (default: %(default)s)")
-    parser.add_argument("--runtime", help="program that runs the tests instead of node")
-    parser.add_argument("--only", default="", help="pattern of the rows to run")
-    options = parser.parse_args()
-    if subprocess.run([SDK / "generate", "--check"], check=False).returncode != 0:
-        return 1
-    try:
-        node, compiled, examples = prepare(options.build)
-    except npm_packages.Unavailable as problem:
-        npm_packages.skip(problem)
-
+@contextlib.contextmanager
+def served():
+    """Starts a daemon; the variables that say where it is."""
     daemon = Daemon(user="")
     with tempfile.TemporaryDirectory(prefix="gb-packages.") as offered:
         os.chmod(offered, 0o755)
@@ -88,23 +89,59 @@ def main():
         daemon.options = ["--network", "any", "--package-source", offered]
         try:
             daemon.start()
-            url = f"http://127.0.0.1:{daemon.port}"
-            given = {"TEST_URL": url, "TEST_KEY": daemon.key, "TEST_SOCKET": str(daemon.unix),
-                     "TEST_VERSION": version(), "GLOVEBOX": GLOVEBOX}
-            done = subprocess.run(
-                [options.runtime or node, "--test", "--test-reporter", "spec",
-                 *(["--test-name-pattern", options.only] if options.only else []),
-                 compiled / "table.test.js"], env=os.environ | given, check=False)
-            failed = done.returncode != 0
-            for name in [] if options.only else examples:
-                print(f"example {name}", flush=True)
-                done = subprocess.run([node, compiled / f"{name}.js"], check=False, cwd=offered,
-                                      env=os.environ | {"GLOVEBOX_URL": url,
-                                                        "GLOVEBOX_API_KEY": daemon.key})
-                failed = failed or done.returncode != 0
+            yield {"TEST_URL": f"http://127.0.0.1:{daemon.port}", "TEST_KEY": daemon.key,
+                   "TEST_SOCKET": str(daemon.unix), "TEST_VERSION": version(), "GLOVEBOX": GLOVEBOX}
         finally:
             daemon.discard()
-    return 1 if failed else 0
+
+
+def as_default(given):
+    return given | {"GLOVEBOX_URL": given["TEST_URL"], "GLOVEBOX_API_KEY": given["TEST_KEY"]}
+
+
+def run_table(only):
+    suite = Suite(HERE, builder.CACHE)
+    # In a directory below that of the compiler, whose node_modules has the types of Node.
+    examples = write_examples(suite.work / "tests")
+    suite.compile()
+    with served() as given:
+        chosen = ["--test-name-pattern", only] if only else []
+        passed = suite.run([suite.node, "--test", "--test-reporter", "spec", *chosen,
+                            "table.test.js"], given)
+        for name in [] if only else examples:
+            print(f"example {name}", flush=True)
+            passed = suite.run([suite.node, f"{name}.js"], as_default(given)) and passed
+    return passed
+
+
+def run_others(build):
+    npm_packages.install(OTHERS, build)
+    suite = Suite(OTHERS, build)
+    suite.compile()
+    with served() as given:
+        passed = True
+        for name, (program, *options) in RUNTIMES.items():
+            print(f"{name}:", flush=True)
+            program = build / "node_modules" / program
+            passed = suite.run([program, *options, "runtimes.js"], given) and passed
+        return suite.run([suite.node, "--test", "--test-reporter", "spec", "adapters.test.js"],
+                         as_default(given)) and passed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--others", action="store_true")
+    parser.add_argument("--only", default="", help="pattern of the rows to run")
+    options = parser.parse_args()
+    if subprocess.run([SDK / "generate", "--check"], check=False).returncode != 0:
+        return 1
+    try:
+        passed = run_others(pathlib.Path(tempfile.gettempdir()) / "glovebox-typescript-others") \
+            if options.others else run_table(options.only)
+    except npm_packages.Unavailable as problem:
+        npm_packages.skip(problem)
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

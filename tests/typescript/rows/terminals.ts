@@ -9,6 +9,12 @@ async function shown(terminal: Terminal): Promise<string> {
   return all;
 }
 
+/** Reads until a terminal has shown this. */
+async function until(terminal: Terminal, wanted: string): Promise<void> {
+  let all = "";
+  for await (const bytes of terminal) if ((all += text(bytes)).includes(wanted)) return;
+}
+
 const SERVER = `
 import http.server
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -60,13 +66,13 @@ export const terminals: readonly Row[] = [
   }],
   ["a signal reaches a terminal's process", async ({ sandbox }) => {
     const terminal = await sandbox.terminals.create({ argv: ["sh", "-c", "trap 'exit 9' INT; echo ready; while :; do sleep 0.05; done"] });
-    for await (const bytes of terminal) if (text(bytes).includes("ready")) break;
+    await until(terminal, "ready");
     await terminal.signal("SIGINT");
     assert.equal((await terminal.wait()).exit_code, 9);
   }],
   ["Ctrl-C in a terminal is an interrupt", async ({ sandbox }) => {
-    const terminal = await sandbox.terminals.create({ argv: ["sh", "-c", "echo ready; sleep 1000"] });
-    for await (const bytes of terminal) if (text(bytes).includes("ready")) break;
+    const terminal = await sandbox.terminals.create({ argv: ["python3", "-c", "import signal; print('ready', flush=True); signal.pause()"] });
+    await until(terminal, "ready");
     await terminal.write("\u0003");
     assert.equal((await terminal.wait()).signal, 2);
   }],

@@ -2,8 +2,9 @@
 // The AI SDK (npm: ai): a tool for code, a sandbox session, and a provider of sandboxes for its harnesses.
 import { jsonSchema, tool } from "ai";
 import type { Client } from "../client.js";
+import type { Commands } from "../commands.js";
 import type { ProcessEvent } from "../generated/models.js";
-import { NotFoundError } from "../errors.js";
+import { InvalidError, NotFoundError } from "../errors.js";
 import { bytesOf } from "../events.js";
 import { Sandbox, type SandboxOptions } from "../sandbox.js";
 import { type ToolOptions, type ToolOutput, runCodeTool, runTool } from "./code_runner.js";
@@ -27,6 +28,30 @@ interface ProcessOptions {
   workingDirectory?: string;
   env?: Record<string, string>;
   abortSignal?: AbortSignal;
+}
+
+interface SpawnOptions extends ProcessOptions {
+  stdin?: boolean;
+}
+
+/** A running process, as the AI SDK has it. */
+export interface SpawnedProcess {
+  readonly pid: number;
+  readonly stdout: ReadableStream<Uint8Array>;
+  readonly stderr: ReadableStream<Uint8Array>;
+  wait(): Promise<{ exitCode: number }>;
+  kill(): Promise<void>;
+}
+
+/** One that was started with `stdin: true`. */
+export interface WritableProcess extends SpawnedProcess {
+  readonly stdin: WritableStream<Uint8Array>;
+}
+
+interface Spawn {
+  (options: ProcessOptions & { stdin: true }): Promise<WritableProcess>;
+  (options: ProcessOptions & { stdin?: false }): Promise<SpawnedProcess>;
+  (options: SpawnOptions): Promise<SpawnedProcess | WritableProcess>;
 }
 
 interface PathOptions {
@@ -69,6 +94,25 @@ function streamsOf(events: AsyncIterable<ProcessEvent>, onAbort: Promise<never>)
   return { stdout: stdout.readable, stderr: stderr.readable, ended };
 }
 
+async function spawn(commands: Commands, options: SpawnOptions): Promise<SpawnedProcess | WritableProcess> {
+  const { command, workingDirectory, env, stdin, abortSignal } = options;
+  abortSignal?.throwIfAborted();
+  const process = await commands.start(command, { cwd: workingDirectory, env, stdin });
+  const kill = async () => await process.kill().catch(() => {});
+  const aborted = new Promise<never>((_, reject) => abortSignal?.addEventListener("abort", () => {
+    reject(abortSignal.reason);
+    void kill();
+  }, { once: true }));
+  aborted.catch(() => {});
+  const { ended, ...streams } = streamsOf(process.events(), aborted);
+  const spawned = { pid: process.pid, ...streams, wait: () => ended, kill };
+  return !stdin ? spawned : { ...spawned, stdin: new WritableStream<Uint8Array>({
+    write: async (bytes) => await process.write(bytes),
+    close: async () => await process.closeStdin(),
+    abort: kill,
+  }) };
+}
+
 /** A sandbox as the AI SDK's tools use one: `experimental_sandbox`. */
 export function sandboxSession(sandbox: Sandbox) {
   const { files, commands } = sandbox;
@@ -95,18 +139,27 @@ export function sandboxSession(sandbox: Sandbox) {
       if (!/^utf-?8$/i.test(encoding)) throw new RangeError(`cannot write text as '${encoding}', only as utf-8`);
       await files.write(path, content, { signal: abortSignal });
     },
-    async spawn({ command, workingDirectory, env, abortSignal }: ProcessOptions) {
-      abortSignal?.throwIfAborted();
-      const process = await commands.start(command, { cwd: workingDirectory, env });
-      const aborted = new Promise<never>((_, reject) => abortSignal?.addEventListener("abort", () => {
-        reject(abortSignal.reason);
-        process.kill().catch(() => {});
-      }, { once: true }));
-      aborted.catch(() => {});
-      const { stdout, stderr, ended } = streamsOf(process.events(), aborted);
-      return { pid: process.pid, stdout, stderr, wait: () => ended,
-        kill: async () => await process.kill().catch(() => {}) };
+    /** Follows links. */
+    async stat({ path, abortSignal }: PathOptions) {
+      const entry = await unlessMissing(files.stat(path, { signal: abortSignal }));
+      if (!entry) return null;
+      const type = entry.type === "symlink" ? entry.target_type : entry.type;
+      if (type !== "file") return { type: type === "directory" ? type : "other" as const, size: entry.size };
+      if (entry.type === "file") return { type, size: entry.size };
+      const head = await sandbox.client.send("headFile", { path: { id: sandbox.id, path }, signal: abortSignal });
+      return { type, size: Number(head.headers.get("content-length")) };
     },
+    async listDirectory({ path, abortSignal }: PathOptions) {
+      const entries = await unlessMissing(files.list(path, { signal: abortSignal }));
+      return entries && entries.map((each) => ({ name: each.path.slice(each.path.lastIndexOf("/") + 1), type: each.type }));
+    },
+    async deleteFile({ path, abortSignal }: PathOptions) {
+      const entry = await unlessMissing(files.stat(path, { signal: abortSignal }));
+      if (entry?.type === "directory") throw new InvalidError(`'${path}' is a directory`, { code: "invalid" });
+      if (entry) await files.remove(path, { signal: abortSignal });
+      return entry !== null;
+    },
+    spawn: ((options: SpawnOptions) => spawn(commands, options)) as Spawn,
     async run({ command, workingDirectory, env, abortSignal }: ProcessOptions) {
       // As long as the sandbox lives, if need be: the caller has a signal.
       const result = await commands.run(command, { cwd: workingDirectory, env, signal: abortSignal, timeout: "24h" });

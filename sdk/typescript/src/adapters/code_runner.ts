@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the adapters for models share: two tools, their schemas, and what a model is shown of a result.
 import type { Context } from "../context.js";
-import { InvalidError } from "../errors.js";
+import { ConflictError, GoneError, InvalidError } from "../errors.js";
 import type { Sandbox } from "../sandbox.js";
 import type { CommandResult, Verdict } from "../verdict.js";
 
@@ -96,11 +96,24 @@ function contextFor(sandbox: Sandbox, language: string): Promise<Context> {
   return context;
 }
 
+async function isAlive(context: Context, sandbox: Sandbox): Promise<boolean> {
+  return (await sandbox.contexts.list()).some((each) => each.id === context.id && each.alive);
+}
+
 /** Runs code for a model, in the context that the sandbox has for its language. */
 export async function runCode(sandbox: Sandbox, code: string, language = "python", options: ToolOptions = {}):
   Promise<ToolOutput> {
-  const context = await contextFor(sandbox, language);
-  return outputOf(await context.execute(code, { recover: true, signal: options.signal }), options.maxCharacters);
+  for (let attempt = 0; ; attempt++) {
+    const context = await contextFor(sandbox, language);
+    try {
+      return outputOf(await context.execute(code, { signal: options.signal }), options.maxCharacters);
+    } catch (error) {
+      const refused = error instanceof ConflictError || error instanceof GoneError;
+      if (!refused || attempt > 0 || await isAlive(context, sandbox)) throw error;
+      // An earlier call has ended the interpreter, so this code has not run.
+      contexts.get(sandbox)?.delete(language);
+    }
+  }
 }
 
 /** Runs the tool that a model has called. What is wrong with the call is told the model, not thrown. */
