@@ -107,7 +107,7 @@ def run_table(only):
     with served() as given:
         chosen = ["--test-name-pattern", only] if only else []
         passed = suite.run([suite.node, "--test", "--test-reporter", "spec", *chosen,
-                            "table.test.js"], given)
+                            "table.test.js", "restart.test.js"], given)
         for name in [] if only else examples:
             print(f"example {name}", flush=True)
             passed = suite.run([suite.node, f"{name}.js"], as_default(given)) and passed
