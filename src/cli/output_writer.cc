@@ -98,7 +98,12 @@ std::string ending(const Verdict& verdict) {
       return verdict.limit == "cpu_time" ? reached("out of CPU time", "cpu_time")
                                          : reached("out of time", "time");
     case Status::kOutOfMemory:
-      return verdict.limit == "locks" ? "too many file locks" : out_of_memory();
+      if (verdict.limit == "locks") {
+        return "too many file locks";
+      }
+      return verdict.limit == "socket_queues"
+                 ? "too much data or too many connections waiting in sockets"
+                 : out_of_memory();
     case Status::kPidsLimit:
       return reached("too many processes", "pids");
     case Status::kDiskFull: {

@@ -66,7 +66,7 @@ Result<Execution> Executing::run() {
   const Meter& meter = context_.sandbox_.meter();
   oom_kills_before_ = meter.oom_kills();
   pids_refusals_before_ = meter.pids_refusals();
-  lock_kills_before_ = context_.sandbox_.lock_kills();
+  hoard_kills_before_ = context_.sandbox_.hoard_kills();
   cpu_before_ = meter.cpu_time().value_or(0us);
   const agent::ExecuteRequest request{.code = options_.code,
                                       .silent = options_.silent,
@@ -313,7 +313,7 @@ void Executing::check_limits() {
     return;
   }
   next_check_ = time + kCheckEvery;
-  (void)context_.sandbox_.end_lock_hoarders();
+  (void)context_.sandbox_.end_hoarders();
   if (cause_ == Cause::kItself && options_.limits.cpu_time.count() > 0) {
     const microseconds used = context_.sandbox_.meter().cpu_time().value_or(0us) - cpu_before_;
     if (used >= options_.limits.cpu_time) {
@@ -395,15 +395,20 @@ void Executing::judge_end(Execution& execution) const {
   const Meter& meter = context_.sandbox_.meter();
   const bool memory_hit = meter.oom_kills() > oom_kills_before_;
   const bool pids_hit = meter.pids_refusals() > pids_refusals_before_;
-  const bool locks_hit = context_.sandbox_.lock_kills() > lock_kills_before_;
+  const HoardWatch::Kills hoard_kills = context_.sandbox_.hoard_kills();
+  std::string_view hoard_hit;
   if (memory_hit) {
     execution.hits.emplace_back("memory");
   }
   if (pids_hit) {
     execution.hits.emplace_back("pids");
   }
-  if (locks_hit) {
-    execution.hits.emplace_back("locks");
+  for (const Hoard hoard : kHoards) {
+    const auto at = static_cast<std::size_t>(hoard);
+    if (hoard_kills[at] > hoard_kills_before_[at]) {
+      hoard_hit = limit_of(hoard);
+      execution.hits.emplace_back(hoard_hit);
+    }
   }
   if (wait_status_) {
     if (WIFSIGNALED(*wait_status_)) {
@@ -417,9 +422,9 @@ void Executing::judge_end(Execution& execution) const {
   }
   // An answer that came all the same is the guest's end, unless it was we who made it fail.
   const bool unharmed = done_ && done_->status == agent::Done::Status::kOk;
-  if ((memory_hit || locks_hit) && wait_status_) {
+  if ((memory_hit || !hoard_hit.empty()) && wait_status_) {
     execution.status = Status::kOutOfMemory;
-    execution.limit = memory_hit ? "" : "locks";
+    execution.limit = memory_hit ? "" : hoard_hit;
   } else if (cause_ == Cause::kWall && !unharmed) {
     timeout("time");
   } else if (cause_ == Cause::kCpu && !unharmed) {

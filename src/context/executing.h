@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "context/context.h"
+#include "sandbox/hoard_watch.h"
 #include "sandbox/output.h"
 
 namespace glovebox {
@@ -68,7 +69,7 @@ class Executing {
   std::chrono::microseconds cpu_before_{0};
   std::uint64_t oom_kills_before_ = 0;
   std::uint64_t pids_refusals_before_ = 0;
-  std::uint32_t lock_kills_before_ = 0;
+  HoardWatch::Kills hoard_kills_before_{};
   std::optional<agent::Done> done_;
   std::optional<int> wait_status_;
   bool started_ = false;  // The agent has taken the code.

@@ -109,6 +109,13 @@ Result<std::shared_ptr<Zygote>> ContextPool::zygote() {
   return zygote_;
 }
 
+void ContextPool::end_hoarders() {
+  const std::unique_lock lock(zygote_mutex_, std::try_to_lock);
+  if (lock && zygote_) {  // While one starts, that looks itself.
+    (void)zygote_->end_hoarders();
+  }
+}
+
 void ContextPool::tell(std::string_view line) const {
   if (spec_.tell) {
     spec_.tell(line);

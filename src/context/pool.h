@@ -72,6 +72,9 @@ class ContextPool {
   };
   [[nodiscard]] Depth depth();
 
+  // As Sandbox's, for the realm of the zygote that new contexts come from.
+  void end_hoarders();
+
   // Waits until `count` are ready or `deadline` has passed; answers how many are.
   std::size_t await_ready(std::size_t count, std::chrono::steady_clock::time_point deadline);
 

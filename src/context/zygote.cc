@@ -33,6 +33,8 @@ using namespace std::chrono_literals;
 // Importing large libraries on a busy machine with a cold disk.
 constexpr auto kWarmUp = 120s;
 constexpr auto kForkPatience = 30s;
+// While we wait for it: what is hoarded grows fast.
+constexpr auto kLookEvery = 100ms;
 constexpr std::int32_t kMaxErrno = 4095;
 constexpr std::size_t kMaxVersion = 32;
 // What a zygote that says why it failed may take of our memory.
@@ -174,7 +176,8 @@ Result<std::optional<zygote::Message>> Zygote::receive(Clock::time_point deadlin
       return std::optional<zygote::Message>();
     }
     pollfd polled{socket_.get(), POLLIN, 0};
-    (void)::poll(&polled, 1, static_cast<int>(left));
+    (void)::poll(&polled, 1, static_cast<int>(std::min<std::int64_t>(left, kLookEvery.count())));
+    (void)sandbox_->end_hoarders();
   }
 }
 

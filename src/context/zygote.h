@@ -63,6 +63,10 @@ class Zygote {
   // False when it has ended; contexts that were forked live on.
   bool alive();
 
+  // As Sandbox's, for the realm itself: what a tenant brought may hoard as well as any guest. To be
+  // called while nobody waits for a fork.
+  std::optional<Hoard> end_hoarders() { return sandbox_->end_hoarders(); }
+
   // No more will be asked of fork `id`.
   void forget(std::uint32_t id);
 

@@ -329,8 +329,9 @@ void Run::check_limits() {
     end_it(Cause::kMemory);
     return;
   }
-  if (sandbox_.end_lock_hoarders()) {
-    end_it(Cause::kLocks);
+  if (const auto hoard = sandbox_.end_hoarders()) {
+    hoard_ = *hoard;
+    end_it(Cause::kHoard);
     return;
   }
   if (options_.limits.cpu_time.count() > 0) {
@@ -440,10 +441,10 @@ void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) 
               outcome.usage.cpu >= kNearly * microseconds(limits.cpu_time) &&
               limits.cpu_time.count() > 0)) {
     timeout("cpu_time");
-  } else if (cause_ == Cause::kLocks) {
+  } else if (cause_ == Cause::kHoard) {
     outcome.status = Status::kOutOfMemory;
-    outcome.limit = "locks";
-    outcome.hits.emplace_back("locks");
+    outcome.limit = limit_of(hoard_);
+    outcome.hits.push_back(outcome.limit);
   } else if (cause_ == Cause::kMemory || used.oom_kills > 0) {
     outcome.status = Status::kOutOfMemory;
   } else if (failed && used.pids_refusals > 0) {

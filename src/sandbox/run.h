@@ -37,7 +37,7 @@ class Run {
   using Clock = WardenLink::Clock;
 
   // Why we ended it, when we did.
-  enum class Cause { kItself, kWall, kCpu, kMemory, kLocks, kCanceled };
+  enum class Cause { kItself, kWall, kCpu, kMemory, kHoard, kCanceled };
 
   // Counters of the whole sandbox, so that this run's share is a difference.
   struct Counters {
@@ -73,6 +73,7 @@ class Run {
   bool file_size_limited_ = false;  // SIGXFSZ may be the kernel's.
 
   Cause cause_ = Cause::kItself;
+  Hoard hoard_{};  // If that is kHoard.
   Clock::time_point next_check_;
   bool asked_to_end_ = false;
   Clock::time_point cancel_at_ = Clock::time_point::max();

@@ -454,10 +454,13 @@ void Sandbox::kill() {
   enclosure_.cgroup.kill();
 }
 
-bool Sandbox::end_lock_hoarders() {
-  return enclosure_.pidfd && locks_.end_hoarders({.cgroup = enclosure_.cgroup,
-                                                  .warden_pidfd = enclosure_.pidfd.get(),
-                                                  .own_pids = enclosure_.features.own_pids});
+std::optional<Hoard> Sandbox::end_hoarders() {
+  if (!enclosure_.pidfd) {
+    return std::nullopt;
+  }
+  return hoards_.end_hoarders({.cgroup = enclosure_.cgroup,
+                               .warden_pidfd = enclosure_.pidfd.get(),
+                               .own_pids = enclosure_.features.own_pids});
 }
 
 Result<void> Sandbox::end() {
@@ -515,7 +518,8 @@ std::vector<LimitReport> Sandbox::limit_reports(const Limits& limits) const {
       {"inodes", number(limits.inodes), features.limits_disk, false},
       {"open_files", number(open_files_here(limits)), true, false},
       {"output", number(limits.output.count), true, false},
-      {"locks", number(LockWatch::kMostLocks), true, false},
+      {std::string(limit_of(Hoard::kLocks)), number(HoardWatch::kMostLocks), true, false},
+      {std::string(limit_of(Hoard::kSockets)), number(HoardWatch::kMostQueued), true, false},
   };
   if (limits.cpu_time.count() > 0) {
     // RLIMIT_CPU alone bounds each process, not all of them together.

@@ -27,7 +27,7 @@
 #include "base/result.h"
 #include "sandbox/guest_clock.h"
 #include "sandbox/guest_process.h"
-#include "sandbox/lock_watch.h"
+#include "sandbox/hoard_watch.h"
 #include "sandbox/output.h"
 #include "sandbox/tiers/tier.h"
 #include "sandbox/warden_link.h"
@@ -71,8 +71,8 @@ struct RunOutcome {
   Status status = Status::kFailed;
   int exit_code = 0;
   std::optional<int> signal;
-  // "time" or "cpu_time" when the status is kTimeout, "locks" when it is kOutOfMemory because of
-  // them.
+  // "time" or "cpu_time" when the status is kTimeout, the one of hoard_watch.h when it is
+  // kOutOfMemory because of that.
   std::string limit;
   Captured out;
   Captured err;
@@ -221,10 +221,11 @@ class Sandbox {
   void kill();
 
   // To be called every 100 ms or so while something of the guest's runs: kills processes that hold
-  // too many file locks (lock_watch.h). Any thread may. Returns whether it has.
-  bool end_lock_hoarders();
+  // too much of what the kernel charges to nobody (hoard_watch.h). Any thread may. Returns what it
+  // has killed for.
+  std::optional<Hoard> end_hoarders();
   // How often that has happened.
-  [[nodiscard]] std::uint32_t lock_kills() const { return locks_.ended(); }
+  [[nodiscard]] HoardWatch::Kills hoard_kills() const { return hoards_.kills(); }
 
   // Ends everything in the sandbox and removes every trace of it on the host. Nobody else may be
   // using it.
@@ -276,7 +277,7 @@ class Sandbox {
   // so that no sweep takes the sandbox for a leftover when the lender dies.
   UniqueFd lease_;
   UniqueFd slot_lock_;
-  LockWatch locks_;
+  HoardWatch hoards_;
   std::atomic<bool> used_ = false;  // Something ran in it; before that all counters are zero.
   std::atomic<bool> dead_ = false;
   bool ended_ = false;

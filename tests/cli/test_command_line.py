@@ -56,6 +56,12 @@ class Output(Case):
         answer = run("-l", "bash", "-e", fill, "--memory", "64M")
         self.assertRegex(answer.message, r"out of memory: used 6\d(\.\d+)? MiB of 64 MiB \(raise with --memory 128M\)")
 
+    def test_counts_the_walls_that_held_and_names_those_that_are_missing(self):
+        answer = run("-l", "bash", "-e", "while :; do :; done", "--time", "300ms")
+        self.assertRegex(answer.message, r"walls held: all \d+\n")
+        answer = run("-l", "bash", "-e", "true", "--tier", "landlock", "--summary")
+        self.assertRegex(answer.message, r"walls missing: .*\bnetwork namespace\b")
+
     def test_says_how_to_get_a_package_that_is_missing(self):
         answer = run("-l", "python", "-e", "import no_such_package.part")
         self.assertIn("'no_such_package' is not installed in the sandbox", answer.message)
@@ -87,6 +93,24 @@ def at_terminal(*arguments):
     os.close(main)
     process.wait(PATIENCE_S)
     return shown
+
+
+class Program(Case):
+    def test_lies_alone_in_its_directory(self):
+        self.assertEqual(os.listdir(os.path.dirname(GLOVEBOX)), ["glovebox"])
+
+    def test_keeps_its_sandboxes_where_the_environment_says(self):
+        place = self.dir / "runtime"
+        place.mkdir(mode=0o700)
+        with subprocess.Popen(
+            [GLOVEBOX, "run", "-l", "bash", "-e", "echo runs; read"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**os.environ, "GLOVEBOX_RUNTIME_DIR": str(place)},
+        ) as running:
+            self.assertEqual(running.stdout.readline(), b"runs\n")
+            self.assertEqual(len(os.listdir(place)), 1)
+            running.communicate(b"\n", timeout=PATIENCE_S)
+        self.assertEqual(os.listdir(place), [])
 
 
 class Signals(Case):

@@ -130,7 +130,9 @@ class TestStoredNotebooks(NotebookCase):
 class TestRun(NotebookCase):
     def test_without_output_option_a_file_beside_it_is_written(self):
         path = self.write(code("6 * 7"))
-        self.assert_status(glovebox("notebook", "run", path), 0)
+        answer = glovebox("notebook", "run", path)
+        self.assert_status(answer, 0)
+        self.assertIn("wrote " + str(self.dir / "in.run.ipynb"), answer.message)
         cells = json.loads((self.dir / "in.run.ipynb").read_text())["cells"]
         self.assertEqual(plain(cells[0]["outputs"][0]["data"]), "42")
         self.assertEqual(cells[0]["execution_count"], 1)

@@ -208,6 +208,30 @@ TEST_P(HostilePreload, ThatEndsItsInterpreterIsToldAtOnce) {
   EXPECT_THAT(zygote.error().message(), HasSubstr("has ended"));
 }
 
+TEST_P(HostilePreload, IsEndedForWhatTheKernelChargesToNobody) {
+  // Replies that nobody reads, as attack 123; from a process of its own, so that there is a zygote.
+  std::ofstream(directory_ + "/hostile.py") << R"py(
+import os, resource, socket, struct, time
+if os.fork() == 0:
+    while not os.path.exists(os.path.dirname(__file__) + '/go'):
+        time.sleep(0.01)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    ask = struct.pack('IHHII', 32, 18, 1, 1, 0) + struct.pack('BxHiII', 0, 0, 1, 0, 0)
+    kept = []
+    while len(kept) < 900:
+        kept.append(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0))
+        for _ in range(20):
+            kept[-1].send(32 * ask)
+    time.sleep(600)
+)py";
+  const auto zygote = start();
+  ASSERT_TRUE(zygote);
+  std::ofstream(directory_ + "/go") << "go";
+  EXPECT_TRUE(eventually([&] { return zygote->end_hoarders() == Hoard::kSockets; },
+                         std::chrono::seconds(60)));
+  EXPECT_TRUE(eventually([&] { return !zygote->alive(); }));
+}
+
 GB_FOR_FORKS(HostilePreload);
 
 }  // namespace

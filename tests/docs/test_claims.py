@@ -55,6 +55,9 @@ def is_described(route, described):
                for places in described)
 
 
+GUARDED = re.compile(r"^  virtual [^;]*?\b(?P<name>[a-z_]+)\(const Caller& ", re.MULTILINE)
+
+
 class Claims(unittest.TestCase):
     def test_each_route_that_a_page_names_is_described(self):
         described = [segments(route) for route in DESCRIBED.findall(text_of("api/openapi.yaml"))]
@@ -69,6 +72,34 @@ class Claims(unittest.TestCase):
         for page, said, source, pattern in NUMBERS:
             with self.subTest(page=page, said=said):
                 self.assertEqual(number(page, said), number(source, pattern))
+
+    def test_each_of_the_kernels_accounts_has_an_attack(self):
+        cases = {int(path.name.split("-")[0])
+                 for path in (ROOT / "tests/attacks/cases").glob("*.toml")}
+        table = text_of("SECURITY.md").split("## What the kernel charges to nobody")[1]
+        rows = [line.strip("|").split("|") for line in table.split("\n## ")[0].splitlines()
+                if line.startswith("| ")][1:]
+        self.assertGreater(len(rows), 30)
+        untried = []
+        for resource, *_, attacks in rows:
+            with self.subTest(resource.strip()):
+                if attacks.strip() == "none":
+                    untried.append(resource.strip())
+                else:
+                    self.assertLessEqual({int(one) for one in attacks.split(",")}, cases)
+        # What nothing limits, and what no attack could show more of than its own load.
+        self.assertEqual(untried, ["Load on processor caches, memory and interrupts"])
+
+    def test_each_call_of_the_service_has_a_row_in_the_guards_test(self):
+        rows = text_of("src/doors/rest/guard_test.cc")
+        calls = {(header.name, name) for header in (ROOT / "src/service").glob("*_service.h")
+                 for name in GUARDED.findall(header.read_text(encoding="utf-8"))}
+        self.assertGreater(len(calls), 50)
+        # What the guard itself asks, and what says nothing instead of refusing.
+        calls -= {("sandbox_service.h", name) for name in ("admit", "renew", "ending")}
+        for header, name in sorted(calls):
+            with self.subTest(header + " " + name):
+                self.assertTrue(re.search(rf"\.{name}\(c\b", rows), "it has no row")
 
 
 if __name__ == "__main__":

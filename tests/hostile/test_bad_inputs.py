@@ -3,6 +3,7 @@
 4xx with a hint, what this daemon does not have is 501, and no answer names a path of the host."""
 
 import json
+import re
 import unittest
 
 import harness  # noqa: F401: the path to the modules of tests/service
@@ -145,6 +146,43 @@ REST = [
     *((400, "POST", PROCESS + "/resize", body) for body in (
         {"columns": 0}, {"rows": -1}, {"columns": "80"}, {"unknown": 1},
     )),
+    # Commands that are waited for.
+    *((400, "POST", BOX + "/commands", body) for body in (
+        {}, {"argv": []}, {"argv": "true"}, {"argv": ["true"], "shell": "true"}, {"shell": 1},
+        {"shell": "a\0b"}, {"argv": ["a\0b"]}, {"argv": ["id"], "cwd": "/no/such"},
+        {"argv": ["id"], "cwd": "/etc/passwd"}, {"argv": ["/tmp"]}, {"argv": ["id"], "env": []},
+        {"argv": ["id"], "stdin": 1}, {"argv": ["id"], "limits": {"memory": "1M"}},
+        {"argv": ["id"], "limits": {"time": "never"}}, {"argv": ["id"], "limits": {"output": -1}},
+        {"argv": ["id"], "unknown": 1},
+    )),
+    (404, "POST", BOX + "/commands", {"argv": ["no-such-program"]}),
+    (404, "POST", GONE + "/commands", {"argv": ["true"]}),
+    # Judging.
+    *((400, "POST", "/v1/judge", body) for body in (
+        {}, {"language": "python", "code": "1"}, {"language": "python", "code": "1", "cases": []},
+        {"language": "python", "code": "1", "cases": {}},
+        {"language": "python", "code": "1", "cases": [1]},
+        {"language": "python", "code": "1", "cases": [{}], "compare": "roughly"},
+        {"language": "python", "code": "1", "cases": [{}], "compare": "float:x"},
+        {"language": "python", "code": "1", "cases": [{}], "jobs": 0},
+        {"language": "python", "code": "1", "cases": [{}], "jobs": 65},
+        {"language": "python", "code": "1", "cases": [{"points": -1}]},
+        {"language": "python", "code": "1", "cases": [{"time": "soon"}]},
+        {"language": "python", "code": "1", "cases": [{"memory": "much"}]},
+        {"language": "python", "code": "1", "cases": [{"unknown": 1}]},
+        {"language": "python", "code": "1", "cases": [{}], "checker": {"language": "python"}},
+        {"language": "python", "code": "1", "cases": [{}], "unknown": 1},
+    )),
+    (404, "POST", "/v1/judge", {"language": "klingon", "code": "1", "cases": [{}]}),
+    # Network rules.
+    *((400, "POST", "/v1/sandboxes", {"network": network}) for network in (
+        1, [], {"unknown": 1}, {"allow": "example.com"}, {"allow": [1]}, {"allow": [""]},
+        {"allow": ["http://example.com"]}, {"allow": ["example.com:0"]},
+        {"allow": ["example.com:65536"]}, {"allow": ["*.*.com"]}, {"allow": ["10.0.0.0/33"]},
+        {"allow": ["1.2.3.4.5"]}, {"deny": ["a b"]}, {"default": "maybe"}, {"precedence": 1},
+        {"allow": ["example.com"] * 1_001},
+    )),
+    (404, "GET", GONE + "/connections", None),
     # Files.
     *((400, "POST", BOX + "/files", body) for body in (
         {}, {"action": "burn", "path": "x"}, {"action": "move", "path": "x"},
@@ -174,6 +212,9 @@ REST = [
     )),
     (400, "PUT", "/v1/templates/x/archive?format=floppy", b""),
 ]
+
+# A hint is a piece of a sentence.
+HINT = re.compile(r"(?![A-Z][a-z]).*[^.]", re.DOTALL)
 
 # Of E2B's control interface.
 E2B = [
@@ -242,10 +283,12 @@ class BadInputs(unittest.TestCase):
                 told = json.loads(text)
                 if not told.get("hint") or told.get("code") != answer.status:
                     wrong.append(f"no hint: {what}")
+                elif not HINT.fullmatch(told["hint"]):
+                    wrong.append(f"a hint in another style: {what}")
         self.assertFalse(wrong, "\n".join(wrong))
 
     def test_there_are_enough_of_them(self):
-        self.assertGreaterEqual(len(REST) + len(E2B) + len(INTERPRETER), 215)
+        self.assertGreaterEqual(len(REST) + len(E2B) + len(INTERPRETER), 330)
 
     def test_of_the_rest_interface(self):
         known = self.victim.known

@@ -2,14 +2,17 @@
 """What each kind of key may do through E2B's door, on connections that were open before it was
 revoked, and for tokens that were made in its name. Keys and tokens reach no guest."""
 
+import base64
+import hashlib
 import json
 import time
 import unittest
 
 import harness  # noqa: F401: the path to the modules of tests/service
 from daemon import wait_until
+from described import operations
 from e2b_routes import e2b_routes
-from test_tenants import SCOPES, add_key
+from test_tenants import BODIES, SCOPES, add_key
 from victims import Victim
 from websocket import WebSocket
 
@@ -138,6 +141,35 @@ class Keys(unittest.TestCase):
         self.revoke(id)
         connection.request("GET", path, headers={"X-API-KEY": key})
         self.assertEqual(connection.getresponse().status, 401)
+
+    def test_no_route_answers_on_a_connection_that_was_open_before_its_key_was_revoked(self):
+        description = self.daemon.must(200, "GET", "/openapi.json", key=None)
+        routes = [(method, path, body) for method, path, _, body in self.routes()]
+        for one in operations(description):
+            if not one.is_open:
+                values = {name: "mine" for name in one.in_path} | self.victim.known
+                routes.append((one.method, one.pattern.format(**values), BODIES.get(one.name)))
+        self.assertGreater(len(routes), 100)
+        key, id = self.new_key(SCOPES)
+        forms = ({"X-API-KEY": key}, {"Authorization": "Bearer " + key})
+        connections = []
+        for number, _ in enumerate(routes):
+            connection = self.daemon.connect()
+            self.addCleanup(connection.close)
+            connection.request("GET", "/v1/languages", headers=forms[number % 2])
+            answer = connection.getresponse()
+            self.assertEqual((answer.status, answer.will_close), (200, False), answer.read())
+            answer.read()
+            connections.append(connection)
+        self.revoke(id)
+        for number, (method, path, body) in enumerate(routes):
+            content, headers = self.daemon.head(body, forms[number % 2], None)
+            connection = connections[number]
+            # A connection that is made anew would prove less.
+            connection.auto_open = False
+            connection.request(method, path, content, headers)
+            self.assertEqual(connection.getresponse().status, 401, f"{method} {path}")
+        self.assertEqual(self.victim.sandbox.read("secret"), b"content")
 
     def test_a_websocket_runs_nothing_once_its_key_is_revoked_and_is_closed_with_1008(self):
         key, id = self.new_key()
@@ -268,6 +300,7 @@ class Keys(unittest.TestCase):
         self.daemon.kill()
         self.daemon.start()
         self.assertEqual(ask(), 200, "after a restart")
+        self.assertEqual(self.by_signature().status, 404, "a signature, of a sandbox unheard of")
         self.assertEqual(self.to_port(id, 8000, host=f"8000-{id}.localhost").status, 200,
                          "a public name of E2B's, before anybody asked for its sandbox by id")
         self.revoke(key_id)
@@ -317,18 +350,19 @@ class Keys(unittest.TestCase):
         self.daemon.must(204, "DELETE", "/sandboxes/" + id)
 
     def test_a_flood_of_false_signatures_hides_no_good_one(self):
-        import base64
-        import hashlib
-
-        id, token = self.traffic["sandboxID"], self.traffic["envdAccessToken"]
         for at in range(600):
             path = f"/files?path=/x&username=user&signature=v1_{at:043d}"
             self.assertEqual(self.daemon.ask("GET", path, key=None).status, 401)
+        answer = self.by_signature()
+        self.assertEqual(answer.status, 404, str(answer))
+
+    def by_signature(self):
+        """The answer to a good signature of a file that is not there."""
+        token = self.traffic["envdAccessToken"]
         digest = hashlib.sha256(f"/home/user/none:read:user:{token}".encode()).digest()
         signature = "v1_" + base64.b64encode(digest).decode().rstrip("=")
         query = f"path=/home/user/none&username=user&signature={signature}"
-        answer = self.daemon.ask("GET", "/files?" + query.replace("+", "%2B"), key=None)
-        self.assertEqual(answer.status, 404, f"{id}: {answer}")
+        return self.daemon.ask("GET", "/files?" + query.replace("+", "%2B"), key=None)
 
     def test_requests_with_a_wrong_token_are_counted_and_good_ones_go_on(self):
         id, token = self.traffic["sandboxID"], self.traffic["envdAccessToken"]

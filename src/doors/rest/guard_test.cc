@@ -158,6 +158,8 @@ class GuardTest : public testing::Test {
         row("list templates", {"read"}, tenant, [&s](C c) { return s.template_service().list(c); }),
         row("remove a template", {"run"}, tenant,
             [&s](C c) { return s.template_service().remove(c, "x"); }),
+        row("keep files for a build", {"run"}, tenant,
+            [&s, nothing](C c) { return s.template_service().keep_files(c, nothing); }),
         row("keep a build", {"run"}, tenant,
             [&s](C c) { return s.template_service().keep_build(c, {}); }),
         row("find a build", {"read", "run"}, tenant,

@@ -129,7 +129,7 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.load(argument(0));
       out.ret_if_any(0x7E020000 | 0x00800000, kEperm);
       // Each process has one table of descriptors, and no two have the same: only so its file locks
-      // can be found and counted (sandbox/lock_watch.h).
+      // can be found and counted (sandbox/hoard_watch.h).
       out.emit(BPF_ALU | BPF_AND | BPF_K, 0x00010400);  // CLONE_THREAD | CLONE_FILES
       out.ret_if_equal(0x00000400, kEperm);
       out.ret_if_equal(0x00010000, kEperm);
@@ -184,18 +184,22 @@ constexpr void emit_check(Assembler& out, Check check) {
         std::uint32_t level;
         std::uint32_t option;
       };
-      constexpr std::array<Refused, 11> kRefused = {{
+      constexpr std::array<Refused, 15> kRefused = {{
           {17, 100},  // SOL_UDP, UDP_ENCAP
           {136, 100},
           {6, 31},  // SOL_TCP, TCP_ULP
+          {6, 14},  // TCP_MD5SIG
+          {6, 32},  // TCP_MD5SIG_EXT
+          {6, 38},  // TCP_AO_ADD_KEY
           {0, 64},  // SOL_IP and SOL_IPV6, {IPT,IP6T}_SO_SET_REPLACE
           {41, 64},
           {0, 65},  // …_SO_SET_ADD_COUNTERS
           {41, 65},
-          {1, 26},  // SOL_SOCKET, SO_ATTACH_FILTER
-          {1, 50},  // SO_ATTACH_BPF
-          {1, 51},  // SO_ATTACH_REUSEPORT_CBPF
-          {1, 52},  // SO_ATTACH_REUSEPORT_EBPF
+          {41, 32},  // IPV6_FLOWLABEL_MGR
+          {1, 26},   // SOL_SOCKET, SO_ATTACH_FILTER
+          {1, 50},   // SO_ATTACH_BPF
+          {1, 51},   // SO_ATTACH_REUSEPORT_CBPF
+          {1, 52},   // SO_ATTACH_REUSEPORT_EBPF
       }};
       for (const Refused& refused : kRefused) {
         out.load(argument(1));

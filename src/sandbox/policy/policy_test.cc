@@ -309,6 +309,22 @@ TEST_F(DefaultPolicyTest, RefusesToAttachCodeToASocket) {
   EXPECT_EQ(ask(call(SYS_setsockopt, {3, SOL_SOCKET, SO_DETACH_FILTER})), SECCOMP_RET_ALLOW);
 }
 
+TEST_F(DefaultPolicyTest, RefusesKeysOfConnectionsWhichAreChargedToNobody) {
+  constexpr std::uint64_t kMd5{14};
+  constexpr std::uint64_t kMd5Extended{32};
+  constexpr std::uint64_t kAddKey{38};
+  for (const std::uint64_t option : {kMd5, kMd5Extended, kAddKey}) {
+    EXPECT_EQ(ask(call(SYS_setsockopt, {3, IPPROTO_TCP, option})), refused(EPERM)) << option;
+  }
+  EXPECT_EQ(ask(call(SYS_setsockopt, {3, SOL_SOCKET, kMd5})), SECCOMP_RET_ALLOW);
+}
+
+TEST_F(DefaultPolicyTest, RefusesFlowLabelsOfWhichTheHostHasOnlySoMany) {
+  constexpr std::uint64_t kFlowLabelManager = 32;
+  EXPECT_EQ(ask(call(SYS_setsockopt, {3, IPPROTO_IPV6, kFlowLabelManager})), refused(EPERM));
+  EXPECT_EQ(ask(call(SYS_setsockopt, {3, IPPROTO_IP, kFlowLabelManager})), SECCOMP_RET_ALLOW);
+}
+
 TEST_F(DefaultPolicyTest, KnowsTheCommonProtocolsOfTheInternet) {
   for (const std::uint64_t family : {AF_INET, AF_INET6}) {
     for (std::uint64_t protocol = 0; protocol < 300; ++protocol) {

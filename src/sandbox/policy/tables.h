@@ -118,7 +118,8 @@ inline constexpr std::array kDefaultGroups = {
           "Types into the terminal that Glovebox was started from; line disciplines load modules.",
           {SYS_ioctl}},
     Group{"setsockopt", examine(Check::kSetsockopt),
-          "UDP_ENCAP and TCP_ULP led to page cache writes; BPF code is charged to nobody.",
+          "UDP_ENCAP and TCP_ULP led to page cache writes; BPF code and keys of connections are charged "
+          "to nobody, and flow labels are a number for the whole host.",
           {SYS_setsockopt}},
     Group{"seccomp", examine(Check::kSeccomp), "A listener could answer in place of the kernel.",
           {SYS_seccomp}},

@@ -94,8 +94,13 @@ class HeldSandbox {
   // Everything in it is killed; those who wait for something of it learn so.
   void kill();
 
-  // As Sandbox's: also where no execution looks.
-  void end_lock_hoarders() { (void)sandbox_->end_lock_hoarders(); }
+  // As Sandbox's: also where no execution looks, and in its realm.
+  void end_hoarders() {
+    (void)sandbox_->end_hoarders();
+    if (zygote_) {
+      (void)zygote_->end_hoarders();
+    }
+  }
 
   Result<SandboxUsage> usage();
 

@@ -78,7 +78,7 @@ Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
       std::move(options), Registry::load(Registry::user_directories()), std::move(paths)));
   keeper->watcher_ = std::thread(&Keeper::watch, keeper.get());
   keeper->sweeper_ = std::thread(&Keeper::sweep, keeper.get());
-  keeper->lock_watcher_ = std::thread(&Keeper::watch_locks, keeper.get());
+  keeper->hoard_watcher_ = std::thread(&Keeper::watch_hoards, keeper.get());
   return keeper;
 }
 
@@ -93,7 +93,7 @@ Keeper::~Keeper() {
   }
   watcher_.join();
   sweeper_.join();
-  lock_watcher_.join();
+  hoard_watcher_.join();
   (void)kill_all(false);
 }
 
@@ -400,7 +400,7 @@ void Keeper::sweep() {
 }
 
 // In a thread of its own, too: a guest with many descriptors takes a while to look at.
-void Keeper::watch_locks() {
+void Keeper::watch_hoards() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -411,8 +411,9 @@ void Keeper::watch_locks() {
     try {
       for (const auto& sandbox : all()) {
         sandbox->note_oom_kills();
-        sandbox->end_lock_hoarders();
+        sandbox->end_hoarders();
       }
+      pools_.end_hoarders();
     } catch (const std::exception&) {  // As above.
     }
   }

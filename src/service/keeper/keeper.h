@@ -131,7 +131,7 @@ class Keeper {
   using HeldById = std::map<std::string, Held, std::less<>>;
   void watch();
   void sweep();
-  void watch_locks();
+  void watch_hoards();
   void end_overdue();
   void end_idle_images();
 
@@ -160,7 +160,7 @@ class Keeper {
   std::uint64_t warm_wish_ = 0;  // Of the warmer that is to go on.
   std::thread watcher_;
   std::thread sweeper_;
-  std::thread lock_watcher_;
+  std::thread hoard_watcher_;
   std::atomic<bool> warm_ = false;
   std::mutex warming_;  // Of what follows.
   std::vector<CreateOrder> usual_;

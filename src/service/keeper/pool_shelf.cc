@@ -77,6 +77,21 @@ Result<std::shared_ptr<ContextPool>> PoolShelf::start(
   return started;
 }
 
+void PoolShelf::end_hoarders() {
+  std::vector<std::shared_ptr<ContextPool>> pools;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [kind, each] : shelved_) {
+      pools.push_back(each->pool);
+    }
+  }
+  for (const auto& pool : pools) {
+    if (pool) {
+      pool->end_hoarders();
+    }
+  }
+}
+
 std::vector<PoolShelf::Figures> PoolShelf::figures() {
   std::vector<std::pair<Figures, std::shared_ptr<ContextPool>>> found;
   {

@@ -50,6 +50,8 @@ class PoolShelf {
   };
   // Of all pools, also of those that have not started.
   [[nodiscard]] std::vector<Figures> figures();
+  // As Sandbox's, for the realms of all pools.
+  void end_hoarders();
   // How often a pool could not be started.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
 

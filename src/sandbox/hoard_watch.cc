@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/lock_watch.h"
+#include "sandbox/hoard_watch.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,6 +21,7 @@
 
 #include "base/sys/raw.h"
 #include "base/unique_fd.h"
+#include "sandbox/socket_queues.h"
 
 namespace glovebox {
 namespace {
@@ -35,29 +36,37 @@ constexpr std::chrono::microseconds kLittleWork = 20ms;
 // Growth may be hidden by what others give back meanwhile.
 constexpr auto kCountAnyway = 10s;
 // The processor time that a count may take, enough for twice kMostLocks on a slow processor; and
-// how much longer than it took nothing is counted afterwards.
+// how much longer than it took nothing is counted afterwards: sockets fill faster.
 constexpr std::chrono::nanoseconds kLongest = 5s;
-constexpr int kPause = 20;
+constexpr int kPauseAfterLocks = 20;
+constexpr int kPauseAfterSockets = 3;
 // One answer about the host serves all sandboxes of this process for so long.
 constexpr auto kFresh = 20ms;
 // Whoever holds fewer is not worth ending.
 constexpr std::uint64_t kFew = 100;
 
-// SUnreclaim of /proc/meminfo, in bytes: what the kernel has for itself and cannot give back.
-std::uint64_t read_kernel_memory() {
-  const UniqueFd fd(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
+// The number after `key` in a short file of the kernel's, or zero.
+std::uint64_t number_after(const std::string& path, std::string_view key) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 4096> text{};
   const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
   const std::string_view all(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  constexpr std::string_view kKey = "SUnreclaim:";
-  std::size_t at = all.find(kKey);
+  const std::size_t at = all.find(key);
   if (at == std::string_view::npos) {
     return 0;
   }
-  at = std::min(all.find_first_not_of(' ', at + kKey.size()), all.size());
-  std::uint64_t kibibytes = 0;
-  (void)std::from_chars(all.data() + at, all.data() + all.size(), kibibytes);
-  return kibibytes << 10;
+  std::uint64_t number = 0;
+  const std::size_t from = std::min(all.find_first_not_of("\t ", at + key.size()), all.size());
+  (void)std::from_chars(all.data() + from, all.data() + all.size(), number);
+  return number;
+}
+
+// In bytes: what the kernel has for itself and cannot give back, and what all TCP connections of
+// the host hold, whatever their namespace.
+std::uint64_t read_kernel_memory() {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return (number_after("/proc/meminfo", "\nSUnreclaim:") << 10) +
+         number_after("/proc/net/sockstat", " mem ") * page;
 }
 
 std::uint64_t kernel_memory() {
@@ -100,26 +109,17 @@ std::vector<pid_t> numbers_in(const std::string& path) {
 
 std::string proc(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
-// The number after `key` in a file of "key: number" lines (proc_pid_status(5)), or zero.
-pid_t number_after(const std::string& path, std::string_view key) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 2048> text{};
-  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
-  const std::string_view all(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  const std::size_t at = all.find(key);
-  if (at == std::string_view::npos) {
-    return 0;
-  }
-  pid_t number = 0;
-  const std::size_t from = std::min(all.find_first_not_of("\t ", at + key.size()), all.size());
-  (void)std::from_chars(all.data() + from, all.data() + all.size(), number);
-  return number;
+pid_t pid_after(const std::string& path, std::string_view key) {
+  return static_cast<pid_t>(number_after(path, key));
+}
+
+pid_t warden_of(const HoardWatch::Where& where) {
+  return pid_after("/proc/self/fdinfo/" + std::to_string(where.warden_pidfd), "\nPid:");
 }
 
 // Without a cgroup: who is in the warden's pid namespace, or where it has none, who descends from
 // it.
-std::vector<pid_t> find_processes(int warden_pidfd, bool own_pids) {
-  const pid_t warden = number_after("/proc/self/fdinfo/" + std::to_string(warden_pidfd), "\nPid:");
+std::vector<pid_t> find_processes(pid_t warden, bool own_pids) {
   std::vector<pid_t> found;
   if (warden <= 0) {
     return found;
@@ -140,7 +140,7 @@ std::vector<pid_t> find_processes(int warden_pidfd, bool own_pids) {
     constexpr int kDeepest = 4096;
     pid_t ancestor = pid;
     for (int depth = 0; depth < kDeepest && ancestor > 1 && ancestor != warden; ++depth) {
-      ancestor = number_after(proc(ancestor) + "/status", "\nPPid:");
+      ancestor = pid_after(proc(ancestor) + "/status", "\nPPid:");
     }
     if (ancestor == warden) {
       found.push_back(pid);
@@ -149,9 +149,9 @@ std::vector<pid_t> find_processes(int warden_pidfd, bool own_pids) {
   return found;
 }
 
-std::vector<pid_t> processes(const LockWatch::Where& where) {
+std::vector<pid_t> processes(const HoardWatch::Where& where) {
   return where.cgroup.limits_pids() ? where.cgroup.members()
-                                    : find_processes(where.warden_pidfd, where.own_pids);
+                                    : find_processes(warden_of(where), where.own_pids);
 }
 
 // The locks that a process holds by a descriptor (proc_pid_fdinfo(5)): each is a line "lock: …",
@@ -181,7 +181,7 @@ std::uint64_t locks_of(pid_t pid, std::chrono::nanoseconds until) {
     std::uint64_t locks = 0;
     for (const pid_t fd : descriptors) {
       locks += locks_by(folder + "/" + std::to_string(fd));
-      if (locks > LockWatch::kMostLocks || own_processor_time() >= until) {
+      if (locks > HoardWatch::kMostLocks || own_processor_time() >= until) {
         return locks;
       }
     }
@@ -197,9 +197,36 @@ struct Holder {
   UniqueFd pidfd;
 };
 
+Holder holder_of(pid_t pid) {
+  return {pid, UniqueFd(static_cast<int>(sys::raw(SYS_pidfd_open, pid, 0)))};
+}
+
+// Returns whether it has killed any. A number that was read may be another's by now; one that is
+// listed still is a guest's.
+bool kill_those(const std::vector<Holder>& holders, const HoardWatch::Where& where) {
+  const std::vector<pid_t> still = processes(where);
+  bool killed = false;
+  for (const Holder& holder : holders) {
+    if (holder.pidfd && std::ranges::find(still, holder.pid) != still.end()) {
+      killed |= sys::raw(SYS_pidfd_send_signal, holder.pidfd.get(), SIGKILL, nullptr, 0) >= 0;
+    }
+  }
+  return killed;
+}
+
+bool end_all_but(pid_t warden, const HoardWatch::Where& where) {
+  std::vector<Holder> guests;
+  for (const pid_t pid : processes(where)) {
+    if (pid != warden) {
+      guests.push_back(holder_of(pid));
+    }
+  }
+  return kill_those(guests, where);
+}
+
 }  // namespace
 
-bool LockWatch::is_time(const Where& where) {
+bool HoardWatch::is_time(const Where& where) {
   const Clock::time_point now = Clock::now();
   if (now < not_before_) {
     return false;
@@ -222,11 +249,7 @@ bool LockWatch::is_time(const Where& where) {
   return true;
 }
 
-bool LockWatch::end_hoarders(const Where& where) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || !is_time(where)) {
-    return false;
-  }
+bool HoardWatch::end_holders_of_locks(const Where& where) {
   const std::chrono::nanoseconds start = own_processor_time();
   std::vector<pid_t> all = processes(where);
   if (!all.empty()) {
@@ -236,29 +259,48 @@ bool LockWatch::end_hoarders(const Where& where) {
   std::uint64_t total = 0;
   std::vector<Holder> holders;
   for (const pid_t pid : all) {
-    UniqueFd pidfd(static_cast<int>(sys::raw(SYS_pidfd_open, pid, 0)));
+    Holder holder = holder_of(pid);
     const std::uint64_t locks = locks_of(pid, start + kLongest);
     total += locks;
-    if (locks >= kFew && pidfd) {
-      holders.push_back({pid, std::move(pidfd)});
+    if (locks >= kFew) {
+      holders.push_back(std::move(holder));
     }
     if (total > kMostLocks || own_processor_time() >= start + kLongest) {
       break;
     }
   }
-  bool killed = false;
-  if (total > kMostLocks) {
-    // A number that was read may be another's by now; one that is listed still is a guest's.
-    const std::vector<pid_t> still = processes(where);
-    for (const Holder& holder : holders) {
-      if (std::ranges::find(still, holder.pid) != still.end()) {
-        killed |= sys::raw(SYS_pidfd_send_signal, holder.pidfd.get(), SIGKILL, nullptr, 0) >= 0;
-      }
-    }
+  return total > kMostLocks && kill_those(holders, where);
+}
+
+std::optional<Hoard> HoardWatch::end_hoarders(const Where& where) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || !is_time(where)) {
+    return std::nullopt;
   }
-  ended_ += killed ? 1 : 0;
-  not_before_ = Clock::now() + kPause * (own_processor_time() - start);
-  return killed;
+  std::optional<Hoard> ended;
+  const std::chrono::nanoseconds start = own_processor_time();
+  const pid_t warden = warden_of(where);
+  const std::uint64_t queued = queued_in_sockets(
+      warden, kMostQueued, [start] { return own_processor_time() >= start + kLongest; });
+  if (queued > kMostQueued && end_all_but(warden, where)) {
+    ended = Hoard::kSockets;
+  }
+  const std::chrono::nanoseconds between = own_processor_time();
+  if (!ended && end_holders_of_locks(where)) {
+    ended = Hoard::kLocks;
+  }
+  if (ended) {
+    ++kills_[static_cast<std::size_t>(*ended)];
+  }
+  not_before_ = Clock::now() + kPauseAfterSockets * (between - start) +
+                kPauseAfterLocks * (own_processor_time() - between);
+  return ended;
+}
+
+HoardWatch::Kills HoardWatch::kills() const {
+  Kills all{};
+  std::ranges::copy(kills_, all.begin());
+  return all;
 }
 
 }  // namespace glovebox
