@@ -86,22 +86,41 @@ def assembly_again(path):
     path.write_bytes(data)
 
 
-def wheel(name, version, tag, summary, program, data):
-    """A wheel that installs `program` as a script and the folder `data` into the prefix."""
+def wheel(name, version, tag, summary, program, data, packages, project, readme):
+    """A wheel that installs `program` as a script, the folder `data` into the prefix, and the Python
+    code of the folder `packages`, as `project` of a pyproject.toml and its README describe it.
+    """
     top = f"{name}-{version}"
-    files = [(f"{top}.data/scripts/{program.name}", program.read_bytes(), 0o755)]
+    files = [(str(path), (packages / path).read_bytes(), 0o644)
+             for path in tree(packages) if (packages / path).is_file()]
+    files += [(f"{top}.data/scripts/{program.name}", program.read_bytes(), 0o755)]
     files += [(f"{top}.data/data/{path}", (data / path).read_bytes(), mode_of(data / path))
               for path in tree(data) if (data / path).is_file()]
-    files += [(f"{top}.dist-info/METADATA", (f"Metadata-Version: 2.1\nName: {name}\n"
-                                             f"Version: {version}\nSummary: {summary}\n"
-                                             "License: Apache-2.0\n").encode(), 0o644),
+    files += [(f"{top}.dist-info/METADATA",
+               metadata(name, version, summary, project, readme).encode(), 0o644),
               (f"{top}.dist-info/WHEEL", ("Wheel-Version: 1.0\nGenerator: glovebox\n"
                                           "Root-Is-Purelib: false\n"
                                           f"Tag: {tag}\n").encode(), 0o644)]
+    points = "".join(f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in entries.items())
+                     for group, entries in project.get("entry-points", {}).items())
+    if points:
+        files.append((f"{top}.dist-info/entry_points.txt", points.encode(), 0o644))
     record = "".join(f"{path},sha256={digest(content)},{len(content)}\n"
                      for path, content, _ in files)
     record += f"{top}.dist-info/RECORD,,\n"
     return zipped([*files, (f"{top}.dist-info/RECORD", record.encode(), 0o644)])
+
+
+def metadata(name, version, summary, project, readme):
+    """The METADATA of a wheel (core metadata 2.1)."""
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}",
+             f"Summary: {summary}", "License: Apache-2.0",
+             f"Requires-Python: {project['requires-python']}",
+             "Description-Content-Type: text/markdown"]
+    for extra, requirements in project.get("optional-dependencies", {}).items():
+        lines.append(f"Provides-Extra: {extra}")
+        lines += [f'Requires-Dist: {each}; extra == "{extra}"' for each in requirements]
+    return "\n".join(lines) + "\n\n" + readme
 
 
 def digest(content):

@@ -30,10 +30,10 @@ Result<UniqueFd> open_bytes(std::string_view bytes) {
   return file;
 }
 
-}  // namespace
+// As much of a file as a shebang line needs.
+constexpr std::size_t kHead = 512;
 
-Result<Language> installed_language(const std::string& name, const CallContext& context) {
-  Language language = GB_TRY(context.keeper.registry().find(name));
+Result<Language> installed(Language language) {
   if (const Readiness ready = readiness(language); !ready.ready) {
     return Error(ErrorCode::kUnsupported,
                  language.title + " is not installed: " + ready.missing + " is missing",
@@ -42,12 +42,27 @@ Result<Language> installed_language(const std::string& name, const CallContext& 
   return language;
 }
 
+// The language that a request names, or else that of its file.
+Result<Language> language_of(const RunRequest& request, const CallContext& context) {
+  if (!request.language.empty()) {
+    return installed_language(request.language, context);
+  }
+  return installed(GB_TRY(context.keeper.registry().detect(
+      request.name, std::string_view(request.code).substr(0, kHead))));
+}
+
+}  // namespace
+
+Result<Language> installed_language(const std::string& name, const CallContext& context) {
+  return installed(GB_TRY(context.keeper.registry().find(name)));
+}
+
 Result<nlohmann::json> run_one_shot(const RunRequest& request,
                                     const std::optional<NetworkOrder>& network,
                                     CallContext& context) {
   GB_TRY(context.keeper.admit(kDescriptorsOfOne));
   OneShot one_shot;
-  one_shot.language = GB_TRY(installed_language(request.language, context));
+  one_shot.language = GB_TRY(language_of(request, context));
   one_shot.code = request.code;
   one_shot.name = request.name;
   one_shot.arguments = request.arguments;

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live interpreters, which keep their variables from one execution to the next."""
+
+from __future__ import annotations
+
+import uuid
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Union,
+)
+
+from .._generated import routes
+from .._generated.requests import (
+    CompletionRequest,
+    ExecuteRequest,
+    InputReply,
+    InspectionRequest,
+    Limits,
+)
+from .._generated.responses import (
+    Completion,
+    ContextInfo,
+    GuestError,
+    Inspection,
+    Result,
+    Verdict,
+)
+from .._model import Duration, Size, encode
+from .._request import Callback, json_body, limits_of
+from .._route import Route
+from ..errors import Conflict, Gone, NotFound, ProtocolError
+from ..events import Event, InputRequest, ToolCall
+from ..tools import Tool, ToolLike, tools_of
+from .follow import deliver
+from .net import Jobs, call, end
+from .session import AsyncSession
+
+if TYPE_CHECKING:
+    from .sandbox import AsyncSandbox
+
+#: Returns the line for a prompt; None is the end of input.
+OnInput = Optional[Callable[[InputRequest], Union[None, str, Awaitable[Optional[str]]]]]
+
+# Daemons whose description lacks this route know no tools.
+REPLY_TOOL: Route = getattr(
+    routes,
+    "REPLY_TOOL",
+    Route(
+        "replyTool",
+        "POST",
+        "/v1/sandboxes/{id}/contexts/{cid}/tools/{call}",
+        max_body=1048576,
+        idempotency=False,
+    ),
+)
+
+
+class AsyncContext:
+    """A live interpreter of a sandbox. As a context manager, it is ended with the block."""
+
+    def __init__(self, sandbox: "AsyncSandbox", id: str, info: Optional[ContextInfo] = None) -> None:
+        self.sandbox = sandbox
+        self.id = id
+        self.language = info.language if info is not None else "python"
+        self._client = sandbox.client
+        self._place = {"id": sandbox.id, "cid": id}
+
+    def __repr__(self) -> str:
+        return f"AsyncContext({self.id!r}, {self.language!r})"
+
+    async def __aenter__(self) -> "AsyncContext":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.delete()
+
+    async def execute(
+        self,
+        code: str,
+        *,
+        env: Optional[Mapping[str, str]] = None,
+        time: Optional[Duration] = None,
+        memory: Optional[Size] = None,
+        limits: Optional[Limits] = None,
+        recover: Optional[bool] = None,
+        store_history: Optional[bool] = None,
+        on_stdout: Callback[str] = None,
+        on_stderr: Callback[str] = None,
+        on_result: Callback[Result] = None,
+        on_error: Callback[GuestError] = None,
+        on_event: Callback[Event] = None,
+        on_input: OnInput = None,
+        tools: Optional[Sequence[ToolLike]] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Verdict:
+        """Executes code and returns the verdict. That the code fails is not an exception:
+        ``execute(…).check()`` makes it one.
+
+        `time` limits this execution. `recover` restores the state before it if the code ends the
+        interpreter. `on_input` gives the lines that ``input()`` asks for; without it, code finds
+        the end of input. `tools` are functions that the code may call: they run here, in this
+        program, and only their results go inside. The synchronous client calls them one after the
+        other, the asynchronous one beside each other.
+        """
+        offered = tools_of(tools or [])
+        verdict: Optional[Verdict] = None
+        jobs = Jobs()
+        events = self._events(
+            code,
+            env,
+            limits_of(limits, time, memory),
+            recover,
+            store_history,
+            on_input is not None,
+            list(offered.values()),
+            idempotency_key,
+        )
+        try:
+            async for event in events:
+                await deliver(event, on_stdout, on_stderr, on_result, on_error, on_event)
+                if event.input_request is not None and on_input is not None:
+                    await self._reply(event.input_request, on_input)
+                if event.tool_call is not None:
+                    await jobs.start(self._use(offered, event.tool_call))
+                verdict = event.verdict or verdict
+            await jobs.finish()
+        finally:
+            await jobs.cancel()
+            await end(events)
+        if verdict is None:
+            raise ProtocolError("the stream ended without a verdict")
+        return verdict
+
+    async def stream(
+        self,
+        code: str,
+        *,
+        env: Optional[Mapping[str, str]] = None,
+        time: Optional[Duration] = None,
+        memory: Optional[Size] = None,
+        limits: Optional[Limits] = None,
+        recover: Optional[bool] = None,
+        store_history: Optional[bool] = None,
+        allow_input: bool = False,
+        tools: Optional[Sequence[ToolLike]] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> AsyncIterator[Event]:
+        """Executes code and returns its events as they come; the last one is the verdict. Requests
+        for input and for tools are answered by ``reply`` and ``answer``. To leave the loop early
+        ends the execution.
+        """
+        events = self._events(
+            code,
+            env,
+            limits_of(limits, time, memory),
+            recover,
+            store_history,
+            allow_input,
+            list(tools_of(tools or []).values()),
+            idempotency_key,
+        )
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await end(events)
+
+    async def _events(
+        self,
+        code: str,
+        env: Optional[Mapping[str, str]],
+        limits: Optional[Limits],
+        recover: Optional[bool],
+        store_history: Optional[bool],
+        allow_input: bool,
+        tools: List[Tool],
+        idempotency_key: Optional[str],
+    ) -> AsyncIterator[Event]:
+        request = ExecuteRequest(
+            code=code,
+            env=env,
+            limits=limits,
+            recover=recover,
+            store_history=store_history,
+            allow_input=allow_input or None,
+        )
+        body: Dict[str, Any] = request.to_json()
+        if tools:
+            body["tools"] = [tool.schema() for tool in tools]
+        events = self._client.follow(
+            routes.EXECUTE,
+            self._place,
+            body=body,
+            idempotency_key=idempotency_key or str(uuid.uuid4()),
+        )
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await end(events)
+
+    async def _reply(self, asked: InputRequest, on_input: OnInput) -> None:
+        assert on_input is not None
+        value = await call(on_input, asked)
+        try:
+            await self.reply(value, asked.request)
+        except (Conflict, Gone, NotFound):
+            pass  # The execution has ended meanwhile: its verdict says how.
+
+    async def _use(self, offered: Mapping[str, Tool], asked: ToolCall) -> bool:
+        """Calls a tool and sends its result, or why there is none. Whether the code got it."""
+        tool = offered.get(asked.name)
+        answer: Dict[str, Any]
+        if tool is None:
+            answer = {"error": {"message": f"there is no tool '{asked.name}'"}}
+        else:
+            try:
+                answer = {"result": encode(await call(tool, **asked.arguments))}
+                json_body(answer)  # What is not JSON is the tool's error, too.
+            except Exception as error:  # What a tool raises goes to the code that called it.
+                answer = {"error": {"message": f"{type(error).__name__}: {error}"}}
+        try:
+            await self._answer(asked.id, answer)
+            return True
+        except (Conflict, Gone, NotFound):
+            return False  # The execution has ended meanwhile: its verdict says how.
+
+    async def answer(self, id: str, result: Any = None, *, error: Optional[str] = None) -> None:
+        """Answers a tool call of ``stream`` with its result, or with an error."""
+        await self._answer(
+            id, {"result": encode(result)} if error is None else {"error": {"message": error}}
+        )
+
+    async def _answer(self, id: str, answer: Mapping[str, Any]) -> None:
+        await self._client.ask(REPLY_TOOL, {**self._place, "call": id}, body=answer)
+
+    async def reply(self, value: Optional[str], request: Optional[int] = None) -> None:
+        """Gives a line to code that waits for input; None is the end of input."""
+        body = InputReply(value=value, request=request)
+        await self._client.ask(routes.REPLY_INPUT, self._place, body=body)
+
+    async def interrupt(self) -> None:
+        """Interrupts the running execution, as Ctrl-C does."""
+        await self._client.ask(routes.INTERRUPT_CONTEXT, self._place)
+
+    async def restart(self) -> None:
+        """Starts over without variables."""
+        await self._client.ask(routes.RESTART_CONTEXT, self._place)
+
+    async def checkpoint(self) -> int:
+        """Keeps the state, variables and files, and returns the checkpoint's number."""
+        made = await self._client.ask(routes.CHECKPOINT_CONTEXT, self._place)
+        return int(made["checkpoint"])
+
+    async def rollback(self, checkpoint: Optional[int] = None) -> int:
+        """Goes back to a checkpoint, the newest one by default, and returns its number."""
+        body = {} if checkpoint is None else {"checkpoint": checkpoint}
+        gone = await self._client.ask(routes.ROLLBACK_CONTEXT, self._place, body=body)
+        return int(gone["checkpoint"])
+
+    async def fork(self, checkpoint: Optional[int] = None) -> "AsyncContext":
+        """A new context with the state of a checkpoint; by default, of one that is made now."""
+        number = checkpoint if checkpoint is not None else await self.checkpoint()
+        made = await self._client.ask(
+            routes.FORK_CONTEXT, self._place, body={"checkpoint": number}
+        )
+        return AsyncContext(self.sandbox, str(made["id"]), ContextInfo.from_json(made))
+
+    async def complete(self, code: str, cursor: Optional[int] = None) -> Completion:
+        """What may follow at the cursor, which counts code points; its default is the end."""
+        request = CompletionRequest(code=code, cursor=cursor)
+        return Completion.from_json(
+            await self._client.ask(
+                routes.COMPLETE_CODE, self._place, body=request, repeatable=True
+            )
+        )
+
+    async def inspect(
+        self, code: str, cursor: Optional[int] = None, *, detail: Optional[int] = None
+    ) -> Inspection:
+        """Describes the name at the cursor; with `detail` 1, also by its source."""
+        request = InspectionRequest(code=code, cursor=cursor, detail=detail)
+        return Inspection.from_json(
+            await self._client.ask(routes.INSPECT_CODE, self._place, body=request, repeatable=True)
+        )
+
+    async def notebook(self) -> Dict[str, Any]:
+        """The cells so far as a Jupyter notebook (nbformat 4)."""
+        return await self._client.ask(routes.GET_NOTEBOOK, self._place)
+
+    async def notebook_html(self) -> str:
+        """The cells so far as a page without scripts."""
+        response = await self._client.send(routes.GET_NOTEBOOK_PAGE, self._place)
+        return (await response.read()).decode("utf-8")
+
+    async def session(self) -> AsyncSession:
+        """Opens a WebSocket for many executions, one after the other: the fastest way."""
+        return AsyncSession(await self._client.open_socket(routes.EXECUTE_BY_SOCKET, self._place))
+
+    async def delete(self) -> bool:
+        """Ends the interpreter. False if it had ended before."""
+        try:
+            await self._client.ask(routes.DELETE_CONTEXT, self._place)
+            return True
+        except (NotFound, Gone):
+            return False
+
+
+class AsyncContexts:
+    """The live interpreters of a sandbox: ``sandbox.contexts``."""
+
+    def __init__(self, sandbox: "AsyncSandbox") -> None:
+        self._sandbox = sandbox
+        self._place = {"id": sandbox.id}
+
+    async def create(
+        self,
+        language: str = "python",
+        *,
+        cwd: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+    ) -> AsyncContext:
+        """Starts an interpreter."""
+        body: Dict[str, Any] = {"language": language}
+        if cwd is not None:
+            body["cwd"] = cwd
+        if env is not None:
+            body["env"] = env
+        made = await self._sandbox.client.ask(routes.CREATE_CONTEXT, self._place, body=body)
+        return AsyncContext(self._sandbox, str(made["id"]), ContextInfo.from_json(made))
+
+    def get(self, id: str) -> AsyncContext:
+        """Refers to a context by its id, without asking the daemon."""
+        return AsyncContext(self._sandbox, id)
+
+    async def list(self) -> List[ContextInfo]:
+        """All of them, oldest first."""
+        found = await self._sandbox.client.ask(routes.LIST_CONTEXTS, self._place)
+        return [ContextInfo.from_json(each) for each in found["contexts"]]

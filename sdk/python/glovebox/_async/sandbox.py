@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sandboxes: their life, and the way to everything in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, List, Literal, Mapping, Optional, Sequence
+
+from .._generated import routes
+from .._generated.requests import Limits, Network, SandboxChange, SandboxRequest, VolumeMount
+from .._generated.responses import Connections, SandboxInfo, SandboxUsage, Verdict
+from .._model import Duration
+from .._request import Callback, limits_of
+from ..errors import Gone, NotFound, ProtocolError
+from ..events import Event
+from .commands import AsyncCommands
+from .context import AsyncContext, AsyncContexts
+from .files import AsyncFiles
+from .follow import deliver
+from .ports import AsyncPorts
+
+if TYPE_CHECKING:
+    from .client import AsyncClient
+
+
+class AsyncSandbox:
+    """A sandbox of a daemon. As a context manager, it is ended with the block."""
+
+    def __init__(self, client: "AsyncClient", id: str, *, owns_client: bool = False) -> None:
+        """Refers to a sandbox that exists; ``create`` and ``connect`` are the usual ways."""
+        self.client = client
+        self.id = id
+        self._owns_client = owns_client
+        self._of_language: Dict[str, AsyncContext] = {}
+        self.contexts = AsyncContexts(self)
+        self.files = AsyncFiles(
+            client,
+            {"id": id},
+            routes.LIST_FILES,
+            routes.CHANGE_FILES,
+            routes.READ_FILE,
+            routes.HEAD_FILE,
+            routes.WRITE_FILE,
+            routes.REMOVE_FILE,
+            routes.WATCH_FILES,
+        )
+        self.commands = AsyncCommands(self)
+        self.ports = AsyncPorts(self)
+
+    def __repr__(self) -> str:
+        return f"AsyncSandbox({self.id!r})"
+
+    @classmethod
+    async def create(
+        cls,
+        template: Optional[str] = None,
+        *,
+        client: "Optional[AsyncClient]" = None,
+        url: Optional[str] = None,
+        api_key: Optional[str] = None,
+        timeout: Optional[Duration] = None,
+        on_timeout: Optional[Literal["kill", "pause"]] = None,
+        auto_resume: Optional[bool] = None,
+        limits: Optional[Limits] = None,
+        network: Optional[Network] = None,
+        env: Optional[Mapping[str, str]] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        tier: Optional[str] = None,
+        min_tier: Optional[str] = None,
+        storage: Optional[Literal["memory", "disk"]] = None,
+        volumes: Optional[Sequence[VolumeMount]] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> "AsyncSandbox":
+        """Creates a sandbox.
+
+        `timeout`: when it ends or pauses, as `on_timeout` says; the daemon's default is 5 minutes.
+        `limits.time` limits each execution. Without `client`, a client is made of `url` and
+        `api_key`, and closed with the sandbox.
+        """
+        request = SandboxRequest(
+            template=template,
+            timeout=timeout,
+            on_timeout=on_timeout,
+            auto_resume=auto_resume,
+            limits=limits,
+            network=network,
+            env=env,
+            metadata=metadata,
+            tier=tier,
+            min_tier=min_tier,
+            storage=storage,
+            volumes=list(volumes) if volumes is not None else None,
+        )
+        used = client if client is not None else _new_client(url, api_key)
+        try:
+            made = await used.ask(
+                routes.CREATE_SANDBOX, body=request, idempotency_key=idempotency_key
+            )
+        except BaseException:
+            if client is None:
+                await used.aclose()
+            raise
+        return cls(used, str(made["id"]), owns_client=client is None)
+
+    @classmethod
+    async def connect(
+        cls,
+        id: str,
+        *,
+        client: "Optional[AsyncClient]" = None,
+        url: Optional[str] = None,
+        api_key: Optional[str] = None,
+    ) -> "AsyncSandbox":
+        """A sandbox that exists. Raises ``NotFound`` or ``Gone`` if it does not."""
+        used = client if client is not None else _new_client(url, api_key)
+        sandbox = cls(used, id, owns_client=client is None)
+        try:
+            await sandbox.info()
+        except BaseException:
+            await sandbox.aclose()
+            raise
+        return sandbox
+
+    async def __aenter__(self) -> "AsyncSandbox":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            await self.kill()
+        finally:
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Ends the client if it was made for this sandbox. The sandbox goes on."""
+        if self._owns_client:
+            await self.client.aclose()
+
+    # Its life.
+
+    async def info(self) -> SandboxInfo:
+        return SandboxInfo.from_json(await self.client.ask(routes.GET_SANDBOX, {"id": self.id}))
+
+    async def is_running(self) -> bool:
+        """Whether it runs; False if it is paused or has ended."""
+        try:
+            return (await self.info()).state == "running"
+        except (NotFound, Gone):
+            return False
+
+    async def update(
+        self,
+        *,
+        timeout: Optional[Duration] = None,
+        on_timeout: Optional[Literal["kill", "pause"]] = None,
+        auto_resume: Optional[bool] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        network: Optional[Network] = None,
+    ) -> SandboxInfo:
+        """Changes what is given. A new `timeout` counts from now."""
+        change = SandboxChange(
+            timeout=timeout,
+            on_timeout=on_timeout,
+            auto_resume=auto_resume,
+            metadata=metadata,
+            network=network,
+        )
+        changed = await self.client.ask(
+            routes.CHANGE_SANDBOX, {"id": self.id}, body=change, repeatable=True
+        )
+        return SandboxInfo.from_json(changed)
+
+    async def set_timeout(self, timeout: Duration) -> SandboxInfo:
+        """When it ends, counted from now."""
+        return await self.update(timeout=timeout)
+
+    async def pause(self) -> None:
+        """Stops its processes and keeps their memory."""
+        await self.client.ask(routes.PAUSE_SANDBOX, {"id": self.id})
+
+    async def resume(self) -> SandboxInfo:
+        return SandboxInfo.from_json(
+            await self.client.ask(routes.RESUME_SANDBOX, {"id": self.id})
+        )
+
+    async def snapshot(self, name: Optional[str] = None) -> str:
+        """Saves its files as a template, and returns the template's name."""
+        made = await self.client.ask(
+            routes.SNAPSHOT_SANDBOX, {"id": self.id}, body={"name": name} if name else {}
+        )
+        return str(made["template"])
+
+    async def fork(
+        self, count: int = 1, *, timeout: Optional[Duration] = None
+    ) -> "List[AsyncSandbox]":
+        """Creates sandboxes with the same files. Contexts and processes are not copied."""
+        body: Dict[str, Any] = {"count": count}
+        if timeout is not None:
+            body["timeout"] = timeout
+        made = await self.client.ask(routes.FORK_SANDBOX, {"id": self.id}, body=body)
+        return [AsyncSandbox(self.client, str(each["id"])) for each in made["sandboxes"]]
+
+    async def kill(self) -> bool:
+        """Ends it and deletes everything in it. False if it had ended before."""
+        try:
+            await self.client.ask(routes.KILL_SANDBOX, {"id": self.id})
+            return True
+        except (NotFound, Gone):
+            return False
+
+    async def usage(self) -> SandboxUsage:
+        """What it uses at the moment."""
+        return SandboxUsage.from_json(await self.client.ask(routes.GET_USAGE, {"id": self.id}))
+
+    async def connections(self) -> Connections:
+        """The connections that it made, or tried to make, by its network rules."""
+        return Connections.from_json(
+            await self.client.ask(routes.GET_CONNECTIONS, {"id": self.id})
+        )
+
+    # What runs in it.
+
+    async def execute(self, code: str, language: str = "python", **options: Any) -> Verdict:
+        """Executes code in a live interpreter of this sandbox, one for each language, which keeps
+        its variables. The options are those of ``Context.execute``.
+        """
+        return await (await self._context_of(language)).execute(code, **options)
+
+    async def _context_of(self, language: str) -> AsyncContext:
+        found = self._of_language.get(language)
+        if found is None:
+            if language == "python":
+                found = self.contexts.get("default")
+            else:
+                found = await self.contexts.create(language)
+            self._of_language[language] = found
+        return found
+
+    async def install(
+        self,
+        *packages: str,
+        time: Optional[Duration] = None,
+        limits: Optional[Limits] = None,
+        on_stdout: Callback[str] = None,
+        on_stderr: Callback[str] = None,
+        on_event: Callback[Event] = None,
+    ) -> Verdict:
+        """Installs packages, such as ``"pip:requests==2.32.3"`` or ``"npm:lodash"``, from the
+        daemon's package sources. Returns the verdict of pip and npm.
+        """
+        body: Dict[str, Any] = {"packages": list(packages)}
+        wanted = limits_of(limits, time, None)
+        if wanted is not None:
+            body["limits"] = wanted
+        verdict: Optional[Verdict] = None
+        async for event in self.client.follow(
+            routes.INSTALL_PACKAGES, {"id": self.id}, body=body
+        ):
+            await deliver(event, on_stdout, on_stderr, None, None, on_event)
+            verdict = event.verdict or verdict
+        if verdict is None:
+            raise ProtocolError("the stream ended without a verdict")
+        return verdict
+
+
+class AsyncSandboxes:
+    """The sandboxes of a tenant: ``client.sandboxes``."""
+
+    def __init__(self, client: "AsyncClient") -> None:
+        self._client = client
+
+    async def create(self, template: Optional[str] = None, **options: Any) -> AsyncSandbox:
+        """Creates a sandbox, with the options of ``Sandbox.create``."""
+        return await AsyncSandbox.create(template, client=self._client, **options)
+
+    async def connect(self, id: str) -> AsyncSandbox:
+        """A sandbox that exists. Raises ``NotFound`` or ``Gone`` if it does not."""
+        return await AsyncSandbox.connect(id, client=self._client)
+
+    async def list(
+        self,
+        *,
+        state: Optional[Literal["running", "paused"]] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        page_size: Optional[int] = None,
+    ) -> AsyncIterator[SandboxInfo]:
+        """The sandboxes, newest first, page by page as they are needed."""
+        query: Dict[str, object] = {
+            f"metadata.{name}": value for name, value in (metadata or {}).items()
+        }
+        query.update({"state": state, "limit": page_size})
+        while True:
+            page = await self._client.ask(routes.LIST_SANDBOXES, query=query)
+            for each in page["sandboxes"]:
+                yield SandboxInfo.from_json(each)
+            if not page["next"]:
+                return
+            query["after"] = page["next"]
+
+
+def _new_client(url: Optional[str], api_key: Optional[str]) -> "AsyncClient":
+    from .client import AsyncClient
+
+    return AsyncClient(url, api_key)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Templates: what sandboxes are created from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, List, Literal, Mapping, Optional, Sequence, Union
+
+from .._generated import routes
+from .._generated.requests import Limits, TemplateFile, TemplateRecipe
+from .._generated.responses import TemplateEvent, TemplateInfo
+from .._request import Callback
+from ..errors import ProtocolError
+from ..events import failure_of
+from .files import Content, body_of
+from .net import call
+
+if TYPE_CHECKING:
+    from .client import AsyncClient
+
+
+class AsyncTemplates:
+    """The templates of a tenant: ``client.templates``."""
+
+    def __init__(self, client: "AsyncClient") -> None:
+        self._client = client
+
+    async def list(self) -> List[TemplateInfo]:
+        """The tenant's templates, and those that are built in."""
+        found = await self._client.ask(routes.LIST_TEMPLATES)
+        return [TemplateInfo.from_json(each) for each in found["templates"]]
+
+    async def get(self, name: str) -> TemplateInfo:
+        return TemplateInfo.from_json(
+            await self._client.ask(routes.GET_TEMPLATE, {"name": name})
+        )
+
+    async def remove(self, name: str) -> None:
+        """Removes a template; sandboxes that use it go on."""
+        await self._client.ask(routes.REMOVE_TEMPLATE, {"name": name})
+
+    async def build(
+        self,
+        name: str,
+        *,
+        base: Union[str, Mapping[str, Any], None] = None,
+        packages: Optional[Sequence[str]] = None,
+        package_sources: Optional[Sequence[str]] = None,
+        files: Optional[Mapping[str, str]] = None,
+        commands: Optional[Sequence[str]] = None,
+        env: Optional[Mapping[str, str]] = None,
+        start: Optional[str] = None,
+        ready: Optional[str] = None,
+        preload: Optional[Sequence[str]] = None,
+        home: Optional[str] = None,
+        user: Optional[str] = None,
+        limits: Optional[Limits] = None,
+        on_event: Callback[TemplateEvent] = None,
+    ) -> TemplateInfo:
+        """Builds a template and returns it; a build that is the same as an earlier one is reused.
+
+        `files` are texts by their paths. `on_event` gets the progress and the log.
+        """
+        recipe = TemplateRecipe(
+            name=name,
+            base=base,
+            packages=_list(packages),
+            package_sources=_list(package_sources),
+            files=[TemplateFile(path, content) for path, content in files.items()]
+            if files
+            else None,
+            commands=_list(commands),
+            env=env,
+            start=start,
+            ready=ready,
+            preload=_list(preload),
+            home=home,
+            user=user,
+            limits=limits,
+        )
+        return await self._built(
+            on_event, self._client.lines(routes.BUILD_TEMPLATE, body=recipe)
+        )
+
+    async def import_image(
+        self,
+        name: str,
+        archive: Content,
+        format: Literal["oci", "docker", "rootfs"],
+        *,
+        on_event: Callback[TemplateEvent] = None,
+    ) -> TemplateInfo:
+        """Makes a template of an image: a tar archive of an OCI layout, of ``docker save``, or of a
+        root file system.
+        """
+        lines = self._client.lines(
+            routes.IMPORT_TEMPLATE,
+            {"name": name},
+            query={"format": format},
+            content=body_of(archive),
+            headers={"Content-Type": "application/octet-stream"},
+        )
+        return await self._built(on_event, lines)
+
+    async def _built(self, on_event: Callback[TemplateEvent], lines: Any) -> TemplateInfo:
+        made: Optional[TemplateInfo] = None
+        async for value in lines:
+            if value.get("type") == "failed":
+                raise failure_of(value)
+            if value.get("type") == "keepalive":
+                continue
+            event = TemplateEvent.from_json(value)
+            if on_event is not None:
+                await call(on_event, event)
+            made = event.template or made
+        if made is None:
+            raise ProtocolError("the stream ended before the template was built")
+        return made
+
+
+def _list(values: Optional[Sequence[str]]) -> Optional[List[str]]:
+    return list(values) if values is not None else None

@@ -1,0 +1,543 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by sdk/python/generate from api/openapi.yaml: change that, and run it again.
+"""What responses consist of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, List, Literal, Mapping, Optional
+
+from .._model import Convert, Model, Size, list_of, map_of, time_of
+from .._shown import CommandMixin, JudgeMixin, ResultMixin, VerdictMixin
+from .requests import Quotas
+from .words import EndReason, JudgeVerdict, SandboxState, Status
+
+__all__ = [
+    "ApiKey", "CaseUsage", "CommandResult", "Completion", "ConnectionRecord", "Connections",
+    "ContextInfo", "FileChange", "FileEntry", "FileEvent", "GuestError", "Inspection",
+    "JudgeReport", "JudgedCase", "LimitState", "MountedVolume", "NewApiKey", "PerStream",
+    "PerStreamBytes", "PerStreamTruncated", "ProcessEvent", "ProcessInfo", "Result", "RunUsage",
+    "SandboxInfo", "SandboxUsage", "TemplateEvent", "TemplateInfo", "TenantInfo", "TenantUsed",
+    "Verdict", "VolumeInfo",
+]
+
+
+@dataclass(frozen=True)
+class TenantUsed(Model):
+    """The schema ``TenantUsed``."""
+
+    sandboxes: Optional[int] = None
+    memory: Optional[int] = None
+    cpus: Optional[float] = None
+    disk: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class TenantInfo(Model):
+    """The schema ``Tenant``."""
+
+    name: str
+    created: datetime
+    quotas: Quotas
+    used: TenantUsed
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "created": time_of,
+        "quotas": Quotas.from_json,
+        "used": TenantUsed.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class ApiKey(Model):
+    """The schema ``ApiKey``."""
+
+    id: str
+    """The first digits of the key; not a secret."""
+    tenant: str
+    scopes: List[str]
+    last_four: str
+    state: Literal["valid", "expired", "revoked"]
+    created: datetime
+    expires: Optional[datetime]
+    last_used: Optional[datetime]
+    """Since the daemon started."""
+    revoked: Optional[datetime] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "created": time_of,
+        "expires": time_of,
+        "last_used": time_of,
+        "revoked": time_of,
+    }
+
+
+@dataclass(frozen=True)
+class NewApiKey(Model):
+    """The schema ``NewApiKey``."""
+
+    id: str
+    """The first digits of the key; not a secret."""
+    tenant: str
+    scopes: List[str]
+    last_four: str
+    state: Literal["valid", "expired", "revoked"]
+    created: datetime
+    expires: Optional[datetime]
+    last_used: Optional[datetime]
+    """Since the daemon started."""
+    key: str
+    revoked: Optional[datetime] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "created": time_of,
+        "expires": time_of,
+        "last_used": time_of,
+        "revoked": time_of,
+    }
+
+
+@dataclass(frozen=True)
+class VolumeInfo(Model):
+    """The schema ``Volume``."""
+
+    id: str
+    name: str
+    size: int
+    """Capacity in bytes."""
+    inodes: int
+    created: datetime
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "created": time_of,
+    }
+
+
+@dataclass(frozen=True)
+class MountedVolume(Model):
+    """The schema ``SandboxVolume``."""
+
+    id: str
+    path: str
+    read_only: bool
+
+
+@dataclass(frozen=True)
+class SandboxInfo(Model):
+    """The schema ``Sandbox``."""
+
+    id: str
+    template: str
+    tier: str
+    state: SandboxState
+    created: datetime
+    expires: datetime
+    on_timeout: Optional[Literal["kill", "pause"]] = None
+    auto_resume: Optional[bool] = None
+    limits: Optional[Mapping[str, Any]] = None
+    env: Optional[Mapping[str, str]] = None
+    metadata: Optional[Mapping[str, Any]] = None
+    network: Optional[Mapping[str, Any]] = None
+    storage: Optional[Literal["memory", "disk"]] = None
+    volumes: Optional[List[MountedVolume]] = None
+    restarted: Optional[bool] = None
+    """Its processes were lost after it was created; its workspace on disk was kept."""
+    walls: Optional[Mapping[str, Any]] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "state": SandboxState,
+        "created": time_of,
+        "expires": time_of,
+        "volumes": list_of(MountedVolume.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class TemplateInfo(Model):
+    """The schema ``Template``."""
+
+    name: str
+    builtin: bool
+    """Built in; cannot be removed."""
+    source: str
+    """host, debootstrap, oci, docker, rootfs, recipe or snapshot."""
+    base: Optional[str] = None
+    """The template that it is based on."""
+    content: Optional[str] = None
+    """SHA-256 of everything it was built from."""
+    created: Optional[datetime] = None
+    size: Optional[int] = None
+    """Size on disk in bytes."""
+    home: Optional[str] = None
+    user: Optional[str] = None
+    own_root: Optional[bool] = None
+    """Has its own root file system instead of the host's /usr."""
+    packages: Optional[List[str]] = None
+    env: Optional[Mapping[str, str]] = None
+    start: Optional[str] = None
+    ready: Optional[str] = None
+    preload: Optional[List[str]] = None
+    limits: Optional[Mapping[str, Any]] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "created": time_of,
+    }
+
+
+@dataclass(frozen=True)
+class TemplateEvent(Model):
+    """progress with step, steps and message; log with text; keepalive; finally built with template
+    and cached, or failed with error.
+    """
+
+    type: Literal["progress", "log", "keepalive", "built", "failed"]
+    step: Optional[int] = None
+    steps: Optional[int] = None
+    message: Optional[str] = None
+    text: Optional[str] = None
+    template: Optional[TemplateInfo] = None
+    cached: Optional[bool] = None
+    code: Optional[int] = None
+    error: Optional[str] = None
+    hint: Optional[str] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "template": TemplateInfo.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class SandboxUsage(Model):
+    """The schema ``Usage``."""
+
+    at: Optional[datetime] = None
+    cpus: Optional[float] = None
+    cpu_ms: Optional[float] = None
+    """Processor time so far."""
+    memory: Optional[int] = None
+    memory_limit: Optional[int] = None
+    disk: Optional[int] = None
+    disk_limit: Optional[int] = None
+    pids: Optional[int] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "at": time_of,
+    }
+
+
+@dataclass(frozen=True)
+class ConnectionRecord(Model):
+    """The schema ``ConnectionsConnection``."""
+
+    host: Optional[str] = None
+    port: Optional[int] = None
+    verdict: Optional[Literal["allowed", "denied", "failed"]] = None
+    rule: Optional[str] = None
+    """What decided."""
+    address: Optional[str] = None
+    """The address that the proxy connected to."""
+    via: Optional[Literal["direct", "upstream"]] = None
+    sent: Optional[int] = None
+    received: Optional[int] = None
+    reason: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Connections(Model):
+    """The schema ``Connections``."""
+
+    connections: Optional[List[ConnectionRecord]] = None
+    more_connections: Optional[int] = None
+    """Connections after the first 1,000."""
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "connections": list_of(ConnectionRecord.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class CaseUsage(Model):
+    """The schema ``JudgeReportCaseUsage``."""
+
+    wall_ms: Optional[float] = None
+    cpu_ms: Optional[float] = None
+    memory_peak: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class JudgedCase(Model):
+    """The schema ``JudgeReportCase``."""
+
+    name: str
+    verdict: JudgeVerdict
+    points: float
+    points_of: float
+    message: str
+    exit_code: int
+    signal: Optional[int]
+    usage: CaseUsage
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "verdict": JudgeVerdict,
+        "usage": CaseUsage.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class JudgeReport(JudgeMixin, Model):
+    """The schema ``JudgeReport``."""
+
+    verdict: JudgeVerdict
+    """The first of the cases' that is not AC."""
+    points: float
+    points_of: float
+    compile_ms: float
+    compiler_output: str
+    cases: List[JudgedCase]
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "verdict": JudgeVerdict,
+        "cases": list_of(JudgedCase.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class Completion(Model):
+    """The schema ``Completion``."""
+
+    matches: List[str]
+    start: int
+    """In Unicode code points, as end."""
+    end: int
+
+
+@dataclass(frozen=True)
+class Inspection(Model):
+    """The schema ``Inspection``."""
+
+    found: bool
+    data: Mapping[str, str]
+    """By MIME type, at most 1 MiB each; empty unless found."""
+
+
+@dataclass(frozen=True)
+class PerStream(Model):
+    """The schema ``OfStreams``."""
+
+    stdout: int
+    stderr: int
+
+
+@dataclass(frozen=True)
+class Result(ResultMixin, Model):
+    """The schema ``Result``."""
+
+    main: bool
+    """The value of the code itself, not something it displayed."""
+    data: Mapping[str, Any]
+    """MIME type to value."""
+    metadata: Optional[Mapping[str, Any]] = None
+    display_id: Optional[str] = None
+    update: Optional[bool] = None
+    """Replaces what was shown under this display_id."""
+
+
+@dataclass(frozen=True)
+class GuestError(Model):
+    """The schema ``VerdictError``."""
+
+    name: str
+    value: str
+    traceback: str
+
+
+@dataclass(frozen=True)
+class FileChange(Model):
+    """The schema ``VerdictFile``."""
+
+    path: str
+    size: int
+    change: Literal["created", "modified", "deleted"]
+
+
+@dataclass(frozen=True)
+class LimitState(Model):
+    """The schema ``VerdictLimit``."""
+
+    value: float
+    enforced: bool
+    hit: bool
+
+
+@dataclass(frozen=True)
+class RunUsage(Model):
+    """The schema ``VerdictUsage``."""
+
+    wall_ms: Optional[float] = None
+    cpu_ms: Optional[float] = None
+    memory_peak: Optional[int] = None
+    """Bytes."""
+    pids_peak: Optional[int] = None
+    disk_bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Verdict(VerdictMixin, Model):
+    """How the code ended, what it used, and which walls and limits held."""
+
+    id: str
+    language: str
+    tier: str
+    status: Status
+    exit_code: int
+    signal: Optional[int]
+    stdout: str
+    stderr: str
+    truncated: PerStream
+    """Whether the limit on output cut the stream."""
+    bytes: PerStream
+    """How much the code wrote."""
+    results: List[Result]
+    error: Optional[GuestError]
+    files: List[FileChange]
+    walls: Mapping[str, Any]
+    limits: Mapping[str, LimitState]
+    usage: RunUsage
+    timings: Mapping[str, int]
+    """Microseconds, by step."""
+    limit: Optional[Literal["time", "cpu_time"]] = None
+    """Which limit ended the code, where the status leaves it open."""
+    stdout_base64: Optional[str] = None
+    """The bytes, where they are not UTF-8."""
+    stderr_base64: Optional[str] = None
+    """The bytes, where they are not UTF-8."""
+    execution_count: Optional[int] = None
+    """Of a context."""
+    files_truncated: Optional[bool] = None
+    """More files changed than are listed."""
+    notes: Optional[List[str]] = None
+    verification: Optional[Verdict] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "status": Status,
+        "truncated": PerStream.from_json,
+        "bytes": PerStream.from_json,
+        "results": list_of(Result.from_json),
+        "error": GuestError.from_json,
+        "files": list_of(FileChange.from_json),
+        "limits": map_of(LimitState.from_json),
+        "usage": RunUsage.from_json,
+        "verification": lambda value: Verdict.from_json(value),
+    }
+
+
+@dataclass(frozen=True)
+class ContextInfo(Model):
+    """The schema ``Context``."""
+
+    id: str
+    language: str
+    cwd: str
+    alive: bool
+    busy: bool
+
+
+@dataclass(frozen=True)
+class PerStreamTruncated(Model):
+    """The schema ``CommandResultTruncated``."""
+
+    stdout: Optional[bool] = None
+    stderr: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class PerStreamBytes(Model):
+    """The schema ``CommandResultBytes``."""
+
+    stdout: Optional[int] = None
+    stderr: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class CommandResult(CommandMixin, Model):
+    """The schema ``CommandResult``."""
+
+    pid: int
+    exit_code: int
+    """128 plus the signal's number if a signal ended it."""
+    signal: Optional[int]
+    reason: EndReason
+    stdout: str
+    stderr: str
+    truncated: PerStreamTruncated
+    bytes: PerStreamBytes
+    stdout_base64: Optional[str] = None
+    """If the bytes are not UTF-8."""
+    stderr_base64: Optional[str] = None
+    """If the bytes are not UTF-8."""
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "reason": EndReason,
+        "truncated": PerStreamTruncated.from_json,
+        "bytes": PerStreamBytes.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class ProcessInfo(Model):
+    """The schema ``Process``."""
+
+    pid: int
+    argv: List[str]
+    alive: bool
+    cwd: Optional[str] = None
+    env: Optional[Mapping[str, str]] = None
+    tag: Optional[str] = None
+    terminal: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class ProcessEvent(Model):
+    """started with pid; stdout, stderr and terminal with text, and base64 if the bytes are not
+    text; keepalive; finally ended with exit_code, signal and reason.
+    """
+
+    type: Literal["started", "stdout", "stderr", "terminal", "keepalive", "ended", "failed"]
+    pid: Optional[int] = None
+    text: Optional[str] = None
+    base64: Optional[str] = None
+    exit_code: Optional[int] = None
+    signal: Optional[int] = None
+    reason: Optional[EndReason] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "reason": EndReason,
+    }
+
+
+@dataclass(frozen=True)
+class FileEntry(Model):
+    """The schema ``FileEntry``."""
+
+    path: str
+    type: Literal["file", "directory", "symlink", "other"]
+    size: int
+    mode: str
+    modified: datetime
+    owner: Optional[str] = None
+    group: Optional[str] = None
+    target: Optional[str] = None
+    target_type: Optional[Literal["file", "directory", "symlink", "other"]] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "modified": time_of,
+    }
+
+
+@dataclass(frozen=True)
+class FileEvent(Model):
+    """The schema ``FileEvent``."""
+
+    type: Literal["started", "create", "write", "remove", "rename", "chmod", "keepalive", "failed"]
+    path: Optional[str] = None

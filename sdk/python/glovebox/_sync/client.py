@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by sdk/python/generate from glovebox/_async/client.py: change that, and run it again.
+"""The client of a daemon: requests, retries, and what belongs to no sandbox."""
+
+from __future__ import annotations
+
+import uuid
+from typing import (
+    Any,
+    Iterator,
+    Callable,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Union,
+)
+
+from .._address import find_address, find_key, tls_context
+from .._generated import routes
+from .._generated.requests import Checker, JudgeCase, JudgeRequest, Limits, Network, RunRequest
+from .._generated.responses import JudgedCase, JudgeReport, Verdict
+from .._judge import cases_of
+from .._model import Duration, Model, Size
+from .._request import Callback, json_body, limits_of, user_agent
+from .._retry import Retry
+from .._route import Route
+from ..errors import (
+    APIError,
+    ConnectionFailed,
+    GloveboxError,
+    ProtocolError,
+    Timeout,
+    TooLarge,
+    error_of,
+)
+from ..events import Event, decode, event_of
+from .admin import Keys, Tenants
+from .follow import deliver
+from .http import Pool, Response, Body, NotSent
+from .net import call, end, sleep
+from .sandbox import Sandboxes
+from .templates import Templates
+from .volumes import Volumes
+from .websocket import WebSocket
+
+LINES = "application/x-ndjson"
+
+
+class Client:
+    """A client of one daemon.
+
+    Without arguments it goes to the daemon that ``GLOVEBOX_URL`` and ``GLOVEBOX_API_KEY`` name,
+    else to the socket of ``glovebox serve`` on this machine. It may be used by several threads or
+    tasks at once, and keeps connections open until it is closed.
+    """
+
+    def __init__(
+        self,
+        url: Optional[str] = None,
+        api_key: Optional[str] = None,
+        *,
+        timeout: Optional[float] = 120.0,
+        connect_timeout: Optional[float] = 10.0,
+        retry: Retry = Retry(),
+        ca_file: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        """`api_key`: an empty one sends none, whatever the environment says. `timeout`: seconds to
+        wait for the next byte of a response. A stream of events always has one, because the daemon
+        sends a sign of life every 5 seconds.
+        """
+        self.address = find_address(url)
+        self.api_key = find_key(api_key)
+        self.timeout = timeout
+        self.retry = retry
+        self._headers = {"User-Agent": user_agent(), **(headers or {})}
+        if self.api_key is not None:
+            self._headers["Authorization"] = f"Bearer {self.api_key}"
+        tls = tls_context(ca_file) if self.address.tls else None
+        self._pool = Pool(self.address, tls, connect_timeout)
+        self.sandboxes = Sandboxes(self)
+        self.templates = Templates(self)
+        self.volumes = Volumes(self)
+        self.keys = Keys(self)
+        self.tenants = Tenants(self)
+
+    @property
+    def url(self) -> str:
+        return self.address.url
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connections. Sandboxes go on."""
+        self._pool.close()
+
+    # Requests.
+
+    def send(
+        self,
+        route: Route,
+        parameters: Optional[Mapping[str, object]] = None,
+        *,
+        query: Optional[Mapping[str, object]] = None,
+        body: Union[None, Model, Mapping[str, Any]] = None,
+        content: Union[None, Body, Callable[[], Body]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        idempotency_key: Optional[str] = None,
+        timeout: Optional[float] = None,
+        repeatable: Optional[bool] = None,
+    ) -> Response:
+        """Sends a request of the API, and returns the response if it is a success.
+
+        `body` is sent as JSON, `content` as it is; a function makes the content anew for each
+        attempt. `repeatable` says whether sending it twice does no harm; by default, the route does.
+        Raises an ``APIError`` for every other status.
+        """
+        head = {**self._headers, **(headers or {})}
+        if route.idempotency:
+            head["Idempotency-Key"] = idempotency_key or str(uuid.uuid4())
+        if body is not None:
+            content = json_body(body)
+            head["Content-Type"] = "application/json"
+            if len(content) > route.max_body:
+                raise TooLarge(
+                    f"the request has {len(content)} bytes, more than the {route.max_body} that "
+                    f"{route.method} {route.path} takes",
+                    "send less in one request; files go through sandbox.files",
+                    status=413,
+                    code="too_large",
+                )
+        if repeatable is None:
+            repeatable = route.is_repeatable or route.idempotency
+        once = content is not None and not callable(content)
+        if once and not isinstance(content, bytes):
+            repeatable = False
+        target = route.target(parameters or {}, query)
+        return self._attempts(route, target, head, content, timeout, repeatable)
+
+    def _attempts(
+        self,
+        route: Route,
+        target: str,
+        headers: Mapping[str, str],
+        content: Union[None, Body, Callable[[], Body]],
+        timeout: Optional[float],
+        repeatable: bool,
+    ) -> Response:
+        seconds = self.timeout if timeout is None else timeout
+        attempt = 0
+        while True:
+            sent = True
+            try:
+                piece = content() if callable(content) else content
+                response = self._pool.request(route.method, target, headers, piece, seconds)
+                if response.status < 400:
+                    return response
+                raise self._error(response, f"{route.method} {route.path}")
+            except NotSent as unsent:
+                sent, error = False, unsent.error
+            except GloveboxError as raised:
+                error = raised
+            pause = self.retry.pause(error, attempt, repeatable, sent)
+            if pause is None:
+                raise error
+            attempt += 1
+            sleep(pause)
+
+    def _error(self, response: Response, what: str) -> APIError:
+        content = response.read()
+        try:
+            body = decode(content)
+        except ProtocolError:
+            body = {"message": content[:1000].decode("utf-8", "replace").strip()}
+        return error_of(response.status, response.headers, body, what)
+
+    def ask(self, route: Route, *arguments: Any, **named: Any) -> Dict[str, Any]:
+        """Sends a request as `send` does, and returns the response's JSON; none gives {}."""
+        response = self.send(route, *arguments, **named)
+        content = response.read()
+        return dict(decode(content)) if content.strip() else {}
+
+    def lines(
+        self, route: Route, *arguments: Any, headers: Optional[Mapping[str, str]] = None, **named: Any
+    ) -> Iterator[Mapping[str, Any]]:
+        """Sends a request as `send` does, and returns the objects of its stream as they come."""
+        head = {"Accept": LINES, **(headers or {})}
+        response = self.send(route, *arguments, headers=head, **named)
+        with response:
+            for line in response.iter_lines():
+                if line.strip():
+                    yield decode(line)
+
+    def follow(
+        self, route: Route, *arguments: Any, idempotency_key: Optional[str] = None, **named: Any
+    ) -> Iterator[Event]:
+        """The events of an execution. If the connection breaks, the request is repeated with its
+        key, and the events that were seen are passed over, so that each comes once.
+        """
+        key = idempotency_key or str(uuid.uuid4())
+        seen = 0
+        attempt = 0
+        while True:
+            passed = 0
+            finished = False
+            lines = self.lines(route, *arguments, idempotency_key=key, **named)
+            try:
+                for value in lines:
+                    event = event_of(value)
+                    if event.type == "keepalive":
+                        continue
+                    passed += 1
+                    if passed <= seen:
+                        continue
+                    seen, attempt = passed, 0
+                    yield event
+                    finished = event.type == "verdict"
+                if finished:
+                    return
+                raise ConnectionFailed("the stream ended without a verdict")
+            except (ConnectionFailed, Timeout) as error:
+                if finished:
+                    return
+                broken = ConnectionFailed(error.message, error.hint)
+                pause = self.retry.pause(broken, attempt, route.idempotency, True)
+                if pause is None:
+                    raise error
+                attempt += 1
+            finally:
+                end(lines)
+            sleep(pause)
+
+    def open_socket(
+        self,
+        route: Route,
+        parameters: Mapping[str, object],
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> WebSocket:
+        """Opens the WebSocket of a route."""
+        target = route.target(parameters)
+        head = {**self._headers, **(headers or {})}
+        try:
+            stream, received, refusal = self._pool.upgrade(target, head, self.timeout)
+        except NotSent as unsent:
+            raise unsent.error from None
+        if refusal is not None:
+            raise self._error(refusal, f"{route.method} {route.path}")
+        assert stream is not None
+        return WebSocket(stream, received, self.timeout)
+
+    # What belongs to no sandbox.
+
+    def run(
+        self,
+        code: str,
+        language: Optional[str] = None,
+        *,
+        name: Optional[str] = None,
+        arguments: Optional[Sequence[str]] = None,
+        stdin: Optional[str] = None,
+        files: Optional[Mapping[str, str]] = None,
+        env: Optional[Mapping[str, str]] = None,
+        time: Optional[Duration] = None,
+        memory: Optional[Size] = None,
+        limits: Optional[Limits] = None,
+        network: Optional[Network] = None,
+        tier: Optional[str] = None,
+        min_tier: Optional[str] = None,
+        verify: Optional[str] = None,
+        on_stdout: Callback[str] = None,
+        on_stderr: Callback[str] = None,
+        on_event: Callback[Event] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Verdict:
+        """Runs a program in a fresh sandbox, which ends with it, and returns the verdict."""
+        request = RunRequest(
+            code=code,
+            language=language or (None if name else "python"),
+            name=name,
+            arguments=list(arguments) if arguments is not None else None,
+            stdin=stdin,
+            files=files,
+            env=env,
+            limits=limits_of(limits, time, memory),
+            tier=tier,
+            min_tier=min_tier,
+            verify=verify,
+            network=network,
+        )
+        verdict: Optional[Verdict] = None
+        for event in self.follow(
+            routes.RUN, body=request, idempotency_key=idempotency_key
+        ):
+            deliver(event, on_stdout, on_stderr, None, None, on_event)
+            verdict = event.verdict or verdict
+        if verdict is None:
+            raise ProtocolError("the stream ended without a verdict")
+        return verdict
+
+    def judge(
+        self,
+        code: str,
+        cases: Sequence[Union[JudgeCase, "tuple[str, str]"]],
+        language: str = "python",
+        *,
+        name: Optional[str] = None,
+        arguments: Optional[Sequence[str]] = None,
+        env: Optional[Mapping[str, str]] = None,
+        time: Optional[Duration] = None,
+        memory: Optional[Size] = None,
+        limits: Optional[Limits] = None,
+        tier: Optional[str] = None,
+        min_tier: Optional[str] = None,
+        compare: Optional[str] = None,
+        checker: Optional[Checker] = None,
+        jobs: Optional[int] = None,
+        stop_at_first: Optional[bool] = None,
+        on_case: Callback[JudgedCase] = None,
+    ) -> JudgeReport:
+        """Compiles a program once and judges it by cases, each in a fresh sandbox.
+
+        A case is a ``JudgeCase``, or a pair of its input and the expected output.
+        """
+        request = JudgeRequest(
+            language=language,
+            code=code,
+            cases=cases_of(cases),
+            name=name,
+            arguments=list(arguments) if arguments is not None else None,
+            env=env,
+            limits=limits_of(limits, time, memory),
+            tier=tier,
+            min_tier=min_tier,
+            compare=compare,
+            checker=checker,
+            jobs=jobs,
+            stop_at_first=stop_at_first,
+        )
+        report: Optional[JudgeReport] = None
+        for value in self.lines(routes.JUDGE, body=request):
+            event = event_of(value)
+            if event.type == "case" and on_case is not None:
+                call(on_case, JudgedCase.from_json(event.data))
+            if event.type == "verdict":
+                report = JudgeReport.from_json(event.data)
+        if report is not None:
+            return report
+        raise ProtocolError("the stream ended without a verdict")
+
+    def languages(self) -> List[Dict[str, Any]]:
+        """The languages that the daemon knows, and whether each is ready."""
+        return list((self.ask(routes.LIST_LANGUAGES))["languages"])
+
+    def info(self) -> Dict[str, Any]:
+        """What answers at the address, and whether it is ready."""
+        return self.ask(routes.SELF)
+
+    def health(self) -> Dict[str, Any]:
+        """``status``, and ``ready`` once the daemon's interpreters are warm. Needs no key."""
+        return self.ask(routes.HEALTH)
+
+    def metrics(self) -> str:
+        """The daemon's metrics in Prometheus' text format."""
+        return ((self.send(routes.METRICS)).read()).decode("utf-8")
+
+    def openapi(self) -> Dict[str, Any]:
+        """The daemon's description of its API."""
+        return self.ask(routes.OPENAPI)
+
+    def emergency_stop(self) -> int:
+        """Ends every sandbox of every tenant, and returns how many. Needs the scope admin."""
+        return int((self.ask(routes.EMERGENCY_STOP))["stopped"])

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the package with packages from PyPI: type checkers, and the frameworks of its adapters.
+
+Each check installs what packages/CHECK.txt names into a directory outside the repository. Exit
+status 77 when pip is missing or its index cannot be reached.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+SKIPPED = 77
+CHECKS = sorted(path.stem for path in (HERE / "packages").glob("*.txt"))
+
+
+def install(check, build):
+    """A virtual environment with what the check needs, and its Python."""
+    wanted = (HERE / f"packages/{check}.txt").read_bytes()
+    stamp = build / check / "installed.txt"
+    python = build / check / "bin/python"
+    if not stamp.exists() or stamp.read_bytes() != wanted:
+        for command in ([sys.executable, "-m", "venv", build / check],
+                        [python, "-m", "pip", "install", "--quiet", "--upgrade",
+                         "-r", HERE / f"packages/{check}.txt"]):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                print(f"skipped: {check}: {done.stderr.strip()[-500:]}")
+                sys.exit(SKIPPED)
+        stamp.write_bytes(wanted)
+    return python
+
+
+def check_types(python):
+    """mypy --strict and pyright. The adapters need their frameworks, so they are left out."""
+    failed = 0
+    for command in ([python, "-m", "mypy", "--strict", "--exclude", "adapters/", "glovebox"],
+                    [python, "-m", "pyright"]):
+        done = subprocess.run(command, cwd=HERE.parent, check=False)
+        failed |= done.returncode != 0
+    return failed
+
+
+def check_framework(check, python):
+    """The tests of an adapter, against a daemon of their own."""
+    sys.path.insert(0, str(ROOT / "tests/service"))
+    from daemon import GLOVEBOX, Daemon
+
+    daemon = Daemon().start()
+    try:
+        environment = {
+            **os.environ, "PYTHONPATH": str(HERE.parent), "GLOVEBOX_BIN": GLOVEBOX,
+            "GLOVEBOX_URL": f"http://127.0.0.1:{daemon.port}", "GLOVEBOX_API_KEY": daemon.key}
+        return subprocess.run(
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+             HERE / f"packages/test_{check}.py"],
+            env=environment, cwd=HERE / "packages", check=False).returncode
+    finally:
+        daemon.discard()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path,
+                        default=pathlib.Path(tempfile.gettempdir()) / "glovebox-sdk-python",
+                        help="directory to install packages in (default: %(default)s)")
+    parser.add_argument("checks", nargs="*", metavar="CHECK",
+                        help=f"{', '.join(CHECKS)} (default: all)")
+    options = parser.parse_args()
+    unknown = set(options.checks) - set(CHECKS)
+    if unknown:
+        parser.error(f"unknown check '{unknown.pop()}'; there are {', '.join(CHECKS)}")
+    failed = []
+    for check in options.checks or CHECKS:
+        python = install(check, options.build)
+        print(f"== {check}", flush=True)
+        status = check_types(python) if check == "types" else check_framework(check, python)
+        if status:
+            failed.append(check)
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
