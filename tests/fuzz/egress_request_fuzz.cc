@@ -39,6 +39,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (request->connect) {
     return 0;
   }
+  // Of the hundred headers that a strict reader takes, two are ours.
+  if (request->head.headers.size() > 98) {
+    return 0;
+  }
   const std::string onward = glovebox::egress::onward_head(*request, nullptr);
   from = 0;
   require(http::end_of_head(onward, from) == onward.size());

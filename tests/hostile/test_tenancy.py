@@ -156,6 +156,30 @@ class Tenancy(unittest.TestCase):
         noise = max(spread[2] - spread[0], 200e-6)
         self.assertLess(abs(a - b), 3 * noise, f"{a * 1e6:.0f} and {b * 1e6:.0f} us")
 
+    def watch(self, sandbox):
+        headers = {"E2b-Sandbox-Id": sandbox["sandboxID"], "E2b-Sandbox-Port": "49983",
+                   "X-Access-Token": sandbox["envdAccessToken"]}
+        path = "/filesystem.Filesystem/CreateWatcher"
+        return self.daemon.ask("POST", path, {"path": "/home/user"}, headers, key=None)
+
+    def test_the_watchers_of_one_tenant_leave_room_for_another_ones(self):
+        greedy = [
+            self.daemon.must(201, "POST", "/sandboxes", {"templateID": "base", "secure": True})
+            for _ in range(5)
+        ]
+        taken = 0
+        for sandbox in greedy:
+            for _ in range(17):
+                answer = self.watch(sandbox)
+                if answer.status != 200:
+                    break
+                taken += 1
+            self.assertEqual(answer.status, 429, str(answer))
+        self.assertEqual(taken, 64)
+        self.assertEqual(self.watch(self.others).status, 200)
+        for sandbox in greedy:
+            self.daemon.must(204, "DELETE", "/sandboxes/" + sandbox["sandboxID"])
+
     def test_tokens_and_signatures_of_one_sandbox_open_no_other(self):
         mine, theirs = self.traffic, self.others
         token = mine["envdAccessToken"]
