@@ -152,8 +152,8 @@ asio::awaitable<bool> Inspection::carry_request() {
     co_return false;
   }
   // Sent as soon as its last bytes are: the answer may come before we hear that they have gone.
-  exchange_ = Exchange{
-      .head_only = head.method == "HEAD", .upgrade = head.upgrade, .sent = !has_body};
+  exchange_ =
+      Exchange{.head_only = head.method == "HEAD", .upgrade = head.upgrade, .sent = !has_body};
   sending_ = true;
   bool sent = co_await to_server(kept_head(request));
   if (sent) {

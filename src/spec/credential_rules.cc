@@ -101,9 +101,10 @@ Result<CredentialTarget> CredentialTarget::parse(std::string_view text) {
   target.place = GB_TRY(NetworkRule::parse(place));
   const IpBlock& block = target.place.block;
   if (target.place.name.empty() && block.bits != block.address.width()) {
-    return Error(ErrorCode::kInvalid,
-                 "credentials for '" + printable(text) + "': a block of addresses does not name a host",
-                 "name a host, *.HOST or one address");
+    return Error(
+        ErrorCode::kInvalid,
+        "credentials for '" + printable(text) + "': a block of addresses does not name a host",
+        "name a host, *.HOST or one address");
   }
   if (!target.place.port) {
     target.place.port = target.plain ? kHttpPort : kHttpsPort;

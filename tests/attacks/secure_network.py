@@ -48,9 +48,10 @@ class SecureServer:
     """An HTTPS server on 127.0.0.1. `requests` has (method, path, [(name, value)], body) of each
     request. Its paths: /echo returns the headers, /redirect?URL leads there, /chunked and /close
     are bodies in other framings, /early answers before the body has come, /upgrade becomes a line
-    that echoes, /git/ is `git http-backend`, and everything else says 'here you are'."""
+    that echoes, /git/ is `git http-backend`, and everything else says 'here you are'. `pages` maps
+    more paths to their bodies, which need an Authorization header, as git does."""
 
-    def __init__(self, certificate, repositories=None, tls=True):
+    def __init__(self, certificate, repositories=None, pages=None, tls=True):
         served = self
         self.requests = []
         self.connections = 0
@@ -117,17 +118,19 @@ class SecureServer:
                     self.wfile.flush()
                     self.wfile.write(b"echo:" + self.rfile.readline())
                     self.close_connection = True
-                elif self.path.startswith("/git/"):
-                    self.git(body)
+                elif self.path.startswith("/git/") or self.path in (pages or {}):
+                    if "Authorization" not in self.headers:
+                        self.answer(401, b"", WWW_Authenticate="Basic realm=test")
+                    elif self.path.startswith("/git/"):
+                        self.git(body)
+                    else:
+                        self.answer(200, pages[self.path], Content_Type="text/html")
                 else:
                     self.answer(200, b"here you are")
 
             do_POST = do_PUT = do_HEAD = do_OPTIONS = do_GET
 
             def git(self, body):
-                if "Authorization" not in self.headers:
-                    self.answer(401, b"", WWW_Authenticate="Basic realm=git")
-                    return
                 path, _, query = self.path.removeprefix("/git").partition("?")
                 done = subprocess.run(
                     ["git", "http-backend"], input=body, capture_output=True, check=False,

@@ -2,9 +2,11 @@
 """Programs that people use, as they are, with a secret that is filled in outside."""
 
 import base64
+import io
 import shutil
 import subprocess
 import unittest
+import zipfile
 
 from secret_case import VALUE, SecretCase
 
@@ -79,6 +81,29 @@ git -c user.name=b -c user.email=b@example commit -q --allow-empty -m second && 
         log = subprocess.run(["git", "-C", str(self.dir / "a.git"), "log", "--format=%s", "--all"],
                              capture_output=True, text=True, check=True).stdout
         self.assertEqual(log, "second\nfirst\n")
+
+    def test_pip_and_a_private_index(self):
+        (wheel := io.BytesIO()).name = "tiny-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.writestr("tiny.py", "GREETING = 'hello'\n")
+            archive.writestr("tiny-1.0.dist-info/METADATA",
+                             "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+            archive.writestr("tiny-1.0.dist-info/WHEEL",
+                             "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            archive.writestr("tiny-1.0.dist-info/RECORD", "")
+        self.api = self.serve(self.certificate, pages={
+            "/simple/tiny/": f'<a href="/files/{wheel.name}">{wheel.name}</a>'.encode(),
+            f"/files/{wheel.name}": wheel.getvalue()})
+        verdict = self.inside("""
+export HOME=/tmp PIP_INDEX_URL="https://ci:$TOKEN@api.example:$1/simple" PIP_NO_INDEX=0
+python3 -m pip install -q --no-cache-dir --disable-pip-version-check --target /tmp/p tiny &&
+PYTHONPATH=/tmp/p python3 -c 'import tiny; print(tiny.GREETING)'""",
+                              language="bash", prelude="", options=[
+                                  "--secret", f"TOKEN@api.example:{self.api.port}",
+                                  "--allow-net", f"127.0.0.1:{self.api.port}", "--time", "100s"])
+        self.assertEqual((verdict["exit_code"], verdict["stdout"]), (0, "hello\n"), verdict)
+        expected = "Basic " + base64.b64encode(f"ci:{VALUE}".encode()).decode()
+        self.assertEqual(set(self.api.headers("Authorization")), {expected})
 
 
 if __name__ == "__main__":
