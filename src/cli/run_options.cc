@@ -305,7 +305,9 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   request.strict = options.seccomp == "strict";
   request.from_pool = !options.no_pool;
   request.env = GB_TRY(parse_environment(options));
-  request.network = GB_TRY(parse_network(options));
+  NetworkOptions network = GB_TRY(parse_network(options));
+  request.network = std::move(network.rules);
+  request.secrets = std::move(network.secrets);
   for (const std::string& text : options.files) {
     request.files.push_back(GB_TRY(parse_file_to_copy(text)));
   }

@@ -56,7 +56,9 @@ Result<LiveSpec> make_live_spec(Language language, const SandboxOptionsText& opt
   spec.language = std::move(language);
   spec.tier = {.exactly = options.tier, .at_least = options.min_tier};
   spec.env = GB_TRY(parse_environment(options));
-  spec.network = GB_TRY(parse_network(options));
+  NetworkOptions network = GB_TRY(parse_network(options));
+  spec.network = std::move(network.rules);
+  spec.secrets = std::move(network.secrets);
   for (const std::string& text : options.files) {
     spec.files.push_back(GB_TRY(parse_file_to_copy(text)));
   }

@@ -67,21 +67,6 @@ void add_shared_options(CLI::App& command, SharedOptionsText& options, const cha
       ->group(kFileOptions);
 }
 
-void add_network_options(CLI::App& command, SharedOptionsText& options) {
-  command
-      .add_option(
-          "--allow-net,--allow-host", options.allow_net,
-          "Let programs connect to HOST, *.HOST, ADDRESS or ADDRESS/BITS, with :PORT for one "
-          "port only, through a proxy; repeatable")
-      ->type_name("RULE")
-      ->group(kNetworkOptions);
-  command
-      .add_option("--deny-net,--deny-host", options.deny_net,
-                  "Refuse what --allow-net would allow; repeatable")
-      ->type_name("RULE")
-      ->group(kNetworkOptions);
-}
-
 Result<std::optional<std::chrono::milliseconds>> parse_time(const std::string& text,
                                                             const char* option) {
   if (text.empty()) {
@@ -119,36 +104,6 @@ Result<LimitWishes> parse_limits(const SharedOptionsText& options) {
   limits.inodes = options.inodes;
   limits.open_files = options.open_files;
   return limits;
-}
-
-Result<std::optional<NetworkRules>> parse_network(const SharedOptionsText& options) {
-  if (options.allow_net.empty() && options.deny_net.empty()) {
-    return std::optional<NetworkRules>();
-  }
-  if (options.allow_net.empty()) {
-    return Error(ErrorCode::kInvalid, "--deny-net requires --allow-net",
-                 "leave it out: a sandbox reaches nothing that --allow-net does not name");
-  }
-  NetworkRules rules;
-  const auto read = [](const std::vector<std::string>& texts,
-                       const char* option) -> Result<std::vector<NetworkRule>> {
-    if (texts.size() > NetworkRules::kMaxRules) {
-      return Error(ErrorCode::kInvalid, std::string(option) + ": more than " +
-                                            std::to_string(NetworkRules::kMaxRules) + " rules");
-    }
-    std::vector<NetworkRule> list;
-    for (const std::string& text : texts) {
-      auto rule = NetworkRule::parse(text);
-      if (!rule) {
-        return std::move(rule).error().within(option);
-      }
-      list.push_back(std::move(rule).value());
-    }
-    return list;
-  };
-  rules.allow = GB_TRY(read(options.allow_net, "--allow-net"));
-  rules.deny = GB_TRY(read(options.deny_net, "--deny-net"));
-  return std::optional(std::move(rules));
 }
 
 Result<Environment> parse_environment(const SharedOptionsText& options) {

@@ -40,6 +40,12 @@ struct SharedOptionsText {
   std::optional<std::uint32_t> open_files;
   std::vector<std::string> allow_net;
   std::vector<std::string> deny_net;
+  std::vector<std::string> secrets;
+  std::vector<std::string> headers;
+  std::string net_sent;
+  std::string net_received;
+  std::string net_rate;
+  std::optional<std::uint64_t> net_connections;
   std::vector<std::string> env;
   std::vector<std::string> files;
 };
@@ -57,8 +63,13 @@ Result<std::optional<Bytes>> parse_size(const std::string& text, const char* opt
 
 // All but the wall time, the output and the disk rate.
 Result<LimitWishes> parse_limits(const SharedOptionsText& options);
-// Nothing where no rule was given: the sandbox has no network then.
-Result<std::optional<NetworkRules>> parse_network(const SharedOptionsText& options);
+// What a sandbox reaches, and the values of the secrets that the rules name.
+struct NetworkOptions {
+  std::optional<NetworkRules> rules;  // Nothing where none was given: it has no network then.
+  SecretValues secrets;
+};
+// Reads secrets from our own environment and from files. No error shows a value.
+Result<NetworkOptions> parse_network(const SharedOptionsText& options);
 Result<Environment> parse_environment(const SharedOptionsText& options);
 
 }  // namespace glovebox::cli

@@ -20,7 +20,7 @@ namespace {
 
 // Names what an event loop with sockets takes; files cannot be opened at all.
 constexpr auto kCalls = confined::allow_only(confined::join(
-    std::array<std::uint32_t, 31>{
+    std::array<std::uint32_t, 32>{
         SYS_recvmsg,      SYS_sendmsg,        SYS_epoll_wait,      SYS_recvfrom,
         SYS_sendto,       SYS_read,           SYS_write,           SYS_readv,
         SYS_writev,       SYS_epoll_ctl,      SYS_timerfd_settime, SYS_close,
@@ -28,7 +28,7 @@ constexpr auto kCalls = confined::allow_only(confined::join(
         SYS_shutdown,     SYS_setsockopt,     SYS_getsockopt,      SYS_getsockname,
         SYS_getpeername,  SYS_ioctl,          SYS_fcntl,           SYS_poll,
         SYS_bind,         SYS_epoll_create1,  SYS_timerfd_create,  SYS_eventfd2,
-        SYS_gettimeofday, SYS_rt_sigprocmask, SYS_clock_nanosleep},
+        SYS_gettimeofday, SYS_rt_sigprocmask, SYS_clock_nanosleep, SYS_getpid},
     confined::kMemoryAndEnd));
 
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;

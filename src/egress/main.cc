@@ -14,10 +14,12 @@
 #include "base/confined/confine.h"
 #include "base/frame.h"
 #include "egress/confinement.h"
+#include "egress/credentials.h"
 #include "egress/owner.h"
 #include "egress/proxy.h"
 #include "egress/recorder.h"
 #include "egress/resolver.h"
+#include "egress/tls.h"
 
 namespace glovebox::egress {
 namespace {
@@ -28,14 +30,14 @@ constexpr int kNames = 3;
 // For the records of what is cut at the end.
 constexpr std::chrono::milliseconds kLastWords{1'000};
 
-Result<Order> read_order() {
-  FrameParser parser;
+// The payload of the next message, which has to be this one.
+Result<std::string> read_message(FrameParser& parser, Message wanted) {
   std::array<char, 64 * 1024> block{};
   for (;;) {
     Frame frame;
     if (GB_TRY(parser.next(frame))) {
-      return frame.type == static_cast<std::uint8_t>(Message::kOrder)
-                 ? Order::decode(frame.payload)
+      return frame.type == static_cast<std::uint8_t>(wanted)
+                 ? Result<std::string>(std::string(frame.payload))
                  : Error(ErrorCode::kInvalid, "glovebox sent no order");
     }
     const ssize_t got = ::read(kControl, block.data(), block.size());
@@ -47,8 +49,18 @@ Result<Order> read_order() {
 }
 
 Result<void> serve() {
-  const Order order = GB_TRY(read_order());
+  FrameParser parser;
+  const Order order = GB_TRY(Order::decode(GB_TRY(read_message(parser, Message::kOrder))));
+  Credentials credentials;
+  std::string trust;
+  if (order.has_credentials) {
+    credentials = GB_TRY(Credentials::decode(GB_TRY(read_message(parser, Message::kCredentials))));
+    trust = GB_TRY(read_message(parser, Message::kTrust));
+  }
   GB_TRY(take_identity(order.identity));
+  const CredentialFiller filler(credentials);
+  const std::unique_ptr<TlsAuthority> authority =
+      credentials.authority_key.empty() ? nullptr : GB_TRY(TlsAuthority::make(credentials, trust));
   const std::unique_ptr<DnsResolver> resolver = GB_TRY(DnsResolver::make(order.name_servers));
   GB_TRY(confine());
   boost::asio::io_context loop(1);
@@ -68,7 +80,10 @@ Result<void> serve() {
        .resolver = *resolver,
        .owner_of = owner_of,
        .tell = [&recorder](const ConnectionRecord& connection) { recorder.tell(connection); },
-       .may_accept = [&recorder] { return !recorder.full(); }},
+       .may_accept = [&recorder] { return !recorder.full(); },
+       .filler = order.has_credentials ? &filler : nullptr,
+       .authority = authority.get(),
+       .bounds = Bounds().within(order.budget)},
       kListener, kNames);
   running = &proxy;
   proxy.start();

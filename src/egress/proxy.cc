@@ -24,8 +24,16 @@ using namespace std::chrono_literals;
 // How often sessions are looked at for their time, and a full house for room.
 constexpr auto kLook = 1s;
 constexpr auto kPause = 20ms;
+constexpr auto kPaceStep = 100ms;
+// Refused ones count, too: behind them nobody listens any more.
+constexpr std::uint64_t kMostAccepted = 200'000;
 // So that a guest that only asks does not take a processor: 3,200 questions a second.
 constexpr unsigned kQuestionsAtOnce = 64;
+
+// How long these bytes, a piece of a connection, take at so many a second.
+std::chrono::microseconds time_of(std::uint64_t bytes, std::uint64_t rate) {
+  return std::chrono::microseconds(bytes * 1'000'000 / rate);
+}
 
 }  // namespace
 
@@ -64,10 +72,39 @@ void Proxy::leave(Session* session, const ConnectionRecord& connection) {
   surroundings_.tell(connection);
 }
 
-bool Proxy::spend(std::uint64_t sent, std::uint64_t received) {
+std::string_view Proxy::spend(std::uint64_t sent, std::uint64_t received) {
   sent_ += sent;
   received_ += received;
-  return sent_ <= bounds().sent && received_ <= bounds().received;
+  if (sent_ > bounds().sent) {
+    return "the sandbox has sent too many bytes";
+  }
+  return received_ > bounds().received ? "the sandbox has received too many bytes" : "";
+}
+
+asio::awaitable<void> Proxy::pace(std::uint64_t sent, std::uint64_t received) {
+  if (bounds().rate == 0) {
+    co_return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  sent_until_ = std::max(sent_until_, now) + time_of(sent, bounds().rate);
+  received_until_ = std::max(received_until_, now) + time_of(received, bounds().rate);
+  const auto until = sent > 0 ? sent_until_ : received_until_;
+  asio::steady_timer timer(surroundings_.loop);
+  // In steps, so that a sandbox that ends does not wait for it.
+  for (auto at = now; at < until && !stopped_; at = std::chrono::steady_clock::now()) {
+    error_code ignored;
+    timer.expires_after(std::min<std::chrono::steady_clock::duration>(until - at, kPaceStep));
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+}
+
+Bounds Bounds::within(const NetworkBudget& budget) const {
+  Bounds both = *this;
+  both.connections = std::min(connections, budget.connections.value_or(connections));
+  both.sent = std::min(sent, budget.sent.value_or(sent));
+  both.received = std::min(received, budget.received.value_or(received));
+  both.rate = budget.rate.value_or(rate);
+  return both;
 }
 
 asio::awaitable<void> Proxy::wait(asio::steady_timer& timer, std::chrono::milliseconds time) {
@@ -109,7 +146,7 @@ std::optional<Place> Proxy::aim_of(const asio::ip::tcp::endpoint& endpoint) cons
 }
 
 asio::awaitable<void> Proxy::accept_all() {
-  while (!stopped_ && accepted_ < bounds().connections) {
+  while (!stopped_ && accepted_ < kMostAccepted) {
     if (sessions_.size() >= bounds().sessions || !surroundings_.may_accept()) {
       co_await wait(pause_, kPause);
       continue;
@@ -123,7 +160,9 @@ asio::awaitable<void> Proxy::accept_all() {
       continue;
     }
     ++accepted_;
-    auto session = std::make_shared<Session>(*this, std::move(socket), aim_of(accepted_at));
+    auto session = std::make_shared<Session>(
+        *this, std::move(socket), aim_of(accepted_at),
+        accepted_ > bounds().connections ? "the sandbox has made too many connections" : "");
     asio::co_spawn(surroundings_.loop, Session::run(std::move(session)), asio::detached);
   }
   error_code ignored;

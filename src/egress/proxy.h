@@ -15,6 +15,8 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "egress/awaitable.h"
 #include "egress/names.h"
@@ -35,7 +37,14 @@ struct Bounds {
   std::chrono::seconds for_head{30};  // Until a head is whole.
   std::chrono::seconds for_dial{15};  // For each address, and for a lookup or an upstream.
   std::chrono::seconds idle{300};     // Without a byte in either direction.
+  std::uint64_t rate = 0;             // Bytes a second in each direction; 0: as fast as it goes.
+
+  // With what the order allows, where that is less.
+  [[nodiscard]] Bounds within(const NetworkBudget& budget) const;
 };
+
+class CredentialFiller;
+class TlsAuthority;
 
 // What the proxy works with. References stay the caller's.
 struct Surroundings {
@@ -45,6 +54,9 @@ struct Surroundings {
   OwnerOf owner_of;
   std::function<void(const ConnectionRecord&)> tell;  // Once for each connection, at its end.
   std::function<bool()> may_accept;                   // False: not now.
+  // Null where the sandbox has no secrets, or none over TLS.
+  const CredentialFiller* filler = nullptr;
+  const TlsAuthority* authority = nullptr;
   Bounds bounds{};
 };
 
@@ -67,8 +79,10 @@ class Proxy {
   [[nodiscard]] const Bounds& bounds() const { return surroundings_.bounds; }
   void enter(Session* session) { sessions_.insert(session); }
   void leave(Session* session, const ConnectionRecord& connection);
-  // Counts bytes; false once there have been too many.
-  bool spend(std::uint64_t sent, std::uint64_t received);
+  // Counts bytes. Why there are too many, a literal; empty where there are not.
+  std::string_view spend(std::uint64_t sent, std::uint64_t received);
+  // Waits until these bytes, of one direction, are within the rate.
+  boost::asio::awaitable<void> pace(std::uint64_t sent, std::uint64_t received);
 
  private:
   boost::asio::awaitable<void> accept_all();
@@ -90,6 +104,9 @@ class Proxy {
   std::uint64_t accepted_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
+  // When what has passed so far would be through at the budget's rate.
+  std::chrono::steady_clock::time_point sent_until_{};
+  std::chrono::steady_clock::time_point received_until_{};
   bool stopped_ = false;
 };
 

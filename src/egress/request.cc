@@ -13,6 +13,7 @@ namespace glovebox::egress {
 namespace {
 
 constexpr std::uint16_t kHttpPort = 80;
+constexpr std::uint16_t kHttpsPort = 443;
 
 std::string lower(std::string_view text) {
   std::string lowered(text);
@@ -49,6 +50,25 @@ bool is_for_us(std::string_view name, const http::Headers& headers) {
          http::has_token(headers, "connection", name);
 }
 
+// All but what says how long the connection lasts, and the empty line.
+std::string head_start(const Request& request, bool whole_url) {
+  const std::string host = request.place.to_authority(request.secure ? kHttpsPort : kHttpPort);
+  const http::Head& head = request.head;
+  std::string text = head.method + " " + (whole_url ? "http://" + host : std::string()) +
+                     head.target + " HTTP/1.1\r\nHost: " + host + "\r\n";
+  for (const auto& [name, value] : head.headers) {
+    if (!is_for_us(name, head.headers)) {
+      text += name + ": " + value + "\r\n";
+    }
+  }
+  if (head.chunked) {
+    text += "Transfer-Encoding: chunked\r\n";
+  } else if (head.content_length) {
+    text += "Content-Length: " + std::to_string(*head.content_length) + "\r\n";
+  }
+  return text;
+}
+
 http::BadRequest bad(std::string message) { return {.message = std::move(message)}; }
 
 }  // namespace
@@ -56,6 +76,11 @@ http::BadRequest bad(std::string message) { return {.message = std::move(message
 std::string Place::to_text() const {
   const bool bracketed = address && !address->v4;
   return (bracketed ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+std::string Place::to_authority(std::uint16_t usual_port) const {
+  const std::string text = to_text();
+  return port == usual_port ? text.substr(0, text.rfind(':')) : text;
 }
 
 std::optional<Place> parse_place(std::string_view text, std::uint16_t port) {
@@ -113,7 +138,8 @@ std::variant<Request, http::BadRequest> parse_request(std::string_view bytes) {
 }
 
 std::variant<Request, http::BadRequest> parse_request_at(const Place& place,
-                                                         std::string_view bytes) {
+                                                         std::string_view bytes,
+                                                         bool secure) {
   auto parsed = http::parse_head(bytes);
   if (auto* const wrong = std::get_if<http::BadRequest>(&parsed)) {
     return std::move(*wrong);
@@ -128,35 +154,34 @@ std::variant<Request, http::BadRequest> parse_request_at(const Place& place,
     return bad("the request target is not a path");
   }
   const auto header = http::find_header(head.headers, "host");
-  const auto named = header ? parse_place(*header, kHttpPort) : std::nullopt;
+  const auto named = header ? parse_place(*header, secure ? kHttpsPort : kHttpPort) : std::nullopt;
   if (!named || named->host != place.host || named->port != place.port) {
     return bad("the Host header does not name the host that was connected to");
   }
-  return Request{.connect = false, .place = place, .head = std::move(head)};
+  return Request{.connect = false, .secure = secure, .place = place, .head = std::move(head)};
+}
+
+void drop_hop_by_hop(http::Head& head) {
+  std::erase_if(head.headers,
+                [all = head.headers](const auto& header) { return is_for_us(header.first, all); });
 }
 
 std::string onward_head(const Request& request, const Upstream* upstream) {
-  const std::string host =
-      request.place.port == kHttpPort
-          ? request.place.to_text().substr(0, request.place.to_text().rfind(':'))
-          : request.place.to_text();
-  const http::Head& head = request.head;
-  std::string text = head.method + " " + (upstream != nullptr ? "http://" + host : std::string()) +
-                     head.target + " HTTP/1.1\r\nHost: " + host + "\r\n";
-  for (const auto& [name, value] : head.headers) {
-    if (!is_for_us(name, head.headers)) {
-      text += name + ": " + value + "\r\n";
-    }
-  }
-  if (head.chunked) {
-    text += "Transfer-Encoding: chunked\r\n";
-  } else if (head.content_length) {
-    text += "Content-Length: " + std::to_string(*head.content_length) + "\r\n";
-  }
+  std::string text = head_start(request, upstream != nullptr);
   if (upstream != nullptr && !upstream->credentials.empty()) {
     text += "Proxy-Authorization: Basic " + upstream->credentials + "\r\n";
   }
   return text + "Connection: close\r\n\r\n";
+}
+
+std::string kept_head(const Request& request) {
+  std::string text = head_start(request, false);
+  if (request.head.upgrade) {
+    text += "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+  } else if (!request.head.keep_alive) {
+    text += "Connection: close\r\n";
+  }
+  return text + "\r\n";
 }
 
 std::string tunnel_head(const Place& place, const Upstream& upstream) {

@@ -22,6 +22,8 @@ struct Place {
 
   // "example.com:443", "[2001:db8::1]:443".
   [[nodiscard]] std::string to_text() const;
+  // The same without the port where it is this one, as a Host header has it.
+  [[nodiscard]] std::string to_authority(std::uint16_t usual_port) const;
 };
 
 // HOST, HOST:PORT, [IPv6] or [IPv6]:PORT. Nothing for what is anything else: user information,
@@ -31,6 +33,7 @@ std::optional<Place> parse_place(std::string_view text, std::uint16_t port);
 
 struct Request {
   bool connect = false;  // A tunnel; else one HTTP request with its answer.
+  bool secure = false;   // It came within TLS.
   Place place{};
   http::Head head{};
 };
@@ -40,14 +43,22 @@ struct Request {
 std::variant<Request, http::BadRequest> parse_request(std::string_view bytes);
 
 // Reads the head of a request that was sent to a server at `place`, or so its sender believes. The
-// Host header must name that place.
+// Host header must name that place. `secure`: it came within TLS.
 std::variant<Request, http::BadRequest> parse_request_at(const Place& place,
-                                                         std::string_view bytes);
+                                                         std::string_view bytes,
+                                                         bool secure = false);
 
 // The head with which the request goes on to its server, or in the form for another proxy to
 // `upstream`: written anew from what was read, without anything that was for us, with the framing
 // of the body as BodyWriter writes it, and asking the server to close the connection.
 std::string onward_head(const Request& request, const Upstream* upstream);
+
+// As onward_head(), for a server that the connection stays open with. An upgrade to WebSocket goes
+// on.
+std::string kept_head(const Request& request);
+
+// Removes what is of one connection (RFC 9110, 7.6.1), and what the head's own members say anyway.
+void drop_hop_by_hop(http::Head& head);
 
 // The head that asks another proxy for a tunnel.
 std::string tunnel_head(const Place& place, const Upstream& upstream);

@@ -14,6 +14,9 @@
 
 #include "base/text.h"
 #include "egress/client_hello.h"
+#include "egress/credentials.h"
+#include "egress/inspection.h"
+#include "egress/tls.h"
 
 namespace glovebox::egress {
 namespace {
@@ -69,11 +72,19 @@ std::string_view phrase_of(int status) {
 
 }  // namespace
 
-Session::Session(Proxy& proxy, Socket guest, std::optional<Place> aim)
+std::string refusal(int status, std::string_view reason) {
+  const std::string body = "glovebox: " + std::string(reason) + "\n";
+  return "HTTP/1.1 " + std::to_string(status) + " " + std::string(phrase_of(status)) +
+         "\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
+}
+
+Session::Session(Proxy& proxy, Socket guest, std::optional<Place> aim, std::string refusal)
     : proxy_(proxy),
       guest_(std::move(guest)),
       server_(guest_.get_executor()),
       aim_(std::move(aim)),
+      over_budget_(std::move(refusal)),
       deadline_(Clock::now() + proxy.bounds().for_head) {
   proxy_.enter(this);
   bound_buffers(guest_);
@@ -108,11 +119,19 @@ void Session::look(Clock::time_point now) {
 }
 
 asio::awaitable<void> Session::work() {
-  if (aim_ && aim_->port != kHttpPort) {
+  if (aim_ && is_blind(*aim_)) {
     co_await carry_blindly(*aim_);
   } else {
     co_await carry_request();
   }
+}
+
+// Whether what a guest sends to this place is not read as a request.
+bool Session::is_blind(const Place& place) const {
+  const CredentialFiller* const filler = proxy_.surroundings().filler;
+  const bool filled = filler != nullptr && filler->has_for(place, /*secure=*/false);
+  const bool tls = filler != nullptr && filler->reads_tls(place);
+  return tls || (place.port != kHttpPort && !filled);
 }
 
 // What was to be a connection to this place: nothing is said to the guest that it would take for an
@@ -130,11 +149,11 @@ asio::awaitable<void> Session::carry_blindly(Place place) {
   }
   record_.verdict = Verdict::kAllowed;
   moved();
-  co_await tunnel(place);
+  co_await inspect(place);
 }
 
 void Session::name_refusal() {
-  if (record_.verdict == Verdict::kDenied) {
+  if (record_.verdict == Verdict::kDenied && over_budget_.empty()) {
     record_.reason = "not allowed: " + record_.rule;
     refusal_ = 403;
   }
@@ -153,9 +172,18 @@ asio::awaitable<void> Session::carry_request() {
     co_return;
   }
   in_.erase(0, end);
-  const auto request = std::get<Request>(std::move(parsed));
+  auto request = std::get<Request>(std::move(parsed));
   record_.host = request.place.host;
   record_.port = request.place.port;
+  if (const CredentialFiller* const filler = proxy_.surroundings().filler;
+      filler != nullptr && !request.connect && filler->has_for(request.place, /*secure=*/false)) {
+    hiding_ = request.place;
+    const auto filled = filler->fill(request.head, request.place, /*secure=*/false);
+    if (!filled) {
+      co_await refuse(431, filled.error().message());
+      co_return;
+    }
+  }
   if (!co_await connect_out(request)) {
     name_refusal();
     co_await refuse(refusal_, request.place.to_text() + ": " + record_.reason);
@@ -167,7 +195,7 @@ asio::awaitable<void> Session::carry_request() {
     constexpr std::string_view kOpen = "HTTP/1.1 200 Connection established\r\n\r\n";
     error_code error;
     co_await asio::async_write(guest_, asio::buffer(kOpen), with(error));
-    co_await tunnel(request.place);
+    co_await inspect(request.place);
   } else {
     co_await forward(request);
   }
@@ -203,6 +231,13 @@ asio::awaitable<bool> Session::take_in(std::string& bytes, std::size_t most) {
 
 asio::awaitable<bool> Session::connect_out(const Request& request) {
   const Surroundings& here = proxy_.surroundings();
+  if (!over_budget_.empty()) {
+    record_.verdict = Verdict::kDenied;
+    record_.rule = "budget";
+    record_.reason = over_budget_;
+    refusal_ = 403;
+    co_return false;
+  }
   Route route = choose_route(here.order, request.place, request.connect, here.owner_of);
   record_.rule = std::move(route.rule);
   record_.reason = "the connection was cut";
@@ -360,16 +395,24 @@ asio::awaitable<bool> Session::open_tunnel(const Place& place) {
 
 // ---- carrying -----------------------------------------------------------------------------------
 
+asio::awaitable<bool> Session::spend(std::size_t sent, std::size_t received) {
+  record_.sent += sent;
+  record_.received += received;
+  const std::string_view exhausted = proxy_.spend(sent, received);
+  if (!exhausted.empty()) {
+    record_.reason = exhausted;
+    co_return false;
+  }
+  co_await proxy_.pace(sent, received);
+  moved();
+  co_return guest_.is_open();
+}
+
 asio::awaitable<bool> Session::send_out(std::string bytes) {
   error_code error;
   co_await asio::async_write(server_, asio::buffer(bytes), with(error));
-  moved();
-  record_.sent += bytes.size();
-  if (!proxy_.spend(bytes.size(), 0)) {
-    record_.reason = "the sandbox has sent too many bytes";
-    error = asio::error::no_buffer_space;
-  }
-  co_return !error;
+  const bool more = co_await spend(bytes.size(), 0);
+  co_return more && !error;
 }
 
 // All that comes of the server, as it comes, until it ends. What it says can hurt the guest alone,
@@ -384,15 +427,14 @@ asio::awaitable<void> Session::bring_in(std::shared_ptr<Session> self) {
     const std::size_t got =
         co_await self->server_.async_read_some(asio::buffer(block), with(error));
     if (got > 0) {
+      if (self->hiding_) {
+        self->proxy_.surroundings().filler->hide({block.data(), got}, *self->hiding_,
+                                                 /*secure=*/false);
+      }
       error_code gone;
       co_await asio::async_write(self->guest_, asio::buffer(block.data(), got), with(gone));
-      self->moved();
-      self->record_.received += got;
-      if (!self->proxy_.spend(0, got)) {
-        self->record_.reason = "the sandbox has received too many bytes";
-        gone = asio::error::no_buffer_space;
-      }
-      if (gone) {
+      const bool more = co_await self->spend(0, got);
+      if (gone || !more) {
         self->cut();
         co_return;
       }
@@ -439,6 +481,38 @@ asio::awaitable<bool> Session::hear_client(const Place& place) {
   }
   cut();
   co_return false;
+}
+
+// A tunnel, unless secrets are to be filled in within it.
+asio::awaitable<void> Session::inspect(const Place& place) {
+  const Surroundings& here = proxy_.surroundings();
+  if (here.authority == nullptr || !here.filler->reads_tls(place)) {
+    co_await tunnel(place);
+    co_return;
+  }
+  const bool agrees = co_await hear_client(place);
+  if (!agrees) {
+    co_return;
+  }
+  if (read_client_hello(in_).state != ClientHello::State::kWhole) {
+    record_.verdict = Verdict::kDenied;
+    record_.reason =
+        "secrets are filled in for this host over TLS, and the guest does not speak it";
+    cut();
+    co_return;
+  }
+  const std::string from_guest = std::exchange(in_, {});
+  const std::string from_server = std::exchange(early_, {});
+  Inspection::End guest{.ssl = here.authority->serve(place), .sent = from_guest};
+  Inspection::End server{.ssl = here.authority->ask(place), .sent = from_server};
+  if (!guest.ssl || !server.ssl) {
+    record_.verdict = Verdict::kFailed;
+    record_.reason = "no memory for TLS";
+    cut();
+    co_return;
+  }
+  co_await Inspection::run(std::make_shared<Inspection>(shared_from_this(), *here.filler, place,
+                                                        std::move(guest), std::move(server)));
 }
 
 asio::awaitable<void> Session::tunnel(const Place& place) {
@@ -503,11 +577,7 @@ asio::awaitable<void> Session::refuse(int status, std::string reason) {
   if (record_.reason.empty()) {
     record_.reason = reason;
   }
-  const std::string body = "glovebox: " + reason + "\n";
-  const std::string answer = "HTTP/1.1 " + std::to_string(status) + " " +
-                             std::string(phrase_of(status)) +
-                             "\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: " +
-                             std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
+  const std::string answer = refusal(status, reason);
   deadline_ = Clock::now() + proxy_.bounds().for_dial;
   error_code error;
   co_await asio::async_write(guest_, asio::buffer(answer), with(error));

@@ -2,6 +2,7 @@
 // Session: one connection of a guest, from its first byte to its record.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <memory>
@@ -23,7 +24,8 @@ class Session : public std::enable_shared_from_this<Session> {
   using Socket = boost::asio::ip::tcp::socket;
 
   // `aim`: where the guest believes that it has connected to; none where it asks us as a proxy.
-  Session(Proxy& proxy, Socket guest, std::optional<Place> aim);
+  // `refusal`: why it is refused, whatever it wants; empty: it is not.
+  Session(Proxy& proxy, Socket guest, std::optional<Place> aim, std::string refusal);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -34,6 +36,17 @@ class Session : public std::enable_shared_from_this<Session> {
   void cut();
   // Gives up what has taken too long.
   void look(Clock::time_point now);
+
+  // For what works on the connection in its place (egress/inspection.h).
+  Socket& guest() { return guest_; }
+  Socket& server() { return server_; }
+  ConnectionRecord& record() { return record_; }
+  [[nodiscard]] std::size_t most_head() const { return proxy_.bounds().head; }
+  void moved() { deadline_ = Clock::now() + proxy_.bounds().idle; }
+  void await_head() { deadline_ = std::min(deadline_, Clock::now() + proxy_.bounds().for_head); }
+  // Counts bytes that passed, and waits as long as the budget's rate demands. False once the
+  // sandbox has had too many, which the record then says.
+  boost::asio::awaitable<bool> spend(std::size_t sent, std::size_t received);
 
  private:
   using Verdict = ConnectionRecord::Verdict;
@@ -51,25 +64,30 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<bool> open_tunnel(const Place& place);
   boost::asio::awaitable<void> forward(const Request& request);
   boost::asio::awaitable<void> tunnel(const Place& place);
+  boost::asio::awaitable<void> inspect(const Place& place);
+  [[nodiscard]] bool is_blind(const Place& place) const;
   boost::asio::awaitable<bool> hear_client(const Place& place);
   boost::asio::awaitable<bool> send_out(std::string bytes);
   boost::asio::awaitable<bool> take_in(std::string& bytes, std::size_t most);
   boost::asio::awaitable<void> refuse(int status, std::string reason);
   static boost::asio::awaitable<void> bring_in(std::shared_ptr<Session> self);
 
-  void moved() { deadline_ = Clock::now() + proxy_.bounds().idle; }
-
   Proxy& proxy_;
   Socket guest_;
   Socket server_;
   const std::optional<Place> aim_;
+  const std::string over_budget_;
   Clock::time_point deadline_;
   bool dialing_ = false;  // The deadline is that of `server_` alone.
   std::string in_;        // Of the guest, and not worked on yet.
   std::string early_;     // Of the server, behind the head of an upstream's answer.
   const Upstream* upstream_ = nullptr;
-  int refusal_ = 502;  // What the guest is told when there is no connection out.
+  int refusal_ = 502;            // What the guest is told when there is no connection out.
+  std::optional<Place> hiding_;  // Answers of this place over plain HTTP hide its secrets.
   ConnectionRecord record_;
 };
+
+// A whole answer of ours, after which the connection ends.
+std::string refusal(int status, std::string_view reason);
 
 }  // namespace glovebox::egress

@@ -50,6 +50,17 @@ struct SandboxSpec {
   // Read-only pieces of the host beside the template's own /usr: what a language keeps in /etc.
   std::vector<Mount> mounts;
 
+  // Files of ours in kOwnFiles, which guests can read and not change. Only a tier with a root of
+  // its own has them.
+  struct OwnFile {
+    std::string name;
+    std::string content;
+    // A file inside that this one covers, where there is one; empty: none.
+    std::string shown_at{};
+  };
+  static constexpr std::string_view kOwnFiles = "/run/glovebox";
+  std::vector<OwnFile> own_files{};
+
   // File systems that outlive it.
   std::vector<Attachment> attachments{};
 

@@ -63,13 +63,14 @@ std::optional<std::string_view> receive(int socket,
 
 }  // namespace
 
-void Egress::prepare(SandboxSpec& spec) {
+void Egress::prepare(SandboxSpec& spec, const EdgeCredentials& credentials) {
   spec.egress_port = egress::kPort;
   announce(spec.env);
+  credentials.add_to(spec);
   spec.mounts.push_back({.source = "/etc/ssl/certs", .target = "/etc/ssl/certs", .optional = true});
 }
 
-void Egress::announce(Environment& env) {
+void Egress::announce(Environment& env, const EdgeCredentials& credentials) {
   const std::string proxy = "http://127.0.0.1:" + std::to_string(egress::kPort);
   const std::string local = "localhost,127.0.0.1,::1";
   for (const auto& [name, value] : {std::pair("HTTP_PROXY", proxy), std::pair("HTTPS_PROXY", proxy),
@@ -83,10 +84,12 @@ void Egress::announce(Environment& env) {
       env.emplace_back(name, value);
     }
   }
+  credentials.announce(env);
 }
 
 Result<std::unique_ptr<Egress>> Egress::start(Sandbox& sandbox,
                                               const NetworkRules& rules,
+                                              const EdgeCredentials& credentials,
                                               Observer observer,
                                               bool public_only) {
   const WayOut way_out = sandbox.take_way_out();
@@ -94,20 +97,26 @@ Result<std::unique_ptr<Egress>> Egress::start(Sandbox& sandbox,
                  .names = way_out.names.get(),
                  .identity = sandbox.helper_uid(),
                  .public_only = public_only},
-                false, rules, std::move(observer));
+                false, rules, credentials, std::move(observer));
 }
 
 Result<std::unique_ptr<Egress>> Egress::start(const Place& place,
                                               const NetworkRules& rules,
+                                              const EdgeCredentials& credentials,
                                               Observer observer) {
-  return launch(place, true, rules, std::move(observer));
+  return launch(place, true, rules, credentials, std::move(observer));
 }
 
 Result<std::unique_ptr<Egress>> Egress::launch(const Place& place,
                                                bool kept,
                                                const NetworkRules& rules,
+                                               const EdgeCredentials& credentials,
                                                Observer observer) {
-  egress::Order order{.rules = rules, .public_only = place.public_only, .identity = place.identity};
+  egress::Order order{.rules = rules,
+                      .public_only = place.public_only,
+                      .budget = rules.budget,
+                      .has_credentials = !credentials.empty(),
+                      .identity = place.identity};
   GB_TRY(describe_host(order, own_variable));
   if (order.public_only) {
     // It would look names up for us, and its password is none of a stranger's proxy.
@@ -124,6 +133,11 @@ Result<std::unique_ptr<Egress>> Egress::launch(const Place& place,
   complaint.theirs = UniqueFd();
   std::string frame;
   append_frame(frame, static_cast<std::uint8_t>(egress::Message::kOrder), 0, order.encode());
+  if (order.has_credentials) {
+    append_frame(frame, static_cast<std::uint8_t>(egress::Message::kCredentials), 0,
+                 GB_TRY(credentials.credentials().encode()));
+    append_frame(frame, static_cast<std::uint8_t>(egress::Message::kTrust), 0, credentials.trust());
+  }
   std::unique_ptr<Egress> started(new Egress(std::move(process), std::move(control.ours),
                                              kept ? place.listener : -1, std::move(observer)));
   // One that ended at once says why on its standard error.

@@ -16,6 +16,7 @@
 #include "base/unique_fd.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/spec.h"
+#include "service/edge_credentials.h"
 #include "spec/command.h"
 #include "spec/connection_record.h"
 #include "spec/egress_protocol.h"
@@ -31,15 +32,16 @@ class Egress {
   // Makes room for the proxy in a sandbox that is to be made: its port, the variables that tell
   // programs about it (those that the caller has set stay), and the certificates of the host's
   // authorities.
-  static void prepare(SandboxSpec& spec);
+  static void prepare(SandboxSpec& spec, const EdgeCredentials& credentials = {});
 
   // The variables alone.
-  static void announce(Environment& env);
+  static void announce(Environment& env, const EdgeCredentials& credentials = {});
 
   // Starts it for a sandbox that was prepared, before anything runs there. Returns when the proxy
   // has given up its rights and accepts connections.
   static Result<std::unique_ptr<Egress>> start(Sandbox& sandbox,
                                                const NetworkRules& rules,
+                                               const EdgeCredentials& credentials,
                                                Observer observer,
                                                bool public_only = false);
 
@@ -55,6 +57,7 @@ class Egress {
   };
   static Result<std::unique_ptr<Egress>> start(const Place& place,
                                                const NetworkRules& rules,
+                                               const EdgeCredentials& credentials,
                                                Observer observer);
 
   Egress(const Egress&) = delete;
@@ -79,6 +82,7 @@ class Egress {
   static Result<std::unique_ptr<Egress>> launch(const Place& place,
                                                 bool kept,
                                                 const NetworkRules& rules,
+                                                const EdgeCredentials& credentials,
                                                 Observer observer);
   Egress(confined::Process process, UniqueFd control, int listener, Observer observer);
   Result<void> await_ready();

@@ -153,8 +153,10 @@ Result<void> LiveSession::open_sandbox() {
   spec.mounts.push_back(GB_TRY(agents_mount()));
   installed_.add_to(spec);
   offered_.add_to(spec);
+  EdgeCredentials credentials;
   if (spec_.network) {
-    Egress::prepare(spec);
+    credentials = GB_TRY(EdgeCredentials::make(spec_.network->credentials, spec_.secrets));
+    Egress::prepare(spec, credentials);
   }
   egress_.reset();
   auto sandbox = Sandbox::create(spec, spec_.tier);
@@ -166,7 +168,7 @@ Result<void> LiveSession::open_sandbox() {
   }
   sandbox_ = std::move(sandbox).value();
   if (spec_.network) {
-    egress_ = GB_TRY(Egress::start(*sandbox_, *spec_.network, {}));
+    egress_ = GB_TRY(Egress::start(*sandbox_, *spec_.network, credentials, {}));
   }
   relay_ = GB_TRY(start_index_relay(*sandbox_, spec_.packages.indexes));
   if (!spec_.files.empty()) {

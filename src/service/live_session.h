@@ -42,6 +42,7 @@ struct LiveSpec {
   TierWish tier;
   Environment env;
   std::optional<NetworkRules> network{};  // None: it reaches nothing.
+  SecretValues secrets{};                 // That the rules name.
   std::vector<FileToCopy> files;
   // What is asked for by name is there from the start; the guest may install more from the same
   // directories and indexes.

@@ -130,16 +130,18 @@ class OneShotRun {
     packages.add_to(spec);
     // A layer of packages is kept for who uses it now; a pool would hold on to it.
     const bool from_pool = request_.from_pool && request_.packages.requests.empty();
+    EdgeCredentials credentials;
     if (request_.network) {
-      Egress::prepare(spec);
+      credentials = GB_TRY(EdgeCredentials::make(request_.network->credentials, request_.secrets));
+      Egress::prepare(spec, credentials);
     }
     const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, request_.tier, from_pool));
     sandbox_ = sandbox.get();
     result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
     std::unique_ptr<Egress> egress;
     if (request_.network) {
-      egress = GB_TRY(
-          Egress::start(*sandbox, *request_.network, observer_.connection, request_.public_only));
+      egress = GB_TRY(Egress::start(*sandbox, *request_.network, credentials, observer_.connection,
+                                    request_.public_only));
     }
     if (!request_.packages.requests.empty()) {
       result_.verdict.timings.push_back({"packages", installed});

@@ -35,6 +35,7 @@ struct OneShot {
   bool from_pool = false;
   Environment env;
   std::optional<NetworkRules> network{};  // None: it reaches nothing.
+  SecretValues secrets{};                 // That the rules name.
   bool public_only = false;               // As Egress::Place's.
   std::vector<FileToCopy> files;
   std::map<std::string, std::string> contents;  // More files: name to bytes.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/frame.h"
+#include "base/text.h"
 #include "base/wire.h"
 
 namespace glovebox::egress {
@@ -55,6 +57,26 @@ Result<std::optional<Upstream>> read_upstream(WireReader& reader) {
   return std::optional(std::move(upstream));
 }
 
+void write_count(WireWriter& writer, const std::optional<std::uint64_t>& count) {
+  writer.u8(count ? 1 : 0);
+  writer.u64(count.value_or(0));
+}
+
+std::optional<std::uint64_t> read_count(WireReader& reader) {
+  const bool set = reader.u8() == 1;
+  const std::uint64_t count = reader.u64();
+  return set ? std::optional(count) : std::nullopt;
+}
+
+Result<CredentialTarget> read_target(WireReader& reader) {
+  return CredentialTarget::parse(reader.text());
+}
+
+Result<std::string> read_value(WireReader& reader) {
+  std::string value(reader.text());
+  return check_header_value(value) ? Result<std::string>(std::move(value)) : malformed();
+}
+
 }  // namespace
 
 std::string Order::encode() const {
@@ -72,6 +94,10 @@ std::string Order::encode() const {
   write_upstream(writer, http_upstream);
   write_upstream(writer, https_upstream);
   writer.u8(public_only ? 1 : 0);
+  for (const auto& count : {budget.connections, budget.sent, budget.received, budget.rate}) {
+    write_count(writer, count);
+  }
+  writer.u8(has_credentials ? 1 : 0);
   writer.u32(identity);
   return writer.take();
 }
@@ -100,8 +126,97 @@ Result<Order> Order::decode(std::string_view payload) {
   order.http_upstream = GB_TRY(read_upstream(reader));
   order.https_upstream = GB_TRY(read_upstream(reader));
   order.public_only = reader.u8() == 1;
+  order.budget.connections = read_count(reader);
+  order.budget.sent = read_count(reader);
+  order.budget.received = read_count(reader);
+  order.budget.rate = read_count(reader);
+  order.has_credentials = reader.u8() == 1;
   order.identity = reader.u32();
   return reader.complete() ? Result<Order>(std::move(order)) : malformed();
+}
+
+Result<std::string> Credentials::encode() const {
+  WireWriter writer;
+  writer.u32(static_cast<std::uint32_t>(substitutions.size()));
+  for (const Substitution& substitution : substitutions) {
+    writer.text(substitution.target.to_text());
+    writer.text(substitution.placeholder);
+    writer.text(substitution.value);
+  }
+  writer.u32(static_cast<std::uint32_t>(settings.size()));
+  for (const Setting& setting : settings) {
+    writer.text(setting.target.to_text());
+    writer.text(setting.header);
+    writer.text(setting.value);
+  }
+  writer.text(authority_certificate);
+  writer.text(authority_key);
+  std::string payload = writer.take();
+  if (payload.size() > kMaxFramePayload) {
+    return Error(ErrorCode::kExhausted, "the secrets of this sandbox are too large",
+                 "use fewer or shorter secrets, or name fewer hosts for each");
+  }
+  return payload;
+}
+
+Result<Credentials> Credentials::decode(std::string_view payload) {
+  WireReader reader(payload);
+  Credentials read;
+  const std::uint32_t substitutions = reader.u32();
+  if (substitutions > kMaxSubstitutions) {
+    return malformed();
+  }
+  for (std::uint32_t i = 0; i < substitutions; ++i) {
+    Substitution one;
+    one.target = GB_TRY(read_target(reader));
+    one.placeholder = reader.text();
+    one.value = GB_TRY(read_value(reader));
+    if (!is_placeholder(one.placeholder)) {
+      return malformed();
+    }
+    read.substitutions.push_back(std::move(one));
+  }
+  const std::uint32_t settings = reader.u32();
+  if (settings > CredentialRules::kMaxHeaders) {
+    return malformed();
+  }
+  for (std::uint32_t i = 0; i < settings; ++i) {
+    Setting one;
+    one.target = GB_TRY(read_target(reader));
+    one.header = reader.text();
+    one.value = GB_TRY(read_value(reader));
+    GB_TRY(check_header_name(one.header));
+    read.settings.push_back(std::move(one));
+  }
+  read.authority_certificate = reader.text();
+  read.authority_key = reader.text();
+  return reader.complete() ? Result<Credentials>(std::move(read)) : malformed();
+}
+
+Result<Credentials> make_credentials(const CredentialRules& rules, const SecretValues& secrets) {
+  Credentials made;
+  for (const PlaceholderRule& rule : rules.placeholders) {
+    const auto value = secrets.find(rule.secret);
+    if (value == secrets.end()) {
+      return Error(ErrorCode::kNotFound, "no secret '" + printable(rule.secret) + "'");
+    }
+    if (auto fit = check_header_value(value->second); !fit) {
+      return std::move(fit).error().within("secret '" + printable(rule.secret) + "'");
+    }
+    for (const CredentialTarget& target : rule.targets) {
+      made.substitutions.push_back(
+          {.target = target, .placeholder = rule.placeholder, .value = value->second});
+    }
+  }
+  for (const HeaderRule& rule : rules.headers) {
+    auto value = fill_in(rule.value, secrets);
+    if (!value) {
+      return std::move(value).error().within("header '" + printable(rule.name) + "'");
+    }
+    made.settings.push_back(
+        {.target = rule.target, .header = rule.name, .value = std::move(value).value()});
+  }
+  return made;
 }
 
 std::string encode(const ConnectionRecord& connection) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What glovebox and glovebox-egress say to each other, over one stream socket (base/frame.h).
 //
-// glovebox sends one kOrder and, when the sandbox is gone, shuts down its end. The proxy sends one
-// kReady when it accepts connections, then a kConnection for each that has ended, and closes its
-// end after the last. Each side takes what the other one says as hostile: the proxy could have been
-// taken over by a server that it talked to.
+// glovebox sends one kOrder; where the order says so, one kCredentials and one kTrust; and, when
+// the sandbox is gone, shuts down its end. The proxy sends one kReady when it accepts connections,
+// then a kConnection for each that has ended, and closes its end after the last. Each side takes
+// what the other one says as hostile: the proxy could have been taken over by a server that it
+// talked to.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,13 @@
 
 namespace glovebox::egress {
 
-enum class Message : std::uint8_t { kOrder = 1, kReady = 2, kConnection = 3 };
+enum class Message : std::uint8_t {
+  kOrder = 1,
+  kReady = 2,
+  kConnection = 3,
+  kCredentials = 4,
+  kTrust = 5,  // The authorities that servers are checked against: certificates in PEM.
+};
 
 // Where the proxy listens inside the sandbox: on 127.0.0.1.
 inline constexpr std::uint16_t kPort = 3128;
@@ -49,6 +56,9 @@ struct Order {
   // Nothing but public addresses that are not this machine's, whatever the rules say, and no proxy
   // of the host, which would look names up unseen.
   bool public_only = false;
+  NetworkBudget budget{};
+  // kCredentials and kTrust follow.
+  bool has_credentials = false;
   // As root: the user and group that the proxy becomes. Zero: it stays who it is.
   std::uint32_t identity = 0;
 
@@ -60,6 +70,40 @@ struct Order {
 
   friend bool operator==(const Order&, const Order&) = default;
 };
+
+// What the proxy fills in, with its values. Never printed.
+struct Credentials {
+  struct Substitution {
+    CredentialTarget target{};
+    std::string placeholder{};
+    std::string value{};
+    friend bool operator==(const Substitution&, const Substitution&) = default;
+  };
+  struct Setting {
+    CredentialTarget target{};
+    std::string header{};
+    std::string value{};
+    friend bool operator==(const Setting&, const Setting&) = default;
+  };
+  std::vector<Substitution> substitutions{};
+  std::vector<Setting> settings{};
+  // The authority of this one sandbox, in PEM; both empty where no target needs it.
+  std::string authority_certificate{};
+  std::string authority_key{};
+
+  static constexpr std::size_t kMaxSubstitutions =
+      CredentialRules::kMaxPlaceholders * CredentialRules::kMaxTargets;
+
+  // kExhausted where it does not fit a frame.
+  [[nodiscard]] Result<std::string> encode() const;
+  static Result<Credentials> decode(std::string_view payload);
+
+  friend bool operator==(const Credentials&, const Credentials&) = default;
+};
+
+// The rules with the values filled in. kNotFound names a secret without a value, kInvalid one that
+// no header can carry; no value is shown.
+Result<Credentials> make_credentials(const CredentialRules& rules, const SecretValues& secrets);
 
 [[nodiscard]] std::string encode(const ConnectionRecord& connection);
 // Texts that are longer than any of ours are cut.

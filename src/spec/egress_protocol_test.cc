@@ -18,6 +18,8 @@ Order example_order() {
   order.https_upstream = Upstream{.host = "proxy.example", .port = 8080, .credentials = "YTpi"};
   order.without_upstream = {*NetworkRule::parse("*.corp.example")};
   order.public_only = true;
+  order.budget = {.connections = 3, .received = 1ULL << 40, .rate = 1'024};
+  order.has_credentials = true;
   order.identity = 7;
   return order;
 }
@@ -40,6 +42,35 @@ TEST(EgressOrderTest, IsRefusedWithCredentialsThatBreakALine) {
   Order order = example_order();
   order.https_upstream->credentials = "YTpi\r\nX: y";
   EXPECT_FALSE(Order::decode(order.encode()));
+}
+
+TEST(EgressCredentialsTest, ReadBackAsTheyWereAndAreRefusedWhenCut) {
+  const CredentialRules rules{
+      .placeholders = {{.variable = "A",
+                        .secret = "a",
+                        .placeholder = "placeholder_0123456789",
+                        .targets = {*CredentialTarget::parse("a.example"),
+                                    *CredentialTarget::parse("http://b.example")}}},
+      .headers = {{.target = *CredentialTarget::parse("*.c.example"),
+                   .name = "X-Key",
+                   .value = "key {a}"}}};
+  auto made = make_credentials(rules, {{"a", "value"}});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->substitutions.size(), 2U);
+  EXPECT_EQ(made->settings[0].value, "key value");
+  made->authority_certificate = "certificate";
+  made->authority_key = "key";
+  const std::string whole = made->encode().value();
+  const auto read = Credentials::decode(whole);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, *made);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(Credentials::decode(whole.substr(0, size))) << size;
+  }
+  EXPECT_EQ(make_credentials(rules, {}).error().code(), ErrorCode::kNotFound);
+  const auto broken = make_credentials(rules, {{"a", "val\r\nX: y"}});
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().message().find("val\r"), std::string::npos);
 }
 
 TEST(EgressConnectionTest, ReadsBackAsItWasWithLongTextsCut) {

@@ -27,7 +27,7 @@ std::string lower(std::string_view text) {
 
 Error invalid(std::string_view text, std::string hint) {
   return {ErrorCode::kInvalid,
-          "invalid network rule '" + printable(text.substr(0, NetworkRules::kMaxRule)) + "'",
+          "invalid network rule '" + printable(text.substr(0, NetworkRule::kMaxText)) + "'",
           std::move(hint)};
 }
 
@@ -194,7 +194,7 @@ IpAddress unmapped(const IpAddress& address) {
 }  // namespace
 
 Result<NetworkRule> NetworkRule::parse(std::string_view text) {
-  if (text.empty() || text.size() > NetworkRules::kMaxRule) {
+  if (text.empty() || text.size() > NetworkRule::kMaxText) {
     return invalid(text, "a rule has 1 to 300 characters");
   }
   if (text.find("://") != std::string_view::npos) {
@@ -319,6 +319,22 @@ bool concerns(const std::vector<NetworkRule>& rules,
 }
 
 bool is_public(const IpAddress& address) { return special_of(unmapped(address)) == nullptr; }
+
+void allow_credential_hosts(NetworkRules& rules) {
+  for (NetworkRule& place : places_of(rules.credentials)) {
+    if (std::ranges::find(rules.allow, place) == rules.allow.end()) {
+      rules.allow.push_back(std::move(place));
+    }
+  }
+}
+
+Result<void> check_budget(const NetworkBudget& budget) {
+  constexpr std::uint64_t kLeastRate = 1'024;
+  if (budget.rate && *budget.rate < kLeastRate) {
+    return Error(ErrorCode::kInvalid, "a rate below 1024 bytes a second", "use 1K or more");
+  }
+  return {};
+}
 
 bool lets_out(const NetworkRules& rules) {
   return !rules.allow.empty() || rules.otherwise == NetworkRules::Otherwise::kAllow;

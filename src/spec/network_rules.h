@@ -10,35 +10,26 @@
 #include <vector>
 
 #include "base/result.h"
+#include "spec/credential_rules.h"
 #include "spec/ip_address.h"
+#include "spec/network_rule.h"
 
 namespace glovebox {
 
-// One of these, each with ":PORT" behind it or for any port:
-//   example.com           that name
-//   *.example.com         the names below it, at any depth, and not itself
-//   192.0.2.0/24          addresses; a single one without its length
-//   2001:db8::/32         the same for IPv6; with a port: [2001:db8::/32]:443
-struct NetworkRule {
-  std::string name{};  // In lower case; empty: `block` counts.
-  bool below = false;  // The names below `name`.
-  IpBlock block{};     // Of addresses.
-  std::optional<std::uint16_t> port{};
+// What a sandbox may use of the network. What is absent is bounded by the proxy's own constants
+// (src/egress/proxy.h), which nothing here can exceed.
+struct NetworkBudget {
+  std::optional<std::uint64_t> connections{};  // In all.
+  std::optional<std::uint64_t> sent{};         // Bytes of the guest, in all.
+  std::optional<std::uint64_t> received{};     // Bytes for it, in all.
+  std::optional<std::uint64_t> rate{};         // Bytes a second, in each direction.
 
-  // kInvalid, with the text and a hint. Names are letters, digits, '-' and '_' in labels of at most
-  // 63 characters, and do not end in a number: other spellings of addresses are no names.
-  // International names are written in their punycode form.
-  static Result<NetworkRule> parse(std::string_view text);
-  // The only spelling that parse() returns the same rule for and this one prints.
-  [[nodiscard]] std::string to_text() const;
-
-  friend bool operator==(const NetworkRule&, const NetworkRule&) = default;
+  friend bool operator==(const NetworkBudget&, const NetworkBudget&) = default;
 };
 
 struct NetworkRules {
-  // Bounds of a list, and of a rule's text.
-  static constexpr std::size_t kMaxRules = 1'000;
-  static constexpr std::size_t kMaxRule = 300;
+  static constexpr std::size_t kMaxRules = 1'000;  // Of a list.
+  static constexpr std::size_t kMaxRule = NetworkRule::kMaxText;
 
   enum class Otherwise { kDeny, kAllow };
 
@@ -47,6 +38,8 @@ struct NetworkRules {
   Otherwise otherwise = Otherwise::kDeny;  // Where no rule matches.
   // An `allow` rule beats a `deny` rule, as E2B's protocol has it; else it is the other way round.
   bool allow_first = false;
+  CredentialRules credentials{};
+  NetworkBudget budget{};
 
   friend bool operator==(const NetworkRules&, const NetworkRules&) = default;
 };
@@ -103,6 +96,12 @@ bool concerns(const std::vector<NetworkRule>& rules,
 // Whether an address is of no special kind: nothing but a rule or the default decides about it.
 bool is_public(const IpAddress& address);
 
+// Adds rules that allow to connect to the hosts of the credentials, where there are none yet.
+void allow_credential_hosts(NetworkRules& rules);
+
+// kInvalid for what makes no sense: a rate so low that nothing arrives.
+Result<void> check_budget(const NetworkBudget& budget);
+
 // Whether the rules let anything out at all.
 bool lets_out(const NetworkRules& rules);
 
@@ -120,9 +119,5 @@ std::optional<NetworkPolicy> parse_network_policy(std::string_view text);
 // any that lets something out, or one that is about addresses only that are not public. Addresses
 // of this machine show when somebody connects.
 Result<void> check_policy(const NetworkRules& rules, NetworkPolicy policy);
-
-// Whether this is a host name in the form that rules have: at most 253 characters of labels that
-// are letters, digits, '-' and '_', without a dot at the end, and no other spelling of an address.
-bool is_host_name(std::string_view text);
 
 }  // namespace glovebox

@@ -39,6 +39,33 @@ Result<T> parse_limit(const std::string& text) {
   }
 }
 
+// NAME[=VARIABLE]@HOST[,HOST…]; the daemon checks the names.
+Result<Json> secret_json(const std::string& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string::npos) {
+    return Error(ErrorCode::kInvalid, "--secret: '" + printable(text) + "' names no host",
+                 "for example: --secret GITHUB_TOKEN@api.github.com");
+  }
+  const std::string source = text.substr(0, at);
+  const std::size_t equals = source.rfind('=');
+  Json secret = {{"secret", source.substr(0, equals)}, {"hosts", Json::array()}};
+  if (equals != std::string::npos) {
+    secret["env"] = source.substr(equals + 1);
+  }
+  for (std::string_view rest = std::string_view(text).substr(at + 1);;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    auto target = CredentialTarget::parse(rest.substr(0, comma));
+    if (!target) {
+      return std::move(target).error().within("--secret");
+    }
+    secret["hosts"].push_back(target->to_text());
+    if (comma == rest.size()) {
+      return Result<Json>(std::move(secret));
+    }
+    rest.remove_prefix(comma + 1);
+  }
+}
+
 // "--open-files"
 std::string option_of(std::string name) {
   std::ranges::replace(name, '_', '-');
@@ -107,13 +134,21 @@ void add_network_options(CLI::App& command, RemoteNetworkText& rules) {
       ->type_name("RULE")
       ->allow_extra_args(false)
       ->group("Network (default: none)");
+  command
+      .add_option(
+          "--secret", rules.secrets,
+          "NAME[=VARIABLE]@HOST[,HOST]: show a placeholder in VARIABLE, and send the stored "
+          "secret NAME in its place to these hosts only; repeatable")
+      ->type_name("SECRET")
+      ->allow_extra_args(false)
+      ->group("Network (default: none)");
 }
 
 Result<void> put_network(Json& request, const RemoteNetworkText& rules) {
-  if (rules.allow.empty() && rules.deny.empty()) {
+  if (rules.allow.empty() && rules.deny.empty() && rules.secrets.empty()) {
     return {};
   }
-  if (rules.allow.empty()) {
+  if (rules.allow.empty() && rules.secrets.empty()) {
     return Error(ErrorCode::kInvalid, "--deny-net requires --allow-net",
                  "leave it out: a sandbox reaches nothing that --allow-net does not name");
   }
@@ -126,6 +161,9 @@ Result<void> put_network(Json& request, const RemoteNetworkText& rules) {
     }
   }
   request["network"] = {{"allow", rules.allow}, {"deny", rules.deny}};
+  for (const std::string& text : rules.secrets) {
+    request["network"]["secrets"].push_back(GB_TRY(secret_json(text)));
+  }
   return {};
 }
 

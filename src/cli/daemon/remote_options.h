@@ -25,6 +25,7 @@ Result<Json> pairs_json(const std::vector<std::string>& texts, const char* optio
 struct RemoteNetworkText {
   std::vector<std::string> allow;
   std::vector<std::string> deny;
+  std::vector<std::string> secrets;
 };
 void add_network_options(CLI::App& command, RemoteNetworkText& rules);
 

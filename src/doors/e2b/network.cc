@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "spec/json/bounded_json.h"
 
 namespace glovebox::e2b {
@@ -37,6 +38,75 @@ Result<std::vector<NetworkRule>> read_rules(const Json& wanted, const char* name
   return rules;
 }
 
+// "Bearer ${e2b.secrets.NAME}" in our spelling: "Bearer {NAME}".
+Result<std::string> read_header_value(std::string_view text) {
+  constexpr std::string_view kSecret = "${e2b.secrets.";
+  constexpr std::string_view kIdentity = "${e2b.identity.";
+  std::string value;
+  while (!text.empty()) {
+    if (text.starts_with(kIdentity)) {
+      return Error(ErrorCode::kUnsupported, "tokens of '${e2b.identity…}' are not supported",
+                   "store the token as a secret");
+    }
+    if (text.starts_with(kSecret)) {
+      const std::size_t end = text.find('}');
+      if (end == std::string_view::npos) {
+        return invalid("a header has '${e2b.secrets.' without '}'");
+      }
+      value += '{';
+      value += text.substr(kSecret.size(), end - kSecret.size());
+      value += '}';
+      text.remove_prefix(end + 1);
+      continue;
+    }
+    if (text.front() == '{' || text.front() == '}') {
+      value += text.front();
+    }
+    value += text.front();
+    text.remove_prefix(1);
+  }
+  return value;
+}
+
+// Of one host: what its `transform.headers` set. A rule lets nothing out by itself.
+Result<void> read_transforms(const std::string& host,
+                             const Json& list,
+                             std::vector<HeaderRule>& headers) {
+  const std::string place = "'rules' of '" + printable(host.substr(0, 300)) + "'";
+  auto target = CredentialTarget::parse(host);
+  if (!target || host.find("://") != std::string::npos) {
+    return invalid(place + ": expected a host name or *.HOST");
+  }
+  if (!list.is_array()) {
+    return invalid(place + ": expected a list");
+  }
+  for (const Json& rule : list) {
+    if (!rule.is_object()) {
+      return invalid(place + ": expected a list of objects");
+    }
+    const Json transform = GB_TRY(object_member(rule, "transform"));
+    for (const auto& [name, text] : GB_TRY(text_map_member(transform, "headers"))) {
+      HeaderRule header{.target = *target, .name = name};
+      header.value = GB_TRY(read_header_value(text));
+      auto valid = check_header_name(name);
+      valid = valid ? check_header_value(header.value) : std::move(valid);
+      if (valid) {
+        const auto names = secrets_in(header.value);
+        valid = names ? Result<void>() : Result<void>(names.error());
+      }
+      if (!valid) {
+        return std::move(valid).error().within(place);
+      }
+      if (headers.size() == CredentialRules::kMaxHeaders) {
+        return invalid("'rules' has more than " + std::to_string(CredentialRules::kMaxHeaders) +
+                       " headers");
+      }
+      headers.push_back(std::move(header));
+    }
+  }
+  return {};
+}
+
 Result<void> check_proxy(const Json& wanted) {
   const Json proxy = GB_TRY(object_member(wanted, "egressProxy"));
   if (member(wanted, "egressProxy") != nullptr && !GB_TRY(text_member(proxy, "address"))) {
@@ -54,7 +124,10 @@ Result<Network> make_network(const Json& wanted, std::optional<bool> internet) {
                      .deny = GB_TRY(read_rules(wanted, "denyOut")),
                      .otherwise = NetworkRules::Otherwise::kAllow,
                      .allow_first = true};
-  (void)GB_TRY(object_member(wanted, "rules"));
+  const Json transforms = GB_TRY(object_member(wanted, "rules"));
+  for (const auto& [host, list] : transforms.items()) {
+    GB_TRY(read_transforms(host, list, rules.credentials.headers));
+  }
   GB_TRY(check_proxy(wanted));
   for (const NetworkRule& rule : rules.deny) {
     if (!rule.name.empty() || rule.port) {
@@ -95,12 +168,10 @@ Result<void> check_supported(const Json& wanted, NetworkPolicy policy) {
   if (policy == NetworkPolicy::kNone) {
     return {};
   }
-  for (const char* name : {"egressProxy", "rules"}) {
-    const Json* const value = member(wanted, name);
-    if (value != nullptr && !value->is_null() && !value->empty()) {
-      return Error(ErrorCode::kUnsupported, std::string("'") + name + "' is not supported yet",
-                   "use allowOut and denyOut, which are enforced");
-    }
+  const Json* const proxy = member(wanted, "egressProxy");
+  if (proxy != nullptr && !proxy->is_null() && !proxy->empty()) {
+    return Error(ErrorCode::kUnsupported, "'egressProxy' is not supported yet",
+                 "use allowOut and denyOut, which are enforced");
   }
   return {};
 }

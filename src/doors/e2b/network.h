@@ -23,7 +23,7 @@ struct Network {
 Result<Network> make_network(const Json& wanted, std::optional<bool> internet);
 
 // kUnsupported for what no rule expresses, where sandboxes are let out at all: a proxy of the
-// client's, and changes of requests by host.
+// client's.
 Result<void> check_supported(const Json& wanted, NetworkPolicy policy);
 
 // The network with new rules, and those members of what was `told` that an update can't change.

@@ -77,6 +77,29 @@ TEST(NetworkTest, AnUpdateReplacesRulesAndKeepsWhatItCanNotChange) {
   EXPECT_EQ(after->told, (Json{{"allowOut", {"8.8.8.8"}}, {"allowPublicTraffic", false}}));
 }
 
+TEST(NetworkTest, TransformsBecomeHeaderRules) {
+  const auto network = make_network(Json::parse(R"({"rules": {"API.example": [{"transform": {
+      "headers": {"Authorization": "Bearer ${e2b.secrets.my key}", "X": "{plain}"}}}]}})"),
+                                    std::nullopt);
+  ASSERT_TRUE(network);
+  const auto& headers = network->rules.credentials.headers;
+  ASSERT_EQ(headers.size(), 2U);
+  EXPECT_EQ(headers[0].target.to_text(), "api.example:443");
+  EXPECT_EQ(headers[0].value, "Bearer {my key}");
+  EXPECT_EQ(headers[1].value, "{{plain}}");
+  EXPECT_TRUE(network->rules.allow.empty());
+  for (
+      const char* wrong :
+      {R"({"rules": {"*": []}})", R"({"rules": {"a.example": {}}})",
+       R"({"rules": {"http://a.example": []}})", R"({"rules": {"a.example": [1]}})",
+       R"({"rules": {"a.example": [{"transform": {"headers": {"Host": "b"}}}]}})",
+       R"({"rules": {"a.example": [{"transform": {"headers": {"X": "a\r\nY: b"}}}]}})",
+       R"({"rules": {"a.example": [{"transform": {"headers": {"X": "${e2b.secrets.a"}}}]}})",
+       R"({"rules": {"a.example": [{"transform": {"headers": {"X": "${e2b.identity.tokens.a}"}}}]}})"}) {
+    EXPECT_FALSE(make_network(Json::parse(wrong), std::nullopt)) << wrong;
+  }
+}
+
 TEST(RangeTest, IsReadAsTheStandardSays) {
   const auto told = [](std::string_view header, std::uint64_t size) {
     const RangeWish wish = parse_range(header, size);
@@ -131,8 +154,7 @@ TEST(TimesTest, AreWrittenAndReadInUtc) {
 
 TEST(NetworkTest, WhatNoRuleExpressesIsRefusedWhereSandboxesAreLetOut) {
   for (const char* text : {R"({"egressProxy": {"address": "proxy.example:1"}})",
-                           R"({"egress_proxy": {"address": "proxy.example:1"}})",
-                           R"({"rules": {"a.example": [{"transform": {}}]}})"}) {
+                           R"({"egress_proxy": {"address": "proxy.example:1"}})"}) {
     const Json wanted = Json::parse(text);
     EXPECT_TRUE(check_supported(wanted, NetworkPolicy::kNone)) << text;
     const auto checked = check_supported(wanted, NetworkPolicy::kPublic);

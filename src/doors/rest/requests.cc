@@ -48,7 +48,9 @@ Result<std::optional<NetworkRules>> read_network(Fields& fields) {
   if (!object) {
     return std::optional<NetworkRules>();
   }
-  return std::optional(GB_TRY(parse_network_rules(to_line(*object))));
+  NetworkRules rules = GB_TRY(parse_network_rules(to_line(*object)));
+  allow_credential_hosts(rules);
+  return std::optional(std::move(rules));
 }
 
 // [{"name": "data", "path": "/volumes/data", "read_only": true}]

@@ -222,16 +222,22 @@ CreateOrder to_create_order(const json& object) {
 }
 
 json to_json(const NetworkOrder& order) {
-  return {{"rules", glovebox::to_json(order.rules)}, {"public_only", order.public_only}};
+  return {{"rules", glovebox::to_json(order.rules)},
+          {"public_only", order.public_only},
+          {"secrets", order.secrets}};
 }
 
 std::optional<NetworkOrder> to_network_order(const json& object) {
   if (!object.is_object() || object.empty()) {
     return std::nullopt;
   }
-  return NetworkOrder{
+  NetworkOrder order{
       .rules = read_stored_network_rules(get<std::string>(object, "rules")),
       .public_only = !object.contains("public_only") || get<bool>(object, "public_only")};
+  for (const auto& [name, value] : member(object, "secrets").items()) {
+    order.secrets[name] = value.is_string() ? value.get<std::string>() : std::string();
+  }
+  return order;
 }
 
 json to_json(const SandboxConnections& connections) {

@@ -28,7 +28,8 @@ void append(SandboxConnections& all, Egress::Record record) {
 }  // namespace
 
 Result<std::unique_ptr<HeldNetwork>> HeldNetwork::start(Sandbox& sandbox,
-                                                        const NetworkOrder& order) {
+                                                        const NetworkOrder& order,
+                                                        EdgeCredentials credentials) {
   WayOut way_out = sandbox.take_way_out();
   if (!way_out.listener) {
     return Error(ErrorCode::kInternal, "the sandbox has no socket for its proxy");
@@ -38,13 +39,21 @@ Result<std::unique_ptr<HeldNetwork>> HeldNetwork::start(Sandbox& sandbox,
   if (::setsockopt(way_out.listener.get(), SOL_SOCKET, SO_REUSEADDR, &kYes, sizeof kYes) != 0) {
     return Error::from_errno("setsockopt");
   }
-  std::unique_ptr<HeldNetwork> network(new HeldNetwork(std::move(way_out), sandbox.helper_uid()));
-  GB_TRY(network->change(order));
+  std::unique_ptr<HeldNetwork> network(
+      new HeldNetwork(std::move(way_out), sandbox.helper_uid(), std::move(credentials)));
+  const std::scoped_lock changing(network->changing_);
+  GB_TRY(network->replace(order));
   return network;
 }
 
 Result<void> HeldNetwork::change(const NetworkOrder& order) {
   const std::scoped_lock changing(changing_);
+  credentials_ = GB_TRY(credentials_.changed(order.rules.credentials, order.secrets));
+  return replace(order);
+}
+
+// With changing_.
+Result<void> HeldNetwork::replace(const NetworkOrder& order) {
   std::unique_ptr<Egress> old;
   {
     const std::scoped_lock lock(mutex_);
@@ -63,7 +72,7 @@ Result<void> HeldNetwork::change(const NetworkOrder& order) {
                                 .names = way_out_.names.get(),
                                 .identity = identity_,
                                 .public_only = order.public_only},
-                               order.rules, {});
+                               order.rules, credentials_, {});
   if (!started) {
     (void)::shutdown(way_out_.listener.get(), SHUT_RDWR);
     return std::move(started).error();

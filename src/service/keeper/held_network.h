@@ -18,16 +18,20 @@ namespace glovebox::keeper {
 struct NetworkOrder {
   NetworkRules rules{};
   bool public_only = true;  // As egress::Order's.
+  SecretValues secrets{};   // That the rules name.
 };
 
 // Safe to use from several threads.
 class HeldNetwork {
  public:
   // Starts the proxy of a sandbox that Egress::prepare() was for, before anything runs there.
-  static Result<std::unique_ptr<HeldNetwork>> start(Sandbox& sandbox, const NetworkOrder& order);
+  static Result<std::unique_ptr<HeldNetwork>> start(Sandbox& sandbox,
+                                                    const NetworkOrder& order,
+                                                    EdgeCredentials credentials);
 
   // Puts another proxy in the place of the one there is, dead or alive: its connections are cut.
-  // Without one, where that fails.
+  // Without one, where that fails; with the one before it where the rules cannot be (kConflict,
+  // kInvalid and kNotFound of EdgeCredentials::changed()).
   Result<void> change(const NetworkOrder& order);
 
   // Cuts every connection, without waiting; nothing is let out from then on.
@@ -36,13 +40,15 @@ class HeldNetwork {
   [[nodiscard]] SandboxConnections connections() const;
 
  private:
-  HeldNetwork(WayOut way_out, std::uint32_t identity)
-      : way_out_(std::move(way_out)), identity_(identity) {}
+  HeldNetwork(WayOut way_out, std::uint32_t identity, EdgeCredentials credentials)
+      : way_out_(std::move(way_out)), identity_(identity), credentials_(std::move(credentials)) {}
+  Result<void> replace(const NetworkOrder& order);
 
   const WayOut way_out_;
   const std::uint32_t identity_;
-  std::mutex changing_;       // Before the other one; held while a proxy ends or starts.
-  mutable std::mutex mutex_;  // Of what follows; held for a moment only.
+  std::mutex changing_;          // Before the other one; held while a proxy ends or starts.
+  EdgeCredentials credentials_;  // Of the proxy there is; with changing_.
+  mutable std::mutex mutex_;     // Of what follows; held for a moment only.
   std::unique_ptr<Egress> egress_;
   SandboxConnections before_;  // Of the proxies that came before it.
   bool over_ = false;

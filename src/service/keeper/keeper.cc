@@ -97,7 +97,7 @@ Keeper::~Keeper() {
   (void)kill_all(false);
 }
 
-Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order) {
+Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredentials& credentials) {
   SandboxSpec spec;
   spec.limits = order.limits;
   spec.env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}};
@@ -113,7 +113,7 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order) {
   spec.mounts.insert(spec.mounts.end(), order.shows.mounts.begin(), order.shows.mounts.end());
   spec.mounts.push_back(GB_TRY(file_server_mount()));
   if (order.network) {
-    Egress::prepare(spec);
+    Egress::prepare(spec, credentials);
   }
   return spec;
 }
@@ -134,7 +134,7 @@ Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
                                order.shows.preload.end());
     spec.zygote.root = order.shows.root;
     spec.zygote.env = order.shows.env;
-    spec.sandbox = GB_TRY(spec_of(order));
+    spec.sandbox = GB_TRY(spec_of(order, {}));
     spec.sandbox.limits = {};
     spec.zygote.mounts = spec.sandbox.mounts;
     spec.context.cwd = order.home;
@@ -217,15 +217,17 @@ Result<void> Keeper::sweep_contents(const std::set<std::string>& named,
   return {};
 }
 
-Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
+Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
+                                                  const EdgeCredentials& credentials) {
   const Limits usual;
   std::vector<UniqueFd> contents = GB_TRY(hold_contents(order.shows));
   Environment env = order.env;
   if (order.network) {
-    Egress::announce(env);
+    Egress::announce(env, credentials);
   }
-  // The size of a file system cannot be changed later.
-  if (order.images.empty() && first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
+  // The size of a file system cannot be changed later, and neither can whom a sandbox trusts.
+  if (order.images.empty() && credentials.credentials().authority_key.empty() &&
+      first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     if (auto from = pool(order)) {
       LiveContext live = GB_TRY(from.value()->claim());
@@ -238,7 +240,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
       return held;
     }
   }
-  SandboxSpec spec = GB_TRY(spec_of(order));
+  SandboxSpec spec = GB_TRY(spec_of(order, credentials));
   spec.mounts.push_back(GB_TRY(agents_mount()));
   spec.id = order.id;
   LentImages lent;
@@ -267,9 +269,15 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
     }
   }
   GB_TRY(admit(kDescriptorsOfOne + (order.network ? kDescriptorsOfNetwork : 0)));
-  auto held = GB_TRY(make(order));
+  EdgeCredentials credentials;
   if (order.network) {
-    held->let_out(GB_TRY(HeldNetwork::start(held->sandbox(), *order.network)));
+    credentials =
+        GB_TRY(EdgeCredentials::make(order.network->rules.credentials, order.network->secrets));
+  }
+  auto held = GB_TRY(make(order, credentials));
+  if (order.network) {
+    held->let_out(
+        GB_TRY(HeldNetwork::start(held->sandbox(), *order.network, std::move(credentials))));
   }
   held->set_lifetime(order.lifetime);
   held->set_record(std::move(record));

@@ -116,9 +116,10 @@ class Keeper {
 
  private:
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);
-  Result<SandboxSpec> spec_of(const CreateOrder& order);
+  Result<SandboxSpec> spec_of(const CreateOrder& order, const EdgeCredentials& credentials);
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);
-  Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order);
+  Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order,
+                                            const EdgeCredentials& credentials);
   void keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wish);
   bool warm(const CreateOrder& order);
   // Of one that is dead or overdue, under mutex_.

@@ -73,6 +73,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   if (network) {
     one_shot.network = network->rules;
     one_shot.public_only = network->public_only;
+    one_shot.secrets = network->secrets;
   }
   one_shot.contents = request.files;
   one_shot.verify = request.verify;

@@ -205,7 +205,9 @@ Result<void> LocalService::run_once(const Caller& caller,
   GB_TRY(pressure_.check());
   const ExecutionLease slot = GB_TRY(
       admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
-  const auto out = way_out(request.network);
+  NetworkRules rules = request.network;
+  GB_TRY(choose_placeholders(rules.credentials));
+  const auto out = GB_TRY(way_out(caller.tenant, rules));
   return pass_events("run",
                      {{"tenant", caller.tenant},
                       {"request", keeper::to_json(request)},

@@ -51,10 +51,15 @@ Result<SandboxInfo> LocalService::change(const Caller& caller,
   info.on_timeout = change.on_timeout.value_or(info.on_timeout);
   info.auto_resume = change.auto_resume.value_or(info.auto_resume);
   info.metadata = change.metadata.value_or(info.metadata);
-  if (change.network && *change.network != info.network) {
-    GB_TRY(check_network(*change.network, change.network_optional));
-    GB_TRY(change_network(id, *change.network));
-    info.network = *change.network;
+  if (change.network) {
+    NetworkRules rules = *change.network;
+    GB_TRY(choose_placeholders(rules.credentials, info.network.credentials));
+    // The same rules again bring the present values of their secrets.
+    if (rules != info.network || !rules.credentials.empty()) {
+      GB_TRY(check_network(rules, change.network_optional));
+      GB_TRY(change_network(caller, id, rules));
+      info.network = std::move(rules);
+    }
   }
   info.extra = change.extra.value_or(info.extra);
   return store(entry);
@@ -65,16 +70,25 @@ Result<void> LocalService::check_network(const NetworkRules& rules, bool optiona
                                                       : check_policy(rules, network_);
 }
 
-std::optional<keeper::NetworkOrder> LocalService::way_out(const NetworkRules& rules) const {
+Result<std::optional<keeper::NetworkOrder>> LocalService::way_out(std::string_view tenant,
+                                                                  const NetworkRules& rules,
+                                                                  bool may_miss) {
   if (network_ == NetworkPolicy::kNone || !lets_out(rules)) {
-    return std::nullopt;
+    return std::optional<keeper::NetworkOrder>();
   }
-  return keeper::NetworkOrder{.rules = rules, .public_only = network_ != NetworkPolicy::kAny};
+  keeper::NetworkOrder order{.rules = rules, .public_only = network_ != NetworkPolicy::kAny};
+  order.secrets = GB_TRY(secrets_.values(tenant, secrets_of(rules.credentials), may_miss));
+  if (may_miss) {
+    keep_rules_with(order.secrets, order.rules.credentials);
+  }
+  return std::optional(std::move(order));
 }
 
 // One that nothing is let out of stays so; one that sleeps on disk has its rules when it wakes.
-Result<void> LocalService::change_network(std::string_view id, const NetworkRules& rules) {
-  const auto order = way_out(rules);
+Result<void> LocalService::change_network(const Caller& caller,
+                                          std::string_view id,
+                                          const NetworkRules& rules) {
+  const auto order = GB_TRY(way_out(caller.tenant, rules));
   const auto changed = keeper_.call(
       "change_network",
       {{"sandbox", id}, {"network", keeper::to_json(order.value_or(keeper::NetworkOrder()))}});
@@ -155,7 +169,7 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .id = info.id,
       .images = std::move(images),
       .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder(),
-      .network = way_out(info.network)};
+      .network = GB_TRY(way_out(caller.tenant, info.network, /*may_miss=*/true))};
   packages_.add_to(order);
   const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
   (void)GB_TRY(

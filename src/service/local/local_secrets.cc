@@ -132,4 +132,22 @@ Result<void> LocalSecrets::remove(const Caller& caller, std::string_view secret)
   return records_.remove(caller.tenant, secret);
 }
 
+Result<SecretValues> LocalSecrets::values(std::string_view tenant,
+                                          const std::vector<std::string>& names,
+                                          bool may_miss) {
+  SecretValues values;
+  for (const std::string& name : names) {
+    auto value = records_.value_of(tenant, name);
+    if (value) {
+      values[name] = std::move(value).value();
+    } else if (value.error().code() != ErrorCode::kNotFound) {
+      return std::move(value).error();
+    } else if (!may_miss) {
+      return Error(ErrorCode::kInvalid, "no secret '" + printable(name) + "'",
+                   "create it first, with 'POST /secrets' (docs/e2b.md)");
+    }
+  }
+  return values;
+}
+
 }  // namespace glovebox

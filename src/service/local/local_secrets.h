@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "service/secret_service.h"
+#include "spec/credential_rules.h"
 #include "store/secret_records.h"
 
 namespace glovebox {
@@ -31,6 +32,12 @@ class LocalSecrets final : public SecretService {
                             std::string_view value,
                             const std::optional<SecretMetadata>& metadata) override;
   Result<void> remove(const Caller& caller, std::string_view secret) override;
+
+  // The values of these secrets of a tenant, by their names. kInvalid names one that is not there,
+  // unless `may_miss` leaves it out.
+  Result<SecretValues> values(std::string_view tenant,
+                              const std::vector<std::string>& names,
+                              bool may_miss);
 
  private:
   SecretRecords records_;

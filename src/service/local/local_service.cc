@@ -442,6 +442,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   }
   info.metadata = request.metadata;
   info.network = request.network;
+  GB_TRY(choose_placeholders(info.network.credentials));
   info.extra = request.extra;
   info.volumes = request.volumes;
   for (const VolumeMount& mount : info.volumes) {
@@ -465,6 +466,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   GB_TRY(validate(info.limits));
   GB_TRY(pressure_.check());
   QuotaLease lease = GB_TRY(quotas_.reserve(caller.tenant, use_of(info)));
+  auto network = GB_TRY(way_out(caller.tenant, info.network));
   std::string own_id;  // The keeper's to choose, but for one whose workspace is there before it.
   if (info.storage == Storage::kDisk) {
     own_id = random_name();
@@ -481,7 +483,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .id = own_id,
                             .images = std::move(images),
                             .shows = std::move(shows),
-                            .network = way_out(info.network)};
+                            .network = std::move(network)};
   packages_.add_to(order);
   auto made =
       keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});

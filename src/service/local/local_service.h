@@ -264,8 +264,12 @@ class LocalService final : public SandboxService {
   // kRefused where the operator forbids such rules.
   [[nodiscard]] Result<void> check_network(const NetworkRules& rules, bool optional) const;
   // What the keeper lets a sandbox with these rules reach; none: nothing.
-  [[nodiscard]] std::optional<keeper::NetworkOrder> way_out(const NetworkRules& rules) const;
-  Result<void> change_network(std::string_view id, const NetworkRules& rules);
+  // With the values of the tenant's secrets. With `may_miss`, what names a secret that is gone is
+  // left out.
+  [[nodiscard]] Result<std::optional<keeper::NetworkOrder>> way_out(std::string_view tenant,
+                                                                    const NetworkRules& rules,
+                                                                    bool may_miss = false);
+  Result<void> change_network(const Caller& caller, std::string_view id, const NetworkRules& rules);
   Result<SandboxInfo> revive_sandbox(const Caller& caller, SandboxInfo info);
   Result<Base> base_of(const Caller& caller, const std::string& template_name);
   // What a sandbox is made of, without files: its own are in their place.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetworkRules as JSON: {"allow": […], "default": "deny", "deny": […]}.
+// NetworkRules as JSON: {"allow": […], "default": "deny", "deny": […]}, and where there are any,
+// "secrets": [{"secret", "env", "hosts", "placeholder"}], "headers": [{"host", "name", "value"}]
+// and "budget": {"connections", "sent", "received", "rate"}.
 #pragma once
 
 #include <string>
@@ -10,10 +12,11 @@
 
 namespace glovebox {
 
-// The canonical form: all three members, each rule in its only spelling, in the order given.
+// The canonical form: the first three members always, each rule in its only spelling, in the order
+// given.
 std::string to_json(const NetworkRules& rules);
 
-// An object with any of the three members. kInvalid names the field, as "network.allow[2]", and
+// An object with any of these members. kInvalid names the field, as "network.allow[2]", and
 // what is wrong with it; the hint says how to write it.
 Result<NetworkRules> parse_network_rules(std::string_view json);
 

@@ -36,6 +36,37 @@ TEST(NetworkRulesJsonTest, AnErrorNamesTheField) {
   EXPECT_FALSE(parse_network_rules(R"({"allow": ["127.1"]})").error().hint().empty());
 }
 
+TEST(NetworkRulesJsonTest, CredentialsAndABudgetReadBack) {
+  EXPECT_EQ(
+      canonical(R"({"secrets": [{"secret": "TOKEN", "hosts": ["A.example", "http://b.example"]}],
+                    "headers": [{"host": "*.c.example", "name": "X-Key", "value": "k {other key}"}],
+                    "budget": {"sent": 10, "rate": 2048}})"),
+      R"({"allow":[],"budget":{"rate":2048,"sent":10},"default":"deny","deny":[],)"
+      R"("headers":[{"host":"*.c.example:443","name":"X-Key","value":"k {other key}"}],)"
+      R"("secrets":[{"env":"TOKEN","hosts":["a.example:443","http://b.example:80"],)"
+      R"("secret":"TOKEN"}]})");
+}
+
+TEST(NetworkRulesJsonTest, WhatACredentialCannotBeIsRefusedByItsPlace) {
+  constexpr const char* kCases[][2] = {
+      {R"({"secrets": {}})", "field 'network.secrets': expected a list of at most 64 objects"},
+      {R"({"secrets": [1]})", "field 'network.secrets[0]': expected an object"},
+      {R"({"secrets": [{"secret": "A", "hosts": []}]})",
+       "field 'network.secrets[0].hosts': expected a list of 1 to 32 hosts"},
+      {R"({"secrets": [{"secret": "a b", "hosts": ["a.example"]}]})",
+       "field 'network.secrets[0].env': expected the name of an environment variable"},
+      {R"({"secrets": [{"secret": "A", "hosts": ["a.example"], "value": "x"}]})",
+       "field 'network.secrets[0]': unknown member 'value'"},
+      {R"({"headers": [{"name": "X", "value": "x"}]})",
+       "field 'network.headers[0].host': expected a string"},
+      {R"({"budget": {"rate": -1}})", "field 'network.budget.rate': expected a whole number"},
+      {R"({"budget": {"rate": 1}})", "field 'network.budget': a rate below 1024 bytes a second"},
+  };
+  for (const auto& [text, message] : kCases) {
+    EXPECT_EQ(canonical(text), message);
+  }
+}
+
 TEST(NetworkRulesJsonTest, AListIsBounded) {
   const auto with = [](std::size_t count) {
     std::string text = R"({"allow": [)";

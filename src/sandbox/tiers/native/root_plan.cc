@@ -27,6 +27,7 @@ constexpr std::uint64_t kReadOnly = abi::kMountRdonly | abi::kMountNosuid | abi:
 // Pages and inodes of our own files and directories, so that the guest gets what it was promised.
 constexpr std::uint64_t kOwnBytes = 128 * 1024;
 constexpr std::uint32_t kOwnInodes = 64;
+constexpr std::uint64_t kPage = 4096;
 
 // Top-level names that are links into /usr on every merged system, and directories elsewhere.
 constexpr std::array<const char*, 5> kUsrLinks = {"bin", "sbin", "lib", "lib64", "lib32"};
@@ -47,7 +48,7 @@ constexpr std::array<const char*, 6> kMaskedDirectories = {
 
 // Where another root is while pieces of it are bound, and our files that cover some of its own.
 constexpr const char* kOtherRoot = "run/root";
-constexpr const char* kOwnFiles = "run/glovebox";
+constexpr const char* kOwnFiles = SandboxSpec::kOwnFiles.data() + 1;
 // Of one directory: a root is made by others, and each of these is a mount.
 constexpr std::size_t kMostOtherNames = 64;
 // Ours in every sandbox, or of no use there.
@@ -346,6 +347,21 @@ void RootPlan::add_own_etc(const SandboxSpec& spec) {
   }
 }
 
+void RootPlan::add_own_files(const SandboxSpec& spec) {
+  for (const SandboxSpec::OwnFile& file : spec.own_files) {
+    add_directory("run", 0755);
+    add_directory(kOwnFiles, 0755);
+    const char* const path = keep(std::string(kOwnFiles) + "/" + file.name);
+    texts_.push_back(file.content);
+    files_.push_back({path, texts_.back()});
+    more_bytes_ += file.content.size() + kPage;
+    ++more_inodes_;
+    if (!file.shown_at.empty()) {
+      binds_.push_back({path, keep(file.shown_at.substr(1)), kReadOnly, true});
+    }
+  }
+}
+
 void RootPlan::add_etc(const SandboxSpec& spec) {
   if (!spec.root.empty()) {
     add_own_etc(spec);
@@ -405,6 +421,7 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   for (const Mount& mount : spec.mounts) {
     GB_TRY(plan.add_mount(mount));
   }
+  plan.add_own_files(spec);  // After the mounts, which they cover.
   plan.rules_.assign(kAccessRules.begin(), kAccessRules.end());
   GB_TRY(check_targets(spec.attachments, spec.home));
   for (const Attachment& attachment : spec.attachments) {
@@ -413,7 +430,8 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   plan.add_proc_masks();
   plan.add_machine(spec.limits);
   plan.options_ = plan.keep(
-      "mode=0755,size=" + std::to_string(spec.limits.disk.count + kOwnBytes + machine_room()) +
+      "mode=0755,size=" +
+      std::to_string(spec.limits.disk.count + kOwnBytes + plan.more_bytes_ + machine_room()) +
       ",nr_inodes=" + std::to_string(spec.limits.inodes + kOwnInodes + plan.more_inodes_));
   plan.hostname_ = plan.keep(spec.hostname);
   return plan;

@@ -45,6 +45,7 @@ class RootPlan {
   void add_writable(const SandboxSpec& spec);
   void add_etc(const SandboxSpec& spec);
   void add_own_etc(const SandboxSpec& spec);
+  void add_own_files(const SandboxSpec& spec);
   void add_proc_masks();
   void add_machine(const Limits& limits);
 
@@ -56,6 +57,7 @@ class RootPlan {
   std::vector<UniqueFd> taken_;  // Mounts of grafts.
   bool has_other_root_ = false;
   std::uint32_t more_inodes_ = 0;
+  std::uint64_t more_bytes_ = 0;
   std::vector<child::Directory> directories_;
   std::vector<child::Bind> binds_;
   std::vector<child::Bind> masks_;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// EdgeCredentials: the secrets that the proxy of one sandbox fills in (glovebox-egress), and the
+// certificate authority by which it reads requests within TLS.
+//
+// The authority is this sandbox's alone. Its certificate is trusted inside and nowhere else, and is
+// good for the hosts of the rules only (name constraints, RFC 5280, 4.2.1.10), so that nobody who
+// gets hold of its key can speak for another host.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "sandbox/spec.h"
+#include "spec/command.h"
+#include "spec/credential_rules.h"
+#include "spec/egress_protocol.h"
+
+namespace glovebox {
+
+// PEM. The key must reach nobody but the proxy.
+struct EdgeAuthority {
+  std::string certificate;
+  std::string key;
+};
+
+// A value. Any thread.
+class EdgeCredentials {
+ public:
+  // Those of a sandbox that has none.
+  EdgeCredentials() = default;
+
+  // With a new authority where a rule needs one. kNotFound for a secret without a value, kInvalid
+  // for a value that no header can carry, kUnavailable without certificates of this host. No error
+  // shows a value.
+  static Result<EdgeCredentials> make(const CredentialRules& rules, const SecretValues& secrets);
+
+  // The same for rules that come later, with the authority that the sandbox trusts already.
+  // kConflict where they concern hosts over TLS that it cannot speak for.
+  [[nodiscard]] Result<EdgeCredentials> changed(const CredentialRules& rules,
+                                                const SecretValues& secrets) const;
+
+  // Adds the authority's certificate, and the variables of announce().
+  void add_to(SandboxSpec& spec) const;
+
+  // The placeholders, and what tells programs whom to trust. What the caller has set stays.
+  void announce(Environment& env) const;
+
+  [[nodiscard]] bool empty() const {
+    return credentials_.substitutions.empty() && credentials_.settings.empty();
+  }
+  [[nodiscard]] const egress::Credentials& credentials() const { return credentials_; }
+  // The certificates that servers are checked against.
+  [[nodiscard]] const std::string& trust() const { return trust_; }
+
+ private:
+  CredentialRules rules_;
+  CredentialRules covered_;  // Those that the authority was made for.
+  egress::Credentials credentials_;
+  std::string trust_;
+};
+
+}  // namespace glovebox
