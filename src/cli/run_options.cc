@@ -192,6 +192,14 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->type_name("NAME")
       ->group(kIsolationOptions);
 
+  command
+      .add_option("--user", options.user,
+                  "User of the program inside: 'user', or 'root' with a file system that it can "
+                  "change (native tier) [default: user]")
+      ->type_name("USER")
+      ->check(CLI::IsMember({"user", "root"}))
+      ->group(kIsolationOptions);
+
   add_network_options(command, options);
 
   constexpr const char* kAbsent = "Not in this version (refused, never ignored)";
@@ -303,6 +311,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   GB_TRY(validate(request.compile_limits, "compile-"));
   request.tier = {.exactly = options.tier, .at_least = options.min_tier};
   request.strict = options.seccomp == "strict";
+  request.as_root = options.user == "root";
   request.from_pool = !options.no_pool;
   request.env = GB_TRY(parse_environment(options));
   NetworkOptions network = GB_TRY(parse_network(options));

@@ -19,6 +19,7 @@ struct RunOptionsText : SharedOptionsText {
   bool has_code = false;
   std::string language;
   std::string seccomp;
+  std::string user;
   std::string template_name;
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;

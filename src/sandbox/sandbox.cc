@@ -20,6 +20,7 @@
 #include "sandbox/child/plan.h"
 #include "sandbox/launch.h"
 #include "sandbox/machine.h"
+#include "sandbox/policy/capabilities.h"
 #include "sandbox/run.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/stream_relay.h"
@@ -68,6 +69,17 @@ Result<pid_t> pid_of(int pidfd) {
   return Error(ErrorCode::kUnavailable, "the sandbox has ended");
 }
 
+// Those that have no name here are none that a guest of ours is given.
+std::vector<std::string> capability_names(std::uint64_t set) {
+  std::vector<std::string> names;
+  for (const policy::Capability& capability : policy::kRootCapabilities) {
+    if ((set >> capability.number & 1) != 0) {
+      names.emplace_back(capability.name);
+    }
+  }
+  return names;
+}
+
 Error setup_error(const warden::SetupReport& report) {
   const auto step = static_cast<child::SetupStep>(report.failed_step);
   const std::string attempt = "set up the sandbox: step " +
@@ -87,9 +99,12 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
       link_(std::move(enclosure_.control)),
       id_(spec.id.empty() ? random_id() : spec.id),
       tier_(tier),
-      env_(spec.env),
+      env_(spec.as_root ? root_environment() : Environment{}),
       limits_(spec.limits),
-      timings_(std::move(enclosure_.timings)) {
+      timings_(std::move(enclosure_.timings)),
+      notes_(std::move(enclosure_.notes)) {
+  env_.insert(env_.end(), spec.env.begin(), spec.env.end());
+  walls_.user = spec.as_root ? "root" : "user";
   if (spec.relay) {
     enclosure_.features.passes_descriptors = false;
     enclosure_.features.returns_descriptors = false;
@@ -197,8 +212,15 @@ Result<void> Sandbox::await_walls() {
     const std::vector<Timing> laps = watch.laps();
     timings_.insert(timings_.end(), laps.begin(), laps.end());
     // Steps are checked as they are made; this is what nobody may go on without.
-    if (ready.seccomp_mode != 2 || !ready.no_new_privs) {
+    const bool is_root = walls_.user == "root";
+    if (is_root) {
+      walls_.capabilities = capability_names(ready.capabilities);
+    }
+    if (ready.seccomp_mode != 2 || (!ready.no_new_privs && !is_root)) {
       return Error(ErrorCode::kInternal, "the sandbox started without its system call filter");
+    }
+    if (is_root && (ready.capabilities & ~policy::kRootCapabilityMask) != 0) {
+      return Error(ErrorCode::kInternal, "the sandbox started with more capabilities than root's");
     }
     if (enclosure_.landlock == 0 && !enclosure_.realm) {
       notes_.emplace_back("this kernel has no Landlock; the other walls are in place");

@@ -18,6 +18,7 @@
 
 #include "base/sys/tree.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/id_range.h"
 #include "sandbox/runtime_directory.h"
 
 namespace glovebox {
@@ -195,6 +196,9 @@ Swept sweep_leftovers() {
     } else if (std::string_view(entry->d_name) == kPoolLock) {
       sweep_pool(directory->get());
     }
+  }
+  if (swept.slots > 0 && ::geteuid() == 0) {
+    IdRange::sweep();
   }
   return swept;
 }

@@ -82,4 +82,11 @@ Environment base_environment() {
   };
 }
 
+Environment root_environment() {
+  return {{"PATH", std::string(kRootPath)},
+          {"HOME", std::string(kRootHome)},
+          {"USER", "root"},
+          {"LOGNAME", "root"}};
+}
+
 }  // namespace glovebox

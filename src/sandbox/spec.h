@@ -71,6 +71,11 @@ struct SandboxSpec {
   std::string home{kWorkspace};
   std::string user = "guest";
 
+  // The guest is root inside, with as many other users as the host has ids for it, the capabilities
+  // of policy/capabilities.h, set-user-id programs that work, and a root that can be written,
+  // within the limit of disk (tiers/native/written_root.cc). Only the native tier can do so.
+  bool as_root = false;
+
   // Descriptors are not passed even where the tier could: everything goes in frames, as in a tier
   // that has only a stream of bytes to its warden. For tests of that.
   bool relay = false;
@@ -92,5 +97,8 @@ struct SandboxSpec {
 
 // The small environment that every guest starts with, and nothing of ours.
 Environment base_environment();
+
+// What replaces some of it where the guest is root.
+Environment root_environment();
 
 }  // namespace glovebox

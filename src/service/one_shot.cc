@@ -116,7 +116,8 @@ class OneShotRun {
     // The file system is made once, for the larger of both; what the cgroup limits can change.
     SandboxSpec spec{.limits = request_.limits,
                      .env = request_.env,
-                     .mounts = request_.language.mounts};
+                     .mounts = request_.language.mounts,
+                     .as_root = request_.as_root};
     if (plan.compile) {
       spec.limits.disk = std::max(spec.limits.disk, request_.compile_limits.disk);
       spec.limits.inodes = std::max(spec.limits.inodes, request_.compile_limits.inodes);

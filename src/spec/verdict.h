@@ -49,6 +49,9 @@ struct Walls {
   int landlock = 0;              // The ABI in force; 0 is none.
   std::string cgroup = "none";   // "none", "v1", "v2"
   std::string uid = "same";      // "mapped": another identity outside; "same": the caller's.
+  std::string user = "user";     // Who the guest is inside: "user", or "root".
+  // That processes inside can have, over the sandbox's own namespaces alone: "chown", …
+  std::vector<std::string> capabilities{};
   bool no_capabilities = false;  // Every capability set is empty, the bounding set too.
   bool no_new_privs = false;
   friend bool operator==(const Walls&, const Walls&) = default;

@@ -167,6 +167,7 @@ std::string ReadyReport::encode() const {
   out.u32(uid);
   out.u8(no_new_privs ? 1 : 0);
   out.u8(no_capabilities ? 1 : 0);
+  out.u64(capabilities);
   return out.take();
 }
 
@@ -187,6 +188,7 @@ Result<ReadyReport> ReadyReport::decode(std::string_view bytes) {
   report.uid = in.u32();
   report.no_new_privs = in.u8() != 0;
   report.no_capabilities = in.u8() != 0;
+  report.capabilities = in.u64();
   return checked(in, std::move(report), "ready report");
 }
 

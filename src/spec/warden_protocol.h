@@ -171,6 +171,7 @@ struct ReadyReport {
   std::uint32_t uid = 0;
   bool no_new_privs = false;
   bool no_capabilities = false;
+  std::uint64_t capabilities = 0;  // That guests can have: the bounding set, a bit for each.
 
   [[nodiscard]] std::string encode() const;
   static Result<ReadyReport> decode(std::string_view bytes);

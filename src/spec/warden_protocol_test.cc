@@ -44,7 +44,8 @@ ReadyReport some_ready() {
           .landlock = 22,
           .uid = 23,
           .no_new_privs = true,
-          .no_capabilities = false};
+          .no_capabilities = false,
+          .capabilities = 1ULL << 40};
 }
 
 FilesReport some_files() {
@@ -222,6 +223,7 @@ TEST(ReadyReportTest, KeepsEachField) {
   EXPECT_EQ(got->uid, sent.uid);
   EXPECT_EQ(got->no_new_privs, sent.no_new_privs);
   EXPECT_EQ(got->no_capabilities, sent.no_capabilities);
+  EXPECT_EQ(got->capabilities, sent.capabilities);
 }
 
 TEST(ReadyReportTest, RefusesMoreNamespacesThanThereCanBe) {

@@ -4,7 +4,8 @@
 // The set-up code (sandbox/child) has built the walls before this program starts: it holds no
 // capability, cannot leave, and lives under the filter that its guests inherit. Descriptor 3 is the
 // control socket, descriptor 4 the archiver's program; the current directory is the workspace. With
-// a root of our own, descriptors 6 and above are the files that describe the machine.
+// a root of our own, descriptors 6 and above are the files that describe the machine, and, where
+// the guest is root, our own directory of /proc, which nobody inside sees.
 //
 // It is freestanding (freestanding/start.cc), because libc's own start takes longer than all else
 // that happens here before a guest runs.
@@ -41,33 +42,38 @@ void reset_signals() {
 }
 
 // Started by anybody but the set-up, "every process that I may signal" would be the host's.
-bool stands_within(const ReadyReport& walls, Pids pids) {
-  return walls.seccomp_mode == SECCOMP_MODE_FILTER && walls.no_new_privs &&
+bool stands_within(const ReadyReport& walls, Pids pids, Guests guests) {
+  return walls.seccomp_mode == SECCOMP_MODE_FILTER &&
+         (walls.no_new_privs || guests == Guests::kRoot) &&
          (pids == Pids::kShared || ::getpid() == 1);
 }
 
 // When the host runs out of memory, sandboxes go first. Guests inherit it.
-void prefer_us_for_oom() {
-  const UniqueFd fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+void prefer_us_for_oom(int proc_self) {
+  const UniqueFd fd(::openat(proc_self, "oom_score_adj", O_WRONLY | O_CLOEXEC));
   if (fd) {
     (void)!::write(fd.get(), "1000", 4);
   }
 }
 
-int serve(Pids pids) {
+int serve(Pids pids, Guests guests) {
   UniqueFd control(kControlFd);
   UniqueFd archiver(kArchiverFd);
   Warden::Machine machine;
   for (std::size_t i = 0; pids == Pids::kOwn && i < machine.size(); ++i) {
     machine[i] = UniqueFd(kFirstMachineFd + static_cast<int>(i));
   }
-  const ReadyReport walls = observe_walls();
-  if (!stands_within(walls, pids)) {
+  UniqueFd proc_self(guests == Guests::kRoot
+                         ? kFirstMachineFd + static_cast<int>(machine.size())
+                         : ::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const ReadyReport walls = observe_walls(proc_self.get());
+  if (!stands_within(walls, pids, guests)) {
     constexpr std::string_view kMessage = "glovebox-warden runs only inside sandboxes\n";
     (void)!::write(STDERR_FILENO, kMessage.data(), kMessage.size());
     return 2;
   }
-  prefer_us_for_oom();
+  prefer_us_for_oom(proc_self.get());
+  proc_self.reset();
   // Guests share our uid: without this they could read our memory and descriptors in /proc.
   (void)::prctl(PR_SET_DUMPABLE, 0);
   (void)::umask(022);
@@ -86,7 +92,7 @@ int serve(Pids pids) {
     return 1;
   }
   Warden warden(std::move(control), std::move(ended), std::move(archiver), std::move(machine),
-                Starter(pids), std::move(workspace).value());
+                Starter(pids, guests), std::move(workspace).value());
   warden.send(Reply::kReady, 0, walls.encode());
   warden.run();
   return 0;
@@ -95,9 +101,12 @@ int serve(Pids pids) {
 }  // namespace
 }  // namespace glovebox::warden
 
-// Usage: glovebox-warden own-pids|shared-pids; only glovebox starts it.
+// Usage: glovebox-warden own-pids|shared-pids [root]; only glovebox starts it.
 int main(int argc, char** argv) {
+  using glovebox::warden::Guests;
   using glovebox::warden::Pids;
   const std::string_view pids = argc > 1 ? argv[1] : "own-pids";
-  return glovebox::warden::serve(pids == "own-pids" ? Pids::kOwn : Pids::kShared);
+  const std::string_view guests = argc > 2 ? argv[2] : "";
+  return glovebox::warden::serve(pids == "own-pids" ? Pids::kOwn : Pids::kShared,
+                                 guests == "root" ? Guests::kRoot : Guests::kUser);
 }

@@ -2,6 +2,7 @@
 #include "warden/starter.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -47,6 +48,7 @@ struct Start {
   std::vector<Limit> limits;
   std::span<const sock_filter> filter;
   Pids pids = Pids::kOwn;
+  Guests guests = Guests::kUser;
   long error = 0;
 };
 
@@ -100,6 +102,18 @@ long leave_wardens_domain() {
                                                 abi::kScopeSignal | abi::kScopeAbstractUnixSocket};
   const long ruleset = sys::raw(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
   return ruleset < 0 ? ruleset : sys::raw(SYS_landlock_restrict_self, ruleset, 0);
+}
+
+// What a root guest executes gets what we pass on, and the bounding set (capabilities(7)).
+long pass_no_capability_on() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> data{};
+  if (const long r = sys::raw(SYS_capget, &header, data.data()); r < 0) {
+    return r;
+  }
+  data[0].inheritable = 0;
+  data[1].inheritable = 0;
+  return sys::raw(SYS_capset, &header, data.data());
 }
 
 long execute(const Start& start) {
@@ -160,12 +174,23 @@ long become(const Start& start) {
       return r;
     }
   }
+  if (start.guests == Guests::kRoot) {
+    if (const long r = pass_no_capability_on(); r < 0) {
+      return r;
+    }
+  }
   if (!start.filter.empty()) {
     const struct {
       unsigned short length;
       const sock_filter* filter;
     } program = {static_cast<unsigned short>(start.filter.size()), start.filter.data()};
     if (const long r = sys::raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program); r < 0) {
+      return r;
+    }
+  }
+  if (start.program_fd >= 0) {
+    // A program of ours gains nothing, and so may put itself under a filter of its own.
+    if (const long r = sys::raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); r < 0) {
       return r;
     }
   }
@@ -265,6 +290,7 @@ Started Starter::start(const StartRequest& request, const GuestStdio& stdio) con
   }
   start.filter = filter;
   start.pids = pids_;
+  start.guests = guests_;
   return spawn(start);
 }
 
@@ -277,6 +303,7 @@ Started Starter::start_own(int program_fd,
   start.env = pointers({});
   start.stdio = descriptors(stdio);
   start.pids = pids_;
+  start.guests = guests_;
   return spawn(start);
 }
 

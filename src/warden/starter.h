@@ -32,9 +32,13 @@ struct Started {
 // not protect it from its children's signals.
 enum class Pids { kOwn, kShared };
 
+// Who guests are. For root we hold CAP_SYS_ADMIN of the sandbox's own user namespace, without which
+// nobody who may gain privileges can be put under a filter; no guest gets it.
+enum class Guests { kUser, kRoot };
+
 class Starter {
  public:
-  explicit Starter(Pids pids) : pids_(pids) {}
+  explicit Starter(Pids pids, Guests guests) : pids_(pids), guests_(guests) {}
 
   // Starts what `request` names, as a child of ours in a session of its own. Returns once it has
   // called exec, or failed to; fails with ETIMEDOUT, and kills it, when that takes 10 s.
@@ -51,6 +55,7 @@ class Starter {
 
  private:
   Pids pids_;
+  Guests guests_;
 };
 
 }  // namespace glovebox::warden

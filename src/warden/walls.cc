@@ -15,16 +15,19 @@
 namespace glovebox::warden {
 namespace {
 
-bool has_no_capabilities() {
+std::uint64_t bounding_set() {
+  std::uint64_t set = 0;
   for (int capability = 0; capability <= 63; ++capability) {
     const int held = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
     if (held < 0) {
       break;  // Past the last one that this kernel has.
     }
-    if (held != 0) {
-      return false;
-    }
+    set |= held != 0 ? 1ULL << capability : 0;
   }
+  return set;
+}
+
+bool holds_no_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> data{};
   if (sys::raw(SYS_capget, &header, data.data()) != 0) {
@@ -40,19 +43,19 @@ bool has_no_capabilities() {
 
 }  // namespace
 
-ReadyReport observe_walls() {
+ReadyReport observe_walls(int proc_self) {
   ReadyReport report;
   for (const char* const name :
-       {"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/pid", "/proc/self/ns/net",
-        "/proc/self/ns/ipc", "/proc/self/ns/uts", "/proc/self/ns/cgroup"}) {
+       {"ns/user", "ns/mnt", "ns/pid", "ns/net", "ns/ipc", "ns/uts", "ns/cgroup"}) {
     struct stat status {};
-    report.namespaces.push_back(::stat(name, &status) == 0 ? status.st_ino : 0);
+    report.namespaces.push_back(::fstatat(proc_self, name, &status, 0) == 0 ? status.st_ino : 0);
   }
   const int seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   report.seccomp_mode = seccomp < 0 ? 0 : static_cast<std::uint32_t>(seccomp);
   report.uid = ::getuid();
   report.no_new_privs = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
-  report.no_capabilities = has_no_capabilities();
+  report.capabilities = bounding_set();
+  report.no_capabilities = report.capabilities == 0 && holds_no_capabilities();
   return report;
 }
 

@@ -6,7 +6,8 @@
 
 namespace glovebox::warden {
 
-// Looks at this process's own namespaces, filter, capabilities and identity.
-ReadyReport observe_walls();
+// Looks at this process's own namespaces, filter, capabilities and identity. `proc_self` is its own
+// directory of /proc.
+ReadyReport observe_walls(int proc_self);
 
 }  // namespace glovebox::warden

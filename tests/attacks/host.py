@@ -18,6 +18,13 @@ SANDBOX_UIDS = range(0x70000000, 0x80000000)
 SLOTS = 1 << 20
 WINDOW = 1 << 12
 SETTLE_SECONDS = 10
+# src/sandbox/id_range.h: the ranges of guests that are root, and who holds one.
+RANGES = range(0x71000000, 0x7F000000, 1 << 16)
+RANGE_LOCKS = "/run/glovebox/.ids"
+# What a guest with a root of its own may change, and the host's must not.
+SYSTEM = ("/usr/bin", "/usr/bin/env", "/usr/bin/id", "/usr/bin/true", "/usr/bin/false", "/usr/bin/yes",
+          "/usr/lib", "/usr/local/bin", "/etc/alternatives",
+          "/var/lib/dpkg/status")
 # These change on their own.
 RESTLESS_SYSCTLS = {"ns_last_pid", "perf_event_max_sample_rate", "perf_cpu_time_max_percent"}
 
@@ -68,6 +75,13 @@ class Host:
             "socket": self.socket_path,
             "mark": self.mark,
         }
+        # What only the host's root may read, in the part of the system that is an administrator's.
+        self.locked = os.path.join("/usr/local/share" if os.geteuid() == 0 else self.folder,
+                                   "locked-" + self.mark)
+        with open(self.locked, "w", encoding="ascii") as file:
+            file.write(self.secret + "\n")
+        os.chmod(self.locked, 0o600)
+        self.tokens["locked"] = self.locked
         self.start_victim()
         self.before = self.snapshot()
 
@@ -82,6 +96,7 @@ class Host:
         return {
             "canaries": {name: describe_file(path) for name, path in self.canaries.items()},
             "passwd": describe_file("/etc/passwd"),
+            "system": {path: describe_file(path) for path in SYSTEM},
             "shadow": describe_file("/etc/shadow"),
             "sysctls": read_sysctls(),
             "mounts": read_or_none("/proc/self/mountinfo"),
@@ -103,7 +118,7 @@ class Host:
         while self.leftovers() - self.before["leftovers"] and time.monotonic() < deadline:
             time.sleep(0.02)
         after = self.snapshot()
-        for what in ("canaries", "passwd", "shadow", "mounts", "ipc",
+        for what in ("canaries", "passwd", "shadow", "system", "mounts", "ipc",
                      "victim's limits and scheduling"):
             if after[what] != self.before[what]:
                 found.append(f"{what} changed: {difference(self.before[what], after[what])}")
@@ -151,6 +166,7 @@ class Host:
         for listener in (self.tcp, self.udp, self.abstract, self.abstract_datagrams, self.path):
             listener.close()
         os.unlink(self.canaries["private"])
+        os.unlink(self.locked)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -265,6 +281,10 @@ def find_processes(mark):
         if any(mark in (read_or_none(f"/proc/{pid}/{file}") or "")
                for file in ("environ", "cmdline")):
             found.add((pid, None))
+        elif uid >= RANGES.start and uid < RANGES.stop:
+            first = uid - (uid - RANGES.start) % RANGES.step
+            if str(first) not in live_slots(RANGE_LOCKS):
+                found.add((pid, None))
         elif uid in SANDBOX_UIDS:
             found.add((pid, f"{uid - SANDBOX_UIDS.start:x}"))
     return found

@@ -24,7 +24,7 @@ from positions import PLACE, POSITIONS, TELL, why_not_here
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 180
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
-        "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup"}
+        "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user"}
 TIERS = ["native", "landlock"]
 
 
@@ -62,6 +62,8 @@ def parse_arguments():
     parser.add_argument("--position", metavar="NAME",
                         help="where to run the attacker instead of in its own process: 'context', "
                              "'zygote', 'template-root'")
+    parser.add_argument("--user", default="user", choices=["user", "root"],
+                        help="who the attacker is inside the sandbox")
     parser.add_argument("--pool", action="store_true",
                         help="attack from sandboxes prepared by 'glovebox pool'")
     parser.add_argument("--patience", type=int, default=1, metavar="N",
@@ -108,6 +110,8 @@ class Runner:
         self.places = [arguments.tier, arguments.tier + "-user"][:1 if uid == 0 else 2]
         self.places += ["realm"] if arguments.position in POSITIONS else []
         self.places += [arguments.position] if arguments.position else []
+        if arguments.user == "root":
+            self.places += ["rootuser", "rootuser-user"][:1 if uid == 0 else 2]
         self.position = None
         if arguments.position in POSITIONS:
             self.position = POSITIONS[arguments.position](host)
@@ -185,6 +189,9 @@ class Runner:
             return "not in this tier"
         if self.position and why_not_here(case):
             return why_not_here(case)
+        if (not self.arguments.control
+                and case.get("user", self.arguments.user) != self.arguments.user):
+            return f"not in this way: it is for a guest that is {case['user']}"
         if self.pool and case.get("oracle") == "rules-for-one-server":
             return "not in this way: a pool has no sandboxes with network rules"
         if (case.get("runs_compiled") and not self.arguments.control
@@ -217,6 +224,8 @@ class Runner:
         if self.position:
             program += self.position.options
             options = ["--env", f"PYTHONPATH={PLACE}", *options]
+        if self.arguments.user == "root":
+            options = ["--user", "root", *options]
         return [*program, "run", "--json", "--tier",
                 self.arguments.tier, "--env", f"GLOVEBOX_ATTACK_MARK={self.host.mark}", *options]
 

@@ -160,6 +160,15 @@ class Tables(unittest.TestCase):
             with self.subTest(group=group):
                 self.assertTrue(group in rows, "no such row in SECURITY.md")
 
+    def test_security_has_every_capability_of_root(self):
+        source = (ROOT / "src/sandbox/policy/capabilities.h").read_text()
+        rows = set((ROOT / "SECURITY.md").read_text().splitlines())
+        capabilities = re.findall(r'Capability\{\w+, "(\w+)", "([^"]*)"\}', source)
+        self.assertEqual(len(capabilities), source.count("Capability{CAP_"))
+        for name, why in capabilities:
+            with self.subTest(capability=name):
+                self.assertIn(f"| `{name}` | {why} |", rows)
+
 
 class Order(unittest.TestCase):
     """What a reader meets, and where."""

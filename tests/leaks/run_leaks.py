@@ -48,6 +48,7 @@ class Stress:
         self.command = [options.glovebox, "run"]
         if options.tier:
             self.command += ["--tier", options.tier]
+        self.command += ["--user", options.user]
         self.options = options
         self.environment = environment
         self.random = random.Random(options.seed)
@@ -175,6 +176,8 @@ def main():
     parser.add_argument("--parallel", type=int, default=2)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--tier", default="")
+    parser.add_argument("--user", default="user", choices=["user", "root"],
+                        help="who guests are inside")
     parser.add_argument("--as-user", type=int, default=None, metavar="UID")
     parser.add_argument("--pool", action="store_true", help="also run and kill a pool")
     parser.add_argument("--patience", type=float, default=20, help="seconds to wait for resources to be released")

@@ -2,6 +2,7 @@
 """What a sandbox leaves on a host while it lives, and should not when it is gone."""
 
 import dataclasses
+import fcntl
 import os
 import pathlib
 import time
@@ -11,6 +12,9 @@ import time
 FIRST_UID = 0x70000000
 SLOTS = 1 << 20
 WINDOW = 1 << 12
+# src/sandbox/id_range.h: the ids of guests that are root inside, and who holds them.
+RANGES = range(0x71000000, 0x7F000000, 1 << 16)
+RANGE_LOCKS = pathlib.Path("/run/glovebox/.ids")
 
 
 @dataclasses.dataclass
@@ -39,6 +43,25 @@ def _process_ids():
     return [name for name in _names("/proc") if name.isdigit()]
 
 
+def _id_ranges():
+    """Files of ranges that nobody holds."""
+    found = set()
+    for name in _names(RANGE_LOCKS):
+        try:
+            with open(RANGE_LOCKS / name, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            found.add(name)
+        except OSError:
+            continue  # It has a holder, or is gone.
+    return found
+
+
+def _is_of_no_range(uid):
+    """Whether a guest has it that is root inside, of a sandbox that nobody holds."""
+    first = uid - (uid - RANGES.start) % RANGES.step
+    return first in RANGES and not (RANGE_LOCKS / str(first)).exists()
+
+
 def _processes(places):
     found = set()
     guests = {FIRST_UID + number for number in places.numbers()} if places.user is None else set()
@@ -49,7 +72,8 @@ def _processes(places):
                           (process / "status").read_text(errors="replace").splitlines()
                           if ":" in line)
             uids = {int(uid) for uid in fields["Uid"].split()}
-            ours = any(uid in guests or uid == places.user for uid in uids)
+            ours = any(uid in guests or uid == places.user or _is_of_no_range(uid)
+                       for uid in uids)
             if ours or places.marker in (process / "environ").read_bytes().split(b"\0"):
                 # The start time tells a process from a later one with the same number.
                 began = (process / "stat").read_text().rsplit(")", 1)[1].split()[19]
@@ -104,6 +128,7 @@ def look(places):
         "mounts": _mounts(),
         "cgroups": _cgroups(places),
         "slots": _names(places.slots),
+        "id ranges": _id_ranges(),
         "trees": _names(places.trees),
         "loop devices": _loop_devices(),
     }

@@ -52,16 +52,12 @@ long add_rules(long ruleset,
   return 0;
 }
 
-}  // namespace
-
-long lock_privileges() noexcept {
-  constexpr unsigned long kBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                                  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
-                                  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-  if (const long r = raw(SYS_prctl, PR_SET_SECUREBITS, kBits, 0, 0, 0); r < 0) {
-    return r;
-  }
+// Drops all but `kept` from the bounding set.
+long bound_capabilities(std::uint64_t kept) noexcept {
   for (unsigned capability = 0;; ++capability) {
+    if ((kept >> capability & 1) != 0) {
+      continue;
+    }
     const long r = raw(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
     if (r == -EINVAL && capability > 0) {
       return 0;  // Past the last one that this kernel has.
@@ -72,15 +68,47 @@ long lock_privileges() noexcept {
   }
 }
 
-long drop_capabilities() noexcept {
-  (void)raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+long set_capabilities(std::uint64_t held, std::uint64_t inheritable) noexcept {
   struct {
     std::uint32_t version = _LINUX_CAPABILITY_VERSION_3;
     int pid = 0;
   } header;
-  // Effective, permitted and inheritable, twice.
-  constexpr std::array<std::uint32_t, 6> kNone = {};
-  return raw(SYS_capset, &header, kNone.data());
+  // Effective, permitted and inheritable, the lower halves first.
+  const std::array<std::uint32_t, 6> sets = {
+      static_cast<std::uint32_t>(held),        static_cast<std::uint32_t>(held),
+      static_cast<std::uint32_t>(inheritable), static_cast<std::uint32_t>(held >> 32),
+      static_cast<std::uint32_t>(held >> 32),  static_cast<std::uint32_t>(inheritable >> 32)};
+  return raw(SYS_capset, &header, sets.data());
+}
+
+}  // namespace
+
+long lock_privileges() noexcept {
+  constexpr unsigned long kBits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+  if (const long r = raw(SYS_prctl, PR_SET_SECUREBITS, kBits, 0, 0, 0); r < 0) {
+    return r;
+  }
+  return bound_capabilities(0);
+}
+
+long drop_capabilities() noexcept {
+  (void)raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  return set_capabilities(0, 0);
+}
+
+long limit_privileges(std::uint64_t kept) noexcept {
+  // Nothing outside the bounding set can become inheritable, but it can stay so.
+  constexpr std::uint64_t kAdmin = 1ULL << CAP_SYS_ADMIN;
+  constexpr std::uint64_t kBounding = 1ULL << CAP_SETPCAP;
+  if (const long r = set_capabilities(kept | kAdmin | kBounding, kAdmin); r < 0) {
+    return r;
+  }
+  if (const long r = bound_capabilities(kept); r < 0) {
+    return r;
+  }
+  return set_capabilities(kept | kAdmin, kAdmin);
 }
 
 long restrict_files(const Landlock& landlock,

@@ -34,6 +34,12 @@ long lock_privileges() noexcept;
 // Gives all capabilities up. Call lock_privileges() before.
 long drop_capabilities() noexcept;
 
+// For root of a user namespace: no exec and no change of user brings any other capability than
+// `kept`, a bit for each. What the process itself has afterwards are these and CAP_SYS_ADMIN, also
+// in what it executes and as long as it passes it on as inheritable: without no_new_privs the
+// kernel wants that of whoever installs a filter (seccomp(2)).
+long limit_privileges(std::uint64_t kept) noexcept;
+
 // `programs` are descriptors of files outside the rules' paths that may be executed all the same.
 // `detail` counts the rules that were added.
 long restrict_files(const Landlock& landlock,

@@ -3,7 +3,7 @@
 //   - the file system while we still hold the capabilities of our user namespace; beside it, on
 //     other processors, a helper makes the network namespace and the parent the cgroup;
 //   - the limits before anything of the guest's;
-//   - then the capabilities go, for good;
+//   - then the capabilities go, for good, or all but root's;
 //   - Landlock and seccomp last, so that they need not allow any step above.
 // Nothing here may allocate, lock, or use thread-local storage (see plan.h).
 #include <fcntl.h>
@@ -115,6 +115,8 @@ class Entrance {
       (void)raw(SYS_exit_group, 127);
     }
   }
+
+  [[nodiscard]] bool is_root() const noexcept { return plan_.kept_capabilities != 0; }
 
   // ---- network ------------------------------------------------------------------------------
 
@@ -238,11 +240,12 @@ class Entrance {
 
   // ---- identity -----------------------------------------------------------------------------
 
-  long write_text(const char* path, std::string_view text, int flags) noexcept {
-    const long fd = raw(SYS_open, path, O_WRONLY | O_CLOEXEC | flags, 0644);
+  long write_text(const TextFile& file, int flags) noexcept {
+    const long fd = raw(SYS_open, file.path, O_WRONLY | O_CLOEXEC | flags, file.mode);
     if (fd < 0) {
       return fd;
     }
+    const std::string_view text = file.content;
     const long written = text.empty() ? 0 : raw(SYS_write, fd, text.data(), text.size());
     (void)raw(SYS_close, fd);
     return written < 0 ? written : 0;
@@ -296,8 +299,8 @@ class Entrance {
     }
     // Over the one directory that exists everywhere and that no source of a mount lies in.
     constexpr const char* kPlace = "/proc";
-    if (const long r = mount("glovebox", kPlace, "tmpfs", MS_NOSUID | MS_NODEV, plan_.root_options);
-        r < 0) {
+    const unsigned long flags = is_root() ? MS_NODEV : MS_NOSUID | MS_NODEV;
+    if (const long r = mount("glovebox", kPlace, "tmpfs", flags, plan_.root_options); r < 0) {
       return r;
     }
     // All paths of targets below are relative to this.
@@ -338,21 +341,37 @@ class Entrance {
     return 0;
   }
 
+  static long attach(int mount_fd, const char* target) noexcept {
+    return raw(SYS_move_mount, mount_fd, "", AT_FDCWD, target, abi::kMoveMountFromEmptyPath);
+  }
+
+  long lay_over(const Overlay& overlay) noexcept {
+    const long lower = overlay.lower_fd >= 0
+                           ? attach(overlay.lower_fd, overlay.place)
+                           : mount(overlay.lower, overlay.place, nullptr, MS_BIND, nullptr);
+    if (lower < 0) {
+      return lower;
+    }
+    return mount("overlay", overlay.target, "overlay", MS_NODEV, overlay.options);
+  }
+
   long bind_mounts() noexcept {
     if (plan_.other_root_fd >= 0) {
-      if (const long r = raw(SYS_move_mount, plan_.other_root_fd, "", AT_FDCWD,
-                             plan_.other_root_place, abi::kMoveMountFromEmptyPath);
-          r < 0) {
+      if (const long r = attach(plan_.other_root_fd, plan_.other_root_place); r < 0) {
         return r;
       }
+    }
+    for (const Overlay& overlay : plan_.overlays) {
+      if (const long r = lay_over(overlay); r < 0) {
+        return r;
+      }
+      ++detail_;
     }
     if (const long r = bind_all(plan_.binds); r < 0) {
       return r;
     }
     for (const Graft& graft : plan_.grafts) {
-      const long r = raw(SYS_move_mount, graft.mount_fd, "", AT_FDCWD, graft.target,
-                         abi::kMoveMountFromEmptyPath);
-      if (r < 0) {
+      if (const long r = attach(graft.mount_fd, graft.target); r < 0) {
         return r;
       }
       ++detail_;
@@ -373,9 +392,10 @@ class Entrance {
   }
 
   long mount_proc() noexcept {
-    // Other users' processes are invisible; the warden is one, because it is not dumpable.
-    const long result =
-        mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2");
+    // Other users' processes are invisible; the warden is one, because it is not dumpable. Root
+    // without CAP_SYS_PTRACE would not see its own services that way, so the warden is covered.
+    const char* const options = plan_.first_process_mask == nullptr ? "hidepid=2" : nullptr;
+    const long result = mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
     if (result < 0) {
       return result;
     }
@@ -384,7 +404,15 @@ class Entrance {
         return r;
       }
     }
-    return bind_all(plan_.masks);
+    if (const long r = bind_all(plan_.masks); r < 0 || plan_.first_process_mask == nullptr) {
+      return r;
+    }
+    const long first = raw(SYS_open, "proc/1", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (first < 0) {
+      return first;
+    }
+    warden_files_[warden_file_count_++] = first;
+    return bind({plan_.first_process_mask, "proc/1", 0, false});
   }
 
   // A mount that has files open for writing cannot become read-only: they are opened in a mount of
@@ -406,7 +434,7 @@ class Entrance {
 
   long write_files() noexcept {
     for (const TextFile& file : plan_.files) {
-      const long result = write_text(file.path, file.content, O_CREAT | O_EXCL | O_NOFOLLOW);
+      const long result = write_text(file, O_CREAT | O_EXCL | O_NOFOLLOW);
       if (result < 0) {
         return result;
       }
@@ -429,10 +457,16 @@ class Entrance {
                                                 {"proc/sys/user/max_inotify_instances", "32"},
                                                 {"proc/sys/user/max_inotify_watches", "8192"}}};
     for (const TextFile& most : kMost) {
-      if (const long r = write_text(most.path, most.content, O_NOFOLLOW); r < 0) {
+      if (const long r = write_text(most, O_NOFOLLOW); r < 0) {
         return r;
       }
       ++detail_;
+    }
+    if (is_root()) {
+      // Root could set the limits of its System V IPC and message queues there.
+      if (const long r = bind({"proc/sys", "proc/sys", abi::kMountRdonly, false}); r < 0) {
+        return r;
+      }
     }
     // A wall that was not tried is a hope.
     return raw(SYS_unshare, CLONE_NEWUSER) == -ENOSPC ? 0 : -EPERM;
@@ -456,10 +490,12 @@ class Entrance {
     if (const long r = raw(SYS_umount2, ".", MNT_DETACH); r < 0) {
       return r;
     }
-    const abi::MountAttr read_only{.attr_set = abi::kMountRdonly};
-    if (const long r = raw(SYS_mount_setattr, AT_FDCWD, "/", 0, &read_only, sizeof read_only);
-        r < 0) {
-      return r;
+    if (!is_root()) {
+      const abi::MountAttr read_only{.attr_set = abi::kMountRdonly};
+      if (const long r = raw(SYS_mount_setattr, AT_FDCWD, "/", 0, &read_only, sizeof read_only);
+          r < 0) {
+        return r;
+      }
     }
     return raw(SYS_chdir, plan_.workspace);
   }
@@ -480,6 +516,9 @@ class Entrance {
     (void)raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, &kSignals, nullptr);
     if (const long r = arrange_descriptors(); r < 0) {
       return r;
+    }
+    if (is_root()) {
+      return limit_privileges(plan_.kept_capabilities);
     }
     if (plan_.user_namespace) {
       if (const long r = lock_privileges(); r < 0) {
@@ -552,7 +591,7 @@ class Entrance {
   const Plan& plan_;
   Report report_;
   Network network_;
-  std::array<long, kMostWardenFiles> warden_files_{};
+  std::array<long, kMostWardenFiles + 1> warden_files_{};
   std::size_t warden_file_count_ = 0;
   std::uint32_t detail_ = 0;
 };

@@ -50,6 +50,7 @@ struct Directory {
 struct TextFile {
   const char* path;
   std::string_view content;
+  std::uint32_t mode = 0644;
 };
 
 struct Symlink {
@@ -70,6 +71,16 @@ struct Bind {
 struct Graft {
   int mount_fd;
   const char* target;
+};
+
+// A directory with changes: what is below `lower`, under what is written later. It is mounted at
+// `place` for the overlay, and stays there: each unmounting would wait for an RCU grace period.
+struct Overlay {
+  int lower_fd;       // A detached mount of the parent's, or -1 for
+  const char* lower;  // an absolute path outside.
+  const char* place;  // Out of the guest's sight.
+  const char* target;
+  const char* options;  // Documentation/filesystems/overlayfs.rst of Linux.
 };
 
 // The walls as capability-less parts: a step whose part is absent here is skipped, which is how
@@ -97,6 +108,10 @@ struct Plan {
   // Otherwise the namespace was made before it, and has the guest's ids alone.
   bool awaits_maps = false;
 
+  // Capabilities that guests keep, a bit for each: then the guest is root in its user namespace,
+  // set-user-id programs work, and its root file system stays writable.
+  std::uint64_t kept_capabilities = 0;
+
   // A realm, which sandboxes are made in: more user namespaces may be made.
   bool realm = false;
 
@@ -117,6 +132,7 @@ struct Plan {
   // belongs nowhere yet (open_tree(2)), or -1 where `binds` have it by its path; and its place.
   int other_root_fd = -1;
   const char* other_root_place = nullptr;
+  std::span<const Overlay> overlays;
   std::span<const Bind> binds;
   std::span<const Graft> grafts;
   // Where a devpts of the sandbox's own goes, and its options (Documentation/filesystems/devpts.rst
@@ -129,6 +145,9 @@ struct Plan {
   const char* warden_files_place = nullptr;
   std::span<const char* const> warden_files;
   std::span<const Bind> masks;
+  // What /proc shows of the first process is covered with this directory, and the warden gets the
+  // one that it covers, after the files above; otherwise /proc hides what a guest may not trace.
+  const char* first_process_mask = nullptr;
   std::span<const TextFile> files;
   std::span<const Symlink> links;
   const char* hostname = nullptr;

@@ -50,6 +50,13 @@ consteval Program make_default() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
+consteval Program make_root() {
+  RuleTable table;
+  add(table, kDefaultGroups);
+  add(table, kRootGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
 consteval Program make_no_namespaces() {
   RuleTable table;
   add(table, kDefaultGroups);
@@ -111,6 +118,7 @@ consteval RefusalTable list_refusals() {
 }
 
 constexpr Program kDefault = make_default();
+constexpr Program kRoot = make_root();
 constexpr Program kNoNamespaces = make_no_namespaces();
 constexpr Program kSharedUser = make_shared_user();
 constexpr Program kGuest = make_guest();
@@ -122,6 +130,7 @@ constexpr RefusalTable kRefusals = list_refusals();
 }  // namespace
 
 Filter default_filter() { return kDefault.instructions(); }
+Filter root_filter() { return kRoot.instructions(); }
 Filter no_namespaces_filter() { return kNoNamespaces.instructions(); }
 Filter shared_user_filter() { return kSharedUser.instructions(); }
 Filter guest_filter() { return kGuest.instructions(); }

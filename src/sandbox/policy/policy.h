@@ -26,6 +26,9 @@ using Filter = std::span<const sock_filter>;
 // reaches around the walls or has a bad history; unknown calls do not exist (ENOSYS).
 Filter default_filter();
 
+// The same where the guest is root of its user namespace: with chroot.
+Filter root_filter();
+
 // The same for the landlock tier, which has no namespaces to lean on: no network sockets, no
 // connect, no System V IPC or message queues.
 Filter no_namespaces_filter();

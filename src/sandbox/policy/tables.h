@@ -141,6 +141,13 @@ inline constexpr std::array kDefaultGroups = {
           {SYS_prlimit64}},
 };
 
+// What a root guest may do beyond the default policy (capabilities.h says what else it may).
+inline constexpr std::array kRootGroups = {
+    Group{"changing root", allow(),
+          "Services lock themselves up; what there is to escape to is the sandbox's own root.",
+          {SYS_chroot}},
+};
+
 // What the landlock tier refuses on top: without namespaces these reach the host.
 inline constexpr std::array kNoNamespacesGroups = {
     Group{"shared IPC", refuse(EPERM), "System V IPC and message queues of the whole host.",

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/id_range.h"
 #include "sandbox/slot.h"
 #include "sandbox/spec.h"
 #include "spec/verdict.h"
@@ -52,6 +53,7 @@ struct WayOut {
 // The kernel objects of one new sandbox, with its warden already running in it.
 struct Enclosure {
   std::optional<Slot> slot;              // None: another process has it (Sandbox::borrow()).
+  IdRange ids{};                         // Of a root guest; else empty.
   Cgroup cgroup{};                       // None where the tier limits in another way.
   std::unique_ptr<const Meter> meter{};  // What counts in place of the cgroup; may be absent.
   UniqueFd control;                      // Stream socket to the warden (spec/warden_protocol.h).
@@ -64,6 +66,7 @@ struct Enclosure {
   std::string seccomp;  // The name of the policy in force.
   int landlock = 0;
   bool realm = false;
+  std::vector<std::string> notes{};  // What a person should know of these walls.
   std::vector<Timing> timings;
   // What the set-up still reads until its exec (sandbox/launch.h).
   std::shared_ptr<const void> setup;

@@ -17,20 +17,25 @@ double milliseconds(std::chrono::microseconds time) {
 }
 
 Json walls_json(const Walls& walls) {
-  return {{"user_ns", walls.user_ns},
-          {"mount_ns", walls.mount_ns},
-          {"pid_ns", walls.pid_ns},
-          {"net_ns", walls.net_ns},
-          {"ipc_ns", walls.ipc_ns},
-          {"uts_ns", walls.uts_ns},
-          {"cgroup_ns", walls.cgroup_ns},
-          {"network", walls.network},
-          {"seccomp", walls.seccomp},
-          {"landlock", walls.landlock},
-          {"cgroup", walls.cgroup},
-          {"uid", walls.uid},
-          {"no_capabilities", walls.no_capabilities},
-          {"no_new_privs", walls.no_new_privs}};
+  Json json{{"user_ns", walls.user_ns},
+            {"mount_ns", walls.mount_ns},
+            {"pid_ns", walls.pid_ns},
+            {"net_ns", walls.net_ns},
+            {"ipc_ns", walls.ipc_ns},
+            {"uts_ns", walls.uts_ns},
+            {"cgroup_ns", walls.cgroup_ns},
+            {"network", walls.network},
+            {"seccomp", walls.seccomp},
+            {"landlock", walls.landlock},
+            {"cgroup", walls.cgroup},
+            {"uid", walls.uid},
+            {"user", walls.user},
+            {"no_capabilities", walls.no_capabilities},
+            {"no_new_privs", walls.no_new_privs}};
+  if (!walls.capabilities.empty()) {
+    json["capabilities"] = walls.capabilities;
+  }
+  return json;
 }
 
 // A number as an integer where it is one: 512, not 512.0.

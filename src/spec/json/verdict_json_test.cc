@@ -46,7 +46,7 @@ TEST(VerdictJsonTest, HasTheNamesOfTheContractAndNoOthers) {
   EXPECT_THAT(names(json["walls"]),
               UnorderedElementsAre("user_ns", "mount_ns", "pid_ns", "net_ns", "ipc_ns", "uts_ns",
                                    "cgroup_ns", "network", "seccomp", "landlock", "cgroup", "uid",
-                                   "no_capabilities", "no_new_privs"));
+                                   "user", "no_capabilities", "no_new_privs"));
   EXPECT_THAT(names(json["usage"]),
               UnorderedElementsAre("wall_ms", "cpu_ms", "memory_peak", "pids_peak", "disk_bytes"));
 }

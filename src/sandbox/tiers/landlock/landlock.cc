@@ -115,6 +115,10 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   if (spec.realm || spec.within != nullptr) {
     return Error(ErrorCode::kUnsupported, "the landlock tier has no namespaces to fork into");
   }
+  if (spec.as_root) {
+    return Error(ErrorCode::kUnsupported, "the landlock tier has no users of its own",
+                 "use the native tier, or leave out --user root");
+  }
   if (spec.egress_port != 0) {
     return Error(ErrorCode::kUnsupported, "the landlock tier has no network to filter",
                  "use the native tier, or leave out the network rules");

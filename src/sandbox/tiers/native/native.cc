@@ -10,11 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,7 @@
 #include "base/sys/raw.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/launch.h"
+#include "sandbox/policy/capabilities.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/tiers/native/root_plan.h"
@@ -36,34 +39,49 @@ namespace {
 constexpr std::uint64_t kFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
                                  CLONE_NEWUTS | abi::kCloneClearSighand;
 
-std::string id_map(unsigned inside, unsigned outside) {
-  return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
+std::string id_map(unsigned inside, unsigned outside, unsigned count = 1) {
+  return std::to_string(inside) + " " + std::to_string(outside) + " " + std::to_string(count) +
+         "\n";
 }
 
-// The files of a lent file system belong to the guest by the numbers that are on the disk, whatever
-// number the guest has outside (mount_setattr(2), MOUNT_ATTR_IDMAP). Before the child attaches
-// them: a mount that is visible somewhere cannot be mapped any more.
-Result<void> lend(const std::vector<Attachment>& attachments, pid_t pid) {
-  if (attachments.empty()) {
-    return {};
-  }
-  const std::string path = "/proc/" + std::to_string(pid) + "/ns/user";
-  const UniqueFd user_ns(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!user_ns) {
-    return Error::from_errno("open " + path);
-  }
+// The files of a lent file system belong to whom the numbers on the disk say inside, whatever
+// numbers these have outside (mount_setattr(2), MOUNT_ATTR_IDMAP). Before the child attaches them:
+// a mount that is visible somewhere cannot be mapped any more. Zero or a negative errno.
+long map_ids(int mount_fd, const UniqueFd& user_ns) {
+  const abi::MountAttr mapped{.attr_set = abi::kMountIdmap | abi::kMountNosuid | abi::kMountNodev,
+                              .userns_fd = static_cast<std::uint64_t>(user_ns.get())};
+  return sys::raw(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &mapped, sizeof mapped);
+}
+
+Result<void> lend(const std::vector<Attachment>& attachments, const UniqueFd& user_ns) {
   for (const Attachment& attachment : attachments) {
-    const abi::MountAttr mapped{.attr_set = abi::kMountIdmap | abi::kMountNosuid | abi::kMountNodev,
-                                .userns_fd = static_cast<std::uint64_t>(user_ns.get())};
-    const long set =
-        sys::raw(SYS_mount_setattr, attachment.mount_fd, "", AT_EMPTY_PATH, &mapped, sizeof mapped);
-    if (set < 0) {
+    if (const long set = map_ids(attachment.mount_fd, user_ns); set < 0) {
       return Error::from_errno("map the ids of the mount at " + attachment.target,
                                static_cast<int>(-set))
           .with_hint("use Linux 5.12 or later");
     }
   }
   return {};
+}
+
+// A root guest owns the files of the root that it is shown.
+void show_owners(std::span<const int> mounts,
+                 const UniqueFd& user_ns,
+                 std::vector<std::string>& notes) {
+  long failed = 0;
+  for (const int mount_fd : mounts) {
+    failed = std::min(failed, map_ids(mount_fd, user_ns));
+  }
+  if (failed < 0) {
+    notes.push_back("files of the system belong to nobody here, and root cannot change them: " +
+                    Error::from_errno("map their ids", static_cast<int>(-failed)).message());
+  }
+}
+
+Result<UniqueFd> user_namespace_of(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/ns/user";
+  UniqueFd user_ns(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return user_ns ? Result<UniqueFd>(std::move(user_ns)) : Error::from_errno("open " + path);
 }
 
 TierFeatures features() {
@@ -157,12 +175,20 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                  "volumes and workspaces on disk require a separate sandbox and root",
                  "run glovebox as root, or use a workspace in memory");
   }
+  if (spec.as_root && (spec.within != nullptr || spec.realm)) {
+    return Error(ErrorCode::kUnsupported, "a guest that is root requires a separate sandbox");
+  }
   if (spec.realm) {
     GB_TRY(allow_realms());
   }
   Stopwatch watch;
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
+  const bool root = ::geteuid() == 0;
+  IdRange ids;
+  if (spec.as_root && root) {
+    ids = GB_TRY(IdRange::take());
+  }
   watch.lap("slot");
 
   // v2 wants the group before the process; in v1 it is made while the child builds its walls.
@@ -173,12 +199,21 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     watch.lap("cgroup_made");
   }
 
-  const bool root = ::geteuid() == 0;
   std::shared_ptr<Setup> setup(new Setup);
   setup->files = GB_TRY(RootPlan::create(spec));
   const uid_t uid = root ? slot.host_uid() : ::geteuid();
   const gid_t gid = root ? slot.host_uid() : ::getegid();
-  if (!spec.realm) {
+  std::vector<std::string> notes;
+  if (spec.as_root && root) {
+    setup->uid_map = id_map(0, ids.first(), IdRange::kSize);
+    setup->gid_map = setup->uid_map;
+  } else if (spec.as_root) {
+    setup->uid_map = id_map(0, uid);
+    setup->gid_map = id_map(0, gid);
+    notes.emplace_back(
+        "root is the only user here, and /usr is read-only: an ordinary user has no other ids to "
+        "give; run glovebox as root for more");
+  } else if (!spec.realm) {
     setup->uid_map = id_map(kGuestUid, uid);
     setup->gid_map = id_map(kGuestGid, gid);
   } else if (root) {
@@ -203,8 +238,12 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.warden_fd = programs.warden;
   plan.archiver_fd = programs.archiver;
   plan.user_namespace = true;
-  plan.uid = spec.realm ? uid : kGuestUid;
-  plan.gid = spec.realm ? gid : kGuestGid;
+  if (spec.as_root) {
+    plan.kept_capabilities = policy::kRootCapabilityMask;
+  } else {
+    plan.uid = spec.realm ? uid : kGuestUid;
+    plan.gid = spec.realm ? gid : kGuestGid;
+  }
   plan.awaits_maps = root;
   plan.realm = spec.realm;
   plan.network_namespace = true;
@@ -229,9 +268,13 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.landlock.scoped = plan.landlock.abi >= 6 && spec.within == nullptr
                              ? abi::kScopeAbstractUnixSocket | abi::kScopeSignal
                              : 0;
-  plan.filter = spec.realm ? policy::zygote_filter() : policy::default_filter();
+  plan.filter = spec.realm     ? policy::zygote_filter()
+                : spec.as_root ? policy::root_filter()
+                               : policy::default_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-pids", nullptr};
-  plan.warden_argv = kArguments.data();
+  static constexpr std::array<const char*, 4> kRootArguments = {"glovebox-warden", "own-pids",
+                                                                "root", nullptr};
+  plan.warden_argv = spec.as_root ? kRootArguments.data() : kArguments.data();
   watch.lap("plan");
 
   auto attempt = clone_into(plan, setup->stacks,
@@ -253,7 +296,11 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   inner.reset();
   way_out_to.reset();
   if (plan.awaits_maps) {
-    GB_TRY(lend(spec.attachments, child.pid()));
+    if (!spec.attachments.empty() || !setup->files.mounts_to_map().empty()) {
+      const UniqueFd user_ns = GB_TRY(user_namespace_of(child.pid()));
+      GB_TRY(lend(spec.attachments, user_ns));
+      show_owners(setup->files.mounts_to_map(), user_ns, notes);
+    }
     const char go = 1;
     if (::send(control.get(), &go, 1, MSG_NOSIGNAL) != 1) {
       return Error::from_errno("release the child");
@@ -272,6 +319,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   }
 
   return Enclosure{.slot = std::move(slot),
+                   .ids = std::move(ids),
                    .cgroup = *std::move(cgroup),
                    .control = std::move(control),
                    .way_out = std::move(way_out),
@@ -281,6 +329,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                    .seccomp = spec.realm ? "zygote" : "default",
                    .landlock = plan.landlock.abi,
                    .realm = spec.realm,
+                   .notes = std::move(notes),
                    .timings = watch.laps(),
                    .setup = setup};
 }

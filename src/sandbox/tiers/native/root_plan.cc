@@ -93,9 +93,14 @@ constexpr std::array<child::AccessRule, 6> kAccessRules = {
      {"/tmp", ~0ULL, false},
      {"/dev/shm", ~0ULL, false}}};
 
-// A read-only mount of a directory or a file, which the child takes along. Only whoever may mount
-// outside can have one; nothing for whoever may not, who is the same user inside and finds the
-// path. As root the guest is another one, whom directories of ours are closed to.
+// A root guest may write everywhere but where a mount is read-only; no device can be made.
+constexpr child::AccessRule kWrittenRoot = {
+    "/", ~(abi::kFsMakeChar | abi::kFsMakeBlock | abi::kFsIoctlDev), false};
+
+}  // namespace
+
+std::span<const child::AccessRule> native_access_rules() { return kAccessRules; }
+
 Result<UniqueFd> take_along(const std::string& source) {
   const long clone = sys::raw(SYS_open_tree, AT_FDCWD, source.c_str(),
                               abi::kOpenTreeClone | O_CLOEXEC | AT_SYMLINK_NOFOLLOW);
@@ -114,10 +119,6 @@ Result<UniqueFd> take_along(const std::string& source) {
   }
   return taken;
 }
-
-}  // namespace
-
-std::span<const child::AccessRule> native_access_rules() { return kAccessRules; }
 
 const char* RootPlan::keep(std::string text) {
   texts_.push_back(std::move(text));
@@ -192,6 +193,10 @@ Result<void> RootPlan::add_attachment(const Attachment& attachment) {
 void RootPlan::add_system() {
   add_directory("usr", 0755);
   binds_.push_back({"/usr", "usr", kReadOnly, false});
+  add_links_to_usr();
+}
+
+void RootPlan::add_links_to_usr() {
   for (const char* const name : kUsrLinks) {
     const std::string path = std::string("/") + name;
     std::array<char, 256> target{};
@@ -213,7 +218,9 @@ bool RootPlan::is_of_other_root(const std::string& target) const {
 
 // Each directory in `directory`, which is `prefix` of the other root, is bound; a link is made
 // anew, and so leads to what the guest sees under that name. Files at the top are of no use.
-Result<void> RootPlan::add_other_directory(int directory, const std::string& prefix) {
+Result<void> RootPlan::add_other_directory(const std::string& root,
+                                           int directory,
+                                           const std::string& prefix) {
   const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy),
                                                     ::closedir);
@@ -234,7 +241,9 @@ Result<void> RootPlan::add_other_directory(int directory, const std::string& pre
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       return Error::from_errno("stat '" + printable(path) + "' in the template");
     }
-    if (S_ISDIR(status.st_mode)) {
+    if (S_ISDIR(status.st_mode) && as_root_) {
+      GB_TRY(add_overlay(root + "/" + path, path, Owners::kShown));
+    } else if (S_ISDIR(status.st_mode)) {
       add_directory(path, 0755);
       binds_.push_back({keep(std::string(kOtherRoot) + "/" + path), keep(path), kReadOnly, false});
     } else if (S_ISLNK(status.st_mode)) {
@@ -267,14 +276,16 @@ Result<void> RootPlan::add_other_root(const std::string& root) {
   add_directory(kOtherRoot, 0755);
   add_directory("opt", 0755);
   add_directory("opt/glovebox", 0755);
-  other_root_ = GB_TRY(take_along(root));
-  if (!other_root_) {
-    binds_.push_back({keep(root), kOtherRoot, kReadOnly, false});
+  if (!as_root_) {
+    other_root_ = GB_TRY(take_along(root));
+    if (!other_root_) {
+      binds_.push_back({keep(root), kOtherRoot, kReadOnly, false});
+    }
+    has_other_root_ = true;
   }
-  has_other_root_ = true;
-  GB_TRY(add_other_directory(top.get(), ""));
+  GB_TRY(add_other_directory(root, top.get(), ""));
   if (const auto opt = sys::open_beneath(top.get(), "opt", O_PATH | O_DIRECTORY)) {
-    GB_TRY(add_other_directory(opt->get(), "opt/"));
+    GB_TRY(add_other_directory(root, opt->get(), "opt/"));
   }
   return check_foreign_root(top.get());
 }
@@ -319,19 +330,23 @@ void RootPlan::add_writable(const SandboxSpec& spec) {
   add_directory("proc", 0555);
 }
 
-void RootPlan::add_own_etc(const SandboxSpec& spec) {
-  const std::string hosts =
-      "127.0.0.1 localhost " + spec.hostname + "\n::1 localhost ip6-localhost\n";
-  std::vector<std::pair<const char*, std::string_view>> files = {{"passwd", keep(passwd(spec))},
-                                                                 {"group", keep(group(spec))},
-                                                                 {"nsswitch.conf", kNsswitch},
-                                                                 {"hosts", keep(hosts)}};
+RootPlan::EtcFiles RootPlan::shared_etc(const SandboxSpec& spec) {
+  EtcFiles files = {
+      {"nsswitch.conf", std::string(kNsswitch)},
+      {"hosts", "127.0.0.1 localhost " + spec.hostname + "\n::1 localhost ip6-localhost\n"}};
   if (spec.egress_port != 0) {
     files.emplace_back(kResolvConf, "nameserver 127.0.0.1\n");  // The proxy.
   }
+  return files;
+}
+
+void RootPlan::add_own_etc(const SandboxSpec& spec) {
+  EtcFiles files = shared_etc(spec);
+  files.emplace_back("passwd", passwd(spec));
+  files.emplace_back("group", group(spec));
   if (spec.root.empty()) {
     for (const auto& [name, text] : files) {
-      files_.push_back({keep(std::string("etc/") + name), text});
+      files_.push_back({keep(std::string("etc/") + name), keep(text)});
     }
     return;
   }
@@ -339,10 +354,10 @@ void RootPlan::add_own_etc(const SandboxSpec& spec) {
   add_directory(kOwnFiles, 0755);
   for (const auto& [name, text] : files) {
     const char* const own = keep(std::string(kOwnFiles) + "/" + name);
-    files_.push_back({own, text});
+    files_.push_back({own, keep(text)});
     // A root may lack this one, or have it as a link that leads nowhere: 127.0.0.1 is then asked
     // all the same (resolv.conf(5)).
-    const bool optional = name == kResolvConf;
+    const bool optional = std::string_view(name) == kResolvConf;
     binds_.push_back({own, keep(std::string("etc/") + name), kReadOnly, optional});
   }
 }
@@ -386,6 +401,9 @@ void RootPlan::add_proc_masks() {
   for (const char* const directory : kMaskedDirectories) {
     masks_.push_back({kMaskDirectory, directory, 0, true});
   }
+  if (as_root_) {
+    masks_.push_back({kMaskDirectory, kLayers, 0, false});
+  }
 }
 
 void RootPlan::add_machine(const Limits& limits) {
@@ -409,20 +427,33 @@ void RootPlan::add_machine(const Limits& limits) {
 
 Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
-  if (spec.root.empty()) {
+  plan.as_root_ = spec.as_root;
+  if (spec.root.empty() && spec.as_root) {
+    GB_TRY(plan.add_written_system());
+  } else if (spec.root.empty()) {
     plan.add_system();
   } else {
     plan.add_parents(spec.home.substr(1) + "/");
     GB_TRY(plan.add_other_root(spec.root));
+    if (spec.as_root) {
+      plan.add_directory(std::string(kRootHome.substr(1)), 0700);
+    }
   }
   plan.add_devices();
   plan.add_writable(spec);
-  plan.add_etc(spec);
+  if (spec.as_root) {
+    GB_TRY(plan.add_written_etc(spec));
+  } else {
+    plan.add_etc(spec);
+  }
   for (const Mount& mount : spec.mounts) {
     GB_TRY(plan.add_mount(mount));
   }
   plan.add_own_files(spec);  // After the mounts, which they cover.
   plan.rules_.assign(kAccessRules.begin(), kAccessRules.end());
+  if (spec.as_root) {
+    plan.rules_.push_back(kWrittenRoot);
+  }
   GB_TRY(check_targets(spec.attachments, spec.home));
   for (const Attachment& attachment : spec.attachments) {
     GB_TRY(plan.add_attachment(attachment));
@@ -443,6 +474,7 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.directories = directories_;
   plan.other_root_fd = other_root_.get();
   plan.other_root_place = has_other_root_ ? kOtherRoot : nullptr;
+  plan.overlays = overlays_;
   plan.binds = binds_;
   plan.grafts = grafts_;
   plan.terminals_place = kTerminals;
@@ -450,6 +482,7 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.warden_files_place = kMasks;
   plan.warden_files = warden_files_;
   plan.masks = masks_;
+  plan.first_process_mask = as_root_ ? kMaskDirectory : nullptr;
   plan.files = files_;
   plan.links = links_;
   plan.hostname = hostname_;

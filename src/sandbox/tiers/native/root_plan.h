@@ -5,6 +5,7 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +17,14 @@ namespace glovebox {
 
 // What Landlock allows a guest there.
 std::span<const child::AccessRule> native_access_rules();
+
+// Where a root guest's changes of each directory are, out of its sight (written_root.cc).
+inline constexpr const char* kLayers = "run/layers";
+
+// A read-only mount of a directory or a file, which the child takes along. Only whoever may mount
+// outside can have one; nothing for whoever may not, who is the same user inside and finds the
+// path. As root the guest is another one, whom directories of ours are closed to.
+Result<UniqueFd> take_along(const std::string& source);
 
 // Owns every string and array that the plan points to. Must live until the child has exec'ed.
 class RootPlan {
@@ -29,6 +38,9 @@ class RootPlan {
   // Sets the parts of `plan` that describe the file system.
   void apply(child::Plan& plan) const;
 
+  // Mounts whose files are to belong to whom their numbers say inside, before the child sees them.
+  [[nodiscard]] std::span<const int> mounts_to_map() const { return to_map_; }
+
  private:
   const char* keep(std::string text);
   void add_directory(std::string path, std::uint32_t mode);
@@ -37,16 +49,38 @@ class RootPlan {
   Result<void> add_mount(const Mount& mount);
   Result<void> add_attachment(const Attachment& attachment);
   void add_system();
+  void add_links_to_usr();
   // The same of another root in place of the host's.
   Result<void> add_other_root(const std::string& root);
-  Result<void> add_other_directory(int directory, const std::string& prefix);
+  Result<void> add_other_directory(const std::string& root,
+                                   int directory,
+                                   const std::string& prefix);
   [[nodiscard]] bool is_of_other_root(const std::string& target) const;
   void add_devices();
   void add_writable(const SandboxSpec& spec);
   void add_etc(const SandboxSpec& spec);
+  using EtcFiles = std::vector<std::pair<const char*, std::string>>;  // Name and text.
+  static EtcFiles shared_etc(const SandboxSpec& spec);
   void add_own_etc(const SandboxSpec& spec);
   void add_own_files(const SandboxSpec& spec);
   void add_proc_masks();
+
+  // Of a guest that is root (written_root.cc).
+  enum class Owners { kShown, kNobody };
+  // What is in `source` outside, and below it whatever the guest writes. Owners::kShown: files
+  // belong to whom their numbers say, if the file system allows that; otherwise those of the host's
+  // root belong to nobody, and only what others may read can be read. Where such directories are to
+  // be written to, `own_levels` of them are made anew.
+  Result<void> add_overlay(const std::string& source,
+                           const std::string& target,
+                           Owners owners,
+                           int own_levels = 0);
+  void add_own_levels(const std::string& source, const std::string& upper, int levels);
+  Result<void> add_written_system();
+  Result<void> add_written_etc(const SandboxSpec& spec);
+  void copy_public_files(const std::string& source, const std::string& target);
+  void add_text(std::string path, std::string text, std::uint32_t mode = 0644);
+  Result<void> add_accounts(const SandboxSpec& spec, const std::string& etc);
   void add_machine(const Limits& limits);
 
   std::deque<std::string> texts_;  // A deque: its strings never move.
@@ -54,7 +88,10 @@ class RootPlan {
   // Top-level names, and those in /opt, that show what another root has there.
   std::vector<std::string> other_names_;
   UniqueFd other_root_;
-  std::vector<UniqueFd> taken_;  // Mounts of grafts.
+  std::vector<UniqueFd> taken_;  // Mounts of grafts and overlays.
+  std::vector<int> to_map_;
+  std::vector<child::Overlay> overlays_;
+  bool as_root_ = false;
   bool has_other_root_ = false;
   std::uint32_t more_inodes_ = 0;
   std::uint64_t more_bytes_ = 0;

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// The root file system of a guest that is root inside: what others see read-only lies below an
+// overlay (Documentation/filesystems/overlayfs.rst), whose upper layer is in the sandbox's own
+// tmpfs, and so within its limits. Of the host's /etc and /var it shows what package managers need
+// to work on the host's /usr, and nothing that only the host's root may read.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/sys/beneath.h"
+#include "sandbox/tiers/native/root_plan.h"
+
+namespace glovebox {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::size_t kLargestText = 1U << 20;
+// Own directories in an upper layer: for each the guest has an inode less.
+constexpr std::size_t kMostOwnDirectories = 64;
+
+// Directories of the host's /etc, none of them for secrets; whatever is not for everybody to read
+// stays closed. Their directories of the first level can be written to.
+constexpr std::array<const char*, 4> kEtcDirectories = {"alternatives", "apt", "pam.d", "ssl"};
+
+// Directories of which the files that everybody may read are copied, which takes less time where
+// they are few; and single files.
+constexpr std::array<const char*, 5> kCopiedDirectories = {"default", "dpkg", "ld.so.conf.d",
+                                                           "security", "skel"};
+constexpr std::size_t kMostCopied = 32;  // In each.
+constexpr std::array<const char*, 18> kEtcFiles = {
+    "adduser.conf", "bash.bashrc",    "ca-certificates.conf",
+    "debconf.conf", "debian_version", "deluser.conf",
+    "host.conf",    "ld.so.cache",    "ld.so.conf",
+    "localtime",    "login.defs",     "pam.conf",
+    "profile",      "protocols",      "services",
+    "shells",       "timezone",       "ucf.conf"};
+
+// What package managers keep, and what everybody may know of it; the rest of /var is fresh.
+constexpr std::array<const char*, 2> kVarDirectories = {"var/lib/dpkg", "var/lib/apt"};
+
+constexpr std::array<std::pair<const char*, std::uint32_t>, 27> kFreshDirectories = {
+    {{"root", 0700},
+     {"srv", 0755},
+     {"mnt", 0755},
+     {"media", 0755},
+     {"opt", 0755},
+     {"home", 0755},
+     {"run", 0755},
+     {"run/lock", 01777},
+     {"var", 0755},
+     {"var/backups", 0755},
+     {"var/cache", 0755},
+     {"var/cache/apt", 0755},
+     {"var/cache/apt/archives", 0755},
+     {"var/cache/apt/archives/partial", 0755},
+     {"var/cache/debconf", 0755},
+     {"var/lib", 0755},
+     {"var/lib/misc", 0755},
+     {"var/lib/pam", 0755},
+     {"var/lib/ucf", 0755},
+     {"var/local", 0755},
+     {"var/log", 0755},
+     {"var/log/apt", 0755},
+     {"var/mail", 02775},
+     {"var/spool", 0755},
+     {"etc", 0755},
+     {"etc/profile.d", 0755},
+     {"etc/init.d", 0755}}};
+
+// The whole of a regular file that is not absurdly large; empty where there is none.
+std::string text_of(int fd) {
+  struct stat status {};
+  std::string text;
+  if (fd < 0 || ::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) > kLargestText) {
+    return text;
+  }
+  text.resize(static_cast<std::size_t>(status.st_size));
+  const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+std::string public_text(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  const bool is_public =
+      file && ::fstat(file.get(), &status) == 0 && (status.st_mode & S_IROTH) != 0;
+  return is_public ? text_of(file.get()) : std::string();
+}
+
+std::string_view field(std::string_view line, int index) {
+  for (; index > 0 && !line.empty(); --index) {
+    const std::size_t colon = line.find(':');
+    line = colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
+  }
+  return line.substr(0, line.find(':'));
+}
+
+// An account of the system, by its number: people's stay outside.
+bool is_system_id(std::string_view id) {
+  return id == "65534" || (!id.empty() && id.size() <= 3 &&
+                           id.find_first_not_of("0123456789") == std::string_view::npos);
+}
+
+// The lines of passwd(5) or group(5) that a sandbox takes over: those of `text` with a name and an
+// id that no line before has, and with no password.
+class Accounts {
+ public:
+  void add(std::string_view line) {
+    const std::string_view name = field(line, 0);
+    const std::string_view id = field(line, 2);
+    if (name.empty() || id.empty() || !names_.emplace(name).second || !ids_.emplace(id).second) {
+      return;
+    }
+    const std::size_t rest = line.find(':', line.find(':') + 1);
+    if (rest != std::string_view::npos) {
+      ((text_ += name) += ":x").append(line.substr(rest)) += '\n';
+    }
+  }
+  // All of them, or those of the system.
+  void add_lines(std::string_view text, bool all) {
+    while (!text.empty()) {
+      const std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(text.size(), line.size() + 1));
+      if (all || is_system_id(field(line, 2))) {
+        add(line);
+      }
+    }
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const std::set<std::string, std::less<>>& names() const { return names_; }
+
+ private:
+  std::string text_;
+  std::set<std::string, std::less<>> names_;
+  std::set<std::string, std::less<>> ids_;
+};
+
+// Nobody has a password: root needs none to become another user.
+std::string shadow(const Accounts& accounts) {
+  std::string text;
+  for (const std::string& name : accounts.names()) {
+    text += name + ":*:19700:0:99999:7:::\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+void RootPlan::copy_public_files(const std::string& source, const std::string& target) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(source.c_str()), ::closedir);
+  add_directory(target, 0755);
+  std::size_t copied = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  for (const dirent* entry = nullptr; entries && (entry = ::readdir(entries.get())) != nullptr;) {
+    const std::string name = std::string("/") + entry->d_name;
+    std::string text = entry->d_type == DT_REG ? public_text(source + name) : std::string();
+    if (!text.empty() && copied++ < kMostCopied) {
+      add_text(target + name, std::move(text));
+    }
+  }
+}
+
+void RootPlan::add_text(std::string path, std::string text, std::uint32_t mode) {
+  more_bytes_ += (text.size() + kPage - 1) / kPage * kPage;
+  ++more_inodes_;
+  const char* const kept = keep(std::move(path));
+  texts_.push_back(std::move(text));
+  files_.push_back({kept, texts_.back(), mode});
+}
+
+// Level by level, as many as there is room for.
+void RootPlan::add_own_levels(const std::string& source, const std::string& upper, int levels) {
+  struct Level {
+    std::string below;  // With a slash in front, or empty.
+    int levels;
+  };
+  std::deque<Level> waiting = {{"", levels}};
+  for (std::size_t made = 0; !waiting.empty(); waiting.pop_front()) {
+    const Level& level = waiting.front();
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir((source + level.below).c_str()),
+                                                      ::closedir);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+    for (const dirent* entry = nullptr; entries && (entry = ::readdir(entries.get())) != nullptr;) {
+      const std::string name = entry->d_name;
+      struct stat status {};
+      if (name == "." || name == ".." || made == kMostOwnDirectories ||
+          (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
+          ::fstatat(::dirfd(entries.get()), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+          !S_ISDIR(status.st_mode) || (status.st_mode & S_IXOTH) == 0) {
+        continue;
+      }
+      const std::string below = level.below + "/" + name;
+      add_directory(upper + below, status.st_mode & 01777);
+      ++more_inodes_;
+      ++made;
+      if (level.levels > 1) {
+        waiting.push_back({below, level.levels - 1});
+      }
+    }
+  }
+}
+
+Result<void> RootPlan::add_overlay(const std::string& source,
+                                   const std::string& target,
+                                   Owners owners,
+                                   int own_levels) {
+  const std::string layer = std::string(kLayers) + "/" + std::to_string(overlays_.size());
+  const std::string upper = layer + "/upper";
+  const std::string work = layer + "/work";
+  const std::string lower = layer + "/lower";
+  add_parents(target);
+  add_directory(target, 0755);
+  add_parents(upper);
+  add_directory(lower, 0755);
+  struct stat status {};
+  if (::stat(source.c_str(), &status) != 0) {
+    return Error::from_errno("stat " + source);
+  }
+  add_directory(upper, status.st_mode & 01777);  // The mode of the whole.
+  add_directory(work, 0755);
+  // Beside those three, the layer's own and the one that the kernel makes in `work`.
+  more_inodes_ += 5;
+  if (own_levels > 0) {
+    add_own_levels(source, upper, own_levels);
+  }
+  UniqueFd taken = GB_TRY(take_along(source));
+  if (taken && owners == Owners::kShown) {
+    to_map_.push_back(taken.get());
+  }
+  overlays_.push_back(
+      {taken.get(), keep(source), keep(lower), keep(target),
+       keep("lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work + ",userxattr")});
+  if (taken) {
+    taken_.push_back(std::move(taken));
+  }
+  return {};
+}
+
+Result<void> RootPlan::add_written_system() {
+  for (const auto& [path, mode] : kFreshDirectories) {
+    add_directory(path, mode);
+    ++more_inodes_;
+  }
+  // Files of the host's root belong to nobody for an ordinary user, who has no id for it: nothing
+  // below /usr could be changed.
+  if (::geteuid() != 0) {
+    add_system();
+    return {};
+  }
+  GB_TRY(add_overlay("/usr", "usr", Owners::kShown));
+  // The host's administrator keeps things there, some of them for root alone.
+  if (::access("/usr/local", F_OK) == 0) {
+    GB_TRY(add_overlay("/usr/local", "usr/local", Owners::kNobody, 3));
+  }
+  for (const char* const directory : kVarDirectories) {
+    if (::access((std::string("/") + directory).c_str(), F_OK) == 0) {
+      GB_TRY(add_overlay(std::string("/") + directory, directory, Owners::kShown));
+    }
+  }
+  add_links_to_usr();
+  return {};
+}
+
+Result<void> RootPlan::add_accounts(const SandboxSpec& spec, const std::string& etc) {
+  Accounts users;
+  Accounts groups;
+  const std::string guest = std::to_string(kGuestUid);
+  users.add("root:x:0:0:root:" + std::string(kRootHome) + ":/bin/bash");
+  users.add(spec.user + ":x:" + guest + ":" + guest + ":" + spec.user + ":" + spec.home +
+            ":/bin/bash");
+  groups.add("root:x:0:");
+  groups.add(spec.user + ":x:" + guest + ":");
+  if (!spec.root.empty()) {
+    const UniqueFd top(::open(spec.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (auto [name, into] : {std::pair("etc/passwd", &users), std::pair("etc/group", &groups)}) {
+      const auto file = sys::open_beneath(top.get(), name, O_RDONLY | O_NONBLOCK);
+      into->add_lines(file ? text_of(file->get()) : std::string(), true);
+    }
+  } else {
+    users.add_lines(public_text("/etc/passwd"), false);
+    groups.add_lines(public_text("/etc/group"), false);
+  }
+  users.add("nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin");
+  groups.add("nogroup:x:65534:");
+  add_text(etc + "/shadow", shadow(users), 0640);
+  add_text(etc + "/gshadow", "", 0640);
+  add_text(etc + "/passwd", users.text());
+  add_text(etc + "/group", groups.text());
+  return {};
+}
+
+Result<void> RootPlan::add_written_etc(const SandboxSpec& spec) {
+  std::string etc = "etc";
+  if (!spec.root.empty()) {
+    const auto overlay = std::ranges::find(overlays_, std::string_view("etc"),
+                                           [](const child::Overlay& o) { return o.target; });
+    etc = std::string(kLayers) + "/" + std::to_string(overlay - overlays_.begin()) + "/upper";
+  } else {
+    for (const char* const name : kEtcFiles) {
+      if (std::string text = public_text(std::string("/etc/") + name); !text.empty()) {
+        add_text(etc + "/" + name, std::move(text));
+      }
+    }
+    links_.push_back({"etc/os-release", "../usr/lib/os-release"});
+    links_.push_back({"etc/mtab", "../proc/self/mounts"});
+    for (const char* const name : kCopiedDirectories) {
+      copy_public_files(std::string("/etc/") + name, etc + "/" + name);
+    }
+    for (const char* const name : kEtcDirectories) {
+      const std::string path = std::string("/etc/") + name;
+      if (::access(path.c_str(), F_OK) == 0) {
+        GB_TRY(add_overlay(path, path.substr(1), Owners::kNobody, 1));
+      }
+    }
+  }
+  GB_TRY(add_accounts(spec, etc));
+  for (auto& [name, text] : shared_etc(spec)) {
+    add_text(etc + "/" + name, std::move(text));
+  }
+  add_text(etc + "/hostname", spec.hostname + "\n");
+  return {};
+}
+
+}  // namespace glovebox
