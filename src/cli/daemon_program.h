@@ -27,7 +27,10 @@ inline constexpr DaemonCommand kTemplate{"template",
                                          "Manage the templates that sandboxes are created from"};
 inline constexpr DaemonCommand kTenant{"tenant", "Manage tenants and their quotas"};
 inline constexpr DaemonCommand kSecret{"secret", "Manage the key that encrypts a daemon's secrets"};
-inline constexpr std::array kDaemonCommands = {kServe, kSandbox, kKey, kTemplate, kTenant, kSecret};
+inline constexpr DaemonCommand kMcp{"mcp",
+                                    "Serve sandboxes to an AI agent over MCP on stdin and stdout"};
+inline constexpr std::array kDaemonCommands = {kServe,    kMcp,    kSandbox, kKey,
+                                               kTemplate, kTenant, kSecret};
 
 [[nodiscard]] bool is_daemon_command(std::string_view name);
 

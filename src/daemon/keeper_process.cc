@@ -132,6 +132,10 @@ Result<void> spawn(const std::string& program,
 
 std::string keeper_socket(const std::string& directory) { return directory + "/keeper.sock"; }
 
+Result<UniqueFd> listen_as_keeper(const std::string& directory) {
+  return listen_at(keeper_socket(directory), std::nullopt);
+}
+
 Result<void> find_keeper(const std::string& directory) {
   if (look_for_keeper(directory) == Found::kServing) {
     return {};

@@ -12,6 +12,9 @@ namespace glovebox {
 // Where a data directory's keeper listens.
 std::string keeper_socket(const std::string& directory);
 
+// Listens there, for this user alone.
+Result<UniqueFd> listen_as_keeper(const std::string& directory);
+
 // Starts `program keeper --data DIRECTORY` in a session of its own, unless one serves that
 // directory already, and waits until it answers. With a `user` it keeps sandboxes for the daemon of
 // that user. True when it started one; kUnavailable when the one that is there does not respond.

@@ -14,6 +14,7 @@ void add_commands(CLI::App& app,
                   const std::vector<std::string>& words,
                   cli::Action* action) {
   cli::add_serve(app, action);
+  cli::add_mcp(app, named == "mcp", action);
   cli::add_sandbox(app, named == "sandbox", words, action);
   cli::add_key(app, named == "key", action);
   cli::add_template(app, named == "template", action);

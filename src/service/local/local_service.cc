@@ -58,6 +58,7 @@ LocalService::LocalService(std::string directory,
       answers_(directory_, quotas_),
       keep_records_(options.keep_records),
       network_(options.network),
+      warm_(options.warm),
       packages_(std::move(packages)),
       revive_(std::move(revive)),
       log_(log) {}
@@ -145,7 +146,7 @@ QuotaUse use_of(const SandboxInfo& info) {
 void LocalService::warm_up() {
   json orders = json::array();
   std::set<std::string> homes;  // Names of the same kind share a pool.
-  for (const std::string& name : kind_names()) {
+  for (const std::string& name : warm_) {
     const Kind kind = *find_kind(name);
     if (homes.insert(kind.home).second) {
       keeper::CreateOrder usual;

@@ -54,6 +54,8 @@ class LocalService final : public SandboxService {
     std::chrono::milliseconds keep_records = kKeepRecords;
     // For all tenants. Of sandboxes that are there already, it changes nothing.
     NetworkPolicy network = NetworkPolicy::kNone;
+    // The built-in templates of which sandboxes are made ahead.
+    std::vector<std::string> warm = kind_names();
   };
 
   // Starts a keeper when there is none.
@@ -350,6 +352,7 @@ class LocalService final : public SandboxService {
   KeptAnswers answers_;
   const std::chrono::milliseconds keep_records_;
   const NetworkPolicy network_;
+  const std::vector<std::string> warm_;
   const LocalPackages packages_;
   LocalPages pages_;
   const Revive revive_;

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// glovebox mcp: a server of the Model Context Protocol on standard input and output.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "cli/daemon/commands.h"
+#include "cli/sandbox_options.h"
+#include "cli/shared_options.h"
+#include "daemon/private_service.h"
+#include "doors/mcp/sandbox_features.h"
+#include "doors/mcp/stdio.h"
+#include "service/package_request.h"
+#include "service/transfer.h"
+
+namespace glovebox::cli {
+namespace {
+
+// As long as the client stays: the sandboxes end with this process.
+constexpr std::chrono::hours kLifetime{24 * 30};
+
+constexpr const char* kMcpFooter = R"(Examples:
+  glovebox mcp                                    sandboxes without a network
+  glovebox mcp --allow-net pypi.org --allow-net files.pythonhosted.org
+  glovebox mcp --file ./data:data --memory 2G     with files, and more memory
+  glovebox mcp --package-source ./wheels          install_packages takes from there
+  claude mcp add glovebox -- glovebox mcp         for Claude Code
+Configurations of other clients are in docs/mcp.md.)";
+
+struct McpOptionsText : SharedOptionsText {
+  std::string time = "60s";
+  std::vector<std::string> packages;
+  std::vector<std::string> package_sources;
+};
+
+// Copies into a sandbox, in one stream.
+Result<void> copy_files(FileClient files, const std::vector<FileToCopy>& wanted) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Error::from_errno("create a pipe");
+  }
+  UniqueFd from(ends[0]);
+  UniqueFd to(ends[1]);
+  Result<void> packed;
+  std::thread packer([&] {
+    packed = write_archive(to.get(), wanted);
+    to.reset();
+  });
+  auto unpacked = files.unpack(".", [&](std::span<char> into) -> Result<std::size_t> {
+    const ssize_t got = ::read(from.get(), into.data(), into.size());
+    return got < 0 ? Result<std::size_t>(Error::from_errno("read the archive"))
+                   : Result<std::size_t>(static_cast<std::size_t>(got));
+  });
+  from.reset();  // Who still writes learns that nobody reads.
+  packer.join();
+  return packed ? std::move(unpacked) : std::move(packed);
+}
+
+// The end of an execution whose events nobody follows.
+Result<void> install(SandboxService& service,
+                     const Caller& caller,
+                     const std::string& sandbox,
+                     const std::vector<std::string>& packages) {
+  std::string verdict;
+  GB_TRY(service.install_packages(caller, sandbox, {.packages = packages}, [&](auto event) {
+    if (!event.empty()) {
+      verdict = event;
+    }
+    return true;
+  }));
+  return verdict.find(R"("status":"ok")") != std::string::npos
+             ? Result<void>()
+             : Error(ErrorCode::kUnavailable, "the packages could not be installed: " + verdict);
+}
+
+Result<mcp::SandboxFeaturesOptions> features_of(const McpOptionsText& text,
+                                                SandboxService& service) {
+  mcp::SandboxFeaturesOptions options;
+  SandboxRequest& sandbox = options.sandbox;
+  sandbox.timeout = kLifetime;
+  sandbox.limits = GB_TRY(parse_limits(text));
+  sandbox.env = GB_TRY(parse_environment(text));
+  sandbox.tier = {.exactly = text.tier, .at_least = text.min_tier};
+  sandbox.network = GB_TRY(parse_network(text)).value_or(NetworkRules());
+  options.time = GB_TRY(parse_time(text.time, "--time")).value_or(options.time);
+  options.most_time = std::max(options.time, options.most_time);
+  options.packages = !text.package_sources.empty();
+  std::vector<FileToCopy> files;
+  for (const std::string& each : text.files) {
+    files.push_back(GB_TRY(parse_file_to_copy(each)));
+  }
+  if (!text.packages.empty() && text.package_sources.empty()) {
+    return Error(ErrorCode::kInvalid, "--packages needs a source to install from",
+                 "name a directory of wheels or npm tarballs with --package-source");
+  }
+  options.prepare = [&service, files = std::move(files), packages = text.packages](
+                        const Caller& caller, const std::string& id) -> Result<void> {
+    if (!files.empty()) {
+      GB_TRY(copy_files(GB_TRY(service.files(caller, id, FileAccess::kUse)), files));
+    }
+    return packages.empty() ? Result<void>() : install(service, caller, id, packages);
+  };
+  return options;
+}
+
+Result<int> serve(const McpOptionsText& text) {
+  // Mistakes in the options are told before anything is started.
+  const bool has_network = GB_TRY(parse_network(text)).has_value();
+  (void)GB_TRY(parse_packages(text.packages));
+  sigset_t signals;
+  (void)::sigemptyset(&signals);
+  for (const int each : {SIGTERM, SIGINT, SIGHUP}) {
+    (void)::sigaddset(&signals, each);
+  }
+  (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
+  Log log(STDERR_FILENO);
+  const auto service = GB_TRY(
+      PrivateService::start({.package_sources = text.package_sources,
+                             .network = has_network ? NetworkPolicy::kAny : NetworkPolicy::kNone},
+                            log));
+  mcp::SandboxFeatures features(service->service(), GB_TRY(features_of(text, service->service())));
+  mcp::Server server(features);
+  GB_TRY(mcp::serve_stdio(server, service->service().unix_peer(), STDIN_FILENO, STDOUT_FILENO,
+                          stop.get()));
+  return 0;
+}
+
+}  // namespace
+
+void add_mcp(CLI::App& app, bool described, Action* action) {
+  auto* const command = app.add_subcommand(kMcp.name, kMcp.description);
+  if (!described) {
+    return;
+  }
+  command->footer(kMcpFooter);
+  auto text = std::make_shared<McpOptionsText>();
+  add_shared_options(*command, *text, "CPU time limit for each call");
+  // The service has no such limit.
+  command->remove_option(command->get_option("--io-rate"));
+  command->add_option("--time", text->time, "Wall-clock time of a call that names none")
+      ->type_name("TIME")
+      ->group(kLimitOptions)
+      ->capture_default_str();
+  add_network_options(*command, *text);
+  command
+      ->add_option("--packages", text->packages,
+                   "Packages to install in each sandbox: pip:NAME[==VERSION],npm:NAME[@VERSION]")
+      ->type_name("LIST")
+      ->group(kFileOptions);
+  command
+      ->add_option("--package-source", text->package_sources,
+                   "Directory of wheels or npm tarballs to install from, for --packages and for "
+                   "the client; repeatable")
+      ->type_name("DIR")
+      ->group(kFileOptions);
+  forbid_empty_values(*command);
+  command->callback([action, text] { *action = [text] { return ended(serve(*text)); }; });
+}
+
+}  // namespace glovebox::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// PrivateService: the service of a daemon, with its keeper in this process and for this process
+// alone. Nothing of it remains afterwards.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox {
+
+namespace keeper {
+class Keeper;
+}  // namespace keeper
+class LocalService;
+
+class PrivateService {
+ public:
+  struct Options {
+    std::vector<std::string> package_sources{};  // As `glovebox serve --package-source`.
+    NetworkPolicy network = NetworkPolicy::kNone;
+  };
+
+  // `log` outlives it. Signals that the caller wants to wait for are blocked before: it starts
+  // threads.
+  static Result<std::unique_ptr<PrivateService>> start(const Options& options, Log& log);
+  PrivateService(const PrivateService&) = delete;
+  PrivateService& operator=(const PrivateService&) = delete;
+  ~PrivateService();  // Ends all sandboxes.
+
+  [[nodiscard]] SandboxService& service();
+
+ private:
+  // A data directory, removed at the end.
+  class Directory {
+   public:
+    explicit Directory(std::string path) : path_(std::move(path)) {}
+    Directory(Directory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    Directory& operator=(Directory&&) = delete;
+    ~Directory();
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+   private:
+    std::string path_;
+  };
+  static Result<Directory> make_directory();
+
+  explicit PrivateService(Directory directory);
+
+  Directory directory_;
+  UniqueFd lock_;
+  UniqueFd stop_;
+  std::shared_ptr<keeper::Keeper> keeper_;
+  std::thread server_;
+  std::unique_ptr<LocalService> service_;  // Ends first.
+};
+
+}  // namespace glovebox

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call: one request of a client, as those see it who answer it.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "doors/mcp/conversation.h"
+#include "doors/mcp/message.h"
+#include "service/caller.h"
+
+namespace glovebox::mcp {
+
+inline constexpr std::string_view kStateless = "2026-07-28";
+
+// The conversation, the entry and what the outlet needs outlive it. One thread.
+class Call {
+ public:
+  Call(const Message& message,
+       std::string version,
+       Params client_capabilities,
+       const Caller& caller,
+       Conversation& conversation,
+       Cancellation& cancellation,
+       Outlet outlet);
+
+  [[nodiscard]] const std::string& method() const { return message_.method; }
+  [[nodiscard]] const Params& params() const { return message_.params; }
+  // "name" of the request and its "arguments"; empty where they are absent.
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] const Params& arguments() const;
+
+  // The revision that the request speaks, and whether it is a stateless one.
+  [[nodiscard]] const std::string& version() const { return version_; }
+  [[nodiscard]] bool stateless() const { return version_ == kStateless; }
+  [[nodiscard]] bool client_can(std::string_view capability) const;
+
+  [[nodiscard]] const Caller& caller() const { return caller_; }
+  [[nodiscard]] Conversation& conversation() const { return conversation_; }
+  [[nodiscard]] Cancellation& cancellation() const { return cancellation_; }
+
+  // Notifications about the request. Nothing is sent where the client did not ask for any.
+  [[nodiscard]] bool wants_progress() const { return !progress_token_.is_null(); }
+  void progress(double progress, std::optional<double> total, std::string_view message) const;
+  void log(std::string_view level, const Json& data) const;
+
+  // Asks the client (revisions with sessions): fails with kUnsupported in a stateless request.
+  [[nodiscard]] Result<Params> ask(std::string_view method, const Json& params) const;
+
+ private:
+  const Message& message_;
+  const std::string version_;
+  const Params client_capabilities_;
+  const Caller& caller_;
+  Conversation& conversation_;
+  Cancellation& cancellation_;
+  const Outlet outlet_;
+  Json progress_token_{};
+  std::string log_level_{};
+};
+
+// The severity of a level (RFC 5424), 0 the least; nothing for what is none.
+std::optional<int> severity(std::string_view level);
+
+}  // namespace glovebox::mcp

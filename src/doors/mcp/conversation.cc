@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/mcp/conversation.h"
+
+#include <utility>
+
+namespace glovebox::mcp {
+namespace {
+
+constexpr std::size_t kMaxSubscriptions = 256;
+
+}  // namespace
+
+std::string Conversation::version() const {
+  const std::scoped_lock lock(mutex_);
+  return version_;
+}
+
+Params Conversation::capabilities() const {
+  const std::scoped_lock lock(mutex_);
+  return capabilities_;
+}
+
+void Conversation::begin(std::string version, Params capabilities) {
+  const std::scoped_lock lock(mutex_);
+  version_ = std::move(version);
+  capabilities_ = std::move(capabilities);
+}
+
+std::string Conversation::log_level() const {
+  const std::scoped_lock lock(mutex_);
+  return log_level_;
+}
+
+void Conversation::set_log_level(std::string level) {
+  const std::scoped_lock lock(mutex_);
+  log_level_ = std::move(level);
+}
+
+Conversation::Entry::~Entry() {
+  const std::scoped_lock lock(conversation_.mutex_);
+  conversation_.calls_.erase(key_);
+}
+
+Result<std::unique_ptr<Conversation::Entry>> Conversation::enter(const Json& id) {
+  const std::scoped_lock lock(mutex_);
+  if (over_ || calls_.size() >= kMaxCalls) {
+    return Error(ErrorCode::kExhausted,
+                 "at most " + std::to_string(kMaxCalls) + " requests can be under way",
+                 "wait for one of them, or cancel it");
+  }
+  const std::string key = id.dump();
+  if (calls_.contains(key)) {
+    return Error(ErrorCode::kInvalid, "the id " + key + " belongs to a request under way");
+  }
+  auto entry = std::make_unique<Entry>(*this, key);
+  calls_[key] = entry.get();
+  return entry;
+}
+
+void Conversation::cancel(const Json& id) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = calls_.find(id.dump()); found != calls_.end()) {
+    found->second->cancellation().cancel();
+    changed_.notify_all();
+  }
+}
+
+void Conversation::end() {
+  const std::scoped_lock lock(mutex_);
+  over_ = true;
+  for (const auto& [key, entry] : calls_) {
+    entry->cancellation().cancel();
+  }
+  changed_.notify_all();
+}
+
+Result<Params> Conversation::ask(std::string_view method,
+                                 const Json& params,
+                                 const Outlet& outlet,
+                                 Cancellation& cancellation,
+                                 std::chrono::seconds patience) {
+  Question question;
+  std::string id;
+  {
+    const std::scoped_lock lock(mutex_);
+    id = "glovebox-" + std::to_string(next_question_++);
+    questions_[Json(id).dump()] = &question;
+  }
+  outlet(request_text(id, method, params));
+  std::unique_lock lock(mutex_);
+  const bool answered = changed_.wait_for(
+      lock, patience, [&] { return question.answered || over_ || cancellation.canceled(); });
+  questions_.erase(Json(id).dump());
+  if (!answered || !question.answered) {
+    return Error(ErrorCode::kUnavailable, "the client did not respond to " + std::string(method));
+  }
+  return std::move(question.answer);
+}
+
+void Conversation::take_response(const Message& response) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = questions_.find(response.id.dump());
+  if (found == questions_.end()) {
+    return;
+  }
+  found->second->answered = true;
+  found->second->answer =
+      response.result
+          ? Result<Params>(*response.result)
+          : Result<Params>(Error(ErrorCode::kRefused, "the client refused the request"));
+  changed_.notify_all();
+}
+
+std::string Conversation::sandbox() const {
+  const std::scoped_lock lock(mutex_);
+  return sandbox_;
+}
+
+void Conversation::set_sandbox(std::string id) {
+  const std::scoped_lock lock(mutex_);
+  sandbox_ = std::move(id);
+}
+
+bool Conversation::subscribe(const std::string& uri) {
+  const std::scoped_lock lock(mutex_);
+  if (subscriptions_.size() >= kMaxSubscriptions && !subscriptions_.contains(uri)) {
+    return false;
+  }
+  subscriptions_.insert(uri);
+  return true;
+}
+
+void Conversation::unsubscribe(const std::string& uri) {
+  const std::scoped_lock lock(mutex_);
+  subscriptions_.erase(uri);
+}
+
+}  // namespace glovebox::mcp

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversation: what a connection remembers between messages.
+//
+// A process on standard input and output is one conversation; so is a session over HTTP. A request
+// of revision 2026-07-28 over HTTP has one to itself, since that revision has no sessions.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "doors/mcp/cancellation.h"
+#include "doors/mcp/message.h"
+
+namespace glovebox::mcp {
+
+// Takes one message to the client; any thread. What cannot be delivered is dropped.
+using Outlet = std::function<void(std::string_view message)>;
+
+// Safe to use from several threads.
+class Conversation {
+ public:
+  // Requests that one conversation may have under way.
+  static constexpr std::size_t kMaxCalls = 64;
+
+  // `lasts`: further requests belong to it, so that it may have a sandbox of its own.
+  explicit Conversation(bool lasts) : lasts_(lasts) {}
+  [[nodiscard]] bool lasts() const { return lasts_; }
+
+  // What `initialize` agreed on; empty before, and in a conversation that needs none.
+  [[nodiscard]] std::string version() const;
+  [[nodiscard]] Params capabilities() const;
+  void begin(std::string version, Params capabilities);
+
+  // The least severe level that the client wants to be told of; empty: nothing.
+  [[nodiscard]] std::string log_level() const;
+  void set_log_level(std::string level);
+
+  // A request under way, which can be canceled by its id as long as this lives. kInvalid when the
+  // id is in use, kExhausted when there are too many.
+  class Entry {
+   public:
+    Entry(Conversation& conversation, std::string key)
+        : conversation_(conversation), key_(std::move(key)) {}
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    ~Entry();
+    [[nodiscard]] Cancellation& cancellation() { return cancellation_; }
+
+   private:
+    Conversation& conversation_;
+    const std::string key_;
+    Cancellation cancellation_;
+  };
+  Result<std::unique_ptr<Entry>> enter(const Json& id);
+  void cancel(const Json& id);
+  // Cancels all that is under way, and every wait for a response.
+  void end();
+
+  // Sends a request to the client and waits for the response. Fails with kUnavailable when the
+  // request that asks is canceled, or no response comes within the time.
+  Result<Params> ask(std::string_view method,
+                     const Json& params,
+                     const Outlet& outlet,
+                     Cancellation& cancellation,
+                     std::chrono::seconds patience);
+  // A response of the client. Ignored when nobody waits for it.
+  void take_response(const Message& response);
+
+  // The sandbox that requests use which name none; empty before there is one.
+  [[nodiscard]] std::string sandbox() const;
+  void set_sandbox(std::string id);
+  // Held by whoever creates it.
+  std::mutex& sandbox_mutex() { return sandbox_mutex_; }
+
+  // Resources whose changes the client wants to hear of. False when there are too many.
+  bool subscribe(const std::string& uri);
+  void unsubscribe(const std::string& uri);
+
+ private:
+  struct Question {
+    bool answered = false;
+    Result<Params> answer = Error(ErrorCode::kUnavailable, "no response");
+  };
+
+  const bool lasts_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string version_;
+  Params capabilities_ = Params::object();
+  std::string log_level_;
+  std::string sandbox_;
+  std::map<std::string, Entry*> calls_;  // By the text of their ids.
+  std::map<std::string, Question*> questions_;
+  std::set<std::string> subscriptions_;
+  std::uint64_t next_question_ = 1;
+  bool over_ = false;
+  std::mutex sandbox_mutex_;
+};
+
+}  // namespace glovebox::mcp

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/mcp/http/sessions.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/base64.h"
+#include "base/check.h"
+
+namespace glovebox::mcp {
+namespace {
+
+std::string random_id() {
+  std::array<char, 24> random{};
+  // So few bytes always come whole (getrandom(2)).
+  GB_CHECK(::getrandom(random.data(), random.size(), 0) == ssize_t{random.size()});
+  std::string id = to_base64({random.data(), random.size()});
+  std::ranges::replace(id, '+', '-');
+  std::ranges::replace(id, '/', '_');
+  return id;
+}
+
+}  // namespace
+
+void Sessions::drop_idle() {
+  const auto before = Clock::now() - kIdle;
+  std::erase_if(sessions_, [&](const auto& each) {
+    const bool idle = each.second.used < before;
+    if (idle) {
+      each.second.conversation->end();
+    }
+    return idle;
+  });
+}
+
+void Sessions::make_room(const std::string& tenant) {
+  const auto of_tenant = static_cast<std::size_t>(std::ranges::count_if(
+      sessions_, [&](const auto& each) { return each.second.tenant == tenant; }));
+  const bool crowded = of_tenant >= kMostOfTenant;
+  if (!crowded && sessions_.size() < kMost) {
+    return;
+  }
+  auto oldest = sessions_.end();
+  for (auto each = sessions_.begin(); each != sessions_.end(); ++each) {
+    if ((!crowded || each->second.tenant == tenant) &&
+        (oldest == sessions_.end() || each->second.used < oldest->second.used)) {
+      oldest = each;
+    }
+  }
+  oldest->second.conversation->end();
+  sessions_.erase(oldest);
+}
+
+std::string Sessions::add(const Caller& caller, std::shared_ptr<Conversation> conversation) {
+  const std::scoped_lock lock(mutex_);
+  drop_idle();
+  make_room(caller.tenant);
+  std::string id = random_id();
+  sessions_[id] = {.tenant = caller.tenant,
+                   .key = caller.key,
+                   .conversation = std::move(conversation),
+                   .used = Clock::now()};
+  return id;
+}
+
+Sessions::ById::iterator Sessions::find_own(const Caller& caller, std::string_view id) {
+  const auto found = sessions_.find(id);
+  return found != sessions_.end() && found->second.tenant == caller.tenant &&
+                 found->second.key == caller.key
+             ? found
+             : sessions_.end();
+}
+
+std::shared_ptr<Conversation> Sessions::find(const Caller& caller, std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = find_own(caller, id);
+  if (found == sessions_.end()) {
+    return nullptr;
+  }
+  found->second.used = Clock::now();
+  return found->second.conversation;
+}
+
+std::shared_ptr<Conversation> Sessions::remove(const Caller& caller, std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = find_own(caller, id);
+  if (found == sessions_.end()) {
+    return nullptr;
+  }
+  auto conversation = std::move(found->second.conversation);
+  sessions_.erase(found);
+  return conversation;
+}
+
+}  // namespace glovebox::mcp

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tools that run code in an interpreter or in a sandbox of its own.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "doors/mcp/progress.h"
+#include "doors/mcp/tools.h"
+#include "language/registry.h"
+
+namespace glovebox::mcp {
+namespace {
+
+constexpr std::string_view kNew = "new";
+constexpr std::string_view kJupyter = "jupyter:";
+constexpr std::size_t kMostImages = 16;
+constexpr std::size_t kMostImageBytes = 8UL << 20;
+constexpr std::array<std::string_view, 4> kImages = {"image/png", "image/jpeg", "image/gif",
+                                                     "image/webp"};
+
+std::string without_colours(std::string_view text) { return AnsiStripper().strip(text); }
+
+std::string text_of(const Json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// What an execution or a run tells while it lasts, and its verdict.
+class Events {
+ public:
+  explicit Events(const Call& call) : call_(call), progress_(call) {}
+
+  // As an EventSink.
+  bool take(std::string_view text) {
+    if (!text.empty()) {
+      Json event = Json::parse(text, nullptr, false);
+      const std::string type = text_of(event, "type");
+      if (type == "verdict") {
+        verdict_ = std::move(event);
+      } else if (type == "stdout" || type == "stderr") {
+        progress_.print(text_of(event, "text"));
+      }
+    }
+    progress_.tell();
+    return !call_.cancellation().canceled();
+  }
+
+  [[nodiscard]] EventSink sink() {
+    return [this](std::string_view event) { return take(event); };
+  }
+
+  // Null when there was none.
+  [[nodiscard]] const Json& verdict() const { return verdict_; }
+
+ private:
+  const Call& call_;
+  OutputProgress progress_;
+  Json verdict_{};
+};
+
+// The plots among the results; and the text of the last value.
+void put_results(ToolCall& call, ToolResult& result, const Json& results) {
+  std::string texts;
+  std::size_t images = 0;
+  std::size_t bytes = 0;
+  for (const Json& each : results) {
+    const auto data = each.find("data");
+    if (data == each.end()) {
+      continue;
+    }
+    bool is_image = false;
+    for (const std::string_view type : kImages) {
+      const std::string image = text_of(*data, std::string(type).c_str());
+      if (image.empty() || is_image) {
+        continue;
+      }
+      is_image = true;
+      if (++images > kMostImages || (bytes += image.size()) > kMostImageBytes) {
+        texts += "[an image of " + std::to_string(image.size()) + " bytes is not shown]\n";
+      } else {
+        result.add_image(image, type);
+      }
+    }
+    const std::string text = text_of(*data, "text/plain");
+    const bool is_value = each.value("main", false);
+    if (!text.empty() && (is_value || !is_image)) {
+      texts += text + "\n";
+    }
+  }
+  if (!texts.empty()) {
+    texts.pop_back();
+  }
+  put_text(call, result, "result", "", texts);
+}
+
+std::string why(const Json& verdict) {
+  const std::string status = text_of(verdict, "status");
+  if (status == "timeout") {
+    return "The time limit ended it. Pass a larger timeout, or do less at once.";
+  }
+  if (status == "out_of_memory") {
+    return "It used more memory than the sandbox has.";
+  }
+  if (status == "pids_limit") {
+    return "It started more processes than the sandbox may have.";
+  }
+  if (status == "disk_full") {
+    return "The sandbox's disk is full.";
+  }
+  return {};
+}
+
+Result<ToolResult> result_of(ToolCall& call, const Json& verdict) {
+  if (verdict.is_null()) {
+    return Error(ErrorCode::kUnavailable, "the sandbox ended before there was a result",
+                 "run it again");
+  }
+  ToolResult result;
+  const std::string status = text_of(verdict, "status");
+  result.data()["status"] = status;
+  put_text(call, result, "stdout", "", without_colours(text_of(verdict, "stdout")));
+  put_results(call, result, verdict.value("results", Json::array()));
+  put_text(call, result, "stderr", "[stderr]\n", without_colours(text_of(verdict, "stderr")));
+  if (const auto error = verdict.find("error"); error != verdict.end() && error->is_object()) {
+    const std::string name = text_of(*error, "name");
+    const std::string value = without_colours(text_of(*error, "value"));
+    const std::string traceback = excerpt(without_colours(text_of(*error, "traceback"))).text;
+    result.data()["error"] = {{"name", name},
+                              {"value", excerpt(value).text},
+                              {"traceback", traceback}};
+    result.add_text(traceback.empty() ? name + ": " + excerpt(value).text : traceback);
+  }
+  if (const auto exit = verdict.find("exit_code");
+      exit != verdict.end() && exit->is_number_integer()) {
+    result.data()["exit_code"] = *exit;
+  }
+  if (status != "ok") {
+    result.fail();
+    if (const std::string reason = why(verdict); !reason.empty()) {
+      result.add_text(status + ": " + reason);
+    }
+  } else if (result.data().size() == 2) {  // The status and the exit code.
+    result.add_text("(no output)");
+  }
+  return result;
+}
+
+Result<std::string> context_for(ToolCall& call,
+                                const std::string& sandbox,
+                                const Language& language,
+                                const std::string& wanted) {
+  if (wanted.empty() && language.id == "python") {
+    return std::string("default");
+  }
+  if (wanted.empty()) {
+    for (const ContextInfo& each : GB_TRY(call.service.contexts(call.call.caller(), sandbox))) {
+      if (each.language == language.id && each.alive) {
+        return each.id;
+      }
+    }
+  } else if (wanted != kNew) {
+    return wanted;
+  }
+  ContextRequest request;
+  request.language = language.id;
+  return GB_TRY(call.service.create_context(call.call.caller(), sandbox, request)).id;
+}
+
+// A Jupyter kernel is a language by its name alone.
+Result<Language> language_of(const std::string& name) {
+  if (name.starts_with(kJupyter)) {
+    Language kernel;
+    kernel.id = name;
+    kernel.agent = {name};
+    return kernel;
+  }
+  static const Registry registry = Registry::load(Registry::user_directories());
+  return registry.find(name.empty() ? "python" : name);
+}
+
+Result<ToolResult> run_fresh(ToolCall& call,
+                             const Language& language,
+                             const std::string& code,
+                             std::chrono::milliseconds time) {
+  RunRequest request;
+  request.language = language.id;
+  request.code = code;
+  request.env = call.options.sandbox.env;
+  request.limits = call.options.sandbox.limits;
+  request.limits.wall = time;
+  request.tier = call.options.sandbox.tier;
+  request.network = call.options.sandbox.network;
+  Events events(call.call);
+  GB_TRY(call.service.run(call.call.caller(), request, events.sink()));
+  return result_of(call, events.verdict());
+}
+
+}  // namespace
+
+Result<ToolResult> run_code(ToolCall& call) {
+  ToolArguments& arguments = call.arguments;
+  const std::string code = arguments.required_text("code");
+  const std::string name = arguments.text("language");
+  const std::string wanted = arguments.text("context");
+  const bool fresh = arguments.flag("fresh");
+  const auto time =
+      arguments.seconds("timeout", call.options.most_time).value_or(call.options.time);
+  const std::string named = arguments.text("sandbox");
+  GB_TRY(arguments.done());
+  const Language language = GB_TRY(language_of(name));
+  if (fresh || (wanted.empty() && language.agent.empty())) {
+    return run_fresh(call, language, code, time);
+  }
+  const std::string sandbox = GB_TRY(call.sandbox());
+  const std::string context = GB_TRY(context_for(call, sandbox, language, wanted));
+  ExecuteRequest request;
+  request.code = code;
+  request.limits.wall = time;
+  Events events(call.call);
+  if (auto done =
+          call.service.execute(call.call.caller(), sandbox, context, request, events.sink());
+      !done) {
+    return done.error().code() == ErrorCode::kConflict
+               ? std::move(done).error().with_hint(
+                     "call restart for a new interpreter, or rollback to a checkpoint")
+               : std::move(done).error();
+  }
+  auto result = result_of(call, events.verdict());
+  if (result) {
+    result->data()["context"] = context;
+    call.tell_sandbox(*result, sandbox);
+  }
+  return result;
+}
+
+Result<ToolResult> install_packages(ToolCall& call) {
+  PackagesRequest request;
+  request.packages = call.arguments.texts("packages", 64);
+  request.limits.wall = call.arguments.seconds("timeout", call.options.most_time);
+  const std::string sandbox = GB_TRY(call.sandbox());
+  Events events(call.call);
+  GB_TRY(call.service.install_packages(call.call.caller(), sandbox, request, events.sink()));
+  auto result = result_of(call, events.verdict());
+  if (result) {
+    call.tell_sandbox(*result, sandbox);
+  }
+  return result;
+}
+
+}  // namespace glovebox::mcp

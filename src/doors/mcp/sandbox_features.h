@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SandboxFeatures: Glovebox's own tools, on top of a SandboxService.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "doors/mcp/kept_outputs.h"
+#include "doors/mcp/server.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox::mcp {
+
+struct SandboxFeaturesOptions {
+  // Of each sandbox. Its timeout is counted anew from each use.
+  SandboxRequest sandbox{};
+  // Done in each new sandbox before anybody uses it.
+  std::function<Result<void>(const Caller& caller, const std::string& sandbox)> prepare{};
+  // Of a call that names no time, and the most that it may name.
+  std::chrono::milliseconds time{60'000};
+  std::chrono::milliseconds most_time{3'600'000};
+  bool packages = false;  // Whether there is somewhere to install packages from.
+};
+
+class SandboxFeatures final : public Features {
+ public:
+  // The service outlives it.
+  SandboxFeatures(SandboxService& service, SandboxFeaturesOptions options);
+
+  [[nodiscard]] Info info() const override;
+  [[nodiscard]] std::string instructions() const override { return instructions_; }
+  [[nodiscard]] Json capabilities(bool stateless) const override;
+  std::optional<Reply> handle(const Call& call) override;
+
+ private:
+  Reply call_tool(const Call& call);
+  [[nodiscard]] Json list_resources(const Call& call) const;
+  [[nodiscard]] Reply read_resource(const Call& call) const;
+
+  SandboxService& service_;
+  const SandboxFeaturesOptions options_;
+  const std::string instructions_;
+  KeptOutputs outputs_;
+};
+
+}  // namespace glovebox::mcp

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/mcp/server.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace glovebox::mcp {
+namespace {
+
+// With `initialize`, the newest first.
+constexpr std::array<std::string_view, 4> kWithSessions = {"2025-11-25", "2025-06-18", "2025-03-26",
+                                                           "2024-11-05"};
+constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
+constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+constexpr std::string_view kInfoKey = "io.modelcontextprotocol/serverInfo";
+// How long a client may keep a list.
+constexpr int kTimeToLive = 60'000;  // Milliseconds.
+
+Reply unknown_method(std::string_view method) {
+  return RpcError{.code = code::kUnknownMethod,
+                  .message = "unknown method '" + std::string(method.substr(0, 100)) + "'"};
+}
+
+Reply invalid_params(std::string message) {
+  return RpcError{.code = code::kInvalidParams, .message = std::move(message)};
+}
+
+const Params& meta_of(const Message& request) {
+  static const Params kNone = Params::object();
+  const auto found = request.params.find("_meta");
+  return found != request.params.end() && found->is_object() ? *found : kNone;
+}
+
+bool is_cacheable(std::string_view method) {
+  constexpr std::array<std::string_view, 6> kCacheable = {
+      "server/discover",          "tools/list",     "resources/list",
+      "resources/templates/list", "resources/read", "prompts/list"};
+  return std::ranges::find(kCacheable, method) != kCacheable.end();
+}
+
+Reply set_log_level(const Message& request, Conversation& conversation) {
+  const auto level = text_member(request.params, "level");
+  if (!level || !severity(*level)) {
+    return invalid_params("\"level\" must be a level of RFC 5424, such as \"info\"");
+  }
+  conversation.set_log_level(*level);
+  return Json::object();
+}
+
+Reply subscribe(const Message& request, Conversation& conversation) {
+  const auto uri = text_member(request.params, "uri");
+  if (!uri || uri->size() > 4'096) {
+    return invalid_params("\"uri\" must be a string of at most 4,096 bytes");
+  }
+  if (request.method == "resources/unsubscribe") {
+    conversation.unsubscribe(*uri);
+  } else if (!conversation.subscribe(*uri)) {
+    return invalid_params("too many subscriptions");
+  }
+  return Json::object();
+}
+
+}  // namespace
+
+RpcError unsupported_version(std::string_view requested) {
+  Json supported = Json::array({kStateless});
+  for (const std::string_view each : kWithSessions) {
+    supported.push_back(each);
+  }
+  return {.code = code::kUnsupportedVersion,
+          .message = "unsupported protocol version",
+          .data = {{"supported", std::move(supported)},
+                   {"requested", std::string(requested.substr(0, 100))}}};
+}
+
+std::optional<std::string> Server::stateless_version(const Message& request) {
+  if (const auto version = text_member(meta_of(request), kVersionKey)) {
+    return version;
+  }
+  // Only that revision has the method.
+  return request.method == "server/discover" ? std::optional(std::string(kStateless))
+                                             : std::nullopt;
+}
+
+bool Server::is_long(const Message& request) {
+  return request.method == "tools/call" || request.method == "resources/read" ||
+         request.method == "prompts/get";
+}
+
+void Server::take(const Message& message, Conversation& conversation) {
+  if (message.kind == Message::Kind::kResponse) {
+    conversation.take_response(message);
+  } else if (message.method == "notifications/cancelled") {
+    const auto id = message.params.find("requestId");
+    if (id != message.params.end() && (id->is_string() || id->is_number_integer())) {
+      conversation.cancel(Json(*id));
+    }
+  }
+}
+
+Json Server::info() const {
+  const Features::Info info = features_.info();
+  return {{"name", info.name}, {"title", info.title}, {"version", info.version}};
+}
+
+Reply Server::initialize(const Message& request, Conversation& conversation) const {
+  const auto wanted = text_member(request.params, "protocolVersion");
+  if (!wanted) {
+    return invalid_params("\"protocolVersion\" must be a string");
+  }
+  const bool known = std::ranges::find(kWithSessions, *wanted) != kWithSessions.end();
+  const std::string version = known ? *wanted : std::string(kWithSessions.front());
+  conversation.begin(version, request.params.value("capabilities", Params::object()));
+  return Json{{"protocolVersion", version},
+              {"capabilities", features_.capabilities(false)},
+              {"serverInfo", info()},
+              {"instructions", features_.instructions()}};
+}
+
+Json Server::discover() const {
+  Json supported = Json::array({kStateless});
+  for (const std::string_view each : kWithSessions) {
+    supported.push_back(each);
+  }
+  return {{"supportedVersions", std::move(supported)},
+          {"capabilities", features_.capabilities(true)},
+          {"instructions", features_.instructions()}};
+}
+
+Reply Server::reply(const Message& request,
+                    Conversation& conversation,
+                    Cancellation& cancellation,
+                    const Caller& caller,
+                    const Outlet& outlet) {
+  const std::string& method = request.method;
+  const auto named = stateless_version(request);
+  if (named) {
+    if (*named != kStateless) {
+      return unsupported_version(*named);
+    }
+    const Params& meta = meta_of(request);
+    if (!meta.contains(kVersionKey)) {
+      return invalid_params("\"_meta\" lacks " + std::string(kVersionKey));
+    }
+    const auto capabilities = meta.find(kCapabilitiesKey);
+    if (capabilities == meta.end() || !capabilities->is_object()) {
+      return invalid_params("\"_meta\" lacks " + std::string(kCapabilitiesKey));
+    }
+    if (method == "server/discover") {
+      return discover();
+    }
+    const Call call(request, *named, *capabilities, caller, conversation, cancellation, outlet);
+    return features_.handle(call).value_or(unknown_method(method));
+  }
+  if (method == "initialize") {
+    return initialize(request, conversation);
+  }
+  if (method == "ping") {
+    return Json::object();
+  }
+  const std::string version = conversation.version();
+  if (version.empty()) {
+    return RpcError{.code = code::kInvalidRequest,
+                    .message = "send \"initialize\" first, or name revision " +
+                               std::string(kStateless) + " in \"_meta\" of each request"};
+  }
+  if (method == "logging/setLevel") {
+    return set_log_level(request, conversation);
+  }
+  if (method == "resources/subscribe" || method == "resources/unsubscribe") {
+    return subscribe(request, conversation);
+  }
+  const Call call(request, version, conversation.capabilities(), caller, conversation, cancellation,
+                  outlet);
+  return features_.handle(call).value_or(unknown_method(method));
+}
+
+std::string Server::answer(const Message& request,
+                           Conversation& conversation,
+                           Conversation::Entry& entry,
+                           const Caller& caller,
+                           const Outlet& outlet) {
+  Reply reply = this->reply(request, conversation, entry.cancellation(), caller, outlet);
+  if (entry.cancellation().canceled()) {
+    return {};
+  }
+  if (auto* const result = std::get_if<Json>(&reply); result && stateless_version(request)) {
+    if (!result->contains("resultType")) {
+      (*result)["resultType"] = "complete";
+    }
+    (*result)["_meta"][std::string(kInfoKey)] = info();
+    if (is_cacheable(request.method) && !result->contains("ttlMs")) {
+      // What a tool has made is its caller's alone.
+      const bool shared = request.method != "resources/read" && request.method != "resources/list";
+      (*result)["ttlMs"] = shared ? kTimeToLive : 0;
+      (*result)["cacheScope"] = shared ? "public" : "private";
+    }
+  }
+  return response_text(request.id, reply);
+}
+
+}  // namespace glovebox::mcp

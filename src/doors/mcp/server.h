@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server: the Model Context Protocol, in all revisions that we speak, on one code path. It knows no
+// transport, and of what it offers only that there are features.
+//
+// Revision 2026-07-28 is stateless: each request says its version in `_meta`. The revisions before
+// it begin with `initialize`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "doors/mcp/call.h"
+#include "doors/mcp/conversation.h"
+#include "doors/mcp/message.h"
+#include "service/caller.h"
+
+namespace glovebox::mcp {
+
+// What a server offers. Safe to use from several threads.
+class Features {
+ public:
+  virtual ~Features() = default;
+  struct Info {
+    std::string name;
+    std::string title;
+    std::string version;
+  };
+  [[nodiscard]] virtual Info info() const = 0;
+  // For the model: how to use the tools.
+  [[nodiscard]] virtual std::string instructions() const = 0;
+  [[nodiscard]] virtual Json capabilities(bool stateless) const = 0;
+  // Nothing for a method that it does not know. Blocks as long as the call takes.
+  virtual std::optional<Reply> handle(const Call& call) = 0;
+};
+
+class Server {
+ public:
+  // The features outlive it.
+  explicit Server(Features& features) : features_(features) {}
+
+  // The response to a request, which was entered in its conversation; empty for one that was
+  // canceled. Blocks; any thread.
+  std::string answer(const Message& request,
+                     Conversation& conversation,
+                     Conversation::Entry& entry,
+                     const Caller& caller,
+                     const Outlet& outlet);
+
+  // A notification or a response of the client.
+  static void take(const Message& message, Conversation& conversation);
+
+  // Whether it may take long: it runs code, or waits for somebody.
+  [[nodiscard]] static bool is_long(const Message& request);
+
+  // The revision that a request names in `_meta`; nothing where it is of one with `initialize`.
+  static std::optional<std::string> stateless_version(const Message& request);
+
+ private:
+  Reply reply(const Message& request,
+              Conversation& conversation,
+              Cancellation& cancellation,
+              const Caller& caller,
+              const Outlet& outlet);
+  Reply initialize(const Message& request, Conversation& conversation) const;
+  [[nodiscard]] Json discover() const;
+  [[nodiscard]] Json info() const;
+
+  Features& features_;
+};
+
+// The error of an unknown revision, which lists those that we speak.
+RpcError unsupported_version(std::string_view requested);
+
+}  // namespace glovebox::mcp

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/mcp/tool_result.h"
+
+#include <utility>
+
+#include "base/text.h"
+
+namespace glovebox::mcp {
+namespace {
+
+bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+
+}  // namespace
+
+void ToolResult::add_text(std::string_view text) {
+  content_.push_back({{"type", "text"}, {"text", to_utf8(text)}});
+}
+
+void ToolResult::add_image(std::string_view data, std::string_view type) {
+  content_.push_back({{"type", "image"}, {"data", data}, {"mimeType", type}});
+}
+
+void ToolResult::add_link(const KeptOutputs::Output& output) {
+  content_.push_back({{"type", "resource_link"},
+                      {"uri", output.uri},
+                      {"name", output.name},
+                      {"mimeType", output.type},
+                      {"size", output.bytes.size()}});
+}
+
+Json ToolResult::json() && {
+  Json result{{"content", std::move(content_)}};
+  if (!data_.empty()) {
+    result["structuredContent"] = std::move(data_);
+  }
+  if (failed_) {
+    result["isError"] = true;
+  }
+  return result;
+}
+
+Json ToolResult::failure(const Error& error) {
+  ToolResult result;
+  result.add_text(error.message() + (error.hint().empty() ? "" : "\nhint: " + error.hint()));
+  result.fail();
+  return std::move(result).json();
+}
+
+Excerpt excerpt(std::string_view text) {
+  if (text.size() <= Excerpt::kMost) {
+    return {.text = std::string(text), .cut = false};
+  }
+  std::size_t head = Excerpt::kMost / 2;
+  while (head > 0 && continues_character(text[head])) {
+    --head;
+  }
+  std::size_t tail = text.size() - Excerpt::kMost / 2;
+  while (tail < text.size() && continues_character(text[tail])) {
+    ++tail;
+  }
+  return {.text = std::string(text.substr(0, head)) + "\n[... " + std::to_string(tail - head) +
+                  " bytes are left out here ...]\n" + std::string(text.substr(tail)),
+          .cut = true};
+}
+
+}  // namespace glovebox::mcp

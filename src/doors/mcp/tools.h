@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools: each is one function, which answers one call.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "doors/mcp/call.h"
+#include "doors/mcp/kept_outputs.h"
+#include "doors/mcp/sandbox_features.h"
+#include "doors/mcp/tool_arguments.h"
+#include "doors/mcp/tool_result.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox::mcp {
+
+struct ToolCall {
+  const Call& call;
+  SandboxService& service;
+  const SandboxFeaturesOptions& options;
+  KeptOutputs& outputs;
+  ToolArguments arguments;
+
+  // The sandbox that the arguments name, else that of the conversation, which is created at its
+  // first use. Its time begins anew. Reads the argument "sandbox", so it comes after all others.
+  Result<std::string> sandbox();
+  // Notes where the call took place: a client without sessions has to name it from then on.
+  void tell_sandbox(ToolResult& result, const std::string& sandbox) const;
+};
+
+// A new sandbox, ready to be used.
+Result<std::string> make_sandbox(ToolCall& call);
+
+// A text that a guest made, as a member of the data and as content, unless it is empty. What is too
+// long for a result is kept, and linked to.
+void put_text(ToolCall& call,
+              ToolResult& result,
+              const std::string& member,
+              const std::string& title,
+              const std::string& text);
+
+using Tool = Result<ToolResult> (*)(ToolCall& call);
+
+// Null for an unknown name.
+Tool find_tool(std::string_view name);
+
+Result<ToolResult> run_code(ToolCall& call);
+Result<ToolResult> install_packages(ToolCall& call);
+Result<ToolResult> run_command(ToolCall& call);
+Result<ToolResult> search_files(ToolCall& call);
+Result<ToolResult> read_file(ToolCall& call);
+Result<ToolResult> write_file(ToolCall& call);
+Result<ToolResult> edit_file(ToolCall& call);
+Result<ToolResult> list_files(ToolCall& call);
+Result<ToolResult> checkpoint(ToolCall& call);
+Result<ToolResult> rollback(ToolCall& call);
+Result<ToolResult> fork(ToolCall& call);
+Result<ToolResult> restart(ToolCall& call);
+Result<ToolResult> list_languages(ToolCall& call);
+Result<ToolResult> create_sandbox(ToolCall& call);
+Result<ToolResult> delete_sandbox(ToolCall& call);
+
+// The bytes of an output that belong on the page from `offset`, with where the next one begins.
+struct Page {
+  static constexpr std::uint64_t kMost = 65'536;
+
+  std::string bytes{};
+  std::uint64_t size = 0;  // Of the whole.
+  std::optional<std::uint64_t> next{};
+};
+Page page_of(std::string_view bytes, std::uint64_t offset, std::uint64_t limit);
+// The same of a file.
+Result<Page> read_page(FileClient& files,
+                       const std::string& path,
+                       std::uint64_t offset,
+                       std::uint64_t limit);
+
+}  // namespace glovebox::mcp

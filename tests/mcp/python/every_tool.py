@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists and calls every tool of `glovebox mcp` with the official SDK that is installed."""
+import asyncio
+import contextlib
+import json
+import os
+
+import bpe_openai
+from mcp import StdioServerParameters
+
+SERVER = StdioServerParameters(command=os.environ.get("GLOVEBOX", "glovebox"), args=["mcp"])
+MOST_TOKENS = 2_500
+
+# What each tool is called with, in this order; the SDK checks results against their schemas.
+CALLS = [
+    ("run_code", {"code": "x = 41\nx + 1"}, {"status": "ok", "result": "42"}),
+    ("run_command", {"command": "echo shell"}, {"stdout": "shell\n", "exit_code": 0}),
+    ("write_file", {"path": "a.txt", "content": "one two"}, {"bytes": 7}),
+    ("edit_file", {"path": "a.txt", "old": "two", "new": "three"}, {"replaced": 1}),
+    ("read_file", {"path": "a.txt"}, {"text": "one three", "size": 9}),
+    ("list_files", {}, {"truncated": False}),
+    ("search_files", {"pattern": "thr.e"},
+     {"matches": [{"path": "a.txt", "line": 1, "text": "one three"}]}),
+    ("checkpoint", {}, {"checkpoint": 1}),
+    ("rollback", {}, {"checkpoint": 1}),
+    ("fork", {}, {}),
+    ("restart", {}, {"context": "default"}),
+    ("list_languages", {}, {}),
+    ("create_sandbox", {}, {}),
+    ("delete_sandbox", {}, {}),
+]
+
+
+@contextlib.asynccontextmanager
+async def connected():
+    """A client of the 2.x line, which speaks the newest revision, or a session of the 1.x line."""
+    try:
+        from mcp import Client
+    except ImportError:
+        from mcp import ClientSession
+        from mcp.client.stdio import stdio_client
+        async with stdio_client(SERVER) as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            yield session
+    else:
+        async with Client(SERVER) as client:
+            yield client
+
+
+def dumped(model):
+    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+async def main():
+    async with connected() as client:
+        tools = dumped(await client.list_tools())["tools"]
+        names = [tool["name"] for tool in tools]
+        assert names == [name for name, _, _ in CALLS[:2]] + [
+            "read_file", "write_file", "edit_file", "list_files", "search_files", "checkpoint",
+            "rollback", "fork", "restart", "list_languages", "create_sandbox",
+            "delete_sandbox"], names
+        text = json.dumps({"tools": tools}, separators=(",", ":"))
+        tokens = len(bpe_openai.get_encoding("cl100k_base").encode(text))
+        print(f"{tokens} tokens for {len(tools)} tools")
+        assert tokens <= MOST_TOKENS, tokens
+        for name, arguments, expected in CALLS:
+            result = dumped(await client.call_tool(name, arguments))
+            assert not result.get("isError"), (name, result)
+            data = result.get("structuredContent", {})
+            for key, value in expected.items():
+                assert data.get(key) == value, (name, key, data)
+            print(f"ok: {name}")
+        failed = dumped(await client.call_tool("run_code", {"code": "1/0"}))
+        assert failed["isError"] and "ZeroDivisionError" in failed["content"][0]["text"]
+
+
+asyncio.run(asyncio.wait_for(main(), 240))

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the official MCP SDKs for Python, from PyPI, against `glovebox mcp`: the 1.x and the 2.x line.
+
+Each SDK is installed as python/*.txt names it into a directory outside the repository. Exit status 77
+when pip is missing or its index cannot be reached.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+
+
+def install(requirements, build):
+    wanted = requirements.read_bytes()
+    stamp = build / "installed.txt"
+    if stamp.exists() and stamp.read_bytes() == wanted:
+        return
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--upgrade",
+                           "--target", build, "-r", requirements], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"skipped: pip failed: {done.stderr.strip()[-500:]}")
+        sys.exit(SKIPPED)
+    stamp.write_bytes(wanted)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path,
+                        default=pathlib.Path(tempfile.gettempdir()) / "glovebox-mcp-python",
+                        help="directory to install the SDKs in (default: %(default)s)")
+    options = parser.parse_args()
+    status = 0
+    for line in ("v1", "v2"):
+        build = options.build / line
+        install(HERE / f"python/requirements-{line}.txt", build)
+        done = subprocess.run([sys.executable, HERE / "python/every_tool.py"],
+                              env=os.environ | {"PYTHONPATH": str(build)})
+        status = status or done.returncode
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

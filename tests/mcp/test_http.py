@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`/mcp` of the daemon, with and without sessions."""
+import http.client
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+from client import GLOVEBOX, PATIENCE_S, STATELESS, text_of
+
+ACCEPT = "application/json, text/event-stream"
+
+
+class Http(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="glovebox-mcp-")
+        cls.daemon = subprocess.Popen(
+            [GLOVEBOX, "serve", "--listen", "127.0.0.1:0", "--data", cls.folder.name],
+            stdout=subprocess.PIPE, text=True)
+        line = cls.daemon.stdout.readline()
+        cls.address = re.search(r"127\.0\.0\.1:\d+", line)[0]
+        cls.key = (pathlib.Path(cls.folder.name) / "api-key").read_text(encoding="ascii").strip()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.terminate()
+        cls.daemon.wait(PATIENCE_S)
+        cls.daemon.stdout.close()
+        cls.folder.cleanup()
+
+    def send(self, body, method="POST", key=None, **headers):
+        """The status, the headers and the messages of an answer."""
+        connection = http.client.HTTPConnection(self.address, timeout=PATIENCE_S)
+        given = {"Accept": ACCEPT, "Content-Type": "application/json",
+                 "Authorization": f"Bearer {key or self.key}"}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, "/mcp", body if body is None else json.dumps(body), given)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        if (answer.getheader("Content-Type") or "").startswith("text/event-stream"):
+            messages = [json.loads(line[6:]) for line in text.splitlines()
+                        if line.startswith("data: ")]
+        else:
+            messages = [json.loads(text)] if text else []
+        return answer.status, answer, messages
+
+    def stateless(self, method, params=None, headers=None, meta=None, key=None):
+        params = dict(params or {})
+        params["_meta"] = {"io.modelcontextprotocol/protocolVersion": STATELESS,
+                           "io.modelcontextprotocol/clientCapabilities": {}} | (meta or {})
+        named = params.get("name") or params.get("uri")
+        given = {"MCP_Protocol_Version": STATELESS, "Mcp_Method": method}
+        if named:
+            given["Mcp_Name"] = named
+        given |= headers or {}
+        status, _, messages = self.send({"jsonrpc": "2.0", "id": 1, "method": method,
+                                         "params": params}, key=key, **given)
+        return status, messages
+
+    def admin(self, *words):
+        done = subprocess.run([GLOVEBOX, *words, "--url", f"http://{self.address}",
+                               "--key", self.key], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def call(self, tool, **arguments):
+        status, messages = self.stateless("tools/call", {"name": tool, "arguments": arguments})
+        self.assertEqual(status, 200)
+        return messages[-1]["result"]
+
+    def test_a_call_without_a_session_names_its_sandbox(self):
+        first = self.call("run_code", code="x = 20")
+        sandbox = first["structuredContent"]["sandbox"]
+        self.assertIn(f"[sandbox: {sandbox}]", text_of(first))
+        again = self.call("run_code", code="x + 1", sandbox=sandbox)
+        self.assertEqual(again["structuredContent"]["result"], "21")
+        other = self.call("run_code", code="x")
+        self.assertTrue(other["isError"])
+        for each in (sandbox, other["structuredContent"]["sandbox"]):
+            self.call("delete_sandbox", sandbox=each)
+        self.assertTrue(self.call("run_code", code="x", sandbox=sandbox)["isError"])
+
+    def test_progress_comes_on_the_stream_of_its_request(self):
+        _, messages = self.stateless("tools/call", {
+            "name": "run_code", "arguments": {"code": "print('out')", "fresh": True}},
+            meta={"progressToken": 5})
+        self.assertEqual(messages[0]["method"], "notifications/progress")
+        self.assertTrue(messages[0]["params"]["message"].startswith("out"))
+        self.assertEqual(text_of(messages[-1]["result"]), "out\n")
+
+    def test_headers_must_agree_with_the_message(self):
+        for headers in ({"Mcp_Method": "tools/call"}, {"MCP_Protocol_Version": "2025-11-25"},
+                        {"Mcp_Method": ""}):
+            status, messages = self.stateless("tools/list", headers=headers)
+            self.assertEqual((status, messages[0]["error"]["code"]), (400, -32020), headers)
+        status, messages = self.stateless("tools/call", {"name": "list_languages"},
+                                          headers={"Mcp_Name": "run_code"})
+        self.assertEqual((status, messages[0]["error"]["code"]), (400, -32020))
+
+    def test_an_unknown_method_or_version_has_its_status(self):
+        status, messages = self.stateless("nothing/here")
+        self.assertEqual((status, messages[0]["error"]["code"]), (404, -32601))
+        status, messages = self.stateless(
+            "tools/list", headers={"MCP_Protocol_Version": "1900-01-01"},
+            meta={"io.modelcontextprotocol/protocolVersion": "1900-01-01"})
+        self.assertEqual((status, messages[0]["error"]["code"]), (400, -32022))
+
+    def test_who_has_no_key_learns_nothing(self):
+        status, answer, _ = self.send({"jsonrpc": "2.0", "id": 1, "method": "ping"}, key="wrong")
+        self.assertEqual((status, answer.getheader("WWW-Authenticate")), (401, "Bearer"))
+
+    def test_a_page_of_another_origin_is_refused(self):
+        for origin, host in (("http://evil.example", self.address),
+                             ("http://evil.example", "evil.example"),
+                             ("http://localhost", "evil.example"),
+                             ("http://localhost.evil.example", self.address), ("null", "localhost")):
+            status, _, _ = self.send({"jsonrpc": "2.0", "id": 1, "method": "ping"},
+                                     Origin=origin, Host=host)
+            self.assertEqual(status, 403, (origin, host))
+        status, _, _ = self.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25"}}, Origin=f"http://{self.address}")
+        self.assertEqual(status, 200)
+
+    def begin(self):
+        status, answer, messages = self.send({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                                              "params": {"protocolVersion": "2025-06-18",
+                                                         "capabilities": {}}})
+        self.assertEqual((status, messages[0]["result"]["protocolVersion"]), (200, "2025-06-18"))
+        session = answer.getheader("Mcp-Session-Id")
+        status, _, _ = self.send({"jsonrpc": "2.0", "method": "notifications/initialized"},
+                                 Mcp_Session_Id=session)
+        self.assertEqual(status, 202)
+        return session
+
+    def in_session(self, session, tool, **arguments):
+        _, _, messages = self.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": tool, "arguments": arguments}}, Mcp_Session_Id=session)
+        return messages[-1]["result"]
+
+    def test_a_session_has_a_sandbox_which_ends_with_it(self):
+        session = self.begin()
+        first = self.in_session(session, "run_code", code="y = 1")
+        self.assertNotIn("[sandbox", text_of(first))
+        self.assertEqual(self.in_session(session, "run_code", code="y")["structuredContent"]["result"],
+                         "1")
+        status, _, _ = self.send(None, method="DELETE", Mcp_Session_Id=session)
+        self.assertEqual(status, 204)
+        status, _, _ = self.send({"jsonrpc": "2.0", "id": 3, "method": "ping"},
+                                 Mcp_Session_Id=session)
+        self.assertEqual(status, 404)
+        gone = self.call("run_code", code="1", sandbox=first["structuredContent"]["sandbox"])
+        self.assertTrue(gone["isError"])
+
+    def test_without_a_session_the_older_revisions_get_nowhere(self):
+        status, _, _ = self.send({"jsonrpc": "2.0", "id": 3, "method": "tools/list"})
+        self.assertEqual(status, 400)
+        status, _, _ = self.send(None, method="GET")
+        self.assertEqual(status, 405)
+
+    def test_a_session_and_its_outputs_belong_to_one_tenant(self):
+        self.admin("tenant", "create", "other")
+        other = json.loads(self.admin("key", "create", "--tenant", "other", "--json"))["key"]
+        session = self.begin()
+        long = self.in_session(session, "run_code", code="print('x' * 20_000)")
+        uri = long["structuredContent"]["more"][0]
+        status, _, _ = self.send({"jsonrpc": "2.0", "id": 3, "method": "ping"}, key=other,
+                                 Mcp_Session_Id=session)
+        self.assertEqual(status, 404)
+        status, messages = self.stateless("resources/read", {"uri": uri}, key=other)
+        self.assertEqual((status, messages[0]["error"]["code"]), (400, -32602))
+        status, messages = self.stateless("resources/read", {"uri": uri})
+        self.assertEqual((status, messages[0]["result"]["cacheScope"]), (200, "private"))
+        self.send(None, method="DELETE", Mcp_Session_Id=session)
+
+    def test_closing_the_stream_interrupts_the_code(self):
+        sandbox = self.call("create_sandbox")["structuredContent"]["sandbox"]
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "run_code", "arguments": {"code": "z = 1\nprint('on', flush=True)\n"
+                                                      "while True: pass", "sandbox": sandbox},
+            "_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS, "progressToken": 1,
+                      "io.modelcontextprotocol/clientCapabilities": {}}}})
+        connection = http.client.HTTPConnection(self.address, timeout=PATIENCE_S)
+        connection.request("POST", "/mcp", body, {
+            "Accept": ACCEPT, "Authorization": f"Bearer {self.key}",
+            "MCP-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": "run_code"})
+        answer = connection.getresponse()
+        self.assertIn(b"event", answer.readline())
+        answer.close()
+        connection.close()
+        # It waits for its turn in the same interpreter.
+        self.assertEqual(self.call("run_code", code="z", sandbox=sandbox)["structuredContent"]
+                         ["result"], "1")
+        self.call("delete_sandbox", sandbox=sandbox)
+
+
+if __name__ == "__main__":
+    unittest.main()
