@@ -213,7 +213,9 @@ Result<void> Keeper::sweep_contents(const std::set<std::string>& named,
   for (const std::string& key : contents.unused(named)) {
     pools_.forget(contents.path_of(key));
   }
-  contents.sweep(used);
+  contents.retire(used);
+  // A root of many files takes a while, and nobody needs to wait for that.
+  chores_.post({}, [contents] { contents.sweep_drafts(); });
   return {};
 }
 

@@ -132,24 +132,17 @@ std::vector<std::string> ContentStore::unused(const std::set<std::string>& used)
   return keys;
 }
 
-void ContentStore::sweep(const std::set<std::string>& used) const {
+void ContentStore::retire(const std::set<std::string>& used) const {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
     const std::string name = entry.path().filename().string();
-    if (used.contains(name) || path_of(name) == memory()) {
+    if (used.contains(name) || name.starts_with(kUnnamed) || path_of(name) == memory()) {
       continue;
     }
     const UniqueFd held = lock(path_of(name), LOCK_EX | LOCK_NB);
-    if (!held) {
-      continue;
-    }
-    // Nameless first: nobody takes it for a piece any more, however long its removal lasts.
     std::string away = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
-    if (name.starts_with(kUnnamed)) {
-      (void)sys::remove_tree(path_of(name));
-    } else if (::mkdtemp(away.data()) != nullptr &&
-               ::rename(path_of(name).c_str(), away.c_str()) == 0) {
-      (void)sys::remove_tree(away);
+    if (held && ::mkdtemp(away.data()) != nullptr) {
+      (void)::rename(path_of(name).c_str(), away.c_str());
     }
   }
 }

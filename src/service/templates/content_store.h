@@ -82,11 +82,19 @@ class ContentStore {
   // The keys of pieces that are not in `used`.
   [[nodiscard]] std::vector<std::string> unused(const std::set<std::string>& used) const;
 
-  // Removes what is not in `used` and nobody holds, and what builders left that were killed.
-  void sweep(const std::set<std::string>& used) const;
+  // Takes the name from what is not in `used` and nobody holds, which makes it a draft: nobody
+  // takes it for a piece any more, however long its removal lasts.
+  void retire(const std::set<std::string>& used) const;
 
-  // Removes only what builders left that were killed, of which no record says anything.
+  // Removes the drafts that nobody fills: what was retired, and what builders left that were
+  // killed, of which no record says anything.
   void sweep_drafts() const;
+
+  // Both.
+  void sweep(const std::set<std::string>& used) const {
+    retire(used);
+    sweep_drafts();
+  }
 
  private:
   explicit ContentStore(std::string directory) : directory_(std::move(directory)) {}

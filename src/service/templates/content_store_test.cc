@@ -74,6 +74,15 @@ TEST_F(ContentStoreTest, ASweepTakesWhatIsNeitherUsedNorHeld) {
   EXPECT_EQ(entries(), 3U);  // With the draft, which somebody fills.
 }
 
+TEST_F(ContentStoreTest, WhatIsRetiredLosesItsNameAtOnceAndItsFilesLater) {
+  ASSERT_TRUE(make("free", ""));
+  store_->retire({});
+  EXPECT_FALSE(store_->find("free"));
+  EXPECT_EQ(entries(), 1U);
+  store_->sweep_drafts();
+  EXPECT_EQ(entries(), 0U);
+}
+
 TEST_F(ContentStoreTest, ASweepTakesDraftsOfBuildersThatDied) {
   std::filesystem::create_directories(directory_ + "/templates/.build-dead/root/etc");
   store_->sweep({});
