@@ -137,8 +137,8 @@ def main():
     if subprocess.run([SDK / "generate", "--check"], check=False).returncode != 0:
         return 1
     try:
-        passed = run_others(pathlib.Path(tempfile.gettempdir()) / "glovebox-typescript-others") \
-            if options.others else run_table(options.only)
+        passed = run_others(builder.CACHE.with_name("typescript-others")) if options.others \
+            else run_table(options.only)
     except npm_packages.Unavailable as problem:
         npm_packages.skip(problem)
     return 0 if passed else 1

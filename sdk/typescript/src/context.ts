@@ -23,7 +23,7 @@ export class Context {
 
   /** Executes code. Await the result for the verdict, or iterate over it for the events. */
   execute(code: string, options: ExecuteOptions = {}): Execution {
-    return new Execution((onEvent) => execute(this.client, this.path, code, options, onEvent));
+    return new Execution((sink) => execute(this.client, this.path, code, options, sink));
   }
 
   /** Interrupts what is running, as Ctrl-C does. The variables stay. */

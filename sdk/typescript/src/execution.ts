@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Backlog } from "./backlog.js";
 import type { Client } from "./client.js";
 import { ConnectionError } from "./errors.js";
 import type { ExecutionEvent } from "./events.js";
@@ -55,31 +56,25 @@ export function verdictOf(event: EventOf<"verdict">): Verdict {
   return new Verdict(fields as VerdictDocument);
 }
 
+/** About how many bytes an event takes. */
+function sizeOf(event: ExecutionEvent): number {
+  if (event.type === "stdout" || event.type === "stderr") return event.text.length + (event.base64?.length ?? 0);
+  return event.type === "result" ? JSON.stringify(event.data).length : 100;
+}
+
+/** Takes an event; resolves once it may have the next. */
+export type EventSink = (event: ExecutionEvent) => Promise<void>;
+
 /** Code that runs. Await it for its verdict, or iterate over it for its events; or both. */
 export class Execution implements PromiseLike<Verdict>, AsyncIterable<ExecutionEvent> {
-  readonly #events: ExecutionEvent[] = [];
+  readonly #events = new Backlog<ExecutionEvent>(sizeOf);
   readonly #verdict: Promise<Verdict>;
-  #wake: () => void = () => {};
-  #news = new Promise<void>((resolve) => { this.#wake = resolve; });
-  #ended = false;
 
   /** @internal */
-  constructor(source: (onEvent: (event: ExecutionEvent) => void) => Promise<Verdict>) {
-    this.#verdict = source((event) => {
-      this.#events.push(event);
-      this.#tellIterators();
-    }).finally(() => {
-      this.#ended = true;
-      this.#tellIterators();
-    });
+  constructor(source: (sink: EventSink) => Promise<Verdict>) {
+    this.#verdict = source((event) => this.#events.add(event)).finally(() => this.#events.end());
     // Who only iterates finds the error there.
     this.#verdict.catch(() => {});
-  }
-
-  #tellIterators(): void {
-    const wake = this.#wake;
-    this.#news = new Promise((resolve) => { this.#wake = resolve; });
-    wake();
   }
 
   then<A = Verdict, B = never>(onVerdict?: ((verdict: Verdict) => A | PromiseLike<A>) | null,
@@ -95,14 +90,10 @@ export class Execution implements PromiseLike<Verdict>, AsyncIterable<ExecutionE
     return this.#verdict.finally(onEnd);
   }
 
-  /** All events from the first on, whenever the iteration begins; `verdict` is the last. */
+  /** All events from the first on, and finally `verdict`. If the iteration begins late, the first may be missing of
+   *  more than 4 MiB. A loop that is further behind holds up the code. */
   async* [Symbol.asyncIterator](): AsyncGenerator<ExecutionEvent, void> {
-    for (let at = 0; ; at++) {
-      while (at === this.#events.length && !this.#ended) await this.#news;
-      const event = this.#events[at];
-      if (!event) break;
-      yield event;
-    }
+    yield* this.#events.read("start");
     await this.#verdict;
   }
 }
@@ -113,7 +104,7 @@ const ATTEMPTS = 4;
 /** Executes code in a context and returns its verdict. A stream that breaks is asked for again by its key: the
  *  code runs once, and each event comes once. */
 export async function execute(client: Client, path: { id: string; cid: string }, code: string,
-  options: ExecuteOptions, onEvent: (event: ExecutionEvent) => void): Promise<Verdict> {
+  options: ExecuteOptions, sink: EventSink): Promise<Verdict> {
   const { env, limits, recover, store_history, tools, tool_limits } = options;
   const body = { code, env, limits, recover, store_history,
     allow_input: options.allow_input ?? (options.onInput ? true : undefined),
@@ -138,12 +129,12 @@ export async function execute(client: Client, path: { id: string; cid: string },
           // Of a stream that begins again, what has been here is known.
           if (at++ < seen) continue;
           seen = at;
-          onEvent(event);
           tell(options, event);
           if (event.type === "tool_call") calls?.start(event);
           if (event.type === "input_request" && options.onInput) {
             reply(event).catch((error) => stop.abort(error));
           }
+          await sink(event);
           if (event.type === "verdict") return verdictOf(event);
         }
       } catch (error) {

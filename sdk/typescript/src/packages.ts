@@ -18,12 +18,12 @@ export class Packages {
   /** Installs packages into the workspace: `pip:NAME`, `pip:NAME==VERSION`, `npm:NAME`, `npm:NAME@VERSION`. */
   install(packages: readonly string[], options: InstallOptions = {}): Execution {
     const { limits, signal } = options;
-    return new Execution(async (onEvent) => {
+    return new Execution(async (sink) => {
       for await (const raw of this.client.events("installPackages", ["verdict"],
         { path: { id: this.sandboxId }, body: { packages: [...packages], limits }, signal })) {
         const event = raw as ExecutionEvent;
-        onEvent(event);
         tell(options, event);
+        await sink(event);
         if (event.type === "verdict") return verdictOf(event);
       }
       throw new ConnectionError("the stream of events ended early", { code: "connection_lost" });

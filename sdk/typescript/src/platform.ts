@@ -91,26 +91,27 @@ export interface ProgramEnd {
 /** How much of a program's standard error is kept. */
 const MOST_STDERR = 64 * 1024;
 
-/** Runs a program, passes its standard output to `onOutput`, and waits for its end. */
+/** Runs a program, passes its standard output to `onOutput` one piece after the other, and waits for its end. */
 export async function runProgram(command: readonly string[], input: Uint8Array | string,
-  onOutput: (bytes: Uint8Array) => void, signal?: AbortSignal): Promise<ProgramEnd> {
+  onOutput: (bytes: Uint8Array) => Promise<void>,
+  options: { env: Record<string, string>; signal?: AbortSignal | undefined }): Promise<ProgramEnd> {
   const { spawn } = await import("node:child_process");
+  const { env, signal } = options;
   signal?.throwIfAborted();
   return await new Promise<ProgramEnd>((resolve, reject) => {
-    const child = spawn(command[0] ?? "", command.slice(1), { stdio: ["pipe", "pipe", "pipe"] });
+    const child = spawn(command[0] ?? "", command.slice(1),
+      { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
     const onAbort = () => child.kill("SIGTERM");
     signal?.addEventListener("abort", onAbort, { once: true });
     let stderr = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr = (stderr + text).slice(-MOST_STDERR);
     });
-    child.stdout.on("data", (bytes: Uint8Array) => {
-      try {
-        onOutput(bytes);
-      } catch (error) {
-        child.kill("SIGTERM");
-        reject(error);
-      }
+    const read = (async () => {
+      for await (const bytes of child.stdout) await onOutput(bytes as Uint8Array);
+    })().catch((error: unknown) => {
+      child.kill("SIGTERM");
+      reject(error);
     });
     // A program that ends without reading all of its input is no error of ours.
     child.stdin.on("error", () => {});
@@ -118,7 +119,7 @@ export async function runProgram(command: readonly string[], input: Uint8Array |
     child.on("error", reject);
     child.on("close", (code, ended) => {
       signal?.removeEventListener("abort", onAbort);
-      resolve({ code, signal: ended, stderr });
+      void read.then(() => resolve({ code, signal: ended, stderr }));
     });
   });
 }

@@ -2,7 +2,7 @@
 import { Client } from "./client.js";
 import { ConnectionError } from "./errors.js";
 import type { ExecutionEvent } from "./events.js";
-import { type Callbacks, Execution, tell, verdictOf } from "./execution.js";
+import { type Callbacks, type EventSink, Execution, tell, verdictOf } from "./execution.js";
 import type * as models from "./generated/models.js";
 import { variable } from "./platform.js";
 import { runByProgram } from "./program.js";
@@ -27,14 +27,14 @@ function namesNone(options: OneRunOptions): boolean {
 }
 
 async function runByDaemon(request: models.RunRequest, options: OneRunOptions,
-  onEvent: (event: ExecutionEvent) => void): Promise<Verdict> {
+  sink: EventSink): Promise<Verdict> {
   const { signal, idempotencyKey } = options;
   for await (const raw of Client.of(options.client).events("run", ["verdict"],
     { body: request, signal, idempotencyKey })) {
     const event = raw as ExecutionEvent;
     if (event.type === "keepalive") continue;
-    onEvent(event);
     tell(options, event);
+    await sink(event);
     if (event.type === "verdict") return verdictOf(event);
   }
   throw new ConnectionError("the stream of events ended early", { code: "connection_lost" });
@@ -44,15 +44,15 @@ async function runByDaemon(request: models.RunRequest, options: OneRunOptions,
 export function run(code: string, options: OneRunOptions = {}): Execution {
   const { onStdout, onStderr, onResult, onEvent: _, by, client, program, signal, idempotencyKey, ...rest } = options;
   const request = { ...rest, code };
-  return new Execution(async (onEvent) => {
+  return new Execution(async (sink) => {
     const callbacks = { onStdout, onStderr, onResult, onEvent: options.onEvent };
-    const byProgram = () => runByProgram(request, { program, signal }, (event) => {
-      onEvent(event);
+    const byProgram = () => runByProgram(request, { program, signal }, async (event) => {
       tell(callbacks, event);
+      await sink(event);
     });
     if (by === "program") return await byProgram();
     try {
-      return await runByDaemon(request, options, onEvent);
+      return await runByDaemon(request, options, sink);
     } catch (error) {
       const absent = error instanceof ConnectionError && error.code === "unreachable";
       if (by === "daemon" || !absent || !namesNone(options)) throw error;

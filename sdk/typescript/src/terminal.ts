@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Backlog } from "./backlog.js";
 import type { Client } from "./client.js";
 import type { ProcessEnd } from "./commands.js";
 import { ConnectionError, errorOf } from "./errors.js";
@@ -25,16 +26,11 @@ export interface TerminalOptions extends TerminalSize {
 /** A process with a terminal, over a WebSocket. */
 export class Terminal implements AsyncIterable<Uint8Array>, AsyncDisposable {
   readonly #ended: Promise<ProcessEnd>;
-  readonly #pending: Uint8Array[] = [];
-  #wake: () => void = () => {};
-  #done = false;
+  readonly #shown = new Backlog<Uint8Array>((bytes) => bytes.length);
 
   private constructor(private readonly client: Client, readonly sandboxId: string, readonly pid: number,
     private readonly socket: Socket, private readonly onData?: (bytes: Uint8Array) => void) {
-    this.#ended = this.follow().finally(() => {
-      this.#done = true;
-      this.#wake();
-    });
+    this.#ended = this.follow().finally(() => this.#shown.end());
     this.#ended.catch(() => {});
   }
 
@@ -49,8 +45,7 @@ export class Terminal implements AsyncIterable<Uint8Array>, AsyncDisposable {
     for await (const message of this.socket) {
       if (typeof message !== "string") {
         if (this.onData) this.onData(message);
-        else this.#pending.push(message);
-        this.#wake();
+        else await this.#shown.add(message);
         continue;
       }
       const event = JSON.parse(message) as models.ProcessEvent & models.Error;
@@ -63,14 +58,10 @@ export class Terminal implements AsyncIterable<Uint8Array>, AsyncDisposable {
       { code: "connection_lost" });
   }
 
-  /** What the terminal shows, as it comes, until its process ends. */
-  async* [Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
-    for (;;) {
-      const next = this.#pending.shift();
-      if (next) yield next;
-      else if (this.#done) return;
-      else await new Promise<void>((resolve) => { this.#wake = resolve; });
-    }
+  /** What the terminal shows, as it comes, until its process ends. A second loop continues where the first was left. Of
+   *  what nobody reads, the last 4 MiB are kept. */
+  [Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+    return this.#shown.read("unread");
   }
 
   /** Types. */

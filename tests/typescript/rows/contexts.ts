@@ -84,6 +84,31 @@ export const contexts: readonly Row[] = [
     }
     assert.equal(seen.at(-1), "verdict");
   }],
+  ["output that nobody reads is not kept: only its end, and all of the verdict", async ({ context }) => {
+    const execution = (await context()).execute("for i in range(200): print('x' * 100000)\nprint('end')");
+    assert.equal((await execution).bytes.stdout, 20_000_204);
+    let size = 0;
+    let last = "";
+    for await (const event of execution) {
+      if (event.type === "stdout") size += (last = event.text).length;
+    }
+    assert.ok(size < 5_000_000, String(size));
+    assert.ok(last.endsWith("end\n"));
+  }],
+  // In a sandbox of its own: what a daemon remembers for one sandbox is bounded.
+  ["a loop that is slow gets everything: it holds up the code", async ({ fresh }) => {
+    let size = 0;
+    for await (const event of (await fresh()).run("for i in range(200): print('x' * 100000)")) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (event.type === "stdout") size += event.text.length;
+    }
+    assert.equal(size, 20_000_200);
+  }],
+  ["a loop that is left does not hold up the code", async ({ context }) => {
+    const execution = (await context()).execute("for i in range(200): print('x' * 100000)");
+    for await (const event of execution) if (event.type === "stdout") break;
+    assert.equal((await execution).status, "ok");
+  }],
   ["what a callback throws ends the execution and is thrown", async ({ context }) => {
     const it = await context();
     const error = await failure(it.execute("print('x', flush=True)\nimport time\nwhile True: time.sleep(0.01)",

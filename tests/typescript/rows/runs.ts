@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { Client, ConnectionError, InvalidError, judge, run } from "glovebox";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client, ConnectionError, InvalidError, UnsupportedError, judge, run } from "glovebox";
 import { nobodysUrl } from "../fake.js";
 import { type Row, collect, failure } from "../table.js";
 
@@ -68,6 +71,29 @@ export const runs: readonly Row[] = [
     const verdict = await run("import os, sys\nprint(open('d/a.txt').read(), input(), sys.argv[1], os.environ['E'])",
       { by: "program", program, language: "python", files: { "d/a.txt": "file" }, stdin: "in\n", arguments: ["--arg"], env: { E: "env" } });
     assert.equal(verdict.stdout, "file in --arg env\n", verdict.stderr);
+  }],
+  ["the program's options do not show variables of the guest to others on the machine", async ({ program }) => {
+    const env = { TOKEN: "secret", HOME: "/tmp" };
+    const verdict = await run("import os; print(os.environ['TOKEN'], os.environ['HOME'])", { by: "program", program, language: "python", env });
+    assert.equal(verdict.stdout, "secret /tmp\n");
+    // A program that only says how it was called.
+    const directory = mkdtempSync(join(tmpdir(), "gb-options."));
+    try {
+      const listed = join(directory, "glovebox");
+      writeFileSync(listed, `#!/bin/sh\nprintf '{"type":"note","text":"%s|%s"}\\n' "$*" "$TOKEN"\n`, { mode: 0o755 });
+      const notes: string[] = [];
+      await failure(run("1", { by: "program", program: listed, language: "python", env,
+        onEvent: (event) => { if (event.type === "note") notes.push(event.text); } }), Error);
+      const [options = "", token] = notes.join("").split("|");
+      assert.equal(token, "secret");
+      assert.ok(options.includes("--env=TOKEN --env=HOME=/tmp") && !options.includes("secret"), options);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  }],
+  ["what only a daemon can do is refused, not left out", async ({ program }) => {
+    await failure(run("1", { by: "program", program, language: "python", network: { default: "allow" } }), UnsupportedError);
+    await failure(run("1", { by: "program", program, language: "python", files: { "a:b": "" } }), InvalidError);
   }],
   ["the program has the limits, too", async ({ program }) => {
     const verdict = await run("while True: pass", { by: "program", program, name: "x.py", limits: { time: "500ms" } });

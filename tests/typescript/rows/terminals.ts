@@ -96,6 +96,12 @@ export const terminals: readonly Row[] = [
     const all = await shown(terminal);
     assert.equal(all, Array.from({ length: 60_000 }, (_, at) => `${at + 1}\r\n`).join(""));
   }],
+  ["a terminal that nobody reads ends, and the end of its output is kept", async ({ sandbox }) => {
+    const terminal = await sandbox.terminals.create({ argv: ["sh", "-c", "seq 1 1500000"] });
+    assert.equal((await terminal.wait()).exit_code, 0);
+    const all = await shown(terminal);
+    assert.ok(all.length < 5_000_000 && all.endsWith("1499999\r\n1500000\r\n"), String(all.length));
+  }],
   ["a terminal of an unknown process is not found", async ({ sandbox }) => {
     await failure(sandbox.terminals.connect(999_999), NotFoundError);
   }],
