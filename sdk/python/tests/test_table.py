@@ -10,6 +10,7 @@ import functools
 import importlib
 import inspect
 import io
+import os
 import pathlib
 import sys
 import unittest
@@ -20,10 +21,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "tests/service"), str(RO
 
 import images  # noqa: E402
 import package_files  # noqa: E402
-from daemon import Daemon  # noqa: E402
+from daemon import GLOVEBOX, Daemon  # noqa: E402
 from generated import generator  # noqa: E402
 from world import AsyncWorld, World  # noqa: E402
 
+os.environ["GLOVEBOX_BIN"] = GLOVEBOX
 PAGES = ["life", "contexts", "files", "commands", "runs"]
 if "/contexts/{cid}/tools/" in (ROOT / "api/openapi.yaml").read_text(encoding="utf-8"):
     PAGES.append("tools")
