@@ -8,19 +8,19 @@ import types
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "tests/service")]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from daemon import Case  # noqa: E402
 from glovebox import Sandbox  # noqa: E402
 from glovebox.adapters.schemas import Toolbox  # noqa: E402
+from served import shared_daemon, url  # noqa: E402
 
 PICTURE = ("from IPython.display import Image, display\n"
            "display(Image(b'\\x89PNG\\r\\n\\x1a\\nrest', format='png'))\nprint('drawn')")
 
 
-class Calls(Case):
+class Calls(unittest.TestCase):
     def setUp(self):
-        sandbox = Sandbox.create(url=f"http://127.0.0.1:{self.daemon.port}", api_key=self.daemon.key)
+        sandbox = Sandbox.create(url=url(), api_key=shared_daemon().key)
         self.addCleanup(sandbox.close)
         self.addCleanup(sandbox.kill)
         self.toolbox = Toolbox(sandbox)
