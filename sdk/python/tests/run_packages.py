@@ -56,7 +56,7 @@ def check_framework(check, python):
             **os.environ, "PYTHONPATH": str(HERE.parent), "GLOVEBOX_BIN": GLOVEBOX,
             "GLOVEBOX_URL": f"http://127.0.0.1:{daemon.port}", "GLOVEBOX_API_KEY": daemon.key}
         return subprocess.run(
-            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto",
              HERE / f"packages/test_{check}.py"],
             env=environment, cwd=HERE / "packages", check=False).returncode
     finally:

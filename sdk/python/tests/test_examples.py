@@ -13,16 +13,16 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-sys.path[:0] = [str(ROOT / "tests/service")]
+sys.path[:0] = [str(HERE)]
 
-from daemon import GLOVEBOX, Case  # noqa: E402
+from served import GLOVEBOX, shared_daemon, url  # noqa: E402
 
 BLOCK = re.compile(r"^<!-- run python -->\n+```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "<!-- run python -->"
-PAGES = {"sdk/python/README.md": 3, "docs/python.md": 13}
+PAGES = {"sdk/python/README.md": 3, "docs/python.md": 12}
 
 
-class Examples(Case):
+class Examples(unittest.TestCase):
     def test_every_marked_example_runs(self):
         for page, fewest in PAGES.items():
             with self.subTest(page), tempfile.TemporaryDirectory(prefix="gb-sdk.") as folder:
@@ -32,8 +32,7 @@ class Examples(Case):
                 self.assertEqual(len(blocks), text.splitlines().count(MARK))
                 environment = {
                     **os.environ, "PYTHONPATH": str(HERE.parent), "GLOVEBOX_BIN": GLOVEBOX,
-                    "GLOVEBOX_URL": f"http://127.0.0.1:{self.daemon.port}",
-                    "GLOVEBOX_API_KEY": self.daemon.key}
+                    "GLOVEBOX_URL": url(), "GLOVEBOX_API_KEY": shared_daemon().key}
                 done = subprocess.run(
                     [sys.executable, "-W", "error::ResourceWarning", "-c", "\n".join(blocks)],
                     cwd=folder, env=environment, capture_output=True, text=True, check=False)

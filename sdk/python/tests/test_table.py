@@ -4,9 +4,7 @@ daemon, and its synchronous twin, which sdk/python/generate makes of it, with th
 """
 
 import asyncio
-import atexit
 import contextlib
-import functools
 import importlib
 import inspect
 import io
@@ -15,12 +13,11 @@ import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "tests/service"), str(ROOT / "tests/cli")]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from served import ROOT, shared_daemon  # noqa: E402
 
 import images  # noqa: E402
-import package_files  # noqa: E402
-from daemon import Daemon  # noqa: E402
 from generated import generator  # noqa: E402
 from world import AsyncWorld, World  # noqa: E402
 
@@ -52,22 +49,6 @@ class Table(unittest.TestCase):
         cls.world = cls.world_class(shared_daemon())
         cls.world.image = image
         cls.addClassCleanup(cls.world.discard)
-
-
-@functools.lru_cache(maxsize=None)
-def shared_daemon():
-    """One daemon for both kinds. It ends with the program."""
-    daemon = Daemon()
-    atexit.register(daemon.discard)
-    offered = package_files.offer(Ends)
-    daemon.options = ["--network", "any", "--package-source", str(offered)]
-    return daemon.start()
-
-
-class Ends:
-    """Where `offer` leaves what must happen at the end."""
-
-    addClassCleanup = staticmethod(atexit.register)
 
 
 @contextlib.contextmanager

@@ -228,7 +228,7 @@ class SandboxUsage(Model):
 
 @dataclass(frozen=True)
 class ConnectionRecord(Model):
-    """The schema ``ConnectionsConnection``."""
+    """The schema ``ConnectionRecord``."""
 
     host: Optional[str] = None
     port: Optional[int] = None
@@ -417,6 +417,10 @@ class Verdict(VerdictMixin, Model):
     files_truncated: Optional[bool] = None
     """More files changed than are listed."""
     notes: Optional[List[str]] = None
+    connections: Optional[List[ConnectionRecord]] = None
+    """Of a sandbox with network rules, as they ended."""
+    more_connections: Optional[int] = None
+    """Connections after the first 1,000."""
     verification: Optional[Verdict] = None
 
     _convert: ClassVar[Mapping[str, Convert]] = {
@@ -428,6 +432,7 @@ class Verdict(VerdictMixin, Model):
         "files": list_of(FileChange.from_json),
         "limits": map_of(LimitState.from_json),
         "usage": RunUsage.from_json,
+        "connections": list_of(ConnectionRecord.from_json),
         "verification": lambda value: Verdict.from_json(value),
     }
 

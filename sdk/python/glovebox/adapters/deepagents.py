@@ -27,6 +27,13 @@ FileError = Union[
 ]
 
 
+# One stream, so that the lines keep their order; and models write `python` for what Debian calls
+# python3.
+PRELUDE = """exec 2>&1
+command -v python > /dev/null || python() { python3 "$@"; }
+"""
+
+
 class GloveboxSandbox(BaseSandbox):
     """Files and commands of a sandbox. Glovebox's own file routes move the contents; everything
     else is derived from `execute`, as the base class does it.
@@ -48,8 +55,7 @@ class GloveboxSandbox(BaseSandbox):
 
     def execute(self, command: str, *, timeout: Optional[int] = None) -> ExecuteResponse:
         done = self._sandbox.commands.run(
-            # One stream, so that the lines keep their order.
-            ["/bin/sh", "-c", "exec 2>&1\n" + command],
+            ["/bin/sh", "-c", PRELUDE + command],
             timeout=timeout or self._timeout,
             output=self._output,
         )

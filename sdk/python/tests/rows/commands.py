@@ -218,6 +218,15 @@ async def network_rules_are_rules(world):
         same(changed.network["allow"], ["example.org"])
 
 
+async def connections_of_a_run_are_in_its_verdict(world):
+    async with world.client() as client:
+        verdict = await client.run(
+            "import urllib.request as r; r.urlopen('http://denied.example/')",
+            network=Network(allow=["example.com:443"]))
+        same([(each.host, each.verdict) for each in verdict.connections],
+             [("denied.example", "denied")])
+
+
 async def a_template_is_built_once(world):
     async with world.client() as client:
         name = world.name("built")
