@@ -13,8 +13,8 @@ namespace {
 
 namespace cli = glovebox::cli;
 
-constexpr std::array<std::string_view, 8> kOwnCommands = {
-    "run", "judge", "pool", "repl", "notebook", "languages", "doctor", "completion"};
+constexpr std::array<std::string_view, 9> kOwnCommands = {
+    "run", "judge", "mcp-wrap", "pool", "repl", "notebook", "languages", "doctor", "completion"};
 
 std::vector<std::string_view> all_commands() {
   std::vector<std::string_view> names(kOwnCommands.begin(), kOwnCommands.end());
@@ -33,6 +33,7 @@ void add_commands(CLI::App& app,
     return;  // Nobody who runs something waits for the description of the rest.
   }
   cli::add_judge(app, words, action);
+  cli::add_mcp_wrap(app, words, action);
   cli::add_pool(app, action);
   cli::add_repl(app, action);
   cli::add_notebook(app, action);
@@ -43,7 +44,7 @@ void add_commands(CLI::App& app,
 }
 
 bool take_words(const CLI::App& app) {
-  return app.got_subcommand("run") || app.got_subcommand("judge");
+  return app.got_subcommand("run") || app.got_subcommand("judge") || app.got_subcommand("mcp-wrap");
 }
 
 }  // namespace

@@ -7,13 +7,6 @@
 #include "service/one_shot.h"
 
 namespace glovebox::cli {
-namespace {
-
-// As good as none, and a number that every kernel interface can express.
-constexpr std::chrono::hours kNoTimeLimit(24 * 365);
-
-}  // namespace
-
 void add_options(CLI::App& command, SandboxOptionsText& options) {
   add_shared_options(command, options, "CPU time limit for each cell");
   add_network_options(command, options);

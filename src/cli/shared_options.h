@@ -26,6 +26,9 @@ inline constexpr const char* kNetworkOptions = "Network (default: none)";
 inline constexpr const char* kLimitOptions = "Limits (defaults depend on the language)";
 inline constexpr const char* kFileOptions = "Files and environment";
 
+// As good as none, and a number that every kernel interface can express.
+inline constexpr std::chrono::hours kNoTimeLimit(24 * 365);
+
 // As typed. A text is empty where the option is absent: what was typed empty is refused before.
 struct SharedOptionsText {
   std::string tier;

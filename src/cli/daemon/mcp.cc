@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "cli/daemon/commands.h"
+#include "cli/daemon/mcp_fixtures.h"
 #include "cli/sandbox_options.h"
 #include "cli/shared_options.h"
 #include "daemon/private_service.h"
@@ -44,6 +45,7 @@ struct McpOptionsText : SharedOptionsText {
   std::string time = "60s";
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;
+  std::string fixtures;  // HOST:PORT; empty: the real tools.
 };
 
 // Copies into a sandbox, in one stream.
@@ -127,6 +129,10 @@ Result<int> serve(const McpOptionsText& text) {
   }
   (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
+  if (!text.fixtures.empty()) {
+    GB_TRY(serve_mcp_fixtures(text.fixtures, stop.get()));
+    return 0;
+  }
   Log log(STDERR_FILENO);
   const auto service = GB_TRY(
       PrivateService::start({.package_sources = text.package_sources,
@@ -167,6 +173,8 @@ void add_mcp(CLI::App& app, bool described, Action* action) {
                    "the client; repeatable")
       ->type_name("DIR")
       ->group(kFileOptions);
+  // For tests/mcp.
+  command->add_option("--conformance-fixtures", text->fixtures)->type_name("HOST:PORT")->group("");
   forbid_empty_values(*command);
   command->callback([action, text] { *action = [text] { return ended(serve(*text)); }; });
 }

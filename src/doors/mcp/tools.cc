@@ -13,20 +13,20 @@ struct NamedTool {
   Tool tool;
 };
 constexpr std::array<NamedTool, 15> kByName = {{{"run_code", run_code},
-                                               {"run_command", run_command},
-                                               {"read_file", read_file},
-                                               {"write_file", write_file},
-                                               {"edit_file", edit_file},
-                                               {"list_files", list_files},
-                                               {"search_files", search_files},
-                                               {"install_packages", install_packages},
-                                               {"checkpoint", checkpoint},
-                                               {"rollback", rollback},
-                                               {"fork", fork},
-                                               {"restart", restart},
-                                               {"list_languages", list_languages},
-                                               {"create_sandbox", create_sandbox},
-                                               {"delete_sandbox", delete_sandbox}}};
+                                                {"run_command", run_command},
+                                                {"read_file", read_file},
+                                                {"write_file", write_file},
+                                                {"edit_file", edit_file},
+                                                {"list_files", list_files},
+                                                {"search_files", search_files},
+                                                {"install_packages", install_packages},
+                                                {"checkpoint", checkpoint},
+                                                {"rollback", rollback},
+                                                {"fork", fork},
+                                                {"restart", restart},
+                                                {"list_languages", list_languages},
+                                                {"create_sandbox", create_sandbox},
+                                                {"delete_sandbox", delete_sandbox}}};
 
 }  // namespace
 

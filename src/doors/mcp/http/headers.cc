@@ -58,6 +58,10 @@ bool is_this_machine(std::string_view host) {
 
 std::optional<RpcError> check_headers(const http::Request& request, const Message& message) {
   const auto version = Server::stateless_version(message);
+  if (!version) {
+    return RpcError{.code = code::kInvalidParams,
+                    .message = "\"_meta\" lacks io.modelcontextprotocol/protocolVersion"};
+  }
   const auto header = only_header(request, "mcp-protocol-version");
   if (!header || header != version) {
     return mismatch("the header MCP-Protocol-Version must name the version in \"_meta\"");
