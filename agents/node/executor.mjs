@@ -5,7 +5,7 @@ import vm from 'node:vm';
 import util from 'node:util';
 import {Cells, functionsOf} from './errors.mjs';
 import {DisplayHandle, declare} from './guest.mjs';
-import {Buffer, Object, Promise, Reflect, Set, String, process, setImmediate} from './primordials.mjs';
+import {Array, Buffer, Object, Promise, Reflect, Set, String, process, setImmediate} from './primordials.mjs';
 import {transform} from './transform.mjs';
 import {bundleOf, describe, plain} from './values.mjs';
 import * as wire from './wire.mjs';
@@ -15,6 +15,7 @@ const {isPromise} = util.types;
 const {apply} = Reflect;
 const {runInThisContext} = Script.prototype;
 const {then} = Promise.prototype;
+const {isArray} = Array;
 const {keys} = Object;
 const {from: bufferFrom} = Buffer;
 const cwd = process.cwd.bind(process);
@@ -33,6 +34,7 @@ const INTERRUPTED = {
 export class Executor {
   #wire;
   #bundles;
+  #tools;
   #stripTypes;
   #cells = new Cells();
   #queue = {first: null, last: null};
@@ -45,9 +47,10 @@ export class Executor {
   declared = new Set();
 
   /** @param stripTypes for a language with types; null otherwise. */
-  constructor(connection, bundles, stripTypes) {
+  constructor(connection, bundles, tools, stripTypes) {
     this.#wire = connection;
     this.#bundles = bundles;
+    this.#tools = tools;
     this.#stripTypes = stripTypes;
   }
 
@@ -186,8 +189,9 @@ export class Executor {
     return apply(runInThisContext, script, RUN_OPTIONS);
   }
 
-  /** Environment and working directory of this execution alone. */
-  #enter(running, {env, cwd: directory}) {
+  /** Environment, working directory and tools of this execution alone. */
+  #enter(running, {env, cwd: directory, tools}) {
+    if (isArray(tools)) this.#tools.enter(running.channel, tools);
     const names = keys(env ?? {});
     const before = {__proto__: null};
     for (const name of names) before[name] = environment[name];
@@ -254,6 +258,7 @@ export class Executor {
     } catch {
       // The directory is gone; there is no way back.
     }
+    this.#tools.leave();
     this.#running = null;
     this.#wire.sendJson(wire.DONE, running.channel, {status, execution_count: running.count});
     if (this.#queue.first !== null) this.#schedule();

@@ -3,13 +3,14 @@
 
 import {Worker} from 'node:worker_threads';
 import {Signal, allowBrokenCallbacks} from './internals.mjs';
+import {milliseconds} from './monotonic.mjs';
 import {Atomics, Int32Array, SharedArrayBuffer, URL} from './primordials.mjs';
 
 const SIGINT = 2;
-const {add, notify} = Atomics;
+const {add, notify, store} = Atomics;
 
 export class Interrupts {
-  #handled = new Int32Array(new SharedArrayBuffer(4));
+  #handled = new Int32Array(new SharedArrayBuffer(8));
   #signal = new Signal();
 
   /** @param onInterrupt called from the event loop, after whatever blocked it has been ended. */
@@ -17,6 +18,7 @@ export class Interrupts {
     allowBrokenCallbacks();
     this.#signal.unref();
     this.#signal.onsignal = () => {
+      store(this.#handled, 1, milliseconds());
       add(this.#handled, 0, 1);
       notify(this.#handled, 0);
       onInterrupt();

@@ -7,10 +7,11 @@ import {Input} from './input.mjs';
 import {Interrupts} from './interrupt.mjs';
 import * as introspect from './introspect.mjs';
 import {Number, process, setImmediate} from './primordials.mjs';
+import {Tools} from './tools.mjs';
 import {Bundles, describe} from './values.mjs';
 import * as wire from './wire.mjs';
 
-const FEATURES = ['complete', 'inspect', 'is_complete', 'input', 'fetch', 'variables'];
+const FEATURES = ['complete', 'inspect', 'is_complete', 'input', 'fetch', 'variables', 'tools'];
 const DEFAULT_INLINE = 8 << 20;
 const {min} = Math;
 const exit = process.exit.bind(process);
@@ -21,6 +22,7 @@ class Server {
   #executor;
   #bundles;
   #input;
+  #tools = new Tools(this.#wire, (text) => this.#note(text));
   #introspection;
   #exit = process.reallyExit.bind(process);
   #leaving = false;
@@ -29,7 +31,7 @@ class Server {
     const inline = Number(process.env.GLOVEBOX_INLINE);
     // A value has to fit into one message together with what surrounds it.
     this.#bundles = new Bundles(inline > 0 ? min(inline, 16 << 20) : DEFAULT_INLINE);
-    this.#executor = new Executor(this.#wire, this.#bundles, stripTypes);
+    this.#executor = new Executor(this.#wire, this.#bundles, this.#tools, stripTypes);
     this.#input = new Input(this.#wire, () => this.#executor.channel, (message) => this.#defer(message));
     this.#hookProcess();
     const interrupts = new Interrupts(() => {
@@ -104,6 +106,7 @@ class Server {
       case wire.END: this.#leave(); break;
       case wire.EXECUTE: this.#executor.submit(channel, wire.decode(payload)); break;
       case wire.INPUT: this.#input.answer(wire.decode(payload)); break;
+      case wire.TOOL_RESULT: this.#tools.answer(wire.decode(payload)); break;
       default: this.#reply(type, channel, wire.decode(payload)); break;
     }
   }

@@ -21,9 +21,9 @@ const EMPTY = allocUnsafe(0);
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
 
 export const EXECUTE = 1, INPUT = 2, COMPLETE = 3, INSPECT = 4, IS_COMPLETE = 5, CHECKPOINT = 6, FETCH = 7,
-  VARIABLES = 8, END = 9;
+  VARIABLES = 8, END = 9, TOOL_RESULT = 10;
 export const READY = 64, STARTED = 65, STDOUT = 66, STDERR = 67, DISPLAY = 68, RESULT = 69, ERROR = 70,
-  INPUT_REQUEST = 71, CLEAR = 72, DONE = 73, REPLY = 74, NOTE = 75, PART = 127;
+  INPUT_REQUEST = 71, CLEAR = 72, DONE = 73, REPLY = 74, NOTE = 75, TOOL_CALL = 76, PART = 127;
 
 export class Wire {
   #fd;

@@ -12,9 +12,11 @@ import sys
 import traceback
 
 from . import checkpoints, fresh, queries
+from .calls import Calls
 from .shell import AgentShell, CellCompiler
 from .sites import UserSite
 from .streams import Streams
+from .tools import Offer
 from .values import ValueStore
 from .wire import (
     CHECKPOINT,
@@ -35,6 +37,7 @@ from .wire import (
     REPLY,
     RESULT,
     STARTED,
+    TOOL_RESULT,
     VARIABLES,
     Wire,
     pack_json,
@@ -51,7 +54,7 @@ TRACEBACK_LINES_LIMIT = 10_000
 # Below this depth not even an error can be shown.
 LEAST_RECURSION = 200
 RECURSION_DEFAULT = 1000
-FEATURES = ("complete", "inspect", "is_complete", "input", "fetch", "variables")
+FEATURES = ("complete", "inspect", "is_complete", "input", "fetch", "variables", "tools")
 
 _exit = os._exit
 _getpid = os.getpid
@@ -82,6 +85,7 @@ class Context:
         self.channel = 0
         self.sites = UserSite()
         self.shell = AgentShell.instance(context=self, compiler_class=CellCompiler)
+        self.calls = Calls(self)
         self._queue = collections.deque()
         self._error_sent = False
         # Forks of a zygote and copies for checkpoints; all others are the guest's.
@@ -183,7 +187,7 @@ class Context:
             self.end()
         elif kind == CHECKPOINT:
             self._checkpoint(channel)
-        elif kind != INPUT:
+        elif kind not in (INPUT, TOOL_RESULT):
             self._answer(kind, channel, payload)
 
     def end(self) -> None:
@@ -218,10 +222,14 @@ class Context:
         number = shell.execution_count
         wire.send(STARTED, channel, b'{"execution_count":%d}' % number)
         saved = None
+        offer = None
         failure = None
         success = False
         builtins_of_guest["input"] = self.ask_line
         try:
+            if request.get("tools"):
+                offer = Offer(self.calls, wire, request["tools"])
+                offer.enter()
             wire.allow_interrupts()
             if "env" in request or "cwd" in request:
                 saved = fresh.enter(request.get("env") or {}, request.get("cwd"))
@@ -245,6 +253,8 @@ class Context:
             self._fail(failure)
         if saved:
             fresh.leave(saved)
+        if offer is not None:
+            offer.leave()
         if shell.payload_manager._payload:
             self._show_payloads()
         fresh.collect_again()
@@ -351,6 +361,7 @@ class Context:
         if copy is not None:
             self.streams.flush()
             self.streams.dismiss_helper()
+            self.calls.dismiss_helper()
             self._fork_is_ours = True
             try:
                 return checkpoints.make(copy, self.wire, channel, self._become_another)
@@ -387,19 +398,18 @@ class Context:
             raise RuntimeError("input is only possible in the main thread")
         self.emit(INPUT_REQUEST, {"prompt": prompt, "password": password})
         try:
-            while True:
-                message = wire.read()
-                if message[0] == INPUT:
-                    break
-                if message[0] == END:
-                    self.end()
-                self._queue.append(message)
+            request = self.calls.next_line()
         except KeyboardInterrupt:
             raise KeyboardInterrupt("Interrupted by user") from None
-        request = unpack_json(message[2])
         if request.get("eof"):
             raise EOFError
         return str(request.get("text", ""))
+
+    def postpone(self, message) -> None:
+        """What comes while a cell waits for something else."""
+        if message[0] == END and self.wire.is_main_thread():
+            self.end()
+        self._queue.append(message)
 
 
 # The guest's builtins, where each cell finds `input`.

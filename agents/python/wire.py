@@ -24,10 +24,13 @@ import threading
 # A private copy: the guest may delete what it likes from the one that it can reach by import.
 __builtins__ = dict(vars(builtins))
 
-EXECUTE, INPUT, COMPLETE, INSPECT, IS_COMPLETE, CHECKPOINT, FETCH, VARIABLES, END = range(1, 10)
-READY, STARTED, STDOUT, STDERR, DISPLAY, RESULT, ERROR, INPUT_REQUEST, CLEAR, DONE, REPLY, NOTE = (
-    range(64, 76)
-)
+(
+    EXECUTE, INPUT, COMPLETE, INSPECT, IS_COMPLETE, CHECKPOINT, FETCH, VARIABLES, END, TOOL_RESULT
+) = range(1, 11)
+(
+    READY, STARTED, STDOUT, STDERR, DISPLAY, RESULT, ERROR, INPUT_REQUEST, CLEAR, DONE, REPLY, NOTE,
+    TOOL_CALL,
+) = range(64, 77)
 PART = 127
 
 HEADER = struct.Struct("<IBI")
@@ -115,6 +118,10 @@ class Wire:
     def allow_interrupts(self) -> None:
         self._interrupted = False
         self.interruptible = True
+
+    def shield(self) -> Shield:
+        """For what Ctrl-C must not end halfway: it comes at the end of it."""
+        return Shield(self)
 
     def forbid_interrupts(self) -> None:
         self.interruptible = False
@@ -209,8 +216,9 @@ class Wire:
     # Reading
 
     def read(self, block: bool = True) -> tuple[int, int, bytes] | None:
-        """The next message, or None if none has come and `block` is false. Main thread only;
-        while it waits, Ctrl-C gets through if it is allowed."""
+        """The next message, or None if none has come and `block` is false. One thread at a time;
+        while the main thread waits, Ctrl-C gets through if it is allowed."""
+        outer = not self._guarded and _get_ident() == self._main
         while True:
             message = self._take()
             if message is not None:
@@ -222,18 +230,24 @@ class Wire:
                 if block:
                     while not self._wait(select.POLLIN):
                         pass
-                self._guarded = True
+                if outer:
+                    self._guarded = True
                 try:
                     came = self._receive(_DONTWAIT)
                 finally:
-                    self._guarded = False
-                if self._interrupted and self.interruptible:
+                    if outer:
+                        self._guarded = False
+                if outer and self._interrupted and self.interruptible:
                     self._interrupted = False
                     raise KeyboardInterrupt
                 if not came:
                     if block:
                         continue
                     return None
+
+    def wait_readable(self) -> bool:
+        """Waits a moment for something to read."""
+        return self._wait(select.POLLIN)
 
     def _receive(self, flags: int) -> bool:
         try:
@@ -276,6 +290,25 @@ class Wire:
         except OSError:
             return False
         return (status.st_dev, status.st_ino) == self._identity
+
+
+class Shield:
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._outer = False
+
+    def __enter__(self) -> None:
+        wire = self._wire
+        if wire.is_main_thread() and not wire._guarded:
+            self._outer = wire._guarded = True
+
+    def __exit__(self, *_error) -> None:
+        wire = self._wire
+        if self._outer:
+            wire._guarded = False
+            if wire._interrupted and wire.interruptible:
+                wire._interrupted = False
+                raise KeyboardInterrupt
 
 
 def frames(kind: int, channel: int, payload: bytes) -> bytes:

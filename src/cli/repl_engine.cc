@@ -86,13 +86,14 @@ Result<void> ReplEngine::run_cell(const std::string& code) {
   ExecuteOptions options{.code = code,
                          .limits = session_.spec().limits,
                          .cancel_fd = interrupts_.fd()};
-  options.input = input ? &inputs_ : nullptr;
+  options.requests = &requests_;
+  options.allow_input = static_cast<bool>(input);
   bool has_large = false;
   options.observer = [this, &has_large](const Event& event) {
     if (event.kind == Event::Kind::kInputRequest && input) {
-      if (const auto taken = inputs_.answer(input(event)); !taken) {
+      if (const auto taken = requests_.answer(input(event)); !taken) {
         screen_.say("glovebox: " + taken.error().message());
-        (void)inputs_.answer({});
+        (void)requests_.answer({});
       }
       return;
     }

@@ -96,7 +96,7 @@ class ReplEngine {
   Interrupts& interrupts_;
   notebook::Notebook record_;
   notebook::OutputCollector collector_{record_};
-  InputBox inputs_;
+  RequestBox requests_;
   LargeValues large_values_;
   int count_ = 0;
   std::map<std::uint32_t, Point> checkpoints_;  // By the number that the user has.

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "spec/json/raw_json.h"
+#include "spec/json/tool_json.h"
 
 namespace glovebox::agent {
 namespace {
@@ -25,10 +27,13 @@ constexpr std::size_t kMaxAllMatches = 1UL << 20;
 constexpr std::size_t kMaxDescription = 1UL << 20;
 constexpr std::size_t kMaxDescriptions = 4;
 
+// Of what a tool returns.
+constexpr std::size_t kMaxResultDepth = 100;
+
 Error malformed() { return {ErrorCode::kInvalid, "the agent sent a malformed message"}; }
 
 // Of a text that may be no JSON at all.
-bool is_bounded(std::string_view payload) {
+bool is_bounded(std::string_view payload, std::size_t max_depth = kMaxDepth) {
   std::size_t values = 0;
   std::size_t depth = 0;
   bool in_string = false;
@@ -41,7 +46,7 @@ bool is_bounded(std::string_view payload) {
       in_string = true;
     } else if (c == ',' || c == '[' || c == '{') {
       depth += c == ',' ? 0 : 1;
-      if (++values > kMaxValues || depth > kMaxDepth) {
+      if (++values > kMaxValues || depth > max_depth) {
         return false;
       }
     } else if (depth > 0 && (c == ']' || c == '}')) {
@@ -146,7 +151,23 @@ std::string encode(const ExecuteRequest& request) {
   if (!request.cwd.empty()) {
     json["cwd"] = request.cwd;
   }
-  return dump(json);
+  std::string text = dump(json);
+  if (request.tools != nullptr && !request.tools->empty()) {
+    text.replace(text.size() - 1, 1, ",\"tools\":" + to_json(*request.tools) + "}");
+  }
+  return text;
+}
+
+Result<std::string> encode(std::uint32_t call, const ToolAnswer& answer) {
+  std::string text = "{\"call\":" + std::to_string(call);
+  if (answer.error) {
+    return text + ",\"error\":" + dump({{"message", to_utf8(*answer.error)}}) + "}";
+  }
+  if (!is_bounded(answer.result, kMaxResultDepth) || !Json::accept(answer.result)) {
+    return Error(ErrorCode::kInvalid, "the result of a tool must be JSON",
+                 "return any JSON value, nested at most 100 levels deep");
+  }
+  return text + ",\"result\":" + answer.result + "}";
 }
 
 std::string encode_input(const std::string* text) {
@@ -263,6 +284,34 @@ Result<Done> decode_done(std::string_view payload) {
     done.status = Done::Status::kError;
   }
   return done;
+}
+
+Result<ToolCall> decode_tool_call(std::string_view payload) {
+  const Json json = parse_object(payload);
+  const auto number = json.is_discarded() ? json.end() : json.find("call");
+  if (json.is_discarded() || number == json.end() || !number->is_number_unsigned() ||
+      number->get<std::uint64_t>() > UINT32_MAX) {
+    return malformed();
+  }
+  ToolCall call{.number = number->get<std::uint32_t>(),
+                .name = text_at(json, "name"),
+                .arguments = {},
+                .refusal = {}};
+  const auto arguments = json.find("arguments");
+  if (arguments == json.end() || !arguments->is_object()) {
+    call.refusal = "the arguments of a tool must be an object";
+    return call;
+  }
+  const auto raw = raw_member(payload, "arguments");
+  std::string text = raw ? compact_json(*raw) : dump(*arguments);
+  if (text.size() > ToolCall::kMaxArguments) {
+    call.refusal = "the arguments of a tool may have 256 KiB";
+  } else if (!is_bounded(text, ToolCall::kMaxDepth)) {
+    call.refusal = "the arguments of a tool may nest 32 levels deep";
+  } else {
+    call.arguments = std::move(text);
+  }
+  return call;
 }
 
 Result<Event> decode_event(Reply type, std::string_view payload) {

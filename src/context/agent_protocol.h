@@ -12,6 +12,7 @@
 #include "spec/code_place.h"
 #include "spec/command.h"
 #include "spec/event.h"
+#include "spec/tool.h"
 
 namespace glovebox::agent {
 
@@ -25,6 +26,7 @@ enum class Request : std::uint8_t {
   kFetch = 7,
   kVariables = 8,
   kEnd = 9,
+  kToolResult = 10,
 };
 
 enum class Reply : std::uint8_t {
@@ -41,6 +43,7 @@ enum class Reply : std::uint8_t {
   kDone = 73,
   kReply = 74,
   kNote = 75,
+  kToolCall = 76,
   kPart = 127,
 };
 
@@ -53,11 +56,16 @@ struct ExecuteRequest {
   bool store_history = true;
   const Environment* env = nullptr;
   std::string_view cwd{};
+  const std::vector<Tool>* tools = nullptr;
 };
 std::string encode(const ExecuteRequest& request);
 
 // {"text":…}, or the end of input.
 std::string encode_input(const std::string* text);
+
+// What a call returns, whose number is the agent's. kInvalid when the result is no JSON, or more
+// than 100 levels deep.
+Result<std::string> encode(std::uint32_t call, const ToolAnswer& answer);
 
 // The payload of kComplete and kInspect. `detail` 1 asks for more than usual, such as the source.
 std::string encode(std::string_view code, std::size_t cursor, int detail = 0);
@@ -87,6 +95,18 @@ struct Done {
   int execution_count = 0;
 };
 Result<Done> decode_done(std::string_view payload);
+
+struct ToolCall {
+  static constexpr std::size_t kMaxArguments = 256UL * 1024;
+  static constexpr std::size_t kMaxDepth = 32;
+
+  std::uint32_t number = 0;  // The agent's.
+  std::string name;
+  std::string arguments;  // JSON text of an object, in one line. Empty where they are refused.
+  std::string refusal;    // Why, in that case.
+};
+// Fails with kInvalid where nothing could be said to the agent about it.
+Result<ToolCall> decode_tool_call(std::string_view payload);
 
 // kStarted to kNote, but for kDone and kReply. Fails with kInvalid for what is no valid payload.
 Result<Event> decode_event(Reply type, std::string_view payload);

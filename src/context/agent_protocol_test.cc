@@ -98,5 +98,40 @@ TEST(AgentProtocolTest, ValuesAreBounded) {
   EXPECT_FALSE(is_taken(display(many(2'000'000))));
 }
 
+TEST(AgentProtocolTest, ACallOfAToolKeepsTheOrderOfItsArguments) {
+  const auto call = decode_tool_call(R"({"call":7,"name":"find","arguments":{ "z": 1.10,
+      "a": "x\ny" }})");
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->number, 7U);
+  EXPECT_EQ(call->name, "find");
+  EXPECT_EQ(call->arguments, R"({"z":1.10,"a":"x\ny"})") << "in one line";
+  EXPECT_EQ(call->refusal, "");
+}
+
+TEST(AgentProtocolTest, WrongArgumentsAreRefusedAndTheAgentIsTold) {
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  for (const std::string& arguments :
+       {std::string("[1]"), std::string("null"), "{\"a\":" + deep + "}",
+        "{\"a\":\"" + std::string(ToolCall::kMaxArguments, 'x') + "\"}"}) {
+    const auto call = decode_tool_call(R"({"call":1,"name":"find","arguments":)" + arguments + "}");
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->arguments, "");
+    EXPECT_NE(call->refusal, "");
+  }
+  for (const char* const payload : {"", "[]", "{}", R"({"call":-1,"arguments":{}})",
+                                    R"({"call":"1"})", R"({"call":4294967296})"}) {
+    EXPECT_FALSE(decode_tool_call(payload)) << payload;
+  }
+}
+
+TEST(AgentProtocolTest, ToolsGoWithTheCode) {
+  const std::vector<Tool> tools{
+      {.name = "find", .description = "", .parameters = R"({"z":1,"a":2})"}};
+  EXPECT_EQ(
+      encode(ExecuteRequest{.code = "1", .tools = &tools}),
+      R"({"code":"1","tools":[{"name":"find","description":"","parameters":{"z":1,"a":2}}]})");
+  EXPECT_EQ(encode(ExecuteRequest{.code = "1"}), R"({"code":"1"})");
+}
+
 }  // namespace
 }  // namespace glovebox::agent

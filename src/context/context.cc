@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "context/executing.h"
+#include "spec/json/tool_json.h"
 
 namespace glovebox {
 namespace {
@@ -264,6 +265,10 @@ Result<Execution> Context::execute(const ExecuteOptions& options) {
   if (options.code.size() > agent::kMaxMessage / 2) {
     return Error(ErrorCode::kInvalid, "the code is larger than 32 MiB",
                  "write it to a file and import it");
+  }
+  if (!options.tools.tools.empty()) {
+    GB_TRY(require("tools"));
+    GB_TRY(validate(options.tools));
   }
   if (!options.recover) {
     return Executing(*this, options).run();

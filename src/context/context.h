@@ -27,10 +27,11 @@
 #include "context/agent_process.h"
 #include "context/agent_protocol.h"
 #include "context/checkpoint.h"
-#include "context/input_box.h"
+#include "context/request_box.h"
 #include "context/zygote.h"
 #include "sandbox/sandbox.h"
 #include "spec/event.h"
+#include "spec/tool.h"
 #include "spec/verdict.h"
 
 namespace glovebox {
@@ -76,9 +77,13 @@ struct ExecuteOptions {
   Outlet* outlet = nullptr;  // Of what the observer was told; may be absent.
   // Whether a result of that many bytes may be kept, beside the bounds that hold anyway.
   std::function<bool(std::size_t)> may_keep{};
-  // Where input() is answered: the observer is told of each request after it was opened there, and
-  // may answer at once. Absent: every request finds the end of input.
-  InputBox* input = nullptr;
+  // Where the code's requests are answered: the observer is told of each after it was opened there,
+  // and may answer at once. Absent: input() finds the end of input, and tools are refused.
+  RequestBox* requests = nullptr;
+  bool allow_input = false;  // Without it, input() finds the end of input all the same.
+  // What the code may call; kUnsupported where the language's agent cannot. Time in which a call is
+  // open does not count towards the limit of time, up to `tools.wait`.
+  ToolOffer tools{};
 };
 
 // The end of one execution.

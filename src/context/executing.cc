@@ -30,9 +30,6 @@ constexpr auto kWorthMeasuring = 2ms;
 // How long a process may take to be gone after it was killed.
 constexpr auto kLastBreath = 5s;
 
-// How much may wait to be read by an agent, beyond the code, before it gets no more answers.
-constexpr std::size_t kMaxUnsent = 1UL << 20;
-
 // What results may hold of our memory, before they are dropped.
 constexpr std::size_t kMaxResults = 64UL << 20;
 constexpr std::size_t kMaxResultCount = 1'000;
@@ -57,8 +54,8 @@ Executing::Executing(Context& context, const ExecuteOptions& options)
       next_check_(start_ + kCheckEvery) {}
 
 Executing::~Executing() {
-  if (options_.input != nullptr) {
-    (void)options_.input->close();  // However this ends, nobody replies to it any more.
+  if (options_.requests != nullptr) {
+    (void)options_.requests->close();  // However this ends, nobody replies to it any more.
   }
 }
 
@@ -71,7 +68,8 @@ Result<Execution> Executing::run() {
   const agent::ExecuteRequest request{.code = options_.code,
                                       .silent = options_.silent,
                                       .store_history = options_.store_history,
-                                      .env = &options_.env};
+                                      .env = &options_.env,
+                                      .tools = &options_.tools.tools};
   context_.link_.send(agent::Request::kExecute, channel_, agent::encode(request));
   context_.between_size_ = 0;
   for (Event& event : std::exchange(context_.between_, {})) {
@@ -84,7 +82,7 @@ Result<Execution> Executing::run() {
       }
     }
     wait_for_something();
-    pass_input();
+    pass_answers();
     if (!link_lost_ && !held_up()) {
       if (auto taken = take_messages(); !taken) {
         link_lost_ = true;
@@ -102,9 +100,9 @@ Result<Execution> Executing::run() {
     }
   }
   settle();
-  if (options_.input != nullptr) {
+  if (options_.requests != nullptr) {
     // What still waits for an answer, without holding up the code, finds the end of input.
-    for (std::size_t open = options_.input->close(); open > 0 && done_; --open) {
+    for (std::size_t open = options_.requests->close(); open > 0 && done_; --open) {
       context_.link_.send(agent::Request::kInput, channel_, agent::encode_input(nullptr));
     }
   }
@@ -134,11 +132,11 @@ void Executing::wait_for_something() {
       {options_.outlet != nullptr ? options_.outlet->waits_for() : -1, POLLOUT, 0},
       process[0],
       process[1],
-      {options_.input != nullptr ? options_.input->fd() : -1, POLLIN, 0},
+      {takes_answers() ? options_.requests->fd() : -1, POLLIN, 0},
   }};
   Clock::time_point until = std::min(next_check_, kill_at_);
   if (cause_ == Cause::kItself) {
-    until = std::min(until, start_ + options_.limits.wall);
+    until = std::min(until, deadline());
   }
   // A clock that stands still reaches nothing, however close it is.
   const auto least = context_.sandbox_.paused() ? microseconds(kCheckEvery) : 0us;
@@ -201,6 +199,9 @@ Result<bool> Executing::take_messages() {
     // What was written past the agent before it sent this comes before this.
     drain_streams();
     GB_TRY(take(*message));
+    if (held_up() && !wait_status_) {
+      return true;  // Calls of tools must not be dropped for what comes behind them.
+    }
   }
   return !done_;
 }
@@ -218,6 +219,9 @@ Result<void> Executing::take(const AgentLink::Message& message) {
     case agent::Reply::kReply:
     case agent::Reply::kReady:
       return {};  // The late answer to a question that nobody waits for.
+    case agent::Reply::kToolCall:
+      open_call(GB_TRY(agent::decode_tool_call(message.payload)));
+      return {};
     default:
       take_event(GB_TRY(agent::decode_event(message.type, message.payload)));
       return {};
@@ -239,7 +243,7 @@ void Executing::take_event(Event event) {
       }
       break;
     case Event::Kind::kInputRequest:
-      if (!open_input()) {
+      if (!open_input(event)) {
         return;
       }
       break;
@@ -258,27 +262,6 @@ void Executing::take_event(Event event) {
       execution_.notes.emplace_back(
           "dropped results beyond 64 MiB, 1,000 results, or what the sandbox may keep");
     }
-  }
-}
-
-bool Executing::open_input() {
-  if (context_.link_.unsent() > kMaxUnsent) {
-    return false;  // It asks without listening.
-  }
-  if (options_.input != nullptr && cause_ == Cause::kItself) {
-    return options_.input->open().has_value();
-  }
-  context_.link_.send(agent::Request::kInput, channel_, agent::encode_input(nullptr));
-  return options_.input == nullptr;
-}
-
-void Executing::pass_input() {
-  if (options_.input == nullptr) {
-    return;
-  }
-  while (const auto answer = options_.input->take()) {
-    context_.link_.send(agent::Request::kInput, channel_,
-                        agent::encode_input(*answer ? &**answer : nullptr));
   }
 }
 
@@ -305,7 +288,7 @@ void Executing::check_limits() {
     next_check_ = time + kInterruptAgain;
     return;
   }
-  if (cause_ == Cause::kItself && time >= start_ + options_.limits.wall) {
+  if (cause_ == Cause::kItself && time >= deadline()) {
     interrupt(Cause::kWall);
     return;
   }
@@ -324,8 +307,8 @@ void Executing::check_limits() {
 
 void Executing::interrupt(Cause cause) {
   cause_ = cause;
-  if (options_.input != nullptr) {
-    (void)options_.input->close();  // From here on nobody can answer.
+  if (options_.requests != nullptr) {
+    (void)options_.requests->close();  // From here on nobody can answer.
   }
   (void)context_.process_->signal(SIGINT);
   next_check_ = now() + kInterruptAgain;

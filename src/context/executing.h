@@ -34,8 +34,13 @@ class Executing {
   Result<void> take(const AgentLink::Message& message);
   void take_event(Event event);
   // Whether anybody is to be told.
-  bool open_input();
-  void pass_input();
+  bool open_input(Event& event);
+  void open_call(const agent::ToolCall& call);
+  // Why nobody is asked to answer it; empty when somebody is.
+  [[nodiscard]] std::string refusal_of(const agent::ToolCall& call) const;
+  // The agent reads what it was sent before.
+  [[nodiscard]] bool takes_answers() const;
+  void pass_answers();
   // Takes all that was written to its streams before it was done.
   void settle();
   void drain_streams();
@@ -46,6 +51,8 @@ class Executing {
   // Nothing is taken from the guest because nobody takes what it has said before.
   [[nodiscard]] bool held_up() const;
   void wait_for_something();
+  // When its time is over, as it is now: it waits for open calls, as long as the offer says.
+  [[nodiscard]] Clock::time_point deadline() const;
   void check_limits();
   void interrupt(Cause cause);
   void kill();
@@ -62,6 +69,11 @@ class Executing {
   OutputCapture err_;
   Execution execution_;
   std::size_t results_size_ = 0;
+
+  std::uint32_t calls_ = 0;       // To tools, so far.
+  std::uint32_t open_calls_ = 0;  // Of those, without an answer.
+  Clock::time_point open_since_{};
+  Clock::duration waited_{};  // While calls were open, before the ones that are open now.
 
   Cause cause_ = Cause::kItself;
   Clock::time_point next_check_;

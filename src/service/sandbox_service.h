@@ -19,7 +19,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "context/input_box.h"
+#include "context/request_box.h"
 #include "files/file_client.h"
 #include "sandbox/tiers/tier.h"
 #include "service/caller.h"
@@ -155,15 +155,22 @@ struct ExecuteRequest {
   bool recover = false;
   bool store_history = true;
   bool allow_input = false;       // input() asks by an event; else it finds the end of input.
+  ToolOffer tools{};              // What it may call, by events that ask for an answer.
   std::string idempotency_key{};  // The same key and context: the execution that has it already.
 };
 
 // What code that is executed with `allow_input` reads as its next line.
 struct InputReply {
-  static constexpr std::size_t kMaxValue = InputBox::kMaxAnswer;
+  static constexpr std::size_t kMaxValue = RequestBox::kMaxLine;
 
   std::optional<std::string> value{};      // Absent: the end of input.
   std::optional<std::uint64_t> request{};  // Of the event; absent: whatever is asked for now.
+};
+
+// What a tool that the code called has returned.
+struct ToolReply {
+  std::string call{};  // Its id, from the event.
+  ToolAnswer answer{};
 };
 
 struct PackagesRequest {
@@ -312,6 +319,12 @@ class SandboxService {
                                    std::string_view sandbox,
                                    std::string_view context,
                                    const InputReply& reply) = 0;
+  // Answers a call of a tool, once, also of a paused sandbox. kNotFound when there never was such a
+  // call, kConflict when it is not open any more, kInvalid when the answer is too large or no JSON.
+  virtual Result<void> reply_tool(const Caller& caller,
+                                  std::string_view sandbox,
+                                  std::string_view context,
+                                  const ToolReply& reply) = 0;
   // As Context's. They wait for their turn for some seconds: kConflict when the context stays busy.
   virtual Result<Completion> complete(const Caller& caller,
                                       std::string_view sandbox,

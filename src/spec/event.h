@@ -6,6 +6,7 @@
 // more than that they are valid JSON in valid UTF-8.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -25,7 +26,8 @@ struct Event {
     kResult,        // `data`, `metadata`, `execution_count`: the value of the last expression.
     kError,         // `error`
     kClear,         // Forget the output so far; with `update`, only when the next comes.
-    kInputRequest,  // `text` is the prompt; `secret` when the answer must not be shown.
+    kInputRequest,  // `text` is the prompt; `secret` when the answer must not be shown; `request`.
+    kToolCall,      // `text` is the name of a tool that was offered; `arguments`, `request`.
     kNote,          // `text`: something that the caller should know.
   };
 
@@ -37,6 +39,8 @@ struct Event {
   bool update = false;
   bool secret = false;
   int execution_count = 0;
+  std::uint64_t request = 0;  // What its answer names.
+  std::string arguments{};    // JSON text of an object, in one line.
   GuestError error{};
 
   friend bool operator==(const Event&, const Event&) = default;

@@ -96,13 +96,14 @@ TEST_P(LifeOfAContext, TellsEventsInTheirOrder) {
 TEST_P(LifeOfAContext, AsksItsCaller) {
   std::vector<std::string> prompts;
   ExecuteOptions options;
-  InputBox inputs;
-  options.input = &inputs;
+  RequestBox requests;
+  options.requests = &requests;
+  options.allow_input = true;
   options.observer = [&](const Event& event) {
     if (event.kind == Event::Kind::kInputRequest) {
       prompts.push_back(event.text);
       const bool first = prompts.size() == 1;
-      EXPECT_TRUE(inputs.answer(first ? std::optional<std::string>("Ada") : std::nullopt));
+      EXPECT_TRUE(requests.answer(first ? std::optional<std::string>("Ada") : std::nullopt));
     }
   };
   const Execution execution =
@@ -112,6 +113,27 @@ TEST_P(LifeOfAContext, AsksItsCaller) {
           options);
   EXPECT_EQ(execution.out.bytes, "hello Ada\nnobody\n");
   EXPECT_THAT(prompts, ElementsAre("name? ", "again? "));
+}
+
+TEST_P(LifeOfAContext, CallsItsCallersTools) {
+  RequestBox requests;
+  ExecuteOptions options{.code = {}, .requests = &requests};
+  options.tools.tools = {{.name = "twice", .parameters = R"({"properties": {"n": {}}})"}};
+  options.observer = [&](const Event& event) {
+    if (event.kind == Event::Kind::kToolCall) {
+      EXPECT_EQ(event.text, "twice");
+      const bool first = event.arguments == R"({"n":21})";
+      EXPECT_TRUE(requests.answer_call(
+          event.request, {.result = "42", .error = first ? std::optional<std::string>() : "no"}));
+    }
+  };
+  const Execution execution =
+      run("print(twice(21))\n"
+          "try: twice(n=1)\n"
+          "except ToolError as error: print(error)",
+          options);
+  EXPECT_EQ(execution.out.bytes, "42\nno\n");
+  EXPECT_EQ(run("twice(21)").error->name, "NameError") << "which is offered once";
 }
 
 TEST_P(LifeOfAContext, HasAnEnvironmentForOneExecution) {

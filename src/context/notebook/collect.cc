@@ -100,6 +100,7 @@ void OutputCollector::add(const Event& event) {
       }
       break;
     case Event::Kind::kInputRequest:
+    case Event::Kind::kToolCall:
     case Event::Kind::kNote:
       break;
   }

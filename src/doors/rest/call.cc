@@ -112,7 +112,7 @@ Result<Fields> Call::fields() {
     oversized = body.error().code() == ErrorCode::kExhausted;
     return std::move(body).error();
   }
-  return Fields::parse(*body);
+  return Fields::parse(*std::move(body));
 }
 
 std::string Call::parameter(const char* name) const {

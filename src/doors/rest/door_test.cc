@@ -472,6 +472,49 @@ TEST_F(DoorTest, PassesRepliesAndQuestionsOnAsTheyWereMeant) {
   EXPECT_EQ(service_.detail, 1);
 }
 
+TEST_F(DoorTest, ToolsAndWhatTheyReturnPassAsTheyWereWritten) {
+  service_.execution = [](const EventSink& sink) -> Result<void> {
+    (void)sink(R"({"id":"e","status":"ok","type":"verdict"})");
+    return {};
+  };
+  const std::string context = "/v1/sandboxes/sb1/contexts/c1";
+  EXPECT_EQ(ask("POST", context + "/execute",
+                R"({"code": "1", "tool_limits": {"calls": 3, "wait": "2m"},
+                    "tools": [{"name": "find", "parameters": {"z": 1.10, "a": {}}}]})")
+                .status,
+            200);
+  const ToolOffer& offer = service_.executed.tools;
+  ASSERT_EQ(offer.tools.size(), 1U);
+  EXPECT_EQ(offer.tools[0].parameters, R"({"z":1.10,"a":{}})");
+  EXPECT_EQ(offer.calls, 3U);
+  EXPECT_EQ(offer.wait, std::chrono::minutes(2));
+  EXPECT_EQ(ask("POST", context + "/execute", R"({"code": "1"})").status, 200);
+  EXPECT_EQ(service_.executed.tools, ToolOffer());
+  for (const char* const wrong :
+       {R"("tools": {})", R"("tools": [{"name": "2x"}])", R"("tools": [{}])",
+        R"("tool_limits": {"calls": -1})", R"("tool_limits": {"wait": "31d"})",
+        R"("tool_limits": {"other": 1})"}) {
+    const Answer answer =
+        ask("POST", context + "/execute", R"({"code": "1", )" + std::string(wrong) + "}");
+    EXPECT_EQ(answer.status, 400) << wrong << answer.body;
+  }
+
+  const std::string call = context + "/tools/17";
+  EXPECT_EQ(ask("POST", call, R"({"result": {"z": 1.10, "a": "x y"}})").status, 204);
+  EXPECT_EQ(service_.returned.call, "17");
+  EXPECT_EQ(service_.returned.answer.result, R"({"z":1.10,"a":"x y"})");
+  EXPECT_EQ(service_.returned.answer.error, std::nullopt);
+  EXPECT_EQ(ask("POST", call, R"({"result": null})").status, 204);
+  EXPECT_EQ(service_.returned.answer.result, "null");
+  EXPECT_EQ(ask("POST", call, R"({"error": {"message": "no"}})").status, 204);
+  EXPECT_EQ(service_.returned.answer.error, "no");
+  for (const char* const wrong :
+       {"", "{}", R"({"error": {}})", R"({"error": "no"})",
+        R"({"result": 1, "error": {"message": "no"}})", R"({"result": 1, "other": 1})"}) {
+    EXPECT_EQ(ask("POST", call, wrong).status, 400) << wrong;
+  }
+}
+
 TEST_F(DoorTest, AnExecuteOverOneConnectionCostsLittle) {
   service_.execution = [](const EventSink& sink) -> Result<void> {
     (void)sink(R"({"type":"started"})");

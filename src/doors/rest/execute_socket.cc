@@ -50,7 +50,7 @@ class Executions {
 
  private:
   Result<void> understand(std::string_view text) {
-    Fields fields = GB_TRY(Fields::parse(text));
+    Fields fields = GB_TRY(Fields::parse(std::string(text)));
     if (fields.flag("interrupt").value_or(false)) {
       GB_TRY(fields.done());
       interrupt();

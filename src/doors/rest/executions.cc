@@ -17,6 +17,12 @@ Result<std::optional<std::uint32_t>> read_checkpoint(Call& call, bool required) 
   return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
 }
 
+// The body is gone when the execution begins, which may take its time.
+Result<ExecuteRequest> execution_of(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  return read_execute_request(fields);
+}
+
 Result<void> send_notebook(Call& call,
                            SandboxService::NotebookFormat format,
                            std::string_view type) {
@@ -85,8 +91,7 @@ Result<void> delete_context(Call& call) {
 }
 
 Result<void> execute(Call& call) {
-  Fields fields = GB_TRY(call.fields());
-  ExecuteRequest request = GB_TRY(read_execute_request(fields));
+  ExecuteRequest request = GB_TRY(execution_of(call));
   request.idempotency_key = GB_TRY(call.idempotency_key());
   EventStream stream(call, wanted_format(call));
   return stream.end(
@@ -104,6 +109,14 @@ Result<void> reply_input(Call& call) {
   Fields fields = GB_TRY(call.fields());
   const InputReply reply = GB_TRY(read_input_reply(fields));
   GB_TRY(call.service.reply_input(call.caller, call.parameters[0], call.parameters[1], reply));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> reply_tool(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  const ToolReply reply{.call = call.parameters[2], .answer = GB_TRY(read_tool_answer(fields))};
+  GB_TRY(call.service.reply_tool(call.caller, call.parameters[0], call.parameters[1], reply));
   call.send_nothing();
   return {};
 }

@@ -177,6 +177,14 @@ Result<void> FakeService::reply_input(const Caller&,
   replied = reply;
   return {};
 }
+Result<void> FakeService::reply_tool(const Caller&,
+                                     std::string_view sandbox,
+                                     std::string_view context,
+                                     const ToolReply& reply) {
+  GB_TRY(known(sandbox, context));
+  returned = reply;
+  return {};
+}
 Result<Completion> FakeService::complete(const Caller&,
                                          std::string_view sandbox,
                                          std::string_view context,

@@ -38,6 +38,7 @@ class FakeService final : public SandboxService {
   SandboxQuery queried;
   ExecuteRequest executed;
   InputReply replied;
+  ToolReply returned;
   CodePlace asked;
   int detail = 0;
   RunRequest ran;
@@ -105,6 +106,10 @@ class FakeService final : public SandboxService {
                            std::string_view sandbox,
                            std::string_view context,
                            const InputReply& reply) override;
+  Result<void> reply_tool(const Caller& caller,
+                          std::string_view sandbox,
+                          std::string_view context,
+                          const ToolReply& reply) override;
   Result<Completion> complete(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view context,

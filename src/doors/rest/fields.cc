@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "spec/json/bounded_json.h"
+#include "spec/json/raw_json.h"
 
 namespace glovebox::rest {
 namespace {
@@ -22,7 +23,7 @@ bool is_name_of_variable(std::string_view name) {
 
 }  // namespace
 
-Result<Fields> Fields::parse(std::string_view text) {
+Result<Fields> Fields::parse(std::string text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return Fields(Json::object(), "");
   }
@@ -33,7 +34,9 @@ Result<Fields> Fields::parse(std::string_view text) {
   if (!object->is_object()) {
     return Error(ErrorCode::kInvalid, "the body is not a JSON object");
   }
-  return Fields(*std::move(object), "");
+  Fields fields(*std::move(object), "");
+  fields.text_ = std::move(text);
+  return fields;
 }
 
 const Json* Fields::find(const char* name) {
@@ -66,6 +69,16 @@ std::optional<std::string> Fields::text(const char* name, std::size_t most) {
     return std::nullopt;
   }
   return value->get<std::string>();
+}
+
+std::optional<std::string> Fields::raw(const char* name) {
+  known_.insert(name);
+  const auto found = object_.find(name);
+  if (found == object_.end()) {
+    return std::nullopt;
+  }
+  const auto text = raw_member(text_, name);
+  return text ? compact_json(*text) : found->dump();
 }
 
 std::string Fields::required_text(const char* name, std::size_t most) {

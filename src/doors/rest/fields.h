@@ -25,7 +25,7 @@ using Json = nlohmann::json;
 class Fields {
  public:
   // An empty text is the empty object.
-  static Result<Fields> parse(std::string_view text);
+  static Result<Fields> parse(std::string text);
   // `path` is put before the names in messages: "limits.".
   Fields(Json object, std::string path) : object_(std::move(object)), path_(std::move(path)) {}
 
@@ -48,6 +48,9 @@ class Fields {
   std::optional<std::vector<Json>> objects(const char* name, std::size_t most_items);
   // One of these.
   std::optional<std::string> choice(const char* name, std::initializer_list<std::string_view> from);
+  // The value as it stands in the text, in one line and in its order; null is a value, too. Nothing
+  // when the field is absent. Only of what parse() has read, and before done().
+  std::optional<std::string> raw(const char* name);
   std::string required_text(const char* name, std::size_t most);
 
   // A complaint of the caller's about a field.
@@ -59,6 +62,7 @@ class Fields {
   const Json* find(const char* name);
   void wanted(const char* name, const char* what);
 
+  std::string text_;
   Json object_;
   std::string path_;
   std::set<std::string, std::less<>> known_;

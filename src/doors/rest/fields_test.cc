@@ -11,7 +11,7 @@ namespace {
 
 template <typename T>
 std::string complaint(Result<T> (*read)(Fields&), std::string_view text) {
-  auto fields = Fields::parse(text);
+  auto fields = Fields::parse(std::string(text));
   if (!fields) {
     return fields.error().message();
   }

@@ -85,6 +85,7 @@ class GuardTest : public testing::Test {
             [&s, events](C c) { return s.execute(c, "sb1", "c1", {}, events); }),
         row("reply_input", {"run"}, sandbox,
             [&s](C c) { return s.reply_input(c, "sb1", "c1", {}); }),
+        row("reply_tool", {"run"}, sandbox, [&s](C c) { return s.reply_tool(c, "sb1", "c1", {}); }),
         row("complete", {"run"}, sandbox, [&s](C c) { return s.complete(c, "sb1", "c1", {}); }),
         row("inspect", {"run"}, sandbox, [&s](C c) { return s.inspect(c, "sb1", "c1", {}, 0); }),
         row("checkpoint", {"run"}, sandbox, [&s](C c) { return s.checkpoint(c, "sb1", "c1"); }),

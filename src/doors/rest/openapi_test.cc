@@ -135,6 +135,7 @@ TEST(OpenApiTest, TheFieldsOfBodiesAreThoseThatAreRead) {
             taken(read_judge_request, R"(, "code": "1", "language": "c", "cases": [{}])"));
   EXPECT_EQ(described("ExecuteRequest"), taken(read_execute_request, R"(, "code": "1")"));
   EXPECT_EQ(described("InputReply"), taken(read_input_reply, ""));
+  EXPECT_EQ(described("ToolReply"), taken(read_tool_answer, R"(, "result": 1)"));
   EXPECT_EQ(described("CompletionRequest"), taken(read_completion_request, R"(, "code": "1")"));
   EXPECT_EQ(described("InspectionRequest"), taken(read_inspection_request, R"(, "code": "1")"));
   EXPECT_EQ(described("ProcessRequest"), taken(read_process_request, R"(, "argv": ["a"])"));

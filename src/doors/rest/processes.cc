@@ -28,7 +28,7 @@ Result<std::uint32_t> read_pid(const Call& call) {
 // A text message: {"resize": {"columns", "rows"}}, {"signal": "SIGINT"} or {"end_stdin": true}.
 Result<void> control(Call& call, std::uint32_t pid, std::string_view text) {
   const std::string& sandbox = call.parameters[0];
-  Fields fields = GB_TRY(Fields::parse(text));
+  Fields fields = GB_TRY(Fields::parse(std::string(text)));
   if (auto size = fields.object("resize")) {
     Fields inner(*std::move(size), "resize.");
     const auto terminal = GB_TRY(read_terminal(inner));

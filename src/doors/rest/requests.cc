@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "doors/rest/sandbox_json.h"
 #include "spec/json/network_rules_json.h"
+#include "spec/json/tool_json.h"
 
 namespace glovebox::rest {
 namespace {
@@ -238,6 +239,23 @@ Result<JudgeRequest> read_judge_request(Fields& fields) {
   return request;
 }
 
+// "tools": [{"name": …}], "tool_limits": {"calls": 100, "wait": "10m"}
+Result<ToolOffer> read_tools(Fields& fields) {
+  ToolOffer offer;
+  if (const auto tools = fields.raw("tools"); tools && *tools != "null") {
+    offer.tools = GB_TRY(parse_tools(*tools));
+  }
+  if (auto object = fields.object("tool_limits")) {
+    Fields limits(*std::move(object), "tool_limits.");
+    offer.calls = static_cast<std::uint32_t>(
+        limits.count("calls", 0, ToolOffer::kMaxCalls).value_or(offer.calls));
+    offer.wait = limits.duration("wait").value_or(offer.wait);
+    GB_TRY(limits.done());
+  }
+  GB_TRY(validate(offer));
+  return offer;
+}
+
 Result<ExecuteRequest> read_execute_request(Fields& fields) {
   ExecuteRequest request;
   request.code = fields.required_text("code", kMaxCode);
@@ -245,6 +263,7 @@ Result<ExecuteRequest> read_execute_request(Fields& fields) {
   request.recover = fields.flag("recover").value_or(false);
   request.store_history = fields.flag("store_history").value_or(true);
   request.allow_input = fields.flag("allow_input").value_or(false);
+  request.tools = GB_TRY(read_tools(fields));
   request.limits = GB_TRY(read_limits(fields));
   GB_TRY(fields.done());
   return request;
@@ -255,6 +274,22 @@ Result<InputReply> read_input_reply(Fields& fields) {
                    .request = fields.count("request", 1, kMostNumber)};
   GB_TRY(fields.done());
   return reply;
+}
+
+Result<ToolAnswer> read_tool_answer(Fields& fields) {
+  ToolAnswer answer;
+  const auto result = fields.raw("result");
+  if (auto object = fields.object("error")) {
+    Fields error(*std::move(object), "error.");
+    answer.error = error.required_text("message", RequestBox::kMaxLine);
+    GB_TRY(error.done());
+  }
+  if (result.has_value() == answer.error.has_value()) {
+    fields.refuse("result", "give either a result, any JSON value, or an error with a message");
+  }
+  answer.result = result.value_or(answer.result);
+  GB_TRY(fields.done());
+  return answer;
 }
 
 Result<CodePlace> read_completion_request(Fields& fields) {

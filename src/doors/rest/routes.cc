@@ -40,6 +40,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/interrupt", kRun, interrupt_context},
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/input", kRun, reply_input, false, kShort,
      kMiddleBody},
+    {"POST", "/v1/sandboxes/{id}/contexts/{cid}/tools/{call}", kRun, reply_tool, false, kShort,
+     kMiddleBody},
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/complete", kRun, complete_code, false, kLong,
      kMiddleBody},
     {"POST", "/v1/sandboxes/{id}/contexts/{cid}/inspect", kRun, inspect_code, false, kLong,

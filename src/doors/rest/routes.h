@@ -59,6 +59,7 @@ Result<void> execute(Call& call);
 Result<void> execute_by_socket(Call& call);
 Result<void> interrupt_context(Call& call);
 Result<void> reply_input(Call& call);
+Result<void> reply_tool(Call& call);
 Result<void> complete_code(Call& call);
 Result<void> inspect_code(Call& call);
 Result<void> restart_context(Call& call);

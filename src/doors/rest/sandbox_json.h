@@ -41,6 +41,7 @@ Result<RunRequest> read_run_request(Fields& fields);
 Result<JudgeRequest> read_judge_request(Fields& fields);
 Result<ExecuteRequest> read_execute_request(Fields& fields);
 Result<InputReply> read_input_reply(Fields& fields);
+Result<ToolAnswer> read_tool_answer(Fields& fields);
 Result<CodePlace> read_completion_request(Fields& fields);
 struct InspectionRequest {
   CodePlace place{};

@@ -164,6 +164,14 @@ Result<void> GuardedService::reply_input(const Caller& caller,
   return inner_.reply_input(caller, sandbox, context, reply);
 }
 
+Result<void> GuardedService::reply_tool(const Caller& caller,
+                                        std::string_view sandbox,
+                                        std::string_view context,
+                                        const ToolReply& reply) {
+  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  return inner_.reply_tool(caller, sandbox, context, reply);
+}
+
 Result<Completion> GuardedService::complete(const Caller& caller,
                                             std::string_view sandbox,
                                             std::string_view context,

@@ -72,6 +72,10 @@ class GuardedService final : public SandboxService {
                            std::string_view sandbox,
                            std::string_view context,
                            const InputReply& reply) override;
+  Result<void> reply_tool(const Caller& caller,
+                          std::string_view sandbox,
+                          std::string_view context,
+                          const ToolReply& reply) override;
   Result<Completion> complete(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view context,

@@ -320,6 +320,12 @@ Result<json> reply_input(const json& arguments, CallContext& context) {
   return json();
 }
 
+Result<json> reply_tool(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  GB_TRY(held->reply_tool(to_tool_reply(object(arguments, "reply"))));
+  return json();
+}
+
 Result<json> complete(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
   return to_json(GB_TRY(
@@ -545,6 +551,7 @@ constexpr std::array kCalls = {
     Call{"cancel", cancel, kEnds},
     Call{"execute", execute, kStream},
     Call{"reply_input", reply_input, kEnds},
+    Call{"reply_tool", reply_tool, kEnds},
     Call{"complete", complete, kLong},
     Call{"inspect", inspect, kLong},
     Call{"checkpoint", checkpoint, kLong},

@@ -310,6 +310,26 @@ ContextInfo to_context_info(const json& object) {
           .busy = get<bool>(object, "busy")};
 }
 
+json to_json(const ToolOffer& offer) {
+  json tools = json::array();
+  for (const Tool& tool : offer.tools) {
+    tools.push_back(
+        {{"name", tool.name}, {"description", tool.description}, {"parameters", tool.parameters}});
+  }
+  return {{"tools", std::move(tools)}, {"calls", offer.calls}, {"wait", offer.wait.count()}};
+}
+
+ToolOffer to_tool_offer(const json& object) {
+  ToolOffer offer{.calls = get<std::uint32_t>(object, "calls"),
+                  .wait = get<milliseconds>(object, "wait")};
+  for (const json& tool : member(object, "tools")) {
+    offer.tools.push_back({.name = get<std::string>(tool, "name"),
+                           .description = get<std::string>(tool, "description"),
+                           .parameters = get<std::string>(tool, "parameters")});
+  }
+  return offer;
+}
+
 json to_json(const ExecuteRequest& request) {
   return {{"code", request.code},
           {"env", to_json(request.env)},
@@ -317,6 +337,7 @@ json to_json(const ExecuteRequest& request) {
           {"recover", request.recover},
           {"store_history", request.store_history},
           {"allow_input", request.allow_input},
+          {"tools", to_json(request.tools)},
           {"key", request.idempotency_key}};
 }
 
@@ -327,6 +348,7 @@ ExecuteRequest to_execute_request(const json& object) {
           .recover = get<bool>(object, "recover"),
           .store_history = get<bool>(object, "store_history"),
           .allow_input = get<bool>(object, "allow_input"),
+          .tools = to_tool_offer(member(object, "tools")),
           .idempotency_key = get<std::string>(object, "key")};
 }
 
@@ -341,6 +363,19 @@ InputReply to_input_reply(const json& object) {
   InputReply reply;
   take(object, "value", reply.value);
   take(object, "request", reply.request);
+  return reply;
+}
+
+json to_json(const ToolReply& reply) {
+  json object{{"call", reply.call}, {"result", reply.answer.result}};
+  put(object, "error", reply.answer.error);
+  return object;
+}
+
+ToolReply to_tool_reply(const json& object) {
+  ToolReply reply{.call = get<std::string>(object, "call"),
+                  .answer = {.result = get<std::string>(object, "result"), .error = {}}};
+  take(object, "error", reply.answer.error);
   return reply;
 }
 

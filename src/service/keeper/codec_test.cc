@@ -34,6 +34,21 @@ TEST(CodecTest, LimitsKeepTheirNamesInRecords) {
   EXPECT_EQ(to_json(wishes), nlohmann::json::parse(R"({"wall":5,"memory":7})"));
 }
 
+TEST(CodecTest, ToolsAndWhatTheyReturnArriveAsTheyWereSent) {
+  ExecuteRequest sent{.code = "1"};
+  sent.tools = {.tools = {{.name = "find", .description = "d", .parameters = R"({"z":1,"a":2})"}},
+                .calls = 0,
+                .wait = std::chrono::milliseconds(5)};
+  EXPECT_EQ(to_execute_request(unpack(pack(to_json(sent)))).tools, sent.tools);
+  for (const ToolAnswer& answer :
+       {ToolAnswer{.result = R"({"z":1})", .error = {}}, ToolAnswer{.error = "no"}}) {
+    const ToolReply reply =
+        to_tool_reply(unpack(pack(to_json(ToolReply{.call = "17", .answer = answer}))));
+    EXPECT_EQ(reply.call, "17");
+    EXPECT_EQ(reply.answer, answer);
+  }
+}
+
 TEST(CodecTest, OnlyAnOrderWithANetworkLetsASandboxOut) {
   CreateOrder order;
   EXPECT_FALSE(to_create_order(unpack(pack(to_json(order)))).network);

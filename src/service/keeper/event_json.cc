@@ -14,7 +14,7 @@ constexpr std::size_t kMaxPrompt = 64UL * 1024;
 
 }  // namespace
 
-std::string event_json(const Event& event, std::string_view sandbox, std::uint64_t input_request) {
+std::string event_json(const Event& event, std::string_view sandbox) {
   using Json = nlohmann::ordered_json;
   switch (event.kind) {
     case Event::Kind::kStarted:
@@ -38,10 +38,19 @@ std::string event_json(const Event& event, std::string_view sandbox, std::uint64
       return Json{{"type", "note"}, {"text", to_utf8(event.text)}}.dump();
     case Event::Kind::kInputRequest:
       return Json{{"type", "input_request"},
-                  {"request", input_request},
+                  {"request", event.request},
                   {"prompt", to_utf8(std::string_view(event.text).substr(0, kMaxPrompt))},
                   {"password", event.secret}}
           .dump();
+    case Event::Kind::kToolCall: {
+      // The arguments stay as the code wrote them.
+      std::string text = Json{{"type", "tool_call"},
+                              {"id", std::to_string(event.request)},
+                              {"name", to_utf8(event.text)}}
+                             .dump();
+      text.replace(text.size() - 1, 1, ",\"arguments\":" + event.arguments + "}");
+      return text;
+    }
   }
   return {};
 }

@@ -2,7 +2,6 @@
 // The events of a context as JSON lines (contracts.md, "Events").
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,7 +9,6 @@
 
 namespace glovebox::keeper {
 
-// `input_request` is the number of a request for input, where the event is one.
-std::string event_json(const Event& event, std::string_view sandbox, std::uint64_t input_request);
+std::string event_json(const Event& event, std::string_view sandbox);
 
 }  // namespace glovebox::keeper

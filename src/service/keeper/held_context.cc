@@ -2,10 +2,12 @@
 #include "service/keeper/held_context.h"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "context/notebook/collect.h"
 #include "context/notebook/values.h"
 #include "service/keeper/codec.h"
@@ -167,12 +169,14 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
                          .recover = request.recover,
                          .cancel_fd = log.cancel_fd(),
                          .outlet = &outlet,
-                         .input = request.allow_input ? &inputs_ : nullptr};
+                         .requests = &requests_,
+                         .allow_input = request.allow_input,
+                         .tools = request.tools};
   options.env.insert(options.env.end(), request.env.begin(), request.env.end());
   options.observer = [&](const Event& event) {
-    // Without a box it has found the end of input already, and nobody is to reply.
+    // Where that is not allowed it has found the end of input already, and nobody is to reply.
     if (event.kind != Event::Kind::kInputRequest || request.allow_input) {
-      log.append(event_json(event, context->sandbox().id(), inputs_.newest()));
+      log.append(event_json(event, context->sandbox().id()));
       outlet.pass_on();
     }
     if (request.store_history) {
@@ -221,7 +225,18 @@ void HeldContext::interrupt() {
 }
 
 Result<void> HeldContext::reply_input(const InputReply& reply) {
-  return inputs_.answer(reply.value, reply.request);
+  return requests_.answer(reply.value, reply.request);
+}
+
+Result<void> HeldContext::reply_tool(const ToolReply& reply) {
+  std::uint64_t call = 0;
+  const char* const end = reply.call.data() + reply.call.size();
+  const auto [read, failure] = std::from_chars(reply.call.data(), end, call);
+  if (failure != std::errc() || read != end) {
+    return Error(ErrorCode::kNotFound, "no tool call '" + printable(reply.call.substr(0, 64)) + "'",
+                 "use the id of a tool_call event of this context");
+  }
+  return requests_.answer_call(call, reply.answer);
 }
 
 Result<Completion> HeldContext::complete(const CodePlace& place, const Patience& patience) {

@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "context/context.h"
-#include "context/input_box.h"
+#include "context/request_box.h"
 #include "service/keeper/execution_log.h"
 #include "service/keeper/history.h"
 #include "service/keeper/turns.h"
@@ -78,6 +78,7 @@ class HeldContext {
 
   // As SandboxService's.
   Result<void> reply_input(const InputReply& reply);
+  Result<void> reply_tool(const ToolReply& reply);
   Result<Completion> complete(const CodePlace& place, const Patience& patience);
   Result<Inspection> inspect(const CodePlace& place, int detail, const Patience& patience);
 
@@ -113,7 +114,7 @@ class HeldContext {
   Turns turns_;  // Held while `context_` is used.
   std::unique_ptr<Context> context_;
   History history_;
-  InputBox inputs_;
+  RequestBox requests_;
 
   mutable std::mutex mutex_;  // Of what follows.
   bool started_ = false;

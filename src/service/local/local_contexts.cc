@@ -104,6 +104,20 @@ Result<void> LocalService::reply_input(const Caller& caller,
   return {};
 }
 
+Result<void> LocalService::reply_tool(const Caller& caller,
+                                      std::string_view sandbox,
+                                      std::string_view context,
+                                      const ToolReply& reply) {
+  // One that is to stay paused does: its code has the answer when it goes on.
+  const SandboxInfo info = GB_TRY(book_.find(caller.tenant, sandbox));
+  if (info.state == SandboxState::kPaused && info.auto_resume) {
+    (void)GB_TRY(resume(caller, sandbox));
+  }
+  (void)GB_TRY(call_about(caller, sandbox, "reply_tool",
+                          {{"context", context}, {"reply", keeper::to_json(reply)}}));
+  return {};
+}
+
 Result<Completion> LocalService::complete(const Caller& caller,
                                           std::string_view sandbox,
                                           std::string_view context,

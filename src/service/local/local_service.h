@@ -123,6 +123,10 @@ class LocalService final : public SandboxService {
                            std::string_view sandbox,
                            std::string_view context,
                            const InputReply& reply) override;
+  Result<void> reply_tool(const Caller& caller,
+                          std::string_view sandbox,
+                          std::string_view context,
+                          const ToolReply& reply) override;
   Result<Completion> complete(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view context,

@@ -19,11 +19,11 @@ DEADLINE = 60
 
 NAMES = {
     64: "ready", 65: "started", 66: "stdout", 67: "stderr", 68: "display", 69: "result",
-    70: "error", 71: "input_request", 72: "clear", 73: "done", 74: "reply", 75: "note",
+    70: "error", 71: "input_request", 72: "clear", 73: "done", 74: "reply", 75: "note", 76: "tool_call",
 }
 REQUESTS = {
     "execute": 1, "input": 2, "complete": 3, "inspect": 4, "is_complete": 5, "checkpoint": 6,
-    "fetch": 7, "variables": 8, "end": 9,
+    "fetch": 7, "variables": 8, "end": 9, "tool_result": 10,
 }
 
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tools: functions of the client's that code in a sandbox may call while it is executed.
+//
+// The client offers them with an execution. What the code passes is hostile to the client, and what
+// the client returns is the code's own affair.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace glovebox {
+
+struct Tool {
+  std::string name{};  // A letter, then letters, digits, '_' and '-'; at most kMaxName.
+  std::string description{};
+  std::string parameters = "{}";  // JSON text of a schema of an object.
+
+  static constexpr std::size_t kMaxName = 64;
+
+  friend bool operator==(const Tool&, const Tool&) = default;
+};
+
+// What one execution may call; nothing else.
+struct ToolOffer {
+  static constexpr std::size_t kMaxTools = 128;
+  static constexpr std::size_t kMaxBytes = 256UL * 1024;  // Of all names, descriptions and schemas.
+  static constexpr std::uint32_t kMaxCalls = 1'000'000;
+  static constexpr std::chrono::milliseconds kMaxWait = std::chrono::hours(30 * 24);
+
+  std::vector<Tool> tools{};
+  std::uint32_t calls = 10'000;
+  // How long calls may be open, all in all, before that counts towards the limit `time`.
+  std::chrono::milliseconds wait = std::chrono::hours(1);
+
+  friend bool operator==(const ToolOffer&, const ToolOffer&) = default;
+};
+
+// What a call returns: a value, or an error that is raised in the code.
+struct ToolAnswer {
+  std::string result = "null";         // JSON text of any value; of no account beside an error.
+  std::optional<std::string> error{};  // What went wrong, for whoever wrote the code.
+
+  friend bool operator==(const ToolAnswer&, const ToolAnswer&) = default;
+};
+
+}  // namespace glovebox
