@@ -100,7 +100,10 @@ Keeper::~Keeper() {
 Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order) {
   SandboxSpec spec;
   spec.limits = order.limits;
-  spec.env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}};
+  spec.as_root = order.as_root;
+  if (!order.as_root) {
+    spec.env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}};
+  }
   spec.root = order.shows.root;
   spec.home = order.home;
   spec.user = order.user;
@@ -225,7 +228,8 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order) {
     Egress::announce(env);
   }
   // The size of a file system cannot be changed later.
-  if (order.images.empty() && first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
+  if (order.images.empty() && !order.as_root &&
+      first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     if (auto from = pool(order)) {
       LiveContext live = GB_TRY(from.value()->claim());
