@@ -60,6 +60,7 @@ struct SandboxRequest {
   Environment env{};
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
+  bool as_root = false;  // Its processes are root inside (SandboxSpec::as_root).
   NetworkRules network{};
   // Where the operator lets no sandbox out, it is made without a network. Else that is kRefused.
   bool network_optional = false;
@@ -78,6 +79,7 @@ struct SandboxInfo {
   SystemTime expires{};
   OnTimeout on_timeout = OnTimeout::kKill;
   bool auto_resume = false;
+  bool as_root = false;
   Limits limits{};
   Environment env{};
   std::map<std::string, std::string> metadata{};
@@ -188,6 +190,7 @@ struct RunRequest {
   Environment env{};
   LimitWishes limits{};
   TierWish tier{};
+  bool as_root = false;
   std::string verify{};
   NetworkRules network{};
   std::string idempotency_key{};

@@ -26,6 +26,7 @@ struct CreateOptionsText {
   std::string on_timeout;
   std::string tier;
   std::string min_tier;
+  std::string user;
   bool auto_resume = false;
   std::vector<std::string> env;
   std::vector<std::string> metadata;
@@ -44,6 +45,7 @@ Result<Json> request_of(const CreateOptionsText& options) {
   put("on_timeout", options.on_timeout);
   put("tier", options.tier);
   put("min_tier", options.min_tier);
+  put("user", options.user);
   if (options.auto_resume) {
     request["auto_resume"] = true;
   }
@@ -88,6 +90,12 @@ void add_sandbox_create(CLI::App& group, Action* action) {
   command
       ->add_option("--min-tier", options->min_tier, "Require this isolation tier or a stronger one")
       ->type_name("TIER");
+  command
+      ->add_option("--user", options->user,
+                   "User of its processes: 'user', or 'root' with a file system that they can "
+                   "change (native tier) [default: user]")
+      ->type_name("USER")
+      ->check(CLI::IsMember({"user", "root"}));
   command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

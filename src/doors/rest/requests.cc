@@ -31,6 +31,8 @@ void read_tier(Fields& fields, TierWish& tier) {
   tier.at_least = fields.text("min_tier", 32).value_or("");
 }
 
+bool read_as_root(Fields& fields) { return fields.choice("user", {"user", "root"}) == "root"; }
+
 std::optional<std::uint32_t> small(const std::optional<std::uint64_t>& value) {
   return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
 }
@@ -138,6 +140,7 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields) {
   request.metadata =
       fields.text_map("metadata", 64, 16 * 1024).value_or(std::map<std::string, std::string>());
   read_tier(fields, request.tier);
+  request.as_root = read_as_root(fields);
   request.limits = GB_TRY(read_limits(fields));
   request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   if (const auto storage = fields.choice("storage", {"memory", "disk"})) {
@@ -180,6 +183,7 @@ Result<RunRequest> read_run_request(Fields& fields) {
   request.verify = fields.text("verify", 64 * 1024).value_or("");
   request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   read_tier(fields, request.tier);
+  request.as_root = read_as_root(fields);
   request.limits = GB_TRY(read_limits(fields));
   if (request.language.empty() && request.name.empty()) {
     fields.refuse("language",

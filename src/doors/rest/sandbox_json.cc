@@ -71,6 +71,7 @@ Json to_json(const SandboxInfo& info) {
           {"expires", to_text(info.expires)},
           {"on_timeout", info.on_timeout == OnTimeout::kPause ? "pause" : "kill"},
           {"auto_resume", info.auto_resume},
+          {"user", info.as_root ? "root" : "user"},
           {"limits", to_json(info.limits)},
           {"env", to_json(info.env)},
           {"metadata", std::move(metadata)},

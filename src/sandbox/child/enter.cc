@@ -36,6 +36,8 @@ namespace {
 
 using sys::raw;
 
+constexpr std::uint64_t kReadOnly = abi::kMountRdonly | abi::kMountNosuid | abi::kMountNodev;
+
 constexpr int kControl = 3;  // The warden's end of the control socket, by agreement.
 constexpr int kArchiver = 4;
 constexpr int kWarden = 5;       // Its program, until the exec.
@@ -348,7 +350,7 @@ class Entrance {
   long lay_over(const Overlay& overlay) noexcept {
     const long lower = overlay.lower_fd >= 0
                            ? attach(overlay.lower_fd, overlay.place)
-                           : mount(overlay.lower, overlay.place, nullptr, MS_BIND, nullptr);
+                           : bind({overlay.lower, overlay.place, kReadOnly, false});
     if (lower < 0) {
       return lower;
     }

@@ -191,6 +191,7 @@ json to_json(const CreateOrder& order) {
           {"images", std::move(images)},
           {"home", order.home},
           {"user", order.user},
+          {"as_root", order.as_root},
           {"limits", to_json(order.limits)},
           {"env", to_json(order.env)},
           {"shows", template_json(order.shows)},
@@ -210,6 +211,7 @@ CreateOrder to_create_order(const json& object) {
   return {.tenant = get<std::string>(object, "tenant"),
           .home = get<std::string>(object, "home"),
           .user = get<std::string>(object, "user"),
+          .as_root = get<bool>(object, "as_root"),
           .limits = to_limits(member(object, "limits")),
           .env = to_environment(member(object, "env")),
           .tier = to_tier(member(object, "tier")),
@@ -423,6 +425,7 @@ json to_json(const RunRequest& request) {
           {"env", to_json(request.env)},
           {"limits", to_json(request.limits)},
           {"tier", tier_json(request.tier)},
+          {"as_root", request.as_root},
           {"verify", request.verify},
           {"network", glovebox::to_json(request.network)},
           {"key", request.idempotency_key}};
@@ -438,6 +441,7 @@ RunRequest to_run_request(const json& object) {
                      .env = to_environment(member(object, "env")),
                      .limits = to_limit_wishes(member(object, "limits")),
                      .tier = to_tier(member(object, "tier")),
+                     .as_root = get<bool>(object, "as_root"),
                      .verify = get<std::string>(object, "verify"),
                      .network = read_stored_network_rules(get<std::string>(object, "network")),
                      .idempotency_key = get<std::string>(object, "key")};

@@ -100,7 +100,10 @@ Keeper::~Keeper() {
 Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredentials& credentials) {
   SandboxSpec spec;
   spec.limits = order.limits;
-  spec.env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}};
+  spec.as_root = order.as_root;
+  if (!order.as_root) {
+    spec.env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}};
+  }
   spec.root = order.shows.root;
   spec.home = order.home;
   spec.user = order.user;
@@ -227,8 +230,9 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   if (order.network) {
     Egress::announce(env, credentials);
   }
-  // The size of a file system cannot be changed later, and neither can whom a sandbox trusts.
-  if (order.images.empty() && credentials.credentials().authority_key.empty() &&
+  // The size of a file system cannot be changed later, and neither can who the guest is and whom it
+  // trusts.
+  if (order.images.empty() && !order.as_root && credentials.credentials().authority_key.empty() &&
       first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     if (auto from = pool(order)) {

@@ -40,6 +40,7 @@ struct CreateOrder {
   std::string tenant{};  // Whose it is: what waits for it waits beside other tenants' only.
   std::string home{kWorkspace};
   std::string user = "guest";
+  bool as_root = false;  // Then no warm interpreter waits for it.
   Limits limits;
   Environment env;
   TierWish tier;

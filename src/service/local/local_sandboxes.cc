@@ -162,6 +162,7 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .tenant = caller.tenant,
       .home = base.kind.home,
       .user = base.kind.user,
+      .as_root = info.as_root,
       .limits = info.limits,
       .env = info.env,
       .tier = {.exactly = info.tier, .at_least = {}},

@@ -432,6 +432,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   info.expires = info.created + request.timeout;
   info.on_timeout = request.on_timeout;
   info.auto_resume = request.auto_resume;
+  info.as_root = request.as_root;
   info.limits = request.limits.over(Limits{});
   info.env = request.env;
   keeper::TemplateOrder shows;
@@ -477,6 +478,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   keeper::CreateOrder order{.tenant = caller.tenant,
                             .home = base.kind.home,
                             .user = base.kind.user,
+                            .as_root = info.as_root,
                             .limits = info.limits,
                             .env = info.env,
                             .tier = request.tier,

@@ -266,6 +266,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   request.tier = {.exactly = info.tier, .at_least = {}};
   request.on_timeout = info.on_timeout;
   request.auto_resume = info.auto_resume;
+  request.as_root = info.as_root;
   request.limits = {.memory = info.limits.memory,
                     .cpus = info.limits.cpus,
                     .pids = info.limits.pids,

@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kLargestText = 1U << 20;
 // Own directories in an upper layer: for each the guest has an inode less.
-constexpr std::size_t kMostOwnDirectories = 64;
+constexpr std::size_t kMostOwnDirectories = 32;
 
 // Directories of the host's /etc, none of them for secrets; whatever is not for everybody to read
 // stays closed. Their directories of the first level can be written to.
