@@ -218,8 +218,7 @@ std::vector<std::string> secrets_of(const CredentialRules& rules) {
     }
   }
   std::ranges::sort(names);
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
