@@ -174,6 +174,8 @@ TEST(OpenApiTest, AVerdictHasTheFieldsThatAreDescribed) {
   verdict.execution_count = 1;
   verdict.files_truncated = true;
   verdict.notes = {"cut"};
+  verdict.walls.network = "rules";
+  verdict.more_connections = 1;
   verdict.verification = std::make_shared<const Verdict>();
   std::set<std::string> names;
   const Json encoded = Json::parse(to_json(verdict));
