@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Client } from "./client.js";
 import { ConflictError, GoneError, InvalidError, NotFoundError, TooLargeError } from "./errors.js";
-import type { Route } from "./generated/operations.js";
+import type * as models from "./generated/models.js";
 
 /** What one call of a tool is about. */
 export interface ToolCallContext {
@@ -36,19 +36,15 @@ export function toolSchemas(tools: Tools): { name: string; description?: string;
   });
 }
 
-const ANSWER: Route = { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/tools/{call}" };
-
-type Answer = { result: unknown } | { error: { message: string } };
-
 /** More of a message, the daemon refuses. */
 const LONGEST_MESSAGE = 16_000;
 
-function failure(message: string): Answer {
+function failure(message: string): models.ToolReply {
   return { error: { message: message.slice(0, LONGEST_MESSAGE) } };
 }
 
 /** Runs the tool that a call names. Never throws: a failure is an answer, too. */
-async function answerOf(tools: Tools, name: string, args: unknown, context: ToolCallContext): Promise<Answer> {
+async function answerOf(tools: Tools, name: string, args: unknown, context: ToolCallContext): Promise<models.ToolReply> {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (!tool) return failure(`no tool '${name}'`);
   try {
@@ -97,8 +93,8 @@ export class ToolCalls {
     }
   }
 
-  async #send(call: string, body: Answer): Promise<void> {
+  async #send(call: string, body: models.ToolReply): Promise<void> {
     // Sent twice, it is refused the second time: the code gets each result once.
-    await this.client.callRoute(ANSWER, { path: { ...this.path, call }, body, repeatable: true });
+    await this.client.call("replyTool", { path: { ...this.path, call }, body, repeatable: true });
   }
 }

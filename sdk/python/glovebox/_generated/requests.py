@@ -11,10 +11,11 @@ from .._model import Convert, Duration, Model, Size, list_of
 
 __all__ = [
     "ApiKeyRequest", "Checker", "CommandLimits", "CommandRequest", "CompletionRequest",
-    "ExecuteRequest", "InputReply", "InspectionRequest", "JudgeCase", "JudgeRequest", "KeyRotation",
-    "Limits", "Network", "PortTokenRequest", "ProcessRequest", "Quotas", "RunRequest",
-    "SandboxChange", "SandboxRequest", "TemplateFile", "TemplateRecipe", "TenantChange",
-    "TenantRequest", "TerminalSize", "VolumeMount",
+    "ExecuteRequest", "ExecuteRequestToolLimits", "HeaderRule", "InputReply", "InspectionRequest",
+    "JudgeCase", "JudgeRequest", "KeyRotation", "Limits", "Network", "NetworkBudget",
+    "PortTokenRequest", "ProcessRequest", "Quotas", "RunRequest", "SandboxChange", "SandboxRequest",
+    "SecretUse", "TemplateFile", "TemplateRecipe", "TenantChange", "TenantRequest", "TerminalSize",
+    "ToolReply", "ToolReplyError", "ToolSchema", "VolumeMount",
 ]
 
 
@@ -34,6 +35,50 @@ class Limits(Model):
 
 
 @dataclass(frozen=True)
+class SecretUse(Model):
+    """Programs find a placeholder in a variable; in headers of requests to these hosts, the secret
+    takes its place. 400 for a secret that the tenant has not stored.
+    """
+
+    secret: str
+    """The name or id of a stored secret."""
+    hosts: List[str]
+    """HOST, *.HOST or an address, with :PORT if it is not 443; http://HOST without TLS. They are
+    allowed without another rule.
+    """
+    env: Optional[str] = None
+    """The variable; by default the secret's name."""
+    placeholder: Optional[str] = None
+    """By default a random one."""
+
+
+@dataclass(frozen=True)
+class HeaderRule(Model):
+    """Requests to the host get this header, in place of any of that name."""
+
+    host: str
+    """As in secrets."""
+    name: str
+    value: str
+    """{NAME} stands for the value of a stored secret, {{ and }} for braces. Stored and shown as it
+    is.
+    """
+
+
+@dataclass(frozen=True)
+class NetworkBudget(Model):
+    """What the sandbox may use of the network in all."""
+
+    connections: Optional[int] = None
+    sent: Optional[int] = None
+    """Bytes."""
+    received: Optional[int] = None
+    """Bytes."""
+    rate: Optional[int] = None
+    """Bytes a second, in each direction."""
+
+
+@dataclass(frozen=True)
 class Network(Model):
     """Where the sandbox may connect to, through a proxy (docs/network.md). 403 where the operator
     forbids such rules (glovebox serve --network).
@@ -49,6 +94,15 @@ class Network(Model):
     """For what no rule matches."""
     precedence: Optional[Literal["deny", "allow"]] = None
     """Which rule wins where both lists have one."""
+    secrets: Optional[List[SecretUse]] = None
+    headers: Optional[List[HeaderRule]] = None
+    budget: Optional[NetworkBudget] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "secrets": list_of(SecretUse.from_json),
+        "headers": list_of(HeaderRule.from_json),
+        "budget": NetworkBudget.from_json,
+    }
 
 
 @dataclass(frozen=True)
@@ -76,6 +130,10 @@ class SandboxRequest(Model):
     metadata: Optional[Mapping[str, str]] = None
     tier: Optional[str] = None
     min_tier: Optional[str] = None
+    user: Optional[Literal["user", "root"]] = None
+    """Who its processes are inside. `root` has a file system that it can change, and needs the
+    native tier.
+    """
     storage: Optional[Literal["memory", "disk"]] = None
     """Where the workspace is stored; on disk it survives restarts of the daemon, the keeper and the
     machine.
@@ -238,6 +296,10 @@ class RunRequest(Model):
     limits: Optional[Limits] = None
     tier: Optional[str] = None
     min_tier: Optional[str] = None
+    user: Optional[Literal["user", "root"]] = None
+    """Who its processes are inside. `root` has a file system that it can change, and needs the
+    native tier.
+    """
     verify: Optional[str] = None
     """A command that verifies the result."""
     network: Optional[Network] = None
@@ -305,6 +367,28 @@ class JudgeRequest(Model):
 
 
 @dataclass(frozen=True)
+class ToolSchema(Model):
+    """The schema ``Tool``."""
+
+    name: str
+    description: Optional[str] = None
+    parameters: Optional[Mapping[str, Any]] = None
+    """A JSON schema of an object. The order of its properties is that of positional arguments."""
+
+
+@dataclass(frozen=True)
+class ExecuteRequestToolLimits(Model):
+    """The schema ``ExecuteRequestToolLimits``."""
+
+    calls: Optional[int] = None
+    """Calls in this execution; further ones raise an error."""
+    wait: Optional[Duration] = None
+    """How long calls may be open, all in all, before that counts towards the limit time; 1 hour by
+    default, at most 30 days.
+    """
+
+
+@dataclass(frozen=True)
 class ExecuteRequest(Model):
     """The schema ``ExecuteRequest``."""
 
@@ -318,9 +402,35 @@ class ExecuteRequest(Model):
     """Code that asks for input waits for a reply, and an input_request event tells the client.
     Otherwise it finds the end of input.
     """
+    tools: Optional[List[ToolSchema]] = None
+    """What the code may call; nothing else. Each call is a tool_call event, and waits for a reply.
+    """
+    tool_limits: Optional[ExecuteRequestToolLimits] = None
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "limits": Limits.from_json,
+        "tools": list_of(ToolSchema.from_json),
+        "tool_limits": ExecuteRequestToolLimits.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class ToolReplyError(Model):
+    """The schema ``ToolReplyError``."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class ToolReply(Model):
+    """Either a result, or an error, which is raised in the code."""
+
+    result: Any = None
+    """Any JSON value, at most 1 MiB and 32 levels deep."""
+    error: Optional[ToolReplyError] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "error": ToolReplyError.from_json,
     }
 
 

@@ -135,6 +135,7 @@ class SandboxInfo(Model):
     expires: datetime
     on_timeout: Optional[Literal["kill", "pause"]] = None
     auto_resume: Optional[bool] = None
+    user: Optional[Literal["user", "root"]] = None
     limits: Optional[Mapping[str, Any]] = None
     env: Optional[Mapping[str, str]] = None
     metadata: Optional[Mapping[str, Any]] = None

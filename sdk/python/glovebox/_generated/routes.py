@@ -79,6 +79,9 @@ INTERRUPT_CONTEXT = Route(
 REPLY_INPUT = Route(
     "replyInput", "POST", "/v1/sandboxes/{id}/contexts/{cid}/input",
     max_body=1048576, idempotency=False)
+REPLY_TOOL = Route(
+    "replyTool", "POST", "/v1/sandboxes/{id}/contexts/{cid}/tools/{call}",
+    max_body=1048576, idempotency=False)
 COMPLETE_CODE = Route(
     "completeCode", "POST", "/v1/sandboxes/{id}/contexts/{cid}/complete",
     max_body=1048576, idempotency=False)
@@ -286,6 +289,7 @@ ROUTES = (
     EXECUTE_BY_SOCKET,
     INTERRUPT_CONTEXT,
     REPLY_INPUT,
+    REPLY_TOOL,
     COMPLETE_CODE,
     INSPECT_CODE,
     RESTART_CONTEXT,

@@ -37,7 +37,6 @@ from .._generated.responses import (
 )
 from .._model import Duration, Size, encode
 from .._request import Callback, json_body, limits_of
-from .._route import Route
 from ..errors import Conflict, Gone, NotFound, ProtocolError
 from ..events import Event, InputRequest, ToolCall
 from ..tools import Tool, ToolLike, tools_of
@@ -50,19 +49,6 @@ if TYPE_CHECKING:
 
 #: Returns the line for a prompt; None is the end of input.
 OnInput = Optional[Callable[[InputRequest], Union[None, str, Awaitable[Optional[str]]]]]
-
-# Daemons whose description lacks this route know no tools.
-REPLY_TOOL: Route = getattr(
-    routes,
-    "REPLY_TOOL",
-    Route(
-        "replyTool",
-        "POST",
-        "/v1/sandboxes/{id}/contexts/{cid}/tools/{call}",
-        max_body=1048576,
-        idempotency=False,
-    ),
-)
 
 
 class Context:
@@ -242,7 +228,7 @@ class Context:
         )
 
     def _answer(self, id: str, answer: Mapping[str, Any]) -> None:
-        self._client.ask(REPLY_TOOL, {**self._place, "call": id}, body=answer)
+        self._client.ask(routes.REPLY_TOOL, {**self._place, "call": id}, body=answer)
 
     def reply(self, value: Optional[str], request: Optional[int] = None) -> None:
         """Gives a line to code that waits for input; None is the end of input."""

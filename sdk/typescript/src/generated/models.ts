@@ -43,6 +43,41 @@ export interface Network {
   default?: "deny" | "allow" | undefined;
   /** Which rule wins where both lists have one. */
   precedence?: "deny" | "allow" | undefined;
+  secrets?: SecretUse[] | undefined;
+  headers?: HeaderRule[] | undefined;
+  budget?: NetworkBudget | undefined;
+}
+
+/** Programs find a placeholder in a variable; in headers of requests to these hosts, the secret takes its place. 400 for a secret that the tenant has not stored. */
+export interface SecretUse {
+  /** The name or id of a stored secret. */
+  secret: string;
+  /** The variable; by default the secret's name. */
+  env?: string | undefined;
+  /** HOST, *.HOST or an address, with :PORT if it is not 443; http://HOST without TLS. They are allowed without another rule. */
+  hosts: string[];
+  /** By default a random one. */
+  placeholder?: string | undefined;
+}
+
+/** Requests to the host get this header, in place of any of that name. */
+export interface HeaderRule {
+  /** As in secrets. */
+  host: string;
+  name: string;
+  /** {NAME} stands for the value of a stored secret, {{ and }} for braces. Stored and shown as it is. */
+  value: string;
+}
+
+/** What the sandbox may use of the network in all. */
+export interface NetworkBudget {
+  connections?: number | undefined;
+  /** Bytes. */
+  sent?: number | undefined;
+  /** Bytes. */
+  received?: number | undefined;
+  /** Bytes a second, in each direction. */
+  rate?: number | undefined;
 }
 
 export interface SandboxRequest {
@@ -56,6 +91,8 @@ export interface SandboxRequest {
   metadata?: Record<string, string> | undefined;
   tier?: string | undefined;
   min_tier?: string | undefined;
+  /** Who its processes are inside. `root` has a file system that it can change, and needs the native tier. */
+  user?: "user" | "root" | undefined;
   /** Where the workspace is stored; on disk it survives restarts of the daemon, the keeper and the machine. */
   storage?: "memory" | "disk" | undefined;
   volumes?: VolumeMount[] | undefined;
@@ -169,6 +206,7 @@ export interface Sandbox {
   expires: string;
   on_timeout?: "kill" | "pause" | undefined;
   auto_resume?: boolean | undefined;
+  user?: "user" | "root" | undefined;
   limits?: Record<string, unknown> | undefined;
   env?: Environment | undefined;
   metadata?: Record<string, unknown> | undefined;
@@ -273,9 +311,23 @@ export interface Usage {
 
 export interface Connections {
   schema?: "glovebox.connections/1" | undefined;
-  connections?: ({ host?: string | undefined; port?: number | undefined; verdict?: "allowed" | "denied" | "failed" | undefined; rule?: string | undefined; address?: string | undefined; via?: "direct" | "upstream" | undefined; sent?: number | undefined; received?: number | undefined; reason?: string | undefined })[] | undefined;
+  connections?: ConnectionRecord[] | undefined;
   /** Connections after the first 1,000. */
   more_connections?: number | undefined;
+}
+
+export interface ConnectionRecord {
+  host?: string | undefined;
+  port?: number | undefined;
+  verdict?: "allowed" | "denied" | "failed" | undefined;
+  /** What decided. */
+  rule?: string | undefined;
+  /** The address that the proxy connected to. */
+  address?: string | undefined;
+  via?: "direct" | "upstream" | undefined;
+  sent?: number | undefined;
+  received?: number | undefined;
+  reason?: string | undefined;
 }
 
 export interface RunRequest {
@@ -292,6 +344,8 @@ export interface RunRequest {
   limits?: Limits | undefined;
   tier?: string | undefined;
   min_tier?: string | undefined;
+  /** Who its processes are inside. `root` has a file system that it can change, and needs the native tier. */
+  user?: "user" | "root" | undefined;
   /** A command that verifies the result. */
   verify?: string | undefined;
   network?: Network | undefined;
@@ -352,6 +406,30 @@ export interface ExecuteRequest {
   store_history?: boolean | undefined;
   /** Code that asks for input waits for a reply, and an input_request event tells the client. Otherwise it finds the end of input. */
   allow_input?: boolean | undefined;
+  /** What the code may call; nothing else. Each call is a tool_call event, and waits for a reply. */
+  tools?: Tool[] | undefined;
+  tool_limits?: {
+    /** Calls in this execution; further ones raise an error. */
+    calls?: number | undefined;
+    /** How long calls may be open, all in all, before that counts towards the limit time; 1 hour by default, at most 30 days. */
+    wait?: Duration | undefined;
+  } | undefined;
+}
+
+export interface Tool {
+  name: string;
+  description?: string | undefined;
+  /** A JSON schema of an object. The order of its properties is that of positional arguments. */
+  parameters?: Record<string, unknown> | undefined;
+}
+
+/** Either a result, or an error, which is raised in the code. */
+export interface ToolReply {
+  /** Any JSON value, at most 1 MiB and 32 levels deep. */
+  result?: unknown | undefined;
+  error?: {
+    message: string;
+  } | undefined;
 }
 
 export interface InputReply {
@@ -390,7 +468,7 @@ export interface Inspection {
   data: Record<string, string>;
 }
 
-/** started, stdout, stderr, result, error, input_request (with request, prompt and password), keepalive, and finally verdict, which carries a Verdict, or failed, which carries an Error. */
+/** started, stdout, stderr, result, error, input_request (with request, prompt and password), tool_call (with id, name and arguments), keepalive, and finally verdict, which carries a Verdict, or failed, which carries an Error. */
 export interface Event {
   type: string;
   text?: string | undefined;
@@ -438,6 +516,10 @@ export interface Verdict {
   /** Microseconds, by step. */
   timings: Record<string, number>;
   notes?: string[] | undefined;
+  /** Of a sandbox with network rules, as they ended. */
+  connections?: ConnectionRecord[] | undefined;
+  /** Connections after the first 1,000. */
+  more_connections?: number | undefined;
   verification?: Verdict | undefined;
 }
 

@@ -137,6 +137,13 @@ export interface Operations {
     body?: models.InputReply | undefined;
     response: void;
   };
+  /** Returns the result of a tool that the running execution calls. Scope run. */
+  replyTool: {
+    path: { id: string; cid: string; call: string };
+    query: {};
+    body: models.ToolReply;
+    response: void;
+  };
   /** Completes the name before the cursor. Scope run. */
   completeCode: {
     path: { id: string; cid: string };
@@ -520,6 +527,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   execute: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/execute", keyed: true },
   interruptContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/interrupt" },
   replyInput: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/input" },
+  replyTool: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/tools/{call}" },
   completeCode: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/complete" },
   inspectCode: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/inspect" },
   restartContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/restart" },
