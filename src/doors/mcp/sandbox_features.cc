@@ -20,7 +20,8 @@ std::string write_instructions(const SandboxFeaturesOptions& options) {
       "Run untrusted code in sealed sandboxes. Variables stay in an interpreter between run_code "
       "calls, files stay in the workspace; both are the same for run_code, run_command and the "
       "file tools.";
-  const Registry registry = Registry::load(Registry::user_directories());
+  // Many files to parse: no daemon waits for them at its start.
+  static const Registry registry = Registry::load(Registry::user_directories());
   if (const auto python = registry.find("python"); python && !python->preload.empty()) {
     text += " In Python these libraries are loaded already where they are installed:";
     for (const std::string& module : python->preload) {
@@ -79,9 +80,9 @@ Json contents_of(const std::string& uri, std::string_view type, const Page& page
 }  // namespace
 
 SandboxFeatures::SandboxFeatures(SandboxService& service, SandboxFeaturesOptions options)
-    : service_(service),
-      options_(std::move(options)),
-      instructions_(write_instructions(options_)) {}
+    : service_(service), options_(std::move(options)) {}
+
+std::string SandboxFeatures::instructions() const { return write_instructions(options_); }
 
 Features::Info SandboxFeatures::info() const {
   return {.name = "glovebox", .title = "Glovebox", .version = GB_VERSION};

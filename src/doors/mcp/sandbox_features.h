@@ -30,7 +30,7 @@ class SandboxFeatures final : public Features {
   SandboxFeatures(SandboxService& service, SandboxFeaturesOptions options);
 
   [[nodiscard]] Info info() const override;
-  [[nodiscard]] std::string instructions() const override { return instructions_; }
+  [[nodiscard]] std::string instructions() const override;
   [[nodiscard]] Json capabilities(bool stateless) const override;
   std::optional<Reply> handle(const Call& call) override;
 
@@ -41,7 +41,6 @@ class SandboxFeatures final : public Features {
 
   SandboxService& service_;
   const SandboxFeaturesOptions options_;
-  const std::string instructions_;
   KeptOutputs outputs_;
 };
 
