@@ -15,6 +15,7 @@
 #include "language/registry.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/slot.h"
+#include "service/edge_credentials.h"
 #include "service/egress.h"
 #include "service/transfer.h"
 
@@ -23,7 +24,7 @@ namespace {
 
 constexpr const char* kWrapFooter = R"(Examples:
   glovebox mcp-wrap --file ./server -- node server/index.js
-  glovebox mcp-wrap --allow-net api.example.com --env API_TOKEN -- python3 -m some_server
+  glovebox mcp-wrap --secret API_TOKEN@api.example.com -- python3 -m some_server
 The server sees what is installed in /usr, the files that --file copies in, and nothing else. The
 standard streams are passed through as they are, so any program that talks over them can be wrapped.)";
 
@@ -54,7 +55,7 @@ Result<int> wrap(const SharedOptionsText& text, const std::vector<std::string>& 
     return Error(ErrorCode::kInvalid, "no server given",
                  "name its command: glovebox mcp-wrap -- CMD…");
   }
-  const auto network = GB_TRY(parse_network(text));
+  const NetworkOptions network = GB_TRY(parse_network(text));
   std::vector<FileToCopy> files;
   for (const std::string& each : text.files) {
     files.push_back(GB_TRY(parse_file_to_copy(each)));
@@ -62,15 +63,18 @@ Result<int> wrap(const SharedOptionsText& text, const std::vector<std::string>& 
   SandboxSpec spec{.limits = GB_TRY(limits_of(text)),
                    .env = GB_TRY(parse_environment(text)),
                    .mounts = language_mounts()};
-  if (network) {
-    Egress::prepare(spec);
+  EdgeCredentials credentials;
+  if (network.rules) {
+    credentials = GB_TRY(EdgeCredentials::make(network.rules->credentials, network.secrets));
+    Egress::prepare(spec, credentials);
   }
   Interrupts interrupts;
   (void)sweep_leftovers();
   const auto sandbox =
       GB_TRY(Sandbox::create(spec, {.exactly = text.tier, .at_least = text.min_tier}));
   const auto egress =
-      network ? GB_TRY(Egress::start(*sandbox, *network, {})) : std::unique_ptr<Egress>();
+      network.rules ? GB_TRY(Egress::start(*sandbox, *network.rules, credentials, {}))
+                    : std::unique_ptr<Egress>();
   if (!files.empty()) {
     GB_TRY(copy_in(*sandbox, files));
   }

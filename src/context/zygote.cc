@@ -126,7 +126,7 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
       command, options, {zygote->log_.get(), zygote->log_.get(), inner.get()}));
   // Only the zygote's end is left, so that its death is the end of the stream.
   inner.reset();
-  GB_TRY(zygote->await_ready());
+  GB_TRY(zygote->await_ready(spec.stop));
   return zygote;
 }
 
@@ -137,8 +137,15 @@ Zygote::~Zygote() {
   }
 }
 
-Result<void> Zygote::await_ready() {
-  const auto message = receive(Clock::now() + kWarmUp);
+Result<void> Zygote::await_ready(const std::stop_token& stop) {
+  const Clock::time_point deadline = Clock::now() + kWarmUp;
+  auto message = receive(std::min(deadline, Clock::now() + kLookEvery));
+  while (message && !message.value() && Clock::now() < deadline) {
+    if (stop.stop_requested()) {
+      return Error(ErrorCode::kUnavailable, "the warm interpreter is no longer wanted");
+    }
+    message = receive(std::min(deadline, Clock::now() + kLookEvery));
+  }
   if (message && message.value() && message.value()->kind == zygote::Message::Kind::kReady) {
     version_ = printable(message.value()->text.substr(0, kMaxVersion));
     return {};

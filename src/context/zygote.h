@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct ZygoteSpec {
   Environment env;
   std::vector<Mount> mounts{};
   std::string root{};  // As SandboxSpec::root.
+  std::stop_token stop{};  // Once a stop is requested, nobody waits for it to become warm.
 };
 
 // What a fork gets beside its sandbox.
@@ -41,7 +43,8 @@ struct ForkSpec {
 // Safe to use from several threads.
 class Zygote {
  public:
-  // Starts a realm and an interpreter in it, and waits until that is warm.
+  // Starts a realm and an interpreter in it, and waits until that is warm. kUnavailable when it
+  // ends before, or a stop is requested.
   static Result<std::unique_ptr<Zygote>> start(const ZygoteSpec& spec);
 
   Zygote(const Zygote&) = delete;
@@ -77,7 +80,7 @@ class Zygote {
   Zygote() = default;
 
   using Clock = std::chrono::steady_clock;
-  Result<void> await_ready();
+  Result<void> await_ready(const std::stop_token& stop);
   // All that follow require: the mutex is held, or nobody else knows this object.
   // The pidfd of fork `id`, which was asked for.
   Result<UniqueFd> await_fork(std::uint32_t id);

@@ -235,7 +235,7 @@ TEST_F(RootGuest, PacksAndUnpacksAsRoot) {
 }
 
 TEST_F(RootGuest, IsRefusedWhereThereIsNoUserNamespace) {
-  const auto made = Sandbox::create({.limits = {}, .mounts = {}, .as_root = true},
+  const auto made = Sandbox::create({.limits = {}, .env = {}, .mounts = {}, .as_root = true},
                                     {.exactly = "landlock", .at_least = {}});
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message(), HasSubstr("landlock"));

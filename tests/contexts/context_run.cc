@@ -87,7 +87,7 @@ class ContextRun {
     }
     sandbox_ = GB_TRY(Sandbox::create(spec, {.exactly = "native"}));
     if (request_.network) {
-      egress_ = GB_TRY(Egress::start(*sandbox_, *request_.network, {}));
+      egress_ = GB_TRY(Egress::start(*sandbox_, *request_.network, {}, {}));
     }
     GB_TRY(copy_in(*sandbox_, request_.files));
     context_ = GB_TRY(Context::fork(*sandbox_, *zygote_, {}));

@@ -25,6 +25,7 @@
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/stdio.h"
 #include "service/package_request.h"
+#include "service/secret_service.h"
 #include "service/transfer.h"
 
 namespace glovebox::cli {
@@ -36,6 +37,7 @@ constexpr std::chrono::hours kLifetime{24 * 30};
 constexpr const char* kMcpFooter = R"(Examples:
   glovebox mcp                                    sandboxes without a network
   glovebox mcp --allow-net pypi.org --allow-net files.pythonhosted.org
+  glovebox mcp --secret GITHUB_TOKEN@api.github.com    with a token that programs do not see
   glovebox mcp --file ./data:data --memory 2G     with files, and more memory
   glovebox mcp --package-source ./wheels          install_packages takes from there
   claude mcp add glovebox -- glovebox mcp         for Claude Code
@@ -88,7 +90,16 @@ Result<void> install(SandboxService& service,
              : Error(ErrorCode::kUnavailable, "the packages could not be installed: " + verdict);
 }
 
+// Rules name secrets; their values are the service's to keep.
+Result<void> store(SandboxService& service, const SecretValues& secrets) {
+  for (const auto& [name, value] : secrets) {
+    GB_TRY(service.secrets().create(service.unix_peer(), {.name = name, .value = value}));
+  }
+  return {};
+}
+
 Result<mcp::SandboxFeaturesOptions> features_of(const McpOptionsText& text,
+                                                const NetworkOptions& network,
                                                 SandboxService& service) {
   mcp::SandboxFeaturesOptions options;
   SandboxRequest& sandbox = options.sandbox;
@@ -96,7 +107,7 @@ Result<mcp::SandboxFeaturesOptions> features_of(const McpOptionsText& text,
   sandbox.limits = GB_TRY(parse_limits(text));
   sandbox.env = GB_TRY(parse_environment(text));
   sandbox.tier = {.exactly = text.tier, .at_least = text.min_tier};
-  sandbox.network = GB_TRY(parse_network(text)).value_or(NetworkRules());
+  sandbox.network = network.rules.value_or(NetworkRules());
   options.time = GB_TRY(parse_time(text.time, "--time")).value_or(options.time);
   options.most_time = std::max(options.time, options.most_time);
   options.packages = !text.package_sources.empty();
@@ -120,7 +131,7 @@ Result<mcp::SandboxFeaturesOptions> features_of(const McpOptionsText& text,
 
 Result<int> serve(const McpOptionsText& text) {
   // Mistakes in the options are told before anything is started.
-  const bool has_network = GB_TRY(parse_network(text)).has_value();
+  const NetworkOptions network = GB_TRY(parse_network(text));
   (void)GB_TRY(parse_packages(text.packages));
   sigset_t signals;
   (void)::sigemptyset(&signals);
@@ -136,9 +147,11 @@ Result<int> serve(const McpOptionsText& text) {
   Log log(STDERR_FILENO);
   const auto service = GB_TRY(
       PrivateService::start({.package_sources = text.package_sources,
-                             .network = has_network ? NetworkPolicy::kAny : NetworkPolicy::kNone},
+                             .network = network.rules ? NetworkPolicy::kAny : NetworkPolicy::kNone},
                             log));
-  mcp::SandboxFeatures features(service->service(), GB_TRY(features_of(text, service->service())));
+  GB_TRY(store(service->service(), network.secrets));
+  mcp::SandboxFeatures features(service->service(),
+                                GB_TRY(features_of(text, network, service->service())));
   mcp::Server server(features);
   GB_TRY(mcp::serve_stdio(server, service->service().unix_peer(), STDIN_FILENO, STDOUT_FILENO,
                           stop.get()));

@@ -70,7 +70,10 @@ Keeper::Keeper(KeeperOptions options, Registry registry, OwnPaths paths)
   log_.rotate(paths_.directory() + "/keeper.log", kLogSize);
 }
 
-void Keeper::stop() { (void)::eventfd_write(stop_.get(), 1); }
+void Keeper::stop() {
+  warming_stop_.request_stop();
+  (void)::eventfd_write(stop_.get(), 1);
+}
 
 Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
   OwnPaths paths = GB_TRY(OwnPaths::open(options.directory));
@@ -87,6 +90,7 @@ Keeper::~Keeper() {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
   }
+  warming_stop_.request_stop();
   changed_.notify_all();
   if (warmer_.joinable()) {
     warmer_.join();
@@ -140,6 +144,7 @@ Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
     spec.sandbox = GB_TRY(spec_of(order, {}));
     spec.sandbox.limits = {};
     spec.zygote.mounts = spec.sandbox.mounts;
+    spec.zygote.stop = warming_stop_.get_token();
     spec.context.cwd = order.home;
     spec.warm_up = kWarmUp;
     spec.least = options_.least_ready;

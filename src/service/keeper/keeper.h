@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -159,6 +160,7 @@ class Keeper {
   std::condition_variable changed_;
   HeldById sandboxes_;
   bool stopping_ = false;
+  std::stop_source warming_stop_;
   std::uint64_t warm_wish_ = 0;  // Of the warmer that is to go on.
   std::thread watcher_;
   std::thread sweeper_;
