@@ -72,9 +72,9 @@ Result<int> wrap(const SharedOptionsText& text, const std::vector<std::string>& 
   (void)sweep_leftovers();
   const auto sandbox =
       GB_TRY(Sandbox::create(spec, {.exactly = text.tier, .at_least = text.min_tier}));
-  const auto egress =
-      network.rules ? GB_TRY(Egress::start(*sandbox, *network.rules, credentials, {}))
-                    : std::unique_ptr<Egress>();
+  const auto egress = network.rules
+                          ? GB_TRY(Egress::start(*sandbox, *network.rules, credentials, {}))
+                          : std::unique_ptr<Egress>();
   if (!files.empty()) {
     GB_TRY(copy_in(*sandbox, files));
   }

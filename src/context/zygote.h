@@ -25,7 +25,7 @@ struct ZygoteSpec {
   std::vector<std::string> modules = {"numpy", "pandas", "matplotlib.pyplot"};
   Environment env;
   std::vector<Mount> mounts{};
-  std::string root{};  // As SandboxSpec::root.
+  std::string root{};      // As SandboxSpec::root.
   std::stop_token stop{};  // Once a stop is requested, nobody waits for it to become warm.
 };
 
