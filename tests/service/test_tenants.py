@@ -19,12 +19,14 @@ from daemon import Daemon
 SCOPES = ("run", "read", "admin")
 METHODS = {"get", "head", "post", "put", "patch", "delete", "options"}
 # What else stands in paths.
-OTHER_NAMES = {"name": "nobody", "volume": "nobody", "tenant": "nobody", "key": "0123456789abcdef"}
+OTHER_NAMES = {"name": "nobody", "volume": "nobody", "tenant": "nobody", "key": "0123456789abcdef",
+               "call": "1"}
 # What each operation with a body needs before it looks for anything.
 BODIES = {
     "run": {"language": "python", "code": "1"},
     "execute": {"code": "1"},
     "replyInput": {"value": "forged"},
+    "replyTool": {"result": "forged"},
     "completeCode": {"code": "secr", "cursor": 4},
     "inspectCode": {"code": "secret", "cursor": 6},
     "rollbackContext": {"checkpoint": 0},

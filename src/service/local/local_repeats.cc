@@ -43,6 +43,16 @@ std::string text_of(const SandboxRequest& request) {
        {"volumes", std::move(volumes)}});
 }
 
+// The last event of a run that came to its end.
+bool is_verdict(std::string_view event) {
+  // Most events are something else, and need not be parsed.
+  if (event.find(R"("type":"verdict")") == std::string_view::npos) {
+    return false;
+  }
+  const json parsed = json::parse(event, nullptr, false);
+  return parsed.is_object() && parsed.value("type", "") == "verdict";
+}
+
 std::string name_of(std::string_view operation, const std::string& request) {
   ContentHash hash;
   hash.add(request);
@@ -209,17 +219,19 @@ Result<void> LocalService::run(const Caller& caller,
     (void)sink(*known);
     return {};
   }
-  std::string verdict;
+  // Told once it is recorded, so that a client that has it and asks again gets it again.
+  std::optional<std::string> verdict;
   auto done = run_once(caller, request, [&](std::string_view event) {
-    if (!event.empty()) {
-      verdict = event;
+    if (!is_verdict(event)) {
+      return sink(event);
     }
-    return sink(event);
+    verdict = event;
+    return true;
   });
-  // The last event of a run that came to its end.
-  const json last = json::parse(verdict, nullptr, false);
-  const bool whole = done && last.is_object() && last.value("type", "") == "verdict";
-  settle(caller, key, subject, whole ? std::optional(verdict) : std::nullopt);
+  settle(caller, key, subject, done ? verdict : std::nullopt);
+  if (verdict) {
+    (void)sink(*verdict);
+  }
   return done;
 }
 
