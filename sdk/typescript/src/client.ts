@@ -292,26 +292,50 @@ export class Client {
     timeout: Duration | undefined, read: (response: Response) => Promise<T>):
     Promise<{ value: { is: T }; error?: never } | { value?: never; error: GloveboxError }> {
     signal?.throwIfAborted();
-    const limit = timeout === undefined ? undefined : new AbortController();
-    const timer = limit && setTimeout(() => limit.abort(), milliseconds(timeout ?? 0));
-    const signals = [signal, limit?.signal].filter((each) => each !== undefined);
+    const exchange = async (stop: AbortSignal | undefined) => {
+      const response = await this.#fetch(url, stop ? { ...init, signal: stop } : init);
+      return response.ok ? { value: { is: await read(response) } } : { error: await errorOfResponse(response) };
+    };
+    if (timeout === undefined) {
+      try {
+        return await exchange(signal);
+      } catch (error) {
+        return { error: this.#lost(error, signal) };
+      }
+    }
+    // Not AbortSignal.any, and not by the signal alone: Node 20 may collect a signal that follows another
+    // one while a body is read, and then nothing ends the reading.
+    const limit = new AbortController();
+    const passOn = () => limit.abort();
+    signal?.addEventListener("abort", passOn, { once: true });
+    const timer = setTimeout(passOn, milliseconds(timeout));
+    const ended = new Promise<never>((_, reject) =>
+      limit.signal.addEventListener("abort", () => reject(limit.signal.reason), { once: true }));
+    const done = exchange(limit.signal);
+    done.catch(() => {});  // It fails as well, after `ended`.
+    let goesOn = false;
     try {
-      const response = await this.#fetch(url,
-        signals.length > 0 ? { ...init, signal: AbortSignal.any(signals) } : init);
-      if (response.ok) return { value: { is: await read(response) } };
-      return { error: await errorOfResponse(response) };
+      const outcome = await Promise.race([done, ended]);
+      goesOn = outcome.value?.is instanceof Response;  // Whose body is still to be read.
+      return outcome;
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      if (limit?.signal.aborted) {
+      if (limit.signal.aborted) {
         throw new TimeoutError(`no response within ${timeout} s`.replace(/([a-z]) s$/, "$1"),
           { code: "client_timeout", hint: "pass a longer 'timeout'" });
       }
-      const explained = this.#explained(error);
-      if (!(explained instanceof ConnectionError)) throw explained;
-      return { error: explained };
+      return { error: this.#lost(error) };
     } finally {
       clearTimeout(timer);
+      if (!goesOn) signal?.removeEventListener("abort", passOn);
     }
+  }
+
+  /** The error of a connection that broke; any other one is thrown. */
+  #lost(error: unknown, signal?: AbortSignal): ConnectionError {
+    const explained = this.#explained(error, signal);
+    if (explained instanceof ConnectionError) return explained;
+    throw explained;
   }
 }
 
