@@ -47,6 +47,8 @@ class Client:
 
     def close(self):
         """The exit status, after the end of our messages."""
+        if self.process.stdout.closed:
+            return self.process.returncode
         self.process.stdin.close()
         status = self.process.wait(PATIENCE_S)
         self.reader.join()

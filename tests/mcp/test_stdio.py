@@ -231,6 +231,15 @@ class Revisions(unittest.TestCase):
             for gone in ("ping", "initialize", "logging/setLevel"):
                 self.assertEqual(client.request(gone)["error"]["code"], -32601, gone)
 
+    def test_what_was_asked_before_the_end_of_input_is_answered(self):
+        with Client() as client:
+            client.write('{"jsonrpc":"2.0","id":"last","method":"tools/call",'
+                         '"params":{"name":"run_code","arguments":{"code":"6*7"}}}')
+            self.assertEqual(client.close(), 0)
+            lines = list(iter(client.arrived.get, None))
+        self.assertIn("42", [line["result"]["structuredContent"]["result"]
+                             for line in lines if line.get("id") == "last"])
+
     def test_the_stateless_one_refuses_what_it_does_not_speak(self):
         with Client(version=None) as client:
             wrong = client.request("tools/list", **{

@@ -86,6 +86,11 @@ class Workers {
     changed_.notify_one();
   }
 
+  [[nodiscard]] bool busy() {
+    const std::scoped_lock lock(mutex_);
+    return !waiting_.empty() || idle_ < threads_.size();
+  }
+
  private:
   void run() {
     std::unique_lock lock(mutex_);
@@ -154,6 +159,19 @@ class LineReader {
   bool skipping_ = false;
 };
 
+// No more will be asked, as at the end of a pipe, but what was asked is still answered; unless
+// nobody reads the answers any more, or we are told to stop.
+void finish(Workers& workers, int out, int stop_fd) {
+  constexpr int kLookEveryMs = 20;
+  while (workers.busy()) {
+    std::array<pollfd, 2> waits{{{out, 0, 0}, {stop_fd, POLLIN, 0}}};
+    if (::poll(waits.data(), waits.size(), kLookEveryMs) > 0 &&
+        (waits[1].revents != 0 || (waits[0].revents & (POLLERR | POLLHUP)) != 0)) {
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 Result<void> serve_stdio(Server& server, const Caller& caller, int in, int out, int stop_fd) {
@@ -215,6 +233,7 @@ Result<void> serve_stdio(Server& server, const Caller& caller, int in, int out, 
     }
     const ssize_t got = waits[0].revents == 0 ? -1 : ::read(in, piece.data(), piece.size());
     if (got == 0) {
+      finish(workers, out, stop_fd);
       break;
     }
     if (got < 0) {
