@@ -111,11 +111,13 @@ class Calls:
                     wire.wait_readable()
         return call.message
 
-    def next_line(self) -> dict:
-        """The answer to a request for input. Main thread only."""
-        self._asking = Waiter()
+    def ask_line(self, ask) -> dict:
+        """Calls `ask`, which requests input, and returns the answer. Main thread only."""
+        # Before the request goes out: a helper may read the answer at once.
+        asking = self._asking = Waiter()
         try:
-            return self.wait(self._asking)
+            ask()
+            return self.wait(asking)
         finally:
             self._asking = None
 

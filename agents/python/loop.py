@@ -396,9 +396,9 @@ class Context:
             raise EOFError("a process started by the cell cannot read input")
         if not wire.is_main_thread():
             raise RuntimeError("input is only possible in the main thread")
-        self.emit(INPUT_REQUEST, {"prompt": prompt, "password": password})
+        question = {"prompt": prompt, "password": password}
         try:
-            request = self.calls.next_line()
+            request = self.calls.ask_line(lambda: self.emit(INPUT_REQUEST, question))
         except KeyboardInterrupt:
             raise KeyboardInterrupt("Interrupted by user") from None
         if request.get("eof"):

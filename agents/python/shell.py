@@ -19,6 +19,7 @@ from IPython.core.profiledir import ProfileDir
 from pickleshare import PickleShareDB
 from traitlets import Any, CBool, Instance, Type, default
 
+from .awaiting import AwaitRunner
 from .cells import MemoryHistory
 from .display import AgentDisplayFormatter, AgentDisplayHook, AgentDisplayPublisher
 from .process import run_shell_command
@@ -127,6 +128,10 @@ class AgentShell(InteractiveShell):
     last_traceback = None
     _plain_runner = None
 
+    @default("loop_runner")
+    def _default_loop_runner(self):
+        return AwaitRunner(self.context.wire)
+
     @default("exiter")
     def _default_exiter(self):
         return ContextExit(self)
@@ -218,6 +223,8 @@ class AgentShell(InteractiveShell):
 
     def _get_exc_info(self, exc_tuple=None):
         etype, value, tb = super()._get_exc_info(exc_tuple)
+        if self._is_interrupt(etype) and etype is not KeyboardInterrupt:
+            etype, value = KeyboardInterrupt, KeyboardInterrupt()
         # What our code raises on top of the guest's line, such as the end of its input, is told as
         # raised there. An interrupt may also be raised below what our streams call.
         guests = None
@@ -233,7 +240,7 @@ class AgentShell(InteractiveShell):
         return etype, value, tb
 
     def showtraceback(self, *args, **kwargs) -> None:
-        if sys.exc_info()[0] is not KeyboardInterrupt:
+        if not self._is_interrupt(sys.exc_info()[0]):
             super().showtraceback(*args, **kwargs)
             return
         # The outside interrupts again until the cell has ended, and the first traceback of a process
@@ -244,6 +251,12 @@ class AgentShell(InteractiveShell):
             super().showtraceback(*args, **kwargs)
         finally:
             wire.interruptible = allowed
+
+    def _is_interrupt(self, etype) -> bool:
+        runner = self.loop_runner
+        if isinstance(runner, AwaitRunner):
+            return runner.is_interrupt(etype)
+        return etype is KeyboardInterrupt
 
     def _showtraceback(self, etype, evalue, stb) -> None:
         self.last_traceback = stb

@@ -35,6 +35,30 @@ class Interrupt(Shared):
         self.check("import asyncio\nprint('ready')\nawait asyncio.sleep(100)")
         self.assertEqual(self.agent.run("await asyncio.sleep(0, 1)").plain, "1")
 
+    # Said by the event loop, so while the cell waits.
+    READY = "asyncio.get_running_loop().call_soon(lambda: print('ready', flush=True))\n"
+
+    def test_a_cell_that_awaits_does_not_live_on_in_the_next_one(self):
+        code = (
+            f"import asyncio\nlog = []\n{self.READY}"
+            "try:\n    await asyncio.sleep(1)\n    log.append('went on')\n"
+            "finally:\n    log.append('cleaned up')"
+        )
+        self.check(code)
+        self.assertEqual(self.agent.run("await asyncio.sleep(1.2)\nlog").plain, "['cleaned up']")
+
+    def test_an_interrupted_await_is_shown_where_it_waited(self):
+        code = f"import asyncio\nasync def wait():\n    {self.READY}    await asyncio.sleep(9)\nawait wait()"
+        trace = "\n".join(self.interrupted(code).error["traceback"])
+        self.assertIn("wait", trace)
+        self.assertNotIn("Cancelled", trace)
+        self.assertNotIn("agents/python", trace)
+
+    def test_what_the_guest_cancels_itself_is_no_interrupt(self):
+        self.check("import asyncio\nprint('ready')\nawait asyncio.sleep(100)")
+        code = "task = asyncio.ensure_future(asyncio.sleep(9))\ntask.cancel()\nawait task"
+        self.assertEqual(self.agent.run(code).error["name"], "CancelledError")
+
     def test_a_shell_command_ends_with_its_pipeline(self):
         self.check("!echo ready; sleep 100 | cat")
 
