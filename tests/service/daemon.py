@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GLOVEBOX = os.environ.get("GLOVEBOX", str(ROOT / "build/release/bin/glovebox"))
 
 # Far above what any step needs: what hangs fails its test and not the whole run.
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 LINES = "application/x-ndjson"
 EVENTS = "text/event-stream"

@@ -353,9 +353,9 @@ class Run(Case):
         )
         events.until("stdout")
         keeper = self.daemon.keeper()
-        wait_until(lambda: named(keeper, "sleep"), "the guest's sleep", 5)
+        wait_until(lambda: named(keeper, "sleep"), "the guest's sleep")
         events.close()
-        wait_until(lambda: not named(keeper, "sleep"), "the end of the run", 5)
+        wait_until(lambda: not named(keeper, "sleep"), "the end of the run")
 
 
 class EmergencyStop(Case):

@@ -42,7 +42,7 @@ class Survivors(unittest.TestCase):
         status = cls.daemon.stop()
         assert status == 0, f"exit status {status}"
         try:
-            wait_until(lambda: not list(cls.traces.left()), "the end of everything", 5)
+            wait_until(lambda: not list(cls.traces.left()), "the end of everything")
         except AssertionError:
             raise AssertionError("left behind:\n" + "\n".join(cls.traces.left())) from None
 
@@ -63,7 +63,7 @@ class Survivors(unittest.TestCase):
                 self.assertIn(answer.status, (429, 503), str(answer))
             return answer.status == 201 and Sandbox(self.daemon, answer.json["id"])
 
-        return wait_until(try_it, "a new sandbox", 10)
+        return wait_until(try_it, "a new sandbox")
 
     def name_inside(self, sandbox, name):
         """Starts something in a sandbox that bears `name` on the host. Answers its pid there."""
@@ -202,8 +202,8 @@ class OfWhatItHolds(Survivors):
         self.assertEqual(name_of(warden), "glovebox-warden")
         self.traces.gather()
         os.kill(warden, signal.SIGKILL)
-        wait_until(lambda: name_of(inside) != "svc-first", "the end of what was inside", 5)
-        wait_until(victim.is_gone, "that the daemon knows", 5)
+        wait_until(lambda: name_of(inside) != "svc-first", "the end of what was inside")
+        wait_until(victim.is_gone, "that the daemon knows")
         self.assertEqual(context.value("kept"), "7")
         self.assertEqual(self.create_soon().context().value("3"), "3")
 
@@ -214,7 +214,7 @@ class OfWhatItHolds(Survivors):
         (inside,) = named(self.daemon.keeper(), "svc-forked")
         self.traces.gather()
         os.kill(outermost(inside, self.daemon.keeper()), signal.SIGKILL)
-        wait_until(lambda: name_of(inside) != "svc-forked", "its end", 5)
+        wait_until(lambda: name_of(inside) != "svc-forked", "its end")
 
         # Either all of the sandbox is gone, or a new interpreter can be had in it.
         told = set()
@@ -227,7 +227,7 @@ class OfWhatItHolds(Survivors):
             )
 
         try:
-            wait_until(is_settled, "that the sandbox is gone or can be used", 5)
+            wait_until(is_settled, "that the sandbox is gone or can be used")
         except AssertionError:
             self.fail(f"neither gone nor usable: {told}")
         self.assertEqual(self.create_soon().context().value("3"), "3")
