@@ -130,7 +130,7 @@ def call(line, folder):
     """What a shell line prints, both streams in order, and its exit status. None may go on for long."""
     environment = {"PATH": f"{folder / '.bin'}:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8",
                    "GLOVEBOX_URL": "unix:nowhere.sock", "TMPDIR": str(folder)}
-    done = subprocess.run(["timeout", "20", "bash", "-c", line], cwd=folder, env=environment,
+    done = subprocess.run(["timeout", "60", "bash", "-c", line], cwd=folder, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=PATIENCE_S, check=False)
     return done.returncode, plain(done.stdout.decode("utf-8", "replace"), folder)

@@ -66,7 +66,7 @@ class Pool(Case):
             child = self.children.pop()
             child.terminate()
             try:
-                child.communicate(timeout=20)
+                child.communicate(timeout=PATIENCE_S)
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.communicate()
@@ -309,7 +309,7 @@ class Ends(Pool):
         # What is still used is left alone. A sandbox that was being made holds all slots for a moment.
         self.assertTrue(eventually(lambda: left_after_a_sweep() == 1))
         os.kill(guest, signal.SIGTERM)
-        self.assertEqual(run.wait(timeout=20), 128 + signal.SIGTERM)
+        self.assertEqual(run.wait(timeout=PATIENCE_S), 128 + signal.SIGTERM)
         self.assertTrue(eventually(lambda: left_after_a_sweep() == 0))
         self.assertEqual(list(self.runtime.iterdir()), [])
 
@@ -320,7 +320,7 @@ class Ends(Pool):
         self.pool.terminate()
         self.assertEqual(run.stdout.readline(), b"b\n")
         self.assertEqual(run.wait(), 0)
-        self.assertEqual(self.pool.wait(timeout=20), 0)
+        self.assertEqual(self.pool.wait(timeout=PATIENCE_S), 0)
         self.assertEqual(list(self.runtime.iterdir()), [])
 
     def test_told_twice_it_ends_what_it_lent_too(self):
@@ -329,15 +329,15 @@ class Ends(Pool):
         self.pool.terminate()
         self.assertTrue(eventually(lambda: not (self.runtime / ".pool").exists()))
         self.pool.terminate()
-        self.assertEqual(self.pool.wait(timeout=20), 0)
+        self.assertEqual(self.pool.wait(timeout=PATIENCE_S), 0)
         self.assertFalse(alive(guest))
-        self.assertEqual(run.wait(timeout=20), 125)
+        self.assertEqual(run.wait(timeout=PATIENCE_S), 125)
         self.assertEqual(self.slots(), set())
 
     def test_a_second_pool_is_refused_and_one_after_a_dead_one_is_not(self):
         self.start_pool()
         second = self.start("pool")
-        self.assertEqual(second.wait(timeout=20), 125)
+        self.assertEqual(second.wait(timeout=PATIENCE_S), 125)
         self.assertIn(b"already running", second.stderr.read())
         self.pool.kill()
         self.pool.wait()

@@ -138,7 +138,7 @@ class Tenants(unittest.TestCase):
 
     def test_websockets_need_a_key_before_the_handshake(self):
         for path in (self.context.path + "/execute", f"{self.mine.path}/processes/{self.pid}"):
-            connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=60)
             connection.request(
                 "GET",
                 path,
