@@ -110,7 +110,7 @@ class Agent:
     def end(self) -> int:
         """Closes descriptor 3 and waits for the agent's exit."""
         self._socket.shutdown(socket.SHUT_RDWR)
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=60)
 
     def send(self, kind: int, payload: dict[str, Any] | None = None) -> int:
         self._channel += 1

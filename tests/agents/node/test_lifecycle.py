@@ -87,7 +87,7 @@ class Lifecycle(unittest.TestCase):
     def test_the_end_of_the_socket_ends_the_agent(self) -> None:
         with Agent() as agent:
             agent.socket.close()
-            self.assertEqual(agent.process.wait(10), 0)
+            self.assertEqual(agent.process.wait(60), 0)
 
     def test_end_ends_the_agent_with_what_runs_aborted(self) -> None:
         with Agent() as agent:
@@ -96,7 +96,7 @@ class Lifecycle(unittest.TestCase):
             agent.send(END)
             self.assertEqual(agent.collect(running).status, "aborted")
             self.assertEqual(agent.collect(waiting).status, "aborted")
-            self.assertEqual(agent.process.wait(10), 0)
+            self.assertEqual(agent.process.wait(60), 0)
 
     def test_process_exit_ends_the_context_in_order(self) -> None:
         with Agent() as agent:
@@ -105,7 +105,7 @@ class Lifecycle(unittest.TestCase):
             self.assertEqual(execution.stdout, "before\nbye\n")
             self.assertIn("process.exit(7)", execution.of(NOTE)[0].json["text"])
             self.assertEqual(execution.status, "aborted")
-            self.assertEqual(agent.process.wait(10), 7)
+            self.assertEqual(agent.process.wait(60), 7)
             self.assertEqual(agent.process.stderr.read(), b"")
 
     def test_a_checkpoint_is_refused(self) -> None:
@@ -126,7 +126,7 @@ class Lifecycle(unittest.TestCase):
     def test_a_frame_that_is_too_long_ends_the_agent(self) -> None:
         with Agent() as agent:
             agent.socket.sendall(b"\xff\xff\xff\xff\x01\x01\x00\x00\x00")
-            self.assertEqual(agent.process.wait(10), 1)
+            self.assertEqual(agent.process.wait(60), 1)
 
     def test_a_payload_that_is_no_json_is_an_empty_request(self) -> None:
         with Agent() as agent:
