@@ -20,8 +20,11 @@ using namespace std::chrono_literals;
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
 
-// How long code may take to answer an interrupt before its process is killed.
+// How long code may take to react to an interrupt before its process is killed; and how long at
+// most if its sandbox got less than this share of a processor meanwhile, as on a starved machine.
 constexpr auto kGrace = 500ms;
+constexpr auto kGraceCpu = 250ms;
+constexpr auto kLongestGrace = 2500ms;
 constexpr auto kInterruptAgain = 100ms;
 // How often counters are looked at while it runs.
 constexpr auto kCheckEvery = 50ms;
@@ -279,8 +282,11 @@ void Executing::show(const Event& event) {
 void Executing::check_limits() {
   const Clock::time_point time = now();
   if (time >= kill_at_) {
-    kill();
-    return;
+    if (!is_starved(time)) {
+      kill();
+      return;
+    }
+    kill_at_ = time + kInterruptAgain;
   }
   if (cause_ != Cause::kItself && time >= next_check_) {
     // The first one may have come between two steps of the interpreter that do not look.
@@ -311,8 +317,18 @@ void Executing::interrupt(Cause cause) {
     (void)options_.requests->close();  // From here on nobody can answer.
   }
   (void)context_.process_->signal(SIGINT);
-  next_check_ = now() + kInterruptAgain;
-  kill_at_ = now() + kGrace;
+  interrupted_at_ = now();
+  cpu_when_interrupted_ = context_.sandbox_.meter().cpu_time().value_or(0us);
+  next_check_ = interrupted_at_ + kInterruptAgain;
+  kill_at_ = interrupted_at_ + kGrace;
+}
+
+bool Executing::is_starved(Clock::time_point time) const {
+  if (cause_ == Cause::kItself || link_lost_ || time >= interrupted_at_ + kLongestGrace) {
+    return false;
+  }
+  const auto cpu = context_.sandbox_.meter().cpu_time();
+  return cpu && *cpu < cpu_when_interrupted_ + kGraceCpu;
 }
 
 void Executing::kill() {

@@ -55,6 +55,8 @@ class Executing {
   [[nodiscard]] Clock::time_point deadline() const;
   void check_limits();
   void interrupt(Cause cause);
+  // Whether the interpreter has hardly run since it was interrupted.
+  [[nodiscard]] bool is_starved(Clock::time_point time) const;
   void kill();
   bool has_ended();
   Execution judge();
@@ -78,6 +80,8 @@ class Executing {
   Cause cause_ = Cause::kItself;
   Clock::time_point next_check_;
   Clock::time_point kill_at_ = Clock::time_point::max();
+  Clock::time_point interrupted_at_;
+  std::chrono::microseconds cpu_when_interrupted_{0};
   std::chrono::microseconds cpu_before_{0};
   std::uint64_t oom_kills_before_ = 0;
   std::uint64_t pids_refusals_before_ = 0;

@@ -17,7 +17,7 @@ from daemon import GLOVEBOX, PATIENCE_S, Daemon, wait_until
 from traces import Traces, named, outermost
 
 # Within which a keeper that does not respond is found out and told.
-TOLD_S = 20
+TOLD_S = 45
 
 
 def threads_of(pid):

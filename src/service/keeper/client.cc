@@ -27,9 +27,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostIdle = 32;
 // How often a call that waits looks whether it should go on.
 constexpr auto kTick = 1s;
-// A keeper that lives answers a probe in a millisecond; one on a starved machine in a second or
-// two.
-constexpr auto kProbePatience = 5s;
+// A keeper that lives answers a probe in a millisecond; one on a starved machine in some seconds.
+constexpr auto kProbePatience = 15s;
 // For a request to be taken: the keeper's thread for it does nothing else.
 constexpr auto kSendPatience = 15s;
 // For the first event of a stream: a process is started, or a sandbox looked for.
