@@ -34,10 +34,14 @@ void fuzz_arguments(const Params& params) {
   const auto count = arguments.count("offset", 100);
   const auto time = arguments.seconds("timeout", kMostTime);
   const auto texts = arguments.texts("packages", 4);
+  const auto environment = arguments.environment("env", 4);
   if (arguments.done()) {
     require(!count || *count <= 100);
     require(!time || (*time >= std::chrono::milliseconds::zero() && *time <= kMostTime));
-    require(texts.size() <= 4);
+    require(texts.size() <= 4 && environment.size() <= 4);
+    for (const auto& [name, value] : environment) {
+      require(name.find('=') == std::string::npos && value.find('\0') == std::string::npos);
+    }
   }
 }
 
