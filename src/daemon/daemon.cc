@@ -25,10 +25,9 @@
 #include "daemon/gauges.h"
 #include "daemon/keeper_process.h"
 #include "daemon/keeper_starter.h"
+#include "daemon/mcp_doors.h"
 #include "daemon/service_manager.h"
 #include "doors/e2b/e2b_door.h"
-#include "doors/mcp/http/door.h"
-#include "doors/mcp/sandbox_features.h"
 #include "doors/rest/door.h"
 #include "doors/transport/request_log.h"
 #include "sandbox/cgroup_host.h"
@@ -43,9 +42,6 @@ constexpr std::size_t kOwnDescriptors = 2'048;
 constexpr std::size_t kLeastConnections = 256;
 // Of connections, what is not left to those who follow something.
 constexpr std::size_t kOthersConnections = 1'024;
-
-// Of a sandbox that an MCP client uses, from its last use.
-constexpr std::chrono::minutes kMcpLifetime{30};
 
 // For the lock of a daemon that was killed.
 constexpr std::chrono::seconds kHandover{2};
@@ -195,23 +191,10 @@ Result<void> run_daemon(DaemonOptions options,
         return requests.text() + gauges_text(gauges, keepers, caller);
       };
   rest::RestDoor rest_door(guarded, rest_options);
-  mcp::SandboxFeaturesOptions mcp_options{.packages = !options.package_sources.empty()};
-  mcp_options.sandbox.timeout = kMcpLifetime;
-  mcp::SandboxFeatures mcp_features(guarded, std::move(mcp_options));
-  mcp::HttpDoor mcp_door(mcp_features,
-                         {.authenticate =
-                              [&guarded](const http::Request& request) {
-                                return mcp::authenticate_by_key(guarded, request);
-                              },
-                          .ended =
-                              [&guarded](const Caller& caller, mcp::Conversation& conversation) {
-                                if (const std::string id = conversation.sandbox(); !id.empty()) {
-                                  (void)guarded.kill(caller, id);
-                                }
-                              },
-                          .origins = options.cors});
+  McpDoors mcp_doors(*service, guarded,
+                     {.packages = !options.package_sources.empty(), .origins = options.cors});
   // A request goes to the first door that claims it. The last one claims any.
-  const std::array<Door*, 3> doors{&e2b_door, &mcp_door, &rest_door};
+  const std::array<Door*, 4> doors{&e2b_door, &mcp_doors.http(), &mcp_doors.sse(), &rest_door};
   const Cors cors(options.cors);
   // Some are for the requests themselves: a way to the keeper, to files, to a port. A follower has
   // another one for as long as its connection lasts, and all of them together leave connections to

@@ -68,6 +68,9 @@ TARGETS = {
     "image": [*BASE, "base/sys/beneath.cc", "base/text.cc", "base/unique_fd.cc",
               "service/content_hash.cc", "service/templates/container_image.cc",
               "spec/json/bounded_json.cc"],
+    "mcp_message": [*BASE, "base/text.cc", "doors/mcp/message.cc", "doors/mcp/tool_arguments.cc",
+                    "spec/credential_rules.cc", "spec/ip_address.cc", "spec/json/bounded_json.cc",
+                    "spec/network_rules.cc"],
     "jupyter_wire": [*BASE, "base/base64.cc", "base/text.cc", "base/unique_fd.cc",
                      *(f"../agents/jupyter/{name}.cc" for name in (
                          "json_guard", "kernelspec", "mime_values", "wire"))],

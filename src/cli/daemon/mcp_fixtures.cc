@@ -15,9 +15,10 @@ namespace glovebox::cli {
 
 Result<void> serve_mcp_fixtures(const std::string& listen, int stop_fd) {
   mcp::Fixtures fixtures;
-  mcp::HttpDoor door(fixtures, {.authenticate = [](const http::Request&) -> Result<Caller> {
-                       return Caller{.tenant = "fixtures"};
-                     }});
+  mcp::HttpDoor door(fixtures,
+                     {.admission = {.authenticate = [](const http::Request&) -> Result<Caller> {
+                        return Caller{.tenant = "fixtures"};
+                      }}});
   http::ServerOptions options;
   options.listen = listen;
   const auto server = GB_TRY(http::Server::start(

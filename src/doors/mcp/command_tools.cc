@@ -98,6 +98,12 @@ Result<ToolResult> run_command(ToolCall& call) {
   if (command.empty() || command.find('\0') != std::string::npos) {
     return Error(ErrorCode::kInvalid, "argument 'command' must be text without NUL characters");
   }
+  return run_process(call, sandbox, request);
+}
+
+Result<ToolResult> run_process(ToolCall& call,
+                               const std::string& sandbox,
+                               const ProcessRequest& request) {
   const auto feed = GB_TRY(call.service.start_process(call.call.caller(), sandbox, request));
   OutputCapture out(kMostOutput);
   OutputCapture err(kMostOutput);

@@ -117,12 +117,11 @@ Result<ToolResult> create_sandbox(ToolCall& call) {
 Result<ToolResult> delete_sandbox(ToolCall& call) {
   std::string sandbox = call.arguments.text("sandbox");
   GB_TRY(call.arguments.done());
-  Conversation& conversation = call.call.conversation();
-  const std::scoped_lock lock(conversation.sandbox_mutex());
-  const std::string own = conversation.sandbox();
-  sandbox = sandbox.empty() ? own : sandbox;
-  if (sandbox == own) {
-    conversation.set_sandbox({});
+  DefaultSandbox& own = call.call.conversation().sandbox();
+  const std::scoped_lock lock(own.mutex());
+  sandbox = sandbox.empty() ? own.id() : sandbox;
+  if (sandbox == own.id()) {
+    own.set({});
   }
   if (!sandbox.empty()) {
     GB_TRY(call.service.kill(call.call.caller(), sandbox));

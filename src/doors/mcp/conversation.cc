@@ -10,6 +10,16 @@ constexpr std::size_t kMaxSubscriptions = 256;
 
 }  // namespace
 
+std::string DefaultSandbox::id() const {
+  const std::scoped_lock lock(mutex_);
+  return id_;
+}
+
+void DefaultSandbox::set(std::string id) {
+  const std::scoped_lock lock(mutex_);
+  id_ = std::move(id);
+}
+
 std::string Conversation::version() const {
   const std::scoped_lock lock(mutex_);
   return version_;
@@ -109,16 +119,6 @@ void Conversation::take_response(const Message& response) {
           ? Result<Params>(*response.result)
           : Result<Params>(Error(ErrorCode::kRefused, "the client refused the request"));
   changed_.notify_all();
-}
-
-std::string Conversation::sandbox() const {
-  const std::scoped_lock lock(mutex_);
-  return sandbox_;
-}
-
-void Conversation::set_sandbox(std::string id) {
-  const std::scoped_lock lock(mutex_);
-  sandbox_ = std::move(id);
 }
 
 bool Conversation::subscribe(const std::string& uri) {

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "doors/mcp/cancellation.h"
@@ -25,14 +26,32 @@ namespace glovebox::mcp {
 // Takes one message to the client; any thread. What cannot be delivered is dropped.
 using Outlet = std::function<void(std::string_view message)>;
 
+// The sandbox of requests that name none. Safe to use from several threads.
+class DefaultSandbox {
+ public:
+  // Empty before there is one.
+  [[nodiscard]] std::string id() const;
+  void set(std::string id);
+  // Held by whoever creates or deletes it.
+  std::mutex& mutex() { return use_mutex_; }
+
+ private:
+  std::mutex use_mutex_;
+  mutable std::mutex mutex_;
+  std::string id_;
+};
+
 // Safe to use from several threads.
 class Conversation {
  public:
   // Requests that one conversation may have under way.
   static constexpr std::size_t kMaxCalls = 64;
 
-  // `lasts`: further requests belong to it, so that it may have a sandbox of its own.
-  explicit Conversation(bool lasts) : lasts_(lasts) {}
+  // `lasts`: further requests belong to it, so that it may have a sandbox of its own, or share one
+  // with other conversations.
+  explicit Conversation(
+      bool lasts, std::shared_ptr<DefaultSandbox> sandbox = std::make_shared<DefaultSandbox>())
+      : lasts_(lasts), sandbox_(std::move(sandbox)) {}
   [[nodiscard]] bool lasts() const { return lasts_; }
 
   // What `initialize` agreed on; empty before, and in a conversation that needs none.
@@ -75,11 +94,7 @@ class Conversation {
   // A response of the client. Ignored when nobody waits for it.
   void take_response(const Message& response);
 
-  // The sandbox that requests use which name none; empty before there is one.
-  [[nodiscard]] std::string sandbox() const;
-  void set_sandbox(std::string id);
-  // Held by whoever creates it.
-  std::mutex& sandbox_mutex() { return sandbox_mutex_; }
+  [[nodiscard]] DefaultSandbox& sandbox() const { return *sandbox_; }
 
   // Resources whose changes the client wants to hear of. False when there are too many.
   bool subscribe(const std::string& uri);
@@ -92,18 +107,17 @@ class Conversation {
   };
 
   const bool lasts_;
+  const std::shared_ptr<DefaultSandbox> sandbox_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string version_;
   Params capabilities_ = Params::object();
   std::string log_level_;
-  std::string sandbox_;
   std::map<std::string, Entry*> calls_;  // By the text of their ids.
   std::map<std::string, Question*> questions_;
   std::set<std::string> subscriptions_;
   std::uint64_t next_question_ = 1;
   bool over_ = false;
-  std::mutex sandbox_mutex_;
 };
 
 }  // namespace glovebox::mcp

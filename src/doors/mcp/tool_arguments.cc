@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "spec/credential_rules.h"
 
 namespace glovebox::mcp {
 
@@ -99,6 +100,27 @@ std::vector<std::string> ToolArguments::texts(std::string_view name, std::size_t
   }
   for (const Params& each : *value) {
     all.push_back(each.get<std::string>());
+  }
+  return all;
+}
+
+Environment ToolArguments::environment(std::string_view name, std::size_t most) {
+  const Params* const value = take(name);
+  Environment all;
+  if (value == nullptr) {
+    return all;
+  }
+  if (!value->is_object() || value->size() > most) {
+    refuse(name, "must be an object of at most " + std::to_string(most) + " strings");
+    return all;
+  }
+  for (const auto& [variable, text] : value->items()) {
+    if (!is_variable_name(variable) || !text.is_string() ||
+        text.get_ref<const std::string&>().find('\0') != std::string::npos) {
+      refuse(name, "has an invalid variable '" + printable(variable.substr(0, 60)) + "'");
+      return {};
+    }
+    all.emplace_back(variable, text.get<std::string>());
   }
   return all;
 }

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "doors/mcp/message.h"
+#include "spec/command.h"
 
 namespace glovebox::mcp {
 
@@ -26,6 +27,8 @@ class ToolArguments {
   std::optional<std::chrono::milliseconds> seconds(std::string_view name,
                                                    std::chrono::milliseconds most);
   std::vector<std::string> texts(std::string_view name, std::size_t most);
+  // Environment variables: an object of strings.
+  Environment environment(std::string_view name, std::size_t most);
 
   // kInvalid, naming the argument, when one was wrong, missing, or is none of those that were read.
   [[nodiscard]] Result<void> done() const;

@@ -51,14 +51,14 @@ Result<std::string> make_sandbox(ToolCall& call) {
 Result<std::string> ToolCall::sandbox() {
   std::string named = arguments.text("sandbox");
   GB_TRY(arguments.done());
-  Conversation& conversation = call.conversation();
+  DefaultSandbox& own = call.conversation().sandbox();
   if (named.empty()) {
-    const std::scoped_lock lock(conversation.sandbox_mutex());
-    named = conversation.sandbox();
+    const std::scoped_lock lock(own.mutex());
+    named = own.id();
     // One whose time was over has a successor.
     if (named.empty() || !service.find(call.caller(), named)) {
       named = GB_TRY(make_sandbox(*this));
-      conversation.set_sandbox(named);
+      own.set(named);
       return named;
     }
   }

@@ -42,6 +42,11 @@ void put_text(ToolCall& call,
               const std::string& title,
               const std::string& text);
 
+// Runs a program in the sandbox to its end, which is the result.
+Result<ToolResult> run_process(ToolCall& call,
+                               const std::string& sandbox,
+                               const ProcessRequest& request);
+
 using Tool = Result<ToolResult> (*)(ToolCall& call);
 
 // Null for an unknown name.

@@ -9,25 +9,11 @@
 #include <utility>
 
 #include "doors/mcp/http/headers.h"
+#include "doors/mcp/http/read_message.h"
 #include "doors/mcp/http/streamed_answer.h"
-#include "doors/transport/status.h"
 
 namespace glovebox::mcp {
 namespace {
-
-constexpr std::string_view kBearer = "Bearer ";
-constexpr std::size_t kMaxKey = 512;
-
-void send_error(http::Response& response,
-                int status,
-                int number,
-                std::string message,
-                const http::Headers& more = {}) {
-  http::Headers headers{{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
-  headers.insert(headers.end(), more.begin(), more.end());
-  (void)response.send(status, headers,
-                      response_text({}, RpcError{.code = number, .message = std::move(message)}));
-}
 
 std::string_view path_of(const http::Request& request) {
   return request.target().substr(0, request.target().find('?'));
@@ -39,22 +25,6 @@ bool is_initialize(const Message& message) {
 
 }  // namespace
 
-Result<Caller> authenticate_by_key(SandboxService& service, const http::Request& request) {
-  std::optional<std::string_view> key = request.header("x-api-key");
-  if (const auto authorization = request.header("authorization");
-      !key && authorization && authorization->size() >= kBearer.size() &&
-      http::equal_names(authorization->substr(0, kBearer.size()), kBearer)) {
-    key = authorization->substr(kBearer.size());
-  }
-  if (!key && request.over_unix_socket()) {
-    return service.unix_peer();
-  }
-  if (!key || key->size() > kMaxKey) {
-    return Error(ErrorCode::kRefused, "no API key");
-  }
-  return service.authenticate(*key);
-}
-
 HttpDoor::HttpDoor(Features& features, HttpDoorOptions options)
     : server_(features), options_(std::move(options)) {}
 
@@ -64,23 +34,12 @@ bool HttpDoor::claims(const Arrival& arrival) const {
 
 void HttpDoor::handle(const Arrival& arrival, http::Response& response) {
   http::Request& request = arrival.request;
-  http::RequestFacts& facts = request.facts();
-  facts.door = "mcp";
-  facts.route = "/mcp";
-  if (!may_come_from(request, options_.origins)) {
-    send_error(response, 403, code::kInvalidRequest, "this origin may not use the server");
-    return;
-  }
-  const auto caller = options_.authenticate(request);
+  request.facts().door = "mcp";
+  request.facts().route = "/mcp";
+  const auto caller = options_.admission.admit(request, response);
   if (!caller) {
-    const bool refused = caller.error().code() == ErrorCode::kRefused;
-    send_error(response, refused ? 401 : 503, code::kInvalidRequest,
-               refused ? "a valid API key is required" : caller.error().message(),
-               refused ? http::Headers{{"WWW-Authenticate", "Bearer"}} : http::Headers{});
     return;
   }
-  facts.tenant = caller->tenant;
-  facts.key = caller->key;
   if (request.method() == "POST") {
     post(request, response, *caller);
   } else if (request.method() == "DELETE") {
@@ -92,23 +51,11 @@ void HttpDoor::handle(const Arrival& arrival, http::Response& response) {
 }
 
 void HttpDoor::post(http::Request& request, http::Response& response, const Caller& caller) {
-  if (auto room = request.count_for(caller.tenant, http::Pace::kLong); !room) {
-    send_error(response, 429, code::kInternal, room.error().message());
+  const auto read = read_message(request, response, caller);
+  if (!read) {
     return;
   }
-  auto body = request.read_all(kMaxMessage);
-  if (!body) {
-    send_error(response, body.error().code() == ErrorCode::kExhausted ? 413 : 400,
-               code::kInvalidRequest, body.error().message());
-    return;
-  }
-  auto parsed = parse_message(*body);
-  if (const auto* const malformed = std::get_if<Malformed>(&parsed)) {
-    (void)response.send(400, {{"Content-Type", "application/json"}},
-                        response_text(malformed->id, malformed->error));
-    return;
-  }
-  const Message& message = std::get<Message>(parsed);
+  const Message& message = *read;
   const auto header = request.header("mcp-protocol-version");
   if (Server::stateless_version(message) || header == kStateless) {
     if (message.kind != Message::Kind::kRequest) {

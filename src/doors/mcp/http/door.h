@@ -4,25 +4,19 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/result.h"
+#include "doors/mcp/http/admission.h"
 #include "doors/mcp/http/sessions.h"
 #include "doors/mcp/server.h"
 #include "doors/ports/door.h"
-#include "service/sandbox_service.h"
 
 namespace glovebox::mcp {
 
 struct HttpDoorOptions {
   std::string path = "/mcp";
-  // Who asks; kRefused when the request does not prove it.
-  std::function<Result<Caller>(const http::Request& request)> authenticate{};
+  Admission admission{};
   // Called when a session is over, with what it had.
   std::function<void(const Caller& caller, Conversation& conversation)> ended{};
-  // Web pages that may ask, beside those of this machine.
-  std::vector<std::string> origins{};
 };
 
 class HttpDoor final : public Door {
@@ -48,8 +42,5 @@ class HttpDoor final : public Door {
   const HttpDoorOptions options_;
   Sessions sessions_;
 };
-
-// Shows an API key as every door takes it; over the Unix socket none is needed.
-Result<Caller> authenticate_by_key(SandboxService& service, const http::Request& request);
 
 }  // namespace glovebox::mcp
