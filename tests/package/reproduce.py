@@ -89,7 +89,8 @@ def make_root(root):
     """A minimal Debian, by this machine's apt sources, proxies and certificates."""
     settings = subprocess.run(["apt-config", "dump"], check=True, stdout=subprocess.PIPE, text=True).stdout
     options = [f"--aptopt={line}" for line in settings.splitlines() if re.match(r"Acquire::https?::", line)]
-    subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
+    # It mounts /proc in there, which is nobody else's business.
+    subprocess.run(["unshare", "--mount", "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
                     "--include=ca-certificates,git,openssl", *options, SUITE, root, *sources()], check=True)
     for path in ("/etc/resolv.conf", "/etc/hosts", TRUSTED):
         if os.path.exists(path):
