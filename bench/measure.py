@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting programs with as little around them as Python can, and what the times say together."""
 
+import datetime
 import math
 import os
+import pathlib
+import platform
 import time
 
 import mounts
@@ -19,6 +22,19 @@ def start_and_wait(argv):
     _, status, _ = os.wait4(pid, 0)
     ended = time.perf_counter_ns()
     return (ended - begun) / 1000, os.waitstatus_to_exitcode(status)
+
+
+def machine():
+    """What a table of results says of where and when it was made."""
+    info = pathlib.Path("/proc/cpuinfo").read_text()
+    models = [line.split(":", 1)[1].strip() for line in info.splitlines()
+              if line.startswith("model name")]
+    return {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "cpus": len(os.sched_getaffinity(0)), "cpu": models[0] if models else "unknown",
+            "kernel": platform.release(),
+            "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            "user": "root" if os.geteuid() == 0 else "not root",
+            "load_before": os.getloadavg()}
 
 
 def percentile(ordered, part):

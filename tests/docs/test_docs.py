@@ -192,6 +192,11 @@ class Order(unittest.TestCase):
             self.assertRegex(results, r"run of 20\d\d-\d\d-\d\d on .*, \d+ processors")
             for peer in ("glovebox", "bwrap" if "bench" in page else "bubblewrap", "docker"):
                 self.assertRegex(results, rf"\| \W*{peer}.* \d+(\.\d+)? ms \|")
+        judged = (ROOT / "bench/README.md").read_text().split("<!-- results of the judge -->")[1]
+        self.assertRegex(judged, r"run of 20\d\d-\d\d-\d\d on .*, \d+ processors")
+        for language in ("cpp", "python", "java"):
+            for contestant in ("glovebox", "bwrap", "like-piston"):
+                self.assertRegex(judged, rf"\| {language} \| {contestant} \| \d+ \| \d+ \| \d+ ms \|")
 
     def test_the_index_names_every_page(self):
         pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
