@@ -22,8 +22,9 @@ class AwaitRunner:
     instead and run to its end, so that its `finally` blocks run now.
     """
 
-    def __init__(self, wire) -> None:
-        self._wire = wire
+    def __init__(self, shell) -> None:
+        # Its wire is another one after a fork.
+        self._shell = shell
         self.interrupted = False
 
     def __call__(self, coroutine):
@@ -34,7 +35,7 @@ class AwaitRunner:
             while True:
                 try:
                     if task is None:
-                        with self._wire.shield():
+                        with self._shell.context.wire.shield():
                             task = loop.create_task(coroutine)
                     return loop.run_until_complete(task)
                 except KeyboardInterrupt:

@@ -130,7 +130,7 @@ class AgentShell(InteractiveShell):
 
     @default("loop_runner")
     def _default_loop_runner(self):
-        return AwaitRunner(self.context.wire)
+        return AwaitRunner(self)
 
     @default("exiter")
     def _default_exiter(self):

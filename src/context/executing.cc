@@ -24,7 +24,7 @@ using std::chrono::microseconds;
 // most if its sandbox got less than this share of a processor meanwhile, as on a starved machine.
 constexpr auto kGrace = 500ms;
 constexpr auto kGraceCpu = 250ms;
-constexpr auto kLongestGrace = 2500ms;
+constexpr auto kLongestGrace = 1000ms;
 constexpr auto kInterruptAgain = 100ms;
 // How often counters are looked at while it runs.
 constexpr auto kCheckEvery = 50ms;
