@@ -31,6 +31,7 @@ using Action = std::function<int()>;
 void add_run(CLI::App& app, const std::vector<std::string>& guest_words, Action* action);
 void add_judge(CLI::App& app, const std::vector<std::string>& guest_words, Action* action);
 void add_mcp_wrap(CLI::App& app, const std::vector<std::string>& guest_words, Action* action);
+void add_policy(CLI::App& app, Action* action);
 void add_pool(CLI::App& app, Action* action);
 void add_repl(CLI::App& app, Action* action);
 void add_notebook(CLI::App& app, Action* action);

@@ -13,8 +13,9 @@ namespace {
 
 namespace cli = glovebox::cli;
 
-constexpr std::array<std::string_view, 9> kOwnCommands = {
-    "run", "judge", "mcp-wrap", "pool", "repl", "notebook", "languages", "doctor", "completion"};
+constexpr std::array<std::string_view, 10> kOwnCommands = {
+    "run",  "judge",    "mcp-wrap",  "policy", "pool",
+    "repl", "notebook", "languages", "doctor", "completion"};
 
 std::vector<std::string_view> all_commands() {
   std::vector<std::string_view> names(kOwnCommands.begin(), kOwnCommands.end());
@@ -34,6 +35,7 @@ void add_commands(CLI::App& app,
   }
   cli::add_judge(app, words, action);
   cli::add_mcp_wrap(app, words, action);
+  cli::add_policy(app, action);
   cli::add_pool(app, action);
   cli::add_repl(app, action);
   cli::add_notebook(app, action);

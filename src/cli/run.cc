@@ -15,6 +15,7 @@
 #include "cli/file_watch.h"
 #include "cli/interrupts.h"
 #include "cli/output_writer.h"
+#include "cli/policy_files.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "sandbox/slot.h"
@@ -206,6 +207,13 @@ Ended run_plan(const RunOptionsText& options, RunPlan plan, Interrupts& interrup
   return end;
 }
 
+// The plan of a run that no policy refuses.
+Result<RunPlan> approved_plan(const RunOptionsText& options) {
+  RunPlan plan = GB_TRY(make_run_plan(options));
+  GB_TRY(approve(options.policies, plan.request, options.events));
+  return plan;
+}
+
 // What is run again when it changes: the program, and what is copied in.
 Result<std::vector<std::string>> watched(const RunOptionsText& options) {
   if (options.has_code || options.file.empty() || options.file == "-") {
@@ -234,7 +242,7 @@ Result<int> watch(const RunOptionsText& options) {
     // Before the files are read, so that no change is missed. Each time anew: directories come.
     FileWatch changes = GB_TRY(FileWatch::make(paths, options.out));
     const UniqueFd changed_or_interrupted = GB_TRY(either(interrupts.fd(), changes.fd()));
-    if (auto plan = make_run_plan(options); !plan) {
+    if (auto plan = approved_plan(options); !plan) {
       (void)refuse(options, plan.error());
     } else if (const Ended end =
                    run_plan(options, *std::move(plan), interrupts, changed_or_interrupted.get());
@@ -255,7 +263,7 @@ int run(const RunOptionsText& options) {
     const auto watched = watch(options);
     return watched ? *watched : refuse(options, watched.error());
   }
-  auto plan = make_run_plan(options);
+  auto plan = approved_plan(options);
   if (!plan) {
     return refuse(options, plan.error());
   }

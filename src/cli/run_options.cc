@@ -79,10 +79,6 @@ Result<void> refuse_what_is_missing(const RunOptionsText& options) {
     return Error(ErrorCode::kInvalid, "unknown template '" + printable(options.template_name) + "'",
                  "leave out --template: 'default' is the only template in this version");
   }
-  if (!options.policy_file.empty()) {
-    return Error(ErrorCode::kRefused, "--policy is not supported in this version",
-                 "leave it out, and set each limit with its own option");
-  }
   return {};
 }
 
@@ -202,10 +198,12 @@ void add_options(CLI::App& command, RunOptionsText& options) {
 
   add_network_options(command, options);
 
-  constexpr const char* kAbsent = "Not in this version (refused, never ignored)";
-  command.add_option("--policy", options.policy_file, "Policy file")
+  command
+      .add_option("--policy", options.policies,
+                  "Policy file, or the name of a shipped policy, to check the program against "
+                  "before it runs; the strictest of several decides; repeatable")
       ->type_name("FILE")
-      ->group(kAbsent);
+      ->group(kIsolationOptions);
 
   command
       .add_option("--output", options.output,

@@ -23,7 +23,7 @@ struct RunOptionsText : SharedOptionsText {
   std::string template_name;
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;
-  std::string policy_file;
+  std::vector<std::string> policies;
   std::string time;
   std::string output;
   std::string compile_time;

@@ -223,15 +223,15 @@ class WallsOfLaterVersions(Mistake):
         self.refused(self.shell("--packages", "pip:numpy,npm:left-pad"), "--packages",
                      statuses=(126,))
 
-    def test_policy_is_refused_whether_its_file_exists_or_not(self):
-        for policy in (self.file("policy.toml", ""), "/nonexistent/policy.toml"):
+    def test_a_policy_that_does_not_exist_is_wrong_usage(self):
+        for policy in ("/nonexistent/policy.toml", "bogus"):
             with self.subTest(policy=policy):
-                self.refused(self.shell("--policy", str(policy)), "--policy", statuses=(126,))
+                self.refused(self.shell("--policy", policy), policy, statuses=(2,))
 
     def test_refusals_are_told_to_programs_too(self):
         for form in ("--json", "--events"):
             with self.subTest(form=form):
-                answer = self.shell("--policy", "policy.toml", form)
+                answer = self.shell("--packages", "pip:numpy", form)
                 self.assert_status(answer, 126)
                 self.assertEqual(answer.events[-1]["error"], "refused")
                 self.assertTrue(answer.events[-1]["hint"])

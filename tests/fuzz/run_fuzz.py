@@ -35,6 +35,9 @@ TARGETS = {
                       "language/file_rules.cc", "language/java_source.cc", "language/language.cc",
                       "language/language_file.cc", "language/suggest.cc",
                       "language/toml_guard.cc", "spec/limit_fields.cc", "spec/limits.cc"],
+    "policy_file": [*BASE, "base/text.cc", *(f"guard/policy/{name}.cc" for name in (
+                        "assessment", "catalogue", "fact", "match", "policy", "policy_file")),
+                    "language/suggest.cc", "language/toml_guard.cc", "spec/json/bounded_json.cc"],
     "text": [*BASE, "base/base64.cc", "base/bytes.cc", "base/duration.cc", "base/text.cc"],
     "agent_messages": [*BASE, "base/base64.cc", "base/bytes.cc", "base/text.cc", "base/wire.cc",
                        "context/agent_protocol.cc", "context/notebook/json_bounds.cc",
@@ -79,7 +82,8 @@ MARKDOWN = ["-lcmark-gfm-extensions", "-lcmark-gfm"]
 LIBRARIES = {"tar": ["-larchive"], "layer": ["-larchive"], "jupyter_wire": ["-lcrypto"],
              "image": ["-lcrypto"], "notebook": MARKDOWN, "notebook_text": MARKDOWN}
 # Where the seeds are those of the project itself.
-SEEDS = {"language_file": ROOT / "languages", "notebook": ROOT / "tests/notebooks"}
+SEEDS = {"language_file": ROOT / "languages", "notebook": ROOT / "tests/notebooks",
+         "policy_file": ROOT / "policies"}
 FLAGS = ["-std=c++2b", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all",
          f"-I{ROOT / 'src'}", f"-I{ROOT / 'agents/jupyter'}", f"-I{HERE}"]
 SANITIZE = "-fsanitize=fuzzer,address,undefined"

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/policy_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "cli/output_writer.h"
+#include "guard/policy/assessment_json.h"
+#include "language/suggest.h"
+#include "service/analysis.h"
+#include "service/content_hash.h"
+
+namespace glovebox::cli {
+namespace {
+
+using policy::Assessment;
+using policy::Finding;
+
+constexpr std::string_view kEnding = ".toml";
+constexpr std::string_view kExamplesEnding = ".examples.toml";
+constexpr std::size_t kMostShown = 50;
+
+bool is_file_name(std::string_view text) { return text.find_first_of("/.") != std::string::npos; }
+
+Error no_such_policy(const std::string& name) {
+  const std::vector<std::string_view> names = policy::shipped_policies();
+  const std::string nearest = nearest_word(name, names);
+  std::string hint = nearest.empty() ? "use one of" : "did you mean '" + nearest + "'?";
+  for (const std::string_view each : names) {
+    hint += nearest.empty() ? " '" + std::string(each) + "'" : "";
+  }
+  return Error(ErrorCode::kNotFound, "there is no policy '" + printable(name) + "'",
+               nearest.empty() ? hint + ", or a file's name with a slash or a dot" : hint);
+}
+
+std::string_view line_at(std::string_view text, std::uint32_t number) {
+  for (; number > 1; --number) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      return {};
+    }
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  const std::string shown = printable(text);
+  return shown.size() <= most ? shown : to_utf8(shown.substr(0, most)) + "…";
+}
+
+std::string painted(std::string_view text, policy::Action action, bool colour) {
+  constexpr std::array<std::string_view, 4> kColours = {"32", "36", "33", "31"};
+  if (!colour) {
+    return std::string(text);
+  }
+  return "\x1b[" + std::string(kColours.at(static_cast<std::size_t>(action))) + "m" +
+         std::string(text) + "\x1b[0m";
+}
+
+std::vector<std::string> grants_of(const OneShot& request) {
+  std::vector<std::string> grants;
+  if (request.network) {
+    grants.emplace_back("network");
+  }
+  if (request.as_root) {
+    grants.emplace_back("root");
+  }
+  for (const FileToCopy& file : request.files) {
+    grants.push_back("file " + file.source);
+  }
+  return grants;
+}
+
+std::string hash_of(const OneShot& request) {
+  ContentHash hash;
+  hash.add(request.language.id).add(request.code);
+  for (const std::string& argument : request.arguments) {
+    hash.add(argument);
+  }
+  for (const std::string& grant : grants_of(request)) {
+    hash.add(grant);
+  }
+  return hash.hex();
+}
+
+// The first finding that led to the decision, in words.
+std::string reason_of(const Assessment& assessment, std::string_view name) {
+  for (const Finding& finding : assessment.findings) {
+    if (finding.action == assessment.decision) {
+      return finding.rule + " at " + printable(name) + ":" + std::to_string(finding.line) + ":" +
+             std::to_string(finding.column);
+    }
+  }
+  return "risk " + std::to_string(assessment.risk);
+}
+
+bool person_agrees() {
+  write_fully(STDERR_FILENO, "Run it anyway? [y/N] ");
+  std::string reply;
+  return std::getline(std::cin, reply) && (lower_case(reply) == "y" || lower_case(reply) == "yes");
+}
+
+bool stderr_has_colour() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
+  return ::isatty(STDERR_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+}
+
+}  // namespace
+
+Result<std::string> read_text_file(const std::string& path, std::size_t most) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) {
+    return Error(ErrorCode::kNotFound, Error::from_errno("open " + path).message(),
+                 "check the file's name");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return Error(ErrorCode::kInvalid, path + " is not a regular file");
+  }
+  std::string text;
+  std::array<char, 64 * 1024> piece{};
+  for (;;) {
+    const ssize_t got = ::read(file.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return Error::from_errno("read " + path);
+    }
+    if (got == 0) {
+      return text;
+    }
+    text.append(piece.data(), static_cast<std::size_t>(got));
+    if (text.size() > most) {
+      return Error(ErrorCode::kInvalid,
+                   path + " is larger than " + std::to_string(most / 1024) + " KiB");
+    }
+  }
+}
+
+Result<policy::Policy> load_policy(const std::string& file_or_name) {
+  if (is_file_name(file_or_name)) {
+    const std::string text = GB_TRY(read_text_file(file_or_name, policy::kMaxPolicyFile));
+    return policy::parse_policy(text, file_or_name);
+  }
+  const std::string_view shipped = policy::shipped_policy(file_or_name);
+  if (shipped.empty()) {
+    return no_such_policy(file_or_name);
+  }
+  return policy::parse_policy(shipped, file_or_name);
+}
+
+Result<std::vector<policy::Example>> load_examples(const std::string& file_or_name) {
+  if (!is_file_name(file_or_name)) {
+    const std::string_view shipped = policy::shipped_examples(file_or_name);
+    if (shipped.empty()) {
+      return no_such_policy(file_or_name);
+    }
+    return policy::parse_examples(shipped, file_or_name + std::string(kExamplesEnding));
+  }
+  std::string path = file_or_name;
+  if (path.ends_with(kEnding)) {
+    path.resize(path.size() - kEnding.size());
+  }
+  path += kExamplesEnding;
+  auto text = read_text_file(path, policy::kMaxPolicyFile);
+  if (!text) {
+    return std::move(text).error().with_hint("write examples for the policy in " + path +
+                                             "; see docs/policy.md");
+  }
+  return policy::parse_examples(*text, path);
+}
+
+std::string describe(const Assessment& assessment,
+                     std::string_view code,
+                     std::string_view code_name,
+                     bool colour) {
+  std::string out;
+  std::size_t shown = 0;
+  for (const Finding& finding : assessment.findings) {
+    if (++shown > kMostShown) {
+      out += "… and " + std::to_string(assessment.findings.size() - kMostShown) +
+             " more findings; --json lists all\n";
+      break;
+    }
+    out += printable(code_name) + ":" + std::to_string(finding.line) + ":" +
+           std::to_string(finding.column) + ": " +
+           painted(name_of(finding.action), finding.action, colour) + ": " + finding.rule + " (" +
+           std::string(name_of(finding.severity)) + ") " +
+           (finding.subject.empty() ? "" : "'" + shortened(finding.subject, 80) + "': ") +
+           shortened(finding.reason, 200) + " [" + printable(finding.policy) + "]\n";
+    if (const std::string_view line = line_at(code, finding.line); !line.empty()) {
+      out += "    " + shortened(line.substr(0, 400), 120) + "\n";
+    }
+  }
+  out +=
+      "decision: " + painted(name_of(assessment.decision), assessment.decision, colour) +
+      " (risk " + std::to_string(assessment.risk) +
+      (assessment.decided_by.empty() ? std::string()
+                                     : ", the threshold of " + printable(assessment.decided_by)) +
+      ")\n";
+  return out;
+}
+
+Result<void> approve(const std::vector<std::string>& policies,
+                     const OneShot& request,
+                     bool events) {
+  if (policies.empty()) {
+    return {};
+  }
+  std::vector<policy::Policy> loaded;
+  for (const std::string& each : policies) {
+    loaded.push_back(GB_TRY(load_policy(each)));
+  }
+  const auto programs = GB_TRY(analyse({{request.language.id, request.code}}, request.tier));
+  const Assessment assessment = policy::assess(loaded, programs.front());
+  const std::string name = request.name.empty() ? "code" : request.name;
+  if (!assessment.findings.empty()) {
+    write_fully(STDERR_FILENO, describe(assessment, request.code, name, stderr_has_colour()));
+  }
+  if (assessment.decision < policy::Action::kAsk) {
+    return {};
+  }
+  const std::string why = reason_of(assessment, name);
+  if (assessment.decision == policy::Action::kRefuse) {
+    return Error(ErrorCode::kRefused, "the policy refuses this program: " + why,
+                 "change the program, or allow this in the policy");
+  }
+  const std::string hash = hash_of(request);
+  if (events) {
+    write_fully(STDOUT_FILENO, policy::approval_needed_event(hash.substr(0, 16), assessment,
+                                                             grants_of(request), hash) +
+                                   "\n");
+  }
+  if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
+    return Error(
+        ErrorCode::kRefused,
+        "the policy wants a person to approve this program, and there is no terminal: " + why,
+        "run it at a terminal to be asked, or allow this in the policy");
+  }
+  if (!person_agrees()) {
+    return Error(ErrorCode::kRefused, "not approved: " + why);
+  }
+  return {};
+}
+
+}  // namespace glovebox::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies on the command line: where they come from, and how a finding is shown to a person.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "guard/policy/assessment.h"
+#include "guard/policy/policy.h"
+#include "service/one_shot.h"
+
+namespace glovebox::cli {
+
+// The policy in a file, or the shipped one of that name. A file is meant where the argument holds a
+// slash or a dot.
+Result<policy::Policy> load_policy(const std::string& file_or_name);
+
+// The examples beside a policy: NAME.examples.toml beside NAME.toml, or the shipped ones.
+Result<std::vector<policy::Example>> load_examples(const std::string& file_or_name);
+
+// The text of a small file; not of a device or a pipe.
+Result<std::string> read_text_file(const std::string& path, std::size_t most);
+
+// Findings, each with the line of the code that it is about, and a last line with the decision.
+// `code_name` stands before the places. Control characters of the code are escaped.
+std::string describe(const policy::Assessment& assessment,
+                     std::string_view code,
+                     std::string_view code_name,
+                     bool colour);
+
+// Lets a program pass, or fails with kRefused: shows the findings on standard error and asks at the
+// terminal where a policy wants a person to decide. `events` says whether what is asked is printed
+// as an event on standard output, too.
+Result<void> approve(const std::vector<std::string>& policies, const OneShot& request, bool events);
+
+}  // namespace glovebox::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts: what the analysis of a program found in it, before any policy looks at it.
+//
+// The analysers are programs that run inside walls and read hostile code. Their output is trusted
+// no more than that code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace glovebox::policy {
+
+enum class FactKind : std::uint8_t {
+  kModule,     // `name` is imported or reached.
+  kName,       // A function or builtin is called or mentioned.
+  kAttribute,  // An attribute of an unknown object.
+  kCommand,    // A program is started: `argv`.
+  kHost,       // A host is named.
+  kFileRead,
+  kFileWrite,
+  kPattern,   // Something with a name of its own: "pipe-to-shell".
+  kShell,     // A script for the shell, still to be analysed.
+  kUnparsed,  // Something that could not be analysed; `name` says why.
+};
+
+struct Fact {
+  FactKind kind = FactKind::kUnparsed;
+  std::string name;
+  std::uint32_t line = 1;  // Both count from 1.
+  std::uint32_t column = 1;
+  std::vector<std::string> argv{};
+};
+
+// Reads one line of an analyser's output: the facts about one program. Fails with kUnavailable when
+// it is not what an analyser prints.
+Result<std::vector<Fact>> parse_facts(std::string_view line);
+
+}  // namespace glovebox::policy

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policy: what a program may contain before it is run, as an operator wrote it down.
+//
+// A policy is a TOML file; docs/policy.md describes its keys. It is compared with facts about a
+// program (guard/policy/fact.h), which an analysis inside walls found; assess() does that. A policy
+// is advice before the run: the walls hold whatever it says.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace glovebox::policy {
+
+inline constexpr std::size_t kMaxPolicyFile = 256 * 1024;
+
+// The stricter has the larger value.
+enum class Action : std::uint8_t {
+  kAllow,   // Not worth mentioning.
+  kNote,    // Reported, and counted as risk.
+  kAsk,     // A person has to agree.
+  kRefuse,  // Never.
+};
+
+// "allow", "note", "ask", "refuse".
+std::string_view name_of(Action action);
+
+struct Entry {
+  std::string pattern;
+  Action action;
+};
+
+// Entries in any order. What none of them matches gets `otherwise`.
+struct RuleList {
+  std::vector<Entry> entries;
+  Action otherwise = Action::kAllow;
+};
+
+// What a list is compared with.
+enum class Subject : std::uint8_t {
+  kModules,     // "os.path": dotted names; an entry covers what lies below it.
+  kCalls,       // "os.system", "eval": functions and builtins, called or only mentioned.
+  kAttributes,  // "__subclasses__": the name of an attribute of anything.
+  kCommands,    // "rm -r /": a program and arguments.
+  kHosts,       // "*.example.com".
+  kFilesRead,   // "/etc/**".
+  kFilesWrite,
+  kPatterns,   // "pipe-to-shell": what the analysis recognizes as a whole.
+  kLanguages,  // "python".
+};
+
+struct Policy {
+  std::string origin;       // The file, or the name of a shipped policy; for messages.
+  std::string description;  // One line.
+  // For what could not be analysed, and for languages that cannot be and that no entry allows.
+  Action unparsed = Action::kAsk;
+  // Sums of risk at and above which the decision is at least `ask` or `refuse`; 0: never.
+  std::uint32_t ask_at = 0;
+  std::uint32_t refuse_at = 0;
+  // Lists that hold for one language, by its family: "python", "javascript".
+  std::map<std::string, std::map<Subject, RuleList>, std::less<>> by_language;
+  // Lists that hold for all.
+  std::map<Subject, RuleList> lists;
+
+  // The list for a subject; an empty one where the policy has none.
+  [[nodiscard]] const RuleList& list(Subject subject, std::string_view family) const;
+};
+
+// Reads the text of a policy file. `origin` only names it in messages. Any text is safe to pass.
+// Fails with kInvalid and "origin:line:column: what is wrong"; the hint says how to fix it.
+Result<Policy> parse_policy(std::string_view text, std::string_view origin);
+
+// Names of the policies that come with the program, sorted.
+std::vector<std::string_view> shipped_policies();
+// The text of one of them, or of its examples; empty when there is none of that name.
+std::string_view shipped_policy(std::string_view name);
+std::string_view shipped_examples(std::string_view name);
+
+// An example for a policy: code, and what the policy has to decide about it.
+struct Example {
+  std::string name;
+  std::string language;
+  std::string code;
+  Action expected = Action::kAllow;  // kAllow, kAsk or kRefuse.
+  std::string rule;                  // A rule that one of the findings must have; may be empty.
+};
+
+// Reads a table of examples, as parse_policy() reads a policy.
+Result<std::vector<Example>> parse_examples(std::string_view text, std::string_view origin);
+
+}  // namespace glovebox::policy
