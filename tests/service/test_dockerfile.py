@@ -30,7 +30,9 @@ class DockerfileTest(Case):
         context = images.tar_of([*files, ("Dockerfile", dockerfile.encode())])
         answer = self.daemon.ask("PUT", f"/v1/templates/{name}/archive?{urllib.parse.urlencode(query)}",
                                  context, {"Content-Type": "application/x-tar"})
-        self.assertEqual(answer.status, 200, answer)
+        # What is wrong before the first step is the answer itself, and what fails later an event.
+        if answer.status != 200:
+            return [{**answer.json, "type": "failed"}]
         return [json.loads(line) for line in answer.body.splitlines() if line]
 
     def built(self, *build, **parameters):
@@ -88,7 +90,7 @@ CMD ["sh", "-c", "echo started > /tmp/started; exec sleep 100"]
         self.assertIn("0\n", self.log(events))
         self.assertEqual(
             self.said("owned", "cat /usr/new /data/deep/x /etc/kept /srv/b/in; /opt/tool/a; ls /usr/old;"
-                               "echo no > /usr/new; until cat /tmp/started; do sleep 0.1; done 2>/dev/null"),
+                               "echo no > /usr/new; until cat /tmp/started 2>/dev/null; do sleep 0.1; done >&2"),
             "new\nx\noldunpackeda\nls: cannot access '/usr/old': No such file or directory\n"
             "bash: line 1: /usr/new: Read-only file system\nstarted\n")
         self.assertEqual(self.said("small", "cat /usr/old"), "old")
@@ -169,7 +171,7 @@ COPY --from=build /workspace/out/numbers /srv/numbers
             self.assertIn("[4/4] RUN echo $A > a; ls -A\n.dockerignore\nDockerfile\na\nkept.log\n", done.stderr)
             self.assertEqual(self.said("packed", "cat a"), "b\n")
             done = build("-f", "-", directory, "-t", "read", text="FROM default\nRUN exit 3\n")
-            self.assertEqual(done.returncode, 125, done.stderr)
+            self.assertNotEqual(done.returncode, 0, done.stderr)
             self.assertIn("line 2: the command 'exit 3' ended with exit status 3", done.stderr)
 
 
