@@ -18,6 +18,7 @@
 #include "base/archive/tar.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "service/filtered_archive.h"
 #include "spec/guest.h"
 
 namespace glovebox {
@@ -90,7 +91,8 @@ Result<std::string> read_small(int fd, off_t size, const std::string& path) {
 // Writes one named file or directory to the archive, under `name`.
 class Packer {
  public:
-  Packer(TarWriter& writer, SpecialFiles special) : writer_(writer), special_(special) {}
+  Packer(TarWriter& writer, SpecialFiles special, const LeaveOut& leave_out)
+      : writer_(writer), special_(special), leave_out_(leave_out) {}
 
   Result<void> add(int parent,
                    const std::string& entry,
@@ -100,6 +102,9 @@ class Packer {
     // At the top a link that the caller named is followed; below, links stay links.
     if (::fstatat(parent, entry.c_str(), &status, depth == 0 ? 0 : AT_SYMLINK_NOFOLLOW) != 0) {
       return cannot_read(name);
+    }
+    if (leave_out_ && depth > 0 && leave_out_(name, S_ISDIR(status.st_mode))) {
+      return {};
     }
     if (S_ISLNK(status.st_mode)) {
       std::array<char, 4096> target{};
@@ -156,6 +161,7 @@ class Packer {
 
   TarWriter& writer_;
   const SpecialFiles special_;
+  const LeaveOut& leave_out_;
 };
 
 struct Pipe {
@@ -233,8 +239,15 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text) {
 }
 
 Result<void> write_archive(int fd, const std::vector<FileToCopy>& files, SpecialFiles special) {
+  return write_filtered_archive(fd, files, special, {});
+}
+
+Result<void> write_filtered_archive(int fd,
+                                    const std::vector<FileToCopy>& files,
+                                    SpecialFiles special,
+                                    const LeaveOut& leave_out) {
   TarWriter writer = GB_TRY(TarWriter::create(fd));
-  Packer packer(writer, special);
+  Packer packer(writer, special, leave_out);
   for (const FileToCopy& file : files) {
     GB_TRY(packer.add(AT_FDCWD, file.source, file.target, 0));
   }

@@ -68,6 +68,8 @@ TARGETS = {
                     "spec/limit_fields.cc",
                     "spec/egress_protocol.cc", "spec/ip_address.cc", "spec/json/network_rules_json.cc",
                     "spec/credential_rules.cc", "spec/network_rules.cc"],
+    "dockerfile": [*BASE, "base/text.cc", "service/dockerfile/expand.cc", "service/dockerfile/ignore.cc",
+                   "service/dockerfile/parse.cc", "spec/json/bounded_json.cc"],
     "image": [*BASE, "base/sys/beneath.cc", "base/text.cc", "base/unique_fd.cc",
               "service/content_hash.cc", "service/templates/container_image.cc",
               "spec/json/bounded_json.cc"],

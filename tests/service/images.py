@@ -34,10 +34,10 @@ def tar_of(entries):
     return raw.getvalue()
 
 
-def small_root():
+def small_root(more=()):
     """Entries of a root with a shell and a few programs of this host."""
     files = set()
-    for program in PROGRAMS:
+    for program in [*PROGRAMS, *more]:
         listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
         files.add(program)
         files.update(word for word in listed.split() if word.startswith("/"))

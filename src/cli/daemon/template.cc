@@ -34,6 +34,7 @@ Identical builds are reused. Building from host paths or with debootstrap requir
 admin scope, or access to the daemon's socket.
 
 Examples:
+  glovebox template build -f Dockerfile . -t app
   glovebox template build science -f science.toml
   docker save node:22 | glovebox template build node --from-docker-save -
   glovebox template build debian --debootstrap bookworm
@@ -85,13 +86,44 @@ Result<int> remove(const TemplateOptionsText& options) {
   return 0;
 }
 
+// What the argument without an option means depends on the options.
+void take_place(BuildOrder& order, const std::string& place, bool has_source) {
+  const bool other_source = !(order.docker + order.oci + order.rootfs + order.suite).empty();
+  if (!order.name.empty()) {
+    if (other_source) {
+      throw CLI::ValidationError("--tag", "builds from a Dockerfile, and from nothing else");
+    }
+    order.context = place;
+    return;
+  }
+  if (!order.build_args.empty() || order.no_cache) {
+    throw CLI::ValidationError("--build-arg, --no-cache", "need a Dockerfile and --tag");
+  }
+  if (!has_source) {
+    throw CLI::RequiredError(
+        "one of --file, --from-docker-save, --from-oci, --from-rootfs, "
+        "--debootstrap and --tag");
+  }
+  order.name = place;
+}
+
 void add_build(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("build", "Build a template");
   command->footer(kBuildFooter);
   auto order = std::make_shared<BuildOrder>();
-  command->add_option("NAME", order->name, "Name of the new template")->required();
+  auto place = std::make_shared<std::string>();
+  command
+      ->add_option("NAME", *place,
+                   "Name of the new template; with --tag, the directory of the files that a "
+                   "Dockerfile copies")
+      ->required();
+  command
+      ->add_option("-t,--tag", order->name, "Name of the new template; builds it from a Dockerfile")
+      ->type_name("NAME");
   auto* const from = command->add_option_group("from", "What to build it from, exactly one of");
-  from->add_option("-f,--file", order->recipe, "Recipe file; '-' reads standard input")
+  from->add_option("-f,--file", order->recipe,
+                   "Recipe file; with --tag, Dockerfile (default: DIR/Dockerfile); '-' reads "
+                   "standard input")
       ->type_name("FILE");
   from->add_option("--from-docker-save", order->docker,
                    "Archive written by 'docker save'; '-' reads standard input")
@@ -103,11 +135,18 @@ void add_build(CLI::App& group, Action* action) {
       ->type_name("FILE");
   from->add_option("--debootstrap", order->suite, "Debian suite, for example bookworm")
       ->type_name("SUITE");
-  from->require_option(1);
+  from->require_option(0, 1);
+  command
+      ->add_option("--build-arg", order->build_args,
+                   "Value of an ARG of the Dockerfile; repeatable")
+      ->type_name("NAME=VALUE");
+  command->add_flag("--no-cache", order->no_cache, "Execute every step of the Dockerfile");
   command->add_flag("-q,--quiet", order->quiet, "Show no progress");
   add_daemon_options(*command, order->daemon);
-  command->callback(
-      [action, order] { *action = [order] { return ended(build_template(*order)); }; });
+  command->callback([action, order, place, from] {
+    take_place(*order, *place, from->count_all() > 0);
+    *action = [order] { return ended(build_template(*order)); };
+  });
 }
 
 }  // namespace

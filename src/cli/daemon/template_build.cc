@@ -2,6 +2,7 @@
 #include "cli/daemon/template_build.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,9 @@
 #include "cli/daemon/remote_options.h"
 #include "cli/daemon/transfer_line.h"
 #include "cli/output_writer.h"
+#include "service/dockerfile/ignore.h"
+#include "service/filtered_archive.h"
+#include "service/templates/dockerfile_build.h"
 #include "service/templates/recipe_toml.h"
 #include "service/transfer.h"
 
@@ -52,6 +56,29 @@ class ImageStream {
     }
   }
 
+  // A directory without what its .dockerignore names, and the Dockerfile beside it.
+  Result<void> open_context(const std::string& path, const std::string& dockerfile) {
+    dockerfile_ = UniqueFd(::memfd_create("dockerfile", MFD_CLOEXEC));
+    if (!dockerfile_ || ::write(dockerfile_.get(), dockerfile.data(), dockerfile.size()) !=
+                            static_cast<ssize_t>(dockerfile.size())) {
+      return Error::from_errno("pass on the Dockerfile");
+    }
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+      return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is not a directory",
+                   "name the directory with the files that the Dockerfile copies");
+    }
+    const std::string ignored = path + "/.dockerignore";
+    rules_ = GB_TRY(dockerfile::IgnoreRules::parse(
+        ::access(ignored.c_str(), F_OK) == 0 ? GB_TRY(read_program(ignored)) : ""));
+    return pack(
+        {{.source = path, .target = "."},
+         {.source = "/proc/self/fd/" + std::to_string(dockerfile_.get()), .target = kSentAside}},
+        [this](const std::string& name, bool is_directory) {
+          return rules_.ignores(name) && !(is_directory && rules_.has_exceptions());
+        });
+  }
+
   Result<void> open(const std::string& path) {
     if (path == "-") {
       fd_ = UniqueFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -65,7 +92,7 @@ class ImageStream {
                    "check the path and its permissions");
     }
     size_ = S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
-    return S_ISDIR(status.st_mode) ? pack(path) : Result<void>();
+    return S_ISDIR(status.st_mode) ? pack({{.source = path, .target = "."}}, {}) : Result<void>();
   }
 
   Result<std::size_t> read(std::span<char> into) {
@@ -88,21 +115,24 @@ class ImageStream {
 
  private:
   // The files of a directory, each under its own name: a layout's index.json lies at the top.
-  Result<void> pack(const std::string& path) {
+  Result<void> pack(std::vector<FileToCopy> files, LeaveOut leave_out) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
       return Error::from_errno("pipe");
     }
     fd_ = UniqueFd(ends[0]);
-    packer_ = std::thread([this, to = UniqueFd(ends[1]), path]() mutable {
+    packer_ = std::thread([this, to = UniqueFd(ends[1]), files = std::move(files),
+                           leave_out = std::move(leave_out)]() mutable {
       // A sandbox has devices of its own.
-      packed_ = write_archive(to.get(), {{.source = path, .target = "."}}, SpecialFiles::kLeftOut);
+      packed_ = write_filtered_archive(to.get(), files, SpecialFiles::kLeftOut, leave_out);
       to.reset();
     });
     return {};
   }
 
   UniqueFd fd_;
+  UniqueFd dockerfile_;
+  dockerfile::IgnoreRules rules_;
   std::uint64_t size_ = 0;
   std::thread packer_;
   Result<void> packed_;  // Once the packer has ended.
@@ -126,6 +156,20 @@ Result<std::unique_ptr<http::ClientAnswer>> send_image(DaemonClient& daemon,
                           });
 }
 
+Result<std::unique_ptr<http::ClientAnswer>> send_context(DaemonClient& daemon,
+                                                         const BuildOrder& order) {
+  const std::string file = order.recipe.empty() ? order.context + "/Dockerfile" : order.recipe;
+  ImageStream context;
+  GB_TRY(context.open_context(order.context, GB_TRY(read_program(file))));
+  const Json args = GB_TRY(pairs_json(order.build_args, "--build-arg"));
+  return daemon.stream_up("PUT",
+                          "/v1/templates/" + encode(order.name) +
+                              "/archive?format=dockerfile&dockerfile=" + kSentAside +
+                              "&cache=" + (order.no_cache ? "false" : "true") +
+                              "&build_args=" + encode(args.dump()),
+                          kLines, [&context](std::span<char> into) { return context.read(into); });
+}
+
 void show(const Json& event, const std::string& type) {
   if (type == "progress") {
     const std::string step = std::to_string(number_in(event, "step"));
@@ -144,7 +188,9 @@ void show(const Json& event, const std::string& type) {
 Result<int> build_template(const BuildOrder& order) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(order.daemon));
   std::unique_ptr<http::ClientAnswer> answer;
-  if (order.recipe.empty() && order.suite.empty()) {
+  if (!order.context.empty()) {
+    answer = GB_TRY(send_context(daemon, order));
+  } else if (order.recipe.empty() && order.suite.empty()) {
     answer = GB_TRY(send_image(daemon, order));
   } else {
     const Json recipe = GB_TRY(recipe_of(order));

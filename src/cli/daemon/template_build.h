@@ -3,12 +3,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/daemon/daemon_client.h"
 
 namespace glovebox::cli {
 
-// Exactly one of the sources is set.
+// Exactly one of the sources is set; beside a context, `recipe` is the Dockerfile.
 struct BuildOrder {
   DaemonOptionsText daemon{};
   std::string name{};
@@ -17,6 +18,9 @@ struct BuildOrder {
   std::string oci{};
   std::string rootfs{};
   std::string suite{};
+  std::string context{};  // The directory of a Dockerfile's files.
+  std::vector<std::string> build_args{};
+  bool no_cache = false;
   bool quiet = false;
 };
 

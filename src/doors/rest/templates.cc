@@ -5,6 +5,7 @@
 #include "doors/rest/routes.h"
 #include "doors/rest/template_json.h"
 #include "service/template_service.h"
+#include "spec/json/bounded_json.h"
 #include "spec/json/error_json.h"
 #include "spec/json/schema.h"
 
@@ -85,7 +86,60 @@ Result<void> build_template(Call& call) {
   return finish(stream, call.service.template_service().build(call.caller, recipe, into(stream)));
 }
 
+namespace {
+
+// Of names and texts, in JSON.
+Result<Environment> build_arguments(const std::string& text) {
+  Environment args;
+  if (text.empty()) {
+    return args;
+  }
+  const auto object = parse_json(text, {.values = 1'000, .depth = 2});
+  bool valid = object && object->is_object();
+  const Json values = valid ? *object : Json::object();
+  for (const auto& [name, value] : values.items()) {
+    valid = valid && value.is_string();
+    args.emplace_back(name, value.is_string() ? value.get<std::string>() : std::string());
+  }
+  return valid ? Result<Environment>(std::move(args))
+               : Error(ErrorCode::kInvalid, "'build_args': expected a JSON object of strings",
+                       R"(for example {"VERSION": "1"}, percent-encoded)");
+}
+
+Result<Recipe> recipe_of_dockerfile(const Call& call) {
+  Recipe recipe;
+  recipe.name = call.parameters[0];
+  recipe.dockerfile.emplace();
+  if (const std::string path = call.parameter("dockerfile"); !path.empty()) {
+    recipe.dockerfile->path = path;
+  }
+  recipe.dockerfile->args = GB_TRY(build_arguments(call.parameter("build_args")));
+  const std::string cache = call.parameter("cache");
+  if (!cache.empty() && cache != "true" && cache != "false") {
+    return Error(ErrorCode::kInvalid, "'cache' must be true or false");
+  }
+  recipe.dockerfile->use_cache = cache != "false";
+  GB_TRY(validate(recipe));
+  return recipe;
+}
+
+Result<void> build_from_dockerfile(Call& call) {
+  GB_TRY(call.only_parameters({"format", "dockerfile", "build_args", "cache"}));
+  Recipe recipe = GB_TRY(recipe_of_dockerfile(call));
+  TemplateService& templates = call.service.template_service();
+  const auto context = GB_TRY(templates.keep_files(
+      call.caller, [&call](std::span<char> bytes) { return call.request.read(bytes); }));
+  recipe.dockerfile->context = "/proc/self/fd/" + std::to_string(context->get());
+  EventStream stream(call, lines_or_events(call));
+  return finish(stream, templates.build(call.caller, recipe, into(stream)));
+}
+
+}  // namespace
+
 Result<void> import_template(Call& call) {
+  if (call.parameter("format") == "dockerfile") {
+    return build_from_dockerfile(call);
+  }
   GB_TRY(call.only_parameters({"format"}));
   const ImageFormat format = GB_TRY(parse_image_format(call.parameter("format")));
   EventStream stream(call, lines_or_events(call));

@@ -108,7 +108,8 @@ json parts_json(const TemplateParts& parts) {
           {"start", parts.start},
           {"ready", parts.ready},
           {"preload", parts.preload},
-          {"limits", keeper::to_json(parts.limits)}};
+          {"limits", keeper::to_json(parts.limits)},
+          {"cache", parts.cache}};
 }
 
 std::optional<TemplateParts> to_parts(const json& object) {
@@ -125,7 +126,8 @@ std::optional<TemplateParts> to_parts(const json& object) {
                       .start = text_in(object, "start"),
                       .ready = text_in(object, "ready"),
                       .preload = texts_in(object, "preload"),
-                      .limits = keeper::to_limit_wishes(object.value("limits", json::object()))};
+                      .limits = keeper::to_limit_wishes(object.value("limits", json::object())),
+                      .cache = texts_in(object, "cache")};
   const auto layers = object.find("layers");
   if (layers != object.end() && layers->is_array()) {
     for (const json& layer : *layers) {
@@ -158,6 +160,12 @@ Result<json> recipe_json(const Recipe& recipe, std::vector<UniqueFd>& opened) {
                              {"mirror", recipe.debootstrap->mirror},
                              {"packages", recipe.debootstrap->packages}};
   }
+  if (recipe.dockerfile) {
+    object["dockerfile"] = {{"context", GB_TRY(open_file(recipe.dockerfile->context, opened))},
+                            {"path", recipe.dockerfile->path},
+                            {"args", keeper::to_json(recipe.dockerfile->args)},
+                            {"use_cache", recipe.dockerfile->use_cache}};
+  }
   if (recipe.image) {
     object["image"] = {{"format", static_cast<int>(recipe.image->format)},
                        {"file", GB_TRY(open_file(recipe.image->path, opened))}};
@@ -189,6 +197,14 @@ Result<Recipe> to_recipe(const json& object, const std::vector<UniqueFd>& opened
     recipe.debootstrap = Debootstrap{.suite = text_in(wanted, "suite"),
                                      .mirror = text_in(wanted, "mirror"),
                                      .packages = texts_in(wanted, "packages")};
+  }
+  if (object.contains("dockerfile")) {
+    const json& wanted = object["dockerfile"];
+    recipe.dockerfile =
+        DockerfileBuild{.context = GB_TRY(name_of(number_in(wanted, "context"), opened)),
+                        .path = text_in(wanted, "path"),
+                        .args = keeper::to_environment(wanted.value("args", json::array())),
+                        .use_cache = wanted.value("use_cache", true)};
   }
   if (object.contains("image")) {
     const json& image = object["image"];

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -31,6 +32,7 @@
 #include "service/keeper/codec.h"
 #include "service/keeper/wire.h"
 #include "service/templates/build.h"
+#include "service/templates/dockerfile_build.h"
 
 extern char** environ;
 
@@ -179,6 +181,10 @@ namespace {
 
 Error canceled() { return {ErrorCode::kUnavailable, "canceled"}; }
 
+bool is_key(const std::string& key) {
+  return key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 // The builder's end of the caller's connection. Safe to use from several threads.
 class Caller {
  public:
@@ -199,18 +205,32 @@ class Caller {
     if (!send(MessageType::kEvent, pack({{"spend", bytes}}))) {
       return canceled();
     }
-    for (;;) {
-      pollfd polled{grants_.get(), POLLIN, 0};
-      const int ready = ::poll(&polled, 1, static_cast<int>(kLookEvery / 1ms));
-      char granted = 0;
-      if (ready > 0 && ::read(grants_.get(), &granted, 1) == 1) {
-        return granted == 1 ? Result<void>()
-                            : Error(ErrorCode::kConflict, "there is no room for the template");
-      }
-      if (ready > 0 || !listens()) {
-        return canceled();
-      }
+    const std::string granted = GB_TRY(receive(1));
+    return granted[0] == 1 ? Result<void>()
+                           : Error(ErrorCode::kConflict, "there is no room for the template");
+  }
+
+  // What a template's name stands for. The caller sends the size of its answer in front of it.
+  Result<TemplateParts> find_base(const std::string& name) {
+    if (!send(MessageType::kEvent, pack({{"base", name}}))) {
+      return canceled();
     }
+    const std::string head = GB_TRY(receive(sizeof(BaseSize)));
+    BaseSize size = 0;
+    std::memcpy(&size, head.data(), sizeof size);
+    if (size > kMaxBase) {
+      return Error(ErrorCode::kInternal, "the answer about a template is too large");
+    }
+    const json answer = unpack(GB_TRY(receive(size)));
+    if (!answer.is_object()) {
+      return Error(ErrorCode::kInternal, "the answer about a template is malformed");
+    }
+    if (const auto parts = to_parts(answer.value("parts", json()))) {
+      return std::ranges::all_of(parts->keys(), is_key)
+                 ? Result<TemplateParts>(*parts)
+                 : Error(ErrorCode::kInvalid, "the base is not a template");
+    }
+    return decode_error(answer.value("error", std::string()));
   }
 
   bool send(MessageType type, std::string_view text, const std::vector<int>& passed = {}) {
@@ -219,6 +239,21 @@ class Caller {
   }
 
  private:
+  // From the caller, as soon as it is there.
+  Result<std::string> receive(std::size_t size) {
+    std::string bytes(size, '\0');
+    for (std::size_t have = 0; have < size;) {
+      pollfd polled{grants_.get(), POLLIN, 0};
+      const int ready = ::poll(&polled, 1, static_cast<int>(kLookEvery / 1ms));
+      const ssize_t got = ready > 0 ? ::read(grants_.get(), bytes.data() + have, size - have) : 0;
+      if ((ready > 0 && got <= 0) || (ready <= 0 && !listens())) {
+        return canceled();
+      }
+      have += static_cast<std::size_t>(got);
+    }
+    return bytes;
+  }
+
   [[nodiscard]] bool listens() const {
     char byte = 0;
     const ssize_t got = ::recv(wire_.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -246,10 +281,6 @@ Result<json> read_order() {
     }
     text.append(buffer.data(), static_cast<std::size_t>(got));
   }
-}
-
-bool is_key(const std::string& key) {
-  return key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 // What a daemon with fewer rights may not have done for it.
@@ -290,10 +321,16 @@ Result<Done> build(const json& order,
   const ContentStore store = GB_TRY(ContentStore::open(directory + "/templates"));
   BuildMonitor monitor([&caller](const BuildEvent& event) { return caller.tell(event); },
                        [&caller](std::uint64_t bytes) { return caller.spend(bytes); });
-  BuiltParts built = GB_TRY(build_template(recipe, *base, store, monitor));
+  BuiltParts built = GB_TRY(
+      recipe.dockerfile
+          ? build_dockerfile(recipe, store, monitor,
+                             [&caller](const std::string& name) { return caller.find_base(name); })
+          : build_template(recipe, *base, store, monitor));
   std::map<std::string, std::uint64_t> sizes;
-  for (const std::string& key : built.parts.keys()) {
-    sizes[key] = disk_use_of(store.path_of(key));
+  for (const auto& keys : {built.parts.keys(), built.parts.cache}) {
+    for (const std::string& key : keys) {
+      sizes[key] = disk_use_of(store.path_of(key));
+    }
   }
   return Done{.answer = {{"parts", parts_json(built.parts)},
                          {"cached", built.cached},

@@ -16,6 +16,7 @@
 #include "service/keeper/build_json.h"
 #include "service/keeper/builder.h"
 #include "service/keeper/codec.h"
+#include "service/keeper/wire.h"
 #include "service/local/kinds.h"
 #include "service/local/local_workspaces.h"
 #include "service/local/random_name.h"
@@ -36,6 +37,8 @@ constexpr std::size_t kMaxReason = 16UL * 1024;
 constexpr std::chrono::hours kBuildsKept{24};
 // A sandbox of a build, against its tenant's quota.
 constexpr QuotaUse kBuildUse{.sandboxes = 1, .memory = 1_GiB, .cpus = 1.0, .disk = 1_GiB};
+// The files that are copied are in a sandbox of their own.
+constexpr QuotaUse kDockerfileUse{.sandboxes = 2, .memory = 2_GiB, .cpus = 2.0, .disk = 2_GiB};
 
 TemplateParts parts_of_kind(const Kind& kind) {
   TemplateParts parts;
@@ -69,11 +72,18 @@ std::set<std::string> pieces_of(const TemplateRecord& record) {
   if (const auto parts = LocalTemplates::parts_of(record)) {
     const std::vector<std::string> named = parts->keys();
     keys.insert(named.begin(), named.end());
+    keys.insert(parts->cache.begin(), parts->cache.end());
   }
   if (record.source == "snapshot") {
     keys.insert(record.content_hash);
   }
   return keys;
+}
+
+// What was kept for later builds is no part of what a template is.
+std::string hash_of_parts(TemplateParts parts) {
+  parts.cache.clear();
+  return ContentHash().add(parts_json(parts).dump()).hex();
 }
 
 class Counted {
@@ -115,6 +125,7 @@ std::optional<TemplateParts> LocalTemplates::parts_of(const TemplateRecord& reco
 json LocalTemplates::settings_of_snapshot(const TemplateParts& parts) {
   TemplateParts without = parts;
   without.files.clear();
+  without.cache.clear();
   return {{"parts", parts_json(without)}};
 }
 
@@ -147,17 +158,39 @@ std::string LocalTemplates::archive(const TemplateParts& parts) const {
   return parts.files.empty() ? "" : contents_.path_of(parts.files) + "/home.tar";
 }
 
-Result<TemplateParts> LocalTemplates::base_of(const Caller& caller, const Recipe& recipe) {
-  if (const auto kind = find_kind(recipe.base == "host" ? "default" : recipe.base)) {
+Result<TemplateParts> LocalTemplates::base_of(const Caller& caller, const std::string& name) {
+  if (const auto kind = find_kind(name == "host" ? "default" : name)) {
     return parts_of_kind(*kind);
   }
-  const TemplateRecord record = GB_TRY(records_.find(caller.tenant, recipe.base));
+  const TemplateRecord record = GB_TRY(records_.find(caller.tenant, name));
   if (auto parts = parts_of(record); parts && record.source != "snapshot") {
     return *std::move(parts);
   }
   return Error(ErrorCode::kInvalid,
-               "a template cannot be built on '" + recipe.base + "', which is a snapshot",
+               "a template cannot be built on '" + name + "', which is a snapshot",
                "set 'base' to the template that its sandbox was created from");
+}
+
+bool LocalTemplates::answer_base(int fd, const Caller& caller, const std::string& name) {
+  const auto failure = [](const Error& error) {
+    return keeper::pack({{"error", keeper::encode(error)}});
+  };
+  const auto parts = base_of(caller, name);
+  std::string text = parts ? keeper::pack({{"parts", parts_json(*parts)}}) : failure(parts.error());
+  if (text.size() > keeper::kMaxBase) {
+    text = failure(Error(ErrorCode::kInvalid, "the template's settings are too large for a base"));
+  }
+  const auto size = static_cast<keeper::BaseSize>(text.size());
+  std::string answer(reinterpret_cast<const char*>(&size), sizeof size);
+  answer += text;
+  for (std::string_view rest = answer; !rest.empty();) {
+    const ssize_t put = ::write(fd, rest.data(), rest.size());
+    if (put < 0 && errno != EINTR) {
+      return false;
+    }
+    rest.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
+  }
+  return true;
 }
 
 Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const {
@@ -181,7 +214,9 @@ Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const
   return info;
 }
 
-Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller, const std::string& name) {
+Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller,
+                                                    const std::string& name,
+                                                    const QuotaUse& use) {
   if (find_kind(name) || name == "host") {
     return Error(ErrorCode::kConflict, "'" + name + "' is a built-in template",
                  "choose another name");
@@ -204,7 +239,7 @@ Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller, const 
     }
   });
   GB_TRY(pressure_.check());
-  QuotaLease sandbox = GB_TRY(quotas_.reserve(caller.tenant, kBuildUse));
+  QuotaLease sandbox = GB_TRY(quotas_.reserve(caller.tenant, use));
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
   return Begun{.turn = std::move(turn), .sandbox = std::move(sandbox), .budget = std::move(budget)};
 }
@@ -217,7 +252,7 @@ Result<json> LocalTemplates::make(const Caller& caller,
   std::vector<UniqueFd> opened;
   const json request = {{"tenant", caller.tenant},
                         {"recipe", GB_TRY(recipe_json(recipe, opened))},
-                        {"base", parts_json(GB_TRY(base_of(caller, recipe)))}};
+                        {"base", parts_json(GB_TRY(base_of(caller, recipe.base)))}};
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return Error::from_errno("pipe");
@@ -238,6 +273,10 @@ Result<json> LocalTemplates::make(const Caller& caller,
       room = budget.spend(bytes->is_number_unsigned() ? bytes->get<std::uint64_t>() : 0);
       const char granted = room ? 1 : 0;
       return ::write(granting.get(), &granted, 1) == 1;
+    }
+    if (const auto name = said.find("base"); name != said.end()) {
+      return answer_base(granting.get(), caller,
+                         name->is_string() ? name->get<std::string>() : std::string());
     }
     const bool log = said.value("kind", 0) == static_cast<int>(BuildEvent::Kind::kLog);
     return sink({.kind = log ? BuildEvent::Kind::kLog : BuildEvent::Kind::kProgress,
@@ -280,8 +319,8 @@ Result<TemplateBuilt> LocalTemplates::finish(const Caller& caller,
       .tenant = caller.tenant,
       .name = recipe.name,
       .source = source,
-      .content_hash = ContentHash().add(parts.dump()).hex(),
-      .made_from = recipe.debootstrap || recipe.image ? "" : recipe.base,
+      .content_hash = hash_of_parts(*made),
+      .made_from = recipe.debootstrap || recipe.image || recipe.dockerfile ? "" : recipe.base,
       .settings = json{{"parts", parts}, {"size", size}, {"sizes", sizes}}.dump(),
       .created = std::chrono::time_point_cast<std::chrono::milliseconds>(
           std::chrono::system_clock::now())};
@@ -349,10 +388,12 @@ Result<TemplateBuilt> LocalTemplates::build(const Caller& caller,
                                             const Recipe& recipe,
                                             const BuildSink& sink) {
   GB_TRY(validate(recipe));
-  const std::string source = recipe.debootstrap ? "debootstrap"
-                             : recipe.image     ? to_string(recipe.image->format)
-                                                : "recipe";
-  auto built = finish(caller, recipe, source, sink, GB_TRY(begin(caller, recipe.name)));
+  const std::string source = recipe.dockerfile    ? "dockerfile"
+                             : recipe.debootstrap ? "debootstrap"
+                             : recipe.image       ? to_string(recipe.image->format)
+                                                  : "recipe";
+  const QuotaUse& use = recipe.dockerfile ? kDockerfileUse : kBuildUse;
+  auto built = finish(caller, recipe, source, sink, GB_TRY(begin(caller, recipe.name, use)));
   // One that was replaced, and drafts.
   sweep();
   return built;
@@ -365,7 +406,7 @@ Result<TemplateBuilt> LocalTemplates::import(const Caller& caller,
                                              const BuildSink& sink) {
   GB_TRY(check_template_name(name));
   // Before the first byte: what has no place is not received.
-  Begun begun = GB_TRY(begin(caller, name));
+  Begun begun = GB_TRY(begin(caller, name, kBuildUse));
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
   CountedFile file =
       GB_TRY(CountedFile::create_nameless(directory_, std::move(budget), kMaxArchive));

@@ -91,7 +91,7 @@ class LocalTemplates final : public TemplateService {
     QuotaLease sandbox;
     DiskBudget budget;
   };
-  Result<Begun> begin(const Caller& caller, const std::string& name);
+  Result<Begun> begin(const Caller& caller, const std::string& name, const QuotaUse& use);
   Result<TemplateBuilt> finish(const Caller& caller,
                                const Recipe& recipe,
                                const std::string& source,
@@ -102,7 +102,9 @@ class LocalTemplates final : public TemplateService {
       const std::string& tenant, const std::map<std::string, std::uint64_t>& sizes);
   void recount();
   [[nodiscard]] std::uint64_t size_of(const TemplateRecord& record, const std::string& key) const;
-  Result<TemplateParts> base_of(const Caller& caller, const Recipe& recipe);
+  Result<TemplateParts> base_of(const Caller& caller, const std::string& name);
+  // Tells a builder what a name stands for; false when it has ended.
+  bool answer_base(int fd, const Caller& caller, const std::string& name);
   Result<TemplateInfo> info_of(const TemplateRecord& record) const;
 
   // Has the keeper build it. Fills `held` with what keeps the pieces.

@@ -12,20 +12,13 @@
 namespace glovebox {
 namespace {
 
-// What a name is set to last counts.
-void merge(Environment& env, const Environment& more) {
-  for (const auto& [name, value] : more) {
-    std::erase_if(env, [&name](const auto& known) { return known.first == name; });
-    env.emplace_back(name, value);
-  }
-}
-
 // Settings alone; what takes work comes after.
 TemplateParts settings_of(const Recipe& recipe, const TemplateParts& base) {
   TemplateParts parts = base;
   if (recipe.debootstrap || recipe.image) {
     parts = {.home = base.home, .user = base.user};
   }
+  parts.cache.clear();
   parts.home = recipe.home.empty() ? parts.home : recipe.home;
   parts.user = recipe.user.empty() ? parts.user : recipe.user;
   parts.start = recipe.start.empty() ? parts.start : recipe.start;
@@ -45,6 +38,13 @@ std::size_t steps_of(const Recipe& recipe) {
 }
 
 }  // namespace
+
+void merge(Environment& env, const Environment& more) {
+  for (const auto& [name, value] : more) {
+    std::erase_if(env, [&name](const auto& known) { return known.first == name; });
+    env.emplace_back(name, value);
+  }
+}
 
 std::vector<std::string> TemplateParts::keys() const {
   std::vector<std::string> keys;

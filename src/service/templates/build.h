@@ -41,7 +41,10 @@ struct TemplateParts {
   std::string ready{};
   std::vector<std::string> preload{};
   LimitWishes limits{};
+  // States between the steps of a Dockerfile, kept for later builds. No sandbox needs them.
+  std::vector<std::string> cache{};
 
+  // Of the pieces that sandboxes are made from.
   [[nodiscard]] std::vector<std::string> keys() const;
 };
 
@@ -57,6 +60,9 @@ struct BuiltParts {
   bool cached = true;         // Nothing had to be made.
   std::vector<Content> held;  // Keeps the pieces until somebody else does.
 };
+
+// Sets variables: those of `more` replace those of the same name.
+void merge(Environment& env, const Environment& more);
 
 // `base` is what the recipe's base stands for; its files and settings are inherited unless the
 // recipe brings a root of its own. Requires: a valid recipe. kUnavailable when it was canceled.

@@ -67,6 +67,25 @@ Result<void> check_debootstrap(const Debootstrap& wanted) {
                                            : Result<void>();
 }
 
+Result<void> check_dockerfile(const Recipe& recipe) {
+  if (!recipe.dockerfile) {
+    return {};
+  }
+  if (!is_plain_path(recipe.dockerfile->path) || recipe.dockerfile->path.front() == '/') {
+    return bad("dockerfile", "expected a path in the build context");
+  }
+  std::size_t size = 0;
+  for (const auto& [name, value] : recipe.dockerfile->args) {
+    size += name.size() + value.size();
+    if (!consists_of(name, "_", 256) || value.find('\0') != std::string::npos) {
+      return bad("build_args", "'" + printable(name.substr(0, 128)) + "' cannot be set");
+    }
+  }
+  return recipe.dockerfile->args.size() > kMaxList || size > 64UL * 1024
+             ? bad("build_args", "too many or too large")
+             : Result<void>();
+}
+
 Result<void> check_steps(const Recipe& recipe) {
   if (recipe.steps.size() > kMaxSteps) {
     return bad("commands", "too many files and commands");
@@ -105,6 +124,7 @@ Result<void> validate(const Recipe& recipe) {
   if (recipe.debootstrap && recipe.image) {
     return bad("base", "expected exactly one base");
   }
+  GB_TRY(check_dockerfile(recipe));
   if (recipe.debootstrap) {
     GB_TRY(check_debootstrap(*recipe.debootstrap));
   }

@@ -28,6 +28,14 @@ struct ImageFile {
   std::string path;
 };
 
+// A Dockerfile (service/dockerfile) with the files that it copies, all in one tar archive.
+struct DockerfileBuild {
+  std::string context;             // A file of the daemon's: tar, plain or gzip.
+  std::string path{"Dockerfile"};  // In the context.
+  Environment args{};              // What ARG instructions are set to.
+  bool use_cache = true;           // Whether steps that were built before are taken over.
+};
+
 // One thing that is done to the workspace, in order.
 struct RecipeStep {
   enum class Kind { kFile, kCommand, kArchive };
@@ -43,6 +51,8 @@ struct RecipeStep {
 
 struct Recipe {
   std::string name;
+  // Takes the place of the base and of the steps.
+  std::optional<DockerfileBuild> dockerfile{};
   // What it begins with: a template, unless one of the other two is set.
   std::string base = "default";
   std::optional<Debootstrap> debootstrap{};

@@ -139,19 +139,6 @@ std::size_t directories_in(const std::string& path) {
   return count;
 }
 
-// Each directory at the top, and in /opt, becomes a mount of every sandbox.
-Result<void> check_top(const std::string& root) {
-  std::error_code error;
-  if (std::filesystem::is_empty(root, error)) {
-    return Error(ErrorCode::kInvalid, "the image contains no files");
-  }
-  if (directories_in(root) > kMostAtTop || directories_in(root + "/opt") > kMostAtTop) {
-    return Error(ErrorCode::kInvalid, "the image has more than " + std::to_string(kMostAtTop) +
-                                          " top-level directories, or directories in /opt");
-  }
-  return {};
-}
-
 Result<void> unpack_image(int image,
                           ImageFormat format,
                           const std::string& draft,
@@ -179,7 +166,7 @@ Result<void> unpack_image(int image,
   if (left_out > 0) {
     monitor.log("skipped " + std::to_string(left_out) + " devices, FIFOs and sockets\n");
   }
-  GB_TRY(check_top(root_path));
+  GB_TRY(check_root_top(root_path));
   return prepare_foreign_root(root.get());
 }
 
@@ -192,6 +179,18 @@ Result<ContentDraft> begin_root(const ContentStore& store) {
 }
 
 }  // namespace
+
+Result<void> check_root_top(const std::string& root) {
+  std::error_code error;
+  if (std::filesystem::is_empty(root, error)) {
+    return Error(ErrorCode::kInvalid, "the image contains no files");
+  }
+  if (directories_in(root) > kMostAtTop || directories_in(root + "/opt") > kMostAtTop) {
+    return Error(ErrorCode::kInvalid, "the image has more than " + std::to_string(kMostAtTop) +
+                                          " top-level directories, or directories in /opt");
+  }
+  return {};
+}
 
 Result<RootContent> root_from_image(const ImageFile& image,
                                     const ContentStore& store,

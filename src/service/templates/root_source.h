@@ -18,6 +18,10 @@ struct RootContent {
   Environment env{};  // That an image wants set.
 };
 
+// Whether a directory can be the root of sandboxes: each directory at its top, and in /opt, becomes
+// a mount of all of them.
+Result<void> check_root_top(const std::string& root);
+
 Result<RootContent> root_from_image(const ImageFile& image,
                                     const ContentStore& store,
                                     BuildMonitor& monitor);

@@ -76,23 +76,6 @@ FileClient::Source from_text(std::string_view text) {
   };
 }
 
-// What the command said is in the log; the message has its last line alone.
-Error failed(const std::string& command, const RunOutcome& outcome) {
-  std::string_view said = outcome.err.bytes.empty() ? outcome.out.bytes : outcome.err.bytes;
-  said = said.substr(0, said.find_last_not_of(" \t\r\n") + 1);
-  said = said.substr(said.find_last_of('\n') + 1);
-  std::string how = outcome.status == Status::kError
-                        ? "exit status " + std::to_string(outcome.exit_code)
-                        : std::string(to_string(outcome.status));
-  const std::string tail(said.substr(said.size() - std::min<std::size_t>(said.size(), 1'000)));
-  return {ErrorCode::kInvalid,
-          "the command '" + printable(command.substr(0, 200)) + "' ended with " + how +
-              (tail.empty() ? "" : ": " + printable(to_utf8(tail))),
-          outcome.status == Status::kError
-              ? "a build has no network, and only the workspace and /tmp are writable"
-              : "raise the recipe's limits"};
-}
-
 class Workshop {
  public:
   Workshop(const Recipe& recipe,
@@ -103,7 +86,7 @@ class Workshop {
         parts_(parts),
         store_(store),
         monitor_(monitor),
-        limits_(parts.limits.over(kUsual)) {}
+        limits_(build_limits(parts)) {}
 
   Result<void> make(const std::string& archive) {
     GB_TRY(open());
@@ -169,7 +152,11 @@ class Workshop {
     if (outcome.status == Status::kCanceled) {
       return Error(ErrorCode::kUnavailable, "canceled");
     }
-    return outcome.status == Status::kOk ? Result<void>() : failed(step.text, outcome);
+    return outcome.status == Status::kOk
+               ? Result<void>()
+               : command_failed(step.text, outcome,
+                                "a build has no network, and only the workspace and /tmp are "
+                                "writable");
   }
 
   Result<void> unpack(const std::string& path, const std::string& archive) {
@@ -223,6 +210,23 @@ class Workshop {
 };
 
 }  // namespace
+
+Limits build_limits(const TemplateParts& parts) { return parts.limits.over(kUsual); }
+
+// What the command said is in the log; the message has its last line alone.
+Error command_failed(const std::string& command, const RunOutcome& outcome, std::string hint) {
+  std::string_view said = outcome.err.bytes.empty() ? outcome.out.bytes : outcome.err.bytes;
+  said = said.substr(0, said.find_last_not_of(" \t\r\n") + 1);
+  said = said.substr(said.find_last_of('\n') + 1);
+  std::string how = outcome.status == Status::kError
+                        ? "exit status " + std::to_string(outcome.exit_code)
+                        : std::string(to_string(outcome.status));
+  const std::string tail(said.substr(said.size() - std::min<std::size_t>(said.size(), 1'000)));
+  return {ErrorCode::kInvalid,
+          "the command '" + printable(command.substr(0, 200)) + "' ended with " + how +
+              (tail.empty() ? "" : ": " + printable(to_utf8(tail))),
+          outcome.status == Status::kError ? std::move(hint) : "raise the recipe's limits"};
+}
 
 SandboxSpec sandbox_of(const TemplateParts& parts,
                        const ContentStore& store,

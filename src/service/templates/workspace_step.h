@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "sandbox/sandbox.h"
 #include "sandbox/spec.h"
 #include "service/templates/build.h"
 
@@ -16,6 +17,12 @@ struct WorkspaceContent {
 
 // A sandbox of the template as far as it is made, with an empty workspace.
 SandboxSpec sandbox_of(const TemplateParts& parts, const ContentStore& store, const Limits& limits);
+
+// Of a build, where neither the recipe nor its base sets any.
+Limits build_limits(const TemplateParts& parts);
+
+// Why a command of a build has failed. The message ends with the last line that it said.
+Error command_failed(const std::string& command, const RunOutcome& outcome, std::string hint);
 
 // Begins with the workspace of `parts`.
 Result<WorkspaceContent> make_workspace(const Recipe& recipe,

@@ -258,7 +258,7 @@ export interface Template {
   name: string;
   /** Built in; cannot be removed. */
   builtin: boolean;
-  /** host, debootstrap, oci, docker, rootfs, recipe or snapshot. */
+  /** host, debootstrap, oci, docker, rootfs, recipe, dockerfile or snapshot. */
   source: string;
   /** The template that it is based on. */
   base?: string | null | undefined;

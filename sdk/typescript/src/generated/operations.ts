@@ -433,10 +433,10 @@ export interface Operations {
   getTemplate: { path: { name: string }; query: {}; body?: undefined; response: models.Template };
   /** Removes a template, and its content as soon as nothing uses it. Scope run. */
   removeTemplate: { path: { name: string }; query: {}; body?: undefined; response: void };
-  /** Builds a template from an image: a tar archive of an OCI layout, of 'docker save', or of a root file system. Uncompressed, gzip or zstd. Scope run. */
+  /** Builds a template from a tar archive. An image: an OCI layout, the output of 'docker save', or a root file system, uncompressed, gzip or zstd. Or, with dockerfile, a Dockerfile with the files that it copies, uncompressed or gzip, at most 1 GiB. Scope run. */
   importTemplate: {
     path: { name: string };
-    query: { format: "oci" | "docker" | "rootfs" };
+    query: { format: "oci" | "docker" | "rootfs" | "dockerfile"; dockerfile?: string | undefined; build_args?: string | undefined; cache?: boolean | undefined };
     body: Body;
     response: unknown;
   };

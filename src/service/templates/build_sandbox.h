@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// BuildSandbox: a sandbox of a template as far as it is made, in which a step of a Dockerfile runs
+// or from which files are copied.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "archiver/layer_unpack.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "files/file_client.h"
+#include "sandbox/sandbox.h"
+#include "service/templates/build.h"
+
+namespace glovebox {
+
+// Bytes that came out of a sandbox: a file without a name, counted as part of the build.
+struct SpooledFile {
+  UniqueFd fd;
+  std::uint64_t size = 0;
+};
+
+// One thread at a time.
+class BuildSandbox {
+ public:
+  // With the workspace of `parts`. `as_root`: the guest is root, and a root of the template's own
+  // can be written to. `scratch` is a directory for spooled files. All must outlive it.
+  static Result<BuildSandbox> open(const TemplateParts& parts,
+                                   bool as_root,
+                                   const ContentStore& store,
+                                   const std::string& scratch,
+                                   BuildMonitor& monitor);
+
+  // For one task: it ends with the next command.
+  Result<FileClient> files();
+
+  // An outcome that is not kOk is no error here, unless the build was canceled.
+  Result<RunOutcome> run(const Command& command);
+
+  // A directory as a tar archive, or the content of a file.
+  Result<SpooledFile> spool_directory(FileClient& client, const std::string& path);
+  Result<SpooledFile> spool_file(FileClient& client, const std::string& path);
+
+  // Unpacks an archive into a directory, which is made; or writes a file.
+  Result<void> unpack(const std::string& path, int archive);
+  Result<void> write(const std::string& path, std::uint32_t mode, int content);
+
+  // What later sandboxes begin with: the root as it is now into the directory `root`, with the
+  // links at its top that `base`, the root it began with, has; and the workspace into a file.
+  // Requires: nothing runs in it.
+  Result<void> save_root(const std::string& base, const std::string& root);
+  Result<void> save_workspace(const std::string& archive);
+
+ private:
+  BuildSandbox(std::unique_ptr<Sandbox> sandbox,
+               Limits limits,
+               std::string home,
+               const std::string& scratch,
+               BuildMonitor& monitor)
+      : sandbox_(std::move(sandbox)),
+        limits_(limits),
+        home_(std::move(home)),
+        scratch_(&scratch),
+        monitor_(&monitor) {}
+
+  Result<SpooledFile> begin_spool() const;
+  Result<void> write_counted(int fd, std::uint64_t& size, std::string_view bytes);
+  Result<void> save_directory(FileClient& client,
+                              const std::string& name,
+                              int root,
+                              UnpackBounds& left);
+
+  std::unique_ptr<Sandbox> sandbox_;
+  Limits limits_;
+  std::string home_;
+  const std::string* scratch_;
+  BuildMonitor* monitor_;
+};
+
+// What a sandbox keeps for itself, so that a template cannot have anything there: a reason, or
+// nothing. `path` is absolute and plain.
+std::string_view not_kept(std::string_view path, std::string_view home);
+
+}  // namespace glovebox
