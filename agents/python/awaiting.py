@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import signal
 
@@ -25,10 +24,8 @@ class AwaitRunner:
     def __init__(self, shell) -> None:
         # Its wire is another one after a fork.
         self._shell = shell
-        self.interrupted = False
 
     def __call__(self, coroutine):
-        self.interrupted = False
         loop = async_helpers.get_asyncio_loop()
         task = None
         with _Wakeup(loop):
@@ -39,18 +36,17 @@ class AwaitRunner:
                             task = loop.create_task(coroutine)
                     return loop.run_until_complete(task)
                 except KeyboardInterrupt:
+                    if task is None:
+                        coroutine.close()
+                        raise
                     if task.done():
                         raise
-                    self.interrupted = True
+                    self._shell.cell_interrupted = True
                     task.cancel()
 
     def __str__(self) -> str:
         """The name that %autoawait shows."""
         return "asyncio"
-
-    def is_interrupt(self, kind: type | None) -> bool:
-        """Whether an error of this type, raised in a cell, is what Ctrl-C looks like there."""
-        return kind is KeyboardInterrupt or (kind is asyncio.CancelledError and self.interrupted)
 
 
 class _Wakeup:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import os
 import re
@@ -125,6 +126,8 @@ class AgentShell(InteractiveShell):
     kernel = Kernel()
 
     exit_asked = False
+    # Ctrl-C has cancelled the coroutine of the cell that runs.
+    cell_interrupted = False
     last_traceback = None
     _plain_runner = None
 
@@ -201,6 +204,7 @@ class AgentShell(InteractiveShell):
     def run_cell(
         self, raw_cell, store_history=False, silent=False, shell_futures=True, cell_id=None
     ):
+        self.cell_interrupted = False
         if self._plain_runner is None:
             self._plain_runner = PlainRunner(self)
         if shell_futures and not silent and cell_id is None:
@@ -253,10 +257,10 @@ class AgentShell(InteractiveShell):
             wire.interruptible = allowed
 
     def _is_interrupt(self, etype) -> bool:
-        runner = self.loop_runner
-        if isinstance(runner, AwaitRunner):
-            return runner.is_interrupt(etype)
-        return etype is KeyboardInterrupt
+        """Whether an error of this type, raised in the cell, is what Ctrl-C looks like there."""
+        return etype is KeyboardInterrupt or (
+            self.cell_interrupted and etype is asyncio.CancelledError
+        )
 
     def _showtraceback(self, etype, evalue, stb) -> None:
         self.last_traceback = stb

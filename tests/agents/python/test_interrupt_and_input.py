@@ -55,9 +55,10 @@ class Interrupt(Shared):
         self.assertNotIn("agents/python", trace)
 
     def test_what_the_guest_cancels_itself_is_no_interrupt(self):
-        self.check("import asyncio\nprint('ready')\nawait asyncio.sleep(100)")
         code = "task = asyncio.ensure_future(asyncio.sleep(9))\ntask.cancel()\nawait task"
-        self.assertEqual(self.agent.run(code).error["name"], "CancelledError")
+        self.check("import asyncio\nprint('ready')\nawait asyncio.sleep(100)")
+        for each in (code, "raise asyncio.CancelledError"):
+            self.assertEqual(self.agent.run(each).error["name"], "CancelledError")
 
     def test_a_shell_command_ends_with_its_pipeline(self):
         self.check("!echo ready; sleep 100 | cat")
