@@ -123,18 +123,9 @@ std::optional<Reply> SandboxFeatures::handle(const Call& call) {
 }
 
 Reply SandboxFeatures::call_tool(const Call& call) {
-  const Tool tool = find_tool(call.name());
-  if (tool == nullptr || (call.name() == "install_packages" && !options_.packages)) {
-    return RpcError{.code = code::kInvalidParams,
-                    .message = "unknown tool '" + printable(call.name().substr(0, 100)) + "'"};
-  }
-  ToolCall tool_call{.call = call,
-                     .service = service_,
-                     .options = options_,
-                     .outputs = outputs_,
-                     .arguments = ToolArguments(call.arguments())};
-  auto result = tool(tool_call);
-  return result ? std::move(*result).json() : ToolResult::failure(result.error());
+  const bool hidden = call.name() == "install_packages" && !options_.packages;
+  return mcp::call_tool(hidden ? nullptr : find_tool(call.name()), call, service_, options_,
+                        outputs_);
 }
 
 Json SandboxFeatures::list_resources(const Call& call) const {

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <utility>
-
-#include "base/text.h"
+#include <variant>
 
 namespace glovebox::mcp {
 namespace {
@@ -140,18 +139,11 @@ Json ToolServer::list_tools() const {
 }
 
 Reply ToolServer::call_tool(const Call& call) {
-  const Tool tool = tool_of(kind_, call.name());
-  if (tool == nullptr) {
-    return RpcError{.code = code::kInvalidParams,
-                    .message = "unknown tool '" + printable(call.name().substr(0, 100)) + "'"};
+  Reply reply = mcp::call_tool(tool_of(kind_, call.name()), call, service_, options_, outputs_);
+  if (auto* const result = std::get_if<Json>(&reply)) {
+    return as_one_text(std::move(*result));
   }
-  ToolCall tool_call{.call = call,
-                     .service = service_,
-                     .options = options_,
-                     .outputs = outputs_,
-                     .arguments = ToolArguments(call.arguments())};
-  auto result = tool(tool_call);
-  return as_one_text(result ? std::move(*result).json() : ToolResult::failure(result.error()));
+  return reply;
 }
 
 }  // namespace glovebox::mcp

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
+
 namespace glovebox::mcp {
 namespace {
 
@@ -46,6 +48,24 @@ Result<std::string> make_sandbox(ToolCall& call) {
     }
   }
   return id;
+}
+
+Reply call_tool(Tool tool,
+                const Call& call,
+                SandboxService& service,
+                const SandboxFeaturesOptions& options,
+                KeptOutputs& outputs) {
+  if (tool == nullptr) {
+    return RpcError{.code = code::kInvalidParams,
+                    .message = "unknown tool '" + printable(call.name().substr(0, 100)) + "'"};
+  }
+  ToolCall tool_call{.call = call,
+                     .service = service,
+                     .options = options,
+                     .outputs = outputs,
+                     .arguments = ToolArguments(call.arguments())};
+  auto result = tool(tool_call);
+  return result ? std::move(*result).json() : ToolResult::failure(result.error());
 }
 
 Result<std::string> ToolCall::sandbox() {

@@ -49,6 +49,13 @@ Result<ToolResult> run_process(ToolCall& call,
 
 using Tool = Result<ToolResult> (*)(ToolCall& call);
 
+// Calls the tool, and returns its result or, where `tool` is null, that its name is unknown.
+Reply call_tool(Tool tool,
+                const Call& call,
+                SandboxService& service,
+                const SandboxFeaturesOptions& options,
+                KeptOutputs& outputs);
+
 // Null for an unknown name.
 Tool find_tool(std::string_view name);
 

@@ -26,12 +26,12 @@ namespace glovebox::keeper {
 // The first descriptors that go with a call "build_template"; those of recipe_json() follow.
 inline constexpr std::size_t kGrants = 0;
 
-// What the keeper gives a builder.
 // In front of what the caller says of a template, and how large that may be: a pipe takes it
 // whether the builder still reads or not.
 using BaseSize = std::uint32_t;
 inline constexpr BaseSize kMaxBase = 32U * 1024;
 
+// What the keeper gives a builder.
 struct BuilderOrder {
   const nlohmann::json& request;  // {"recipe": recipe_json(), "base": parts_json()}
   std::string directory;          // The data directory.
