@@ -53,7 +53,6 @@ Agent::Agent(AgentOptions options,
       start_deadline_(Clock::now() + options_.start_timeout) {}
 
 int Agent::run() {
-  greet();
   while (state_ != State::kEnding) {
     poll_once();
   }
@@ -209,13 +208,19 @@ void Agent::handle_time() {
   } else if (now >= start_deadline_) {
     outside_.note(0, "the kernel did not respond in time");
     end_with(1);
-  } else if (next_greeting_ && now >= *next_greeting_) {
+  } else if (next_greeting_ ? now >= *next_greeting_ : !greeted_ && can_be_asked()) {
     greet();
   }
 }
 
+// Else the input request of the first execution could be lost.
+bool Agent::can_be_asked() const {
+  return channels_.is_linked(Channel::kShell) && channels_.is_linked(Channel::kStdin);
+}
+
 // The kernel's answer tells that it serves; the status that goes with it, that its output arrives.
 void Agent::greet() {
+  greeted_ = true;
   next_greeting_.reset();
   (void)channels_.send(Channel::kShell, maker_.make("kernel_info_request", Json::object()));
 }

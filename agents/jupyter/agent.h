@@ -39,7 +39,7 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Serves until the end. Answers our exit status: 0 when the outside ended it, or the kernel
+  // Serves until the end. Returns our exit status: 0 when the outside ended it, or the kernel
   // ended well while nothing ran.
   int run();
 
@@ -56,6 +56,7 @@ class Agent {
   void read_kernel(Channel channel);
   void handle_message(Channel channel, const Message& message);
   void handle_time();
+  [[nodiscard]] bool can_be_asked() const;
   void greet();
   void become_ready();
   void interrupt_kernel();
@@ -76,6 +77,7 @@ class Agent {
   State state_ = State::kStarting;
   int status_ = 0;
   Clock::time_point start_deadline_;
+  bool greeted_ = false;
   std::optional<Clock::time_point> next_greeting_;
   std::optional<Json> kernel_info_;
   bool output_connected_ = false;

@@ -15,7 +15,8 @@ constexpr std::chrono::milliseconds kTryGrace(50);
 LinkMonitor::LinkMonitor(zmq::context_t& context, zmq::socket_t& socket, const std::string& name)
     : events_(context, zmq::socket_type::pair) {
   const std::string address = "inproc://monitor-" + name;
-  constexpr int kEvents = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_CONNECTED;
+  constexpr int kEvents = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_CONNECTED |
+                          ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
   if (zmq_socket_monitor(socket.handle(), address.c_str(), kEvents) != 0) {
     throw zmq::error_t();
   }
@@ -32,6 +33,7 @@ void LinkMonitor::read() {
       continue;
     }
     std::memcpy(&event, part.data(), sizeof event);
+    linked_ = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
     if (event == ZMQ_EVENT_DISCONNECTED) {
       given_up_at_ = Clock::now() + kTryGrace;
     } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LinkMonitor: notices that ZeroMQ has given up a connection.
+// LinkMonitor: notices that ZeroMQ has made a connection, or has given one up.
 //
 // ZeroMQ connects again by itself when the other end has closed, but not when it has cut the
 // connection itself because of a message over ZMQ_MAXMSGSIZE. Of the latter nothing is heard but
@@ -27,8 +27,14 @@ class LinkMonitor {
   // When the connection is to be taken as given up, unless read() finds out otherwise.
   [[nodiscard]] std::optional<Clock::time_point> given_up_at() const { return given_up_at_; }
 
+  // Both ends have introduced themselves: messages can pass.
+  [[nodiscard]] bool is_linked() const { return linked_; }
+
   // After the socket was connected again.
-  void forget() { given_up_at_.reset(); }
+  void forget() {
+    given_up_at_.reset();
+    linked_ = false;
+  }
 
   // For zmq_poll.
   [[nodiscard]] zmq::pollitem_t poll_item() { return {events_.handle(), -1, ZMQ_POLLIN, 0}; }
@@ -36,6 +42,7 @@ class LinkMonitor {
  private:
   zmq::socket_t events_;
   std::optional<Clock::time_point> given_up_at_;
+  bool linked_ = false;
 };
 
 }  // namespace glovebox::jupyter

@@ -25,7 +25,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // How long a program that was asked to end may clean up.
-constexpr milliseconds kCancelGrace = 2s;
+constexpr milliseconds kCancelGrace = 5s;
 // How long the warden may take to kill the guests before we kill all of it.
 constexpr milliseconds kGrace = 50ms;
 // The warden's own timer stands behind ours, for the case that we are stopped or starved.

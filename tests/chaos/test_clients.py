@@ -17,7 +17,7 @@ from footprint import descriptors, memory_kb
 from traces import named, start_time
 
 # What others wait at most for an answer meanwhile, on a machine that has other things to do.
-PROMPT_S = 5
+PROMPT_S = 20
 MOST_GROWTH_KB = 64 << 10
 CROWD = 200
 # src/doors/transport/http.h: header_patience, and a second between two looks.

@@ -273,14 +273,14 @@ class Neighbours(unittest.TestCase):
             "POST",
             self.noisy_context + "/execute",
             "Accept: application/x-ndjson",
-            body={"code": "import time; time.sleep(20)"},
+            body={"code": "import time; time.sleep(600)"},
         )
         watch = self.of_noisy("GET", "/files/watch?path=.")
         self.disturb(NOISE // 2 * [execution, watch])
-        # Who has taken all that there is for them can still end it.
+        # Who has taken all that there is for them can still end it: long before it ends by itself.
         begun = time.monotonic()
         self.noisy(204, "POST", self.noisy_context + "/interrupt")
-        self.assertLess(time.monotonic() - begun, max(ALWAYS_GOOD_S))
+        self.assertLess(time.monotonic() - begun, PATIENCE_S)
 
     def test_notebooks_and_completions_of_a_context_that_is_busy(self):
         busy = self.of_noisy(

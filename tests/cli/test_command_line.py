@@ -155,8 +155,8 @@ except KeyboardInterrupt:
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(PATIENCE_S), -signal.SIGINT)
-        # Without the second one it would have had 2 s from the first.
-        self.assertLess(time.monotonic() - begun, 1.5)
+        # Without the second one it would have had 5 s from the first.
+        self.assertLess(time.monotonic() - begun, 4.5)
 
     def test_skip_the_check_of_what_was_interrupted(self):
         process = self.start("python", self.CLEANS_UP, "--verify", "echo checked")

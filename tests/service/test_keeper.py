@@ -24,6 +24,14 @@ def threads_of(pid):
     return len(os.listdir(f"/proc/{pid}/task"))
 
 
+def all_stopped(pid):
+    for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # A thread that has ended.
+            if stat.read_text().rpartition(")")[2].split()[0] != "T":
+                return False
+    return True
+
+
 def half_closed(port):
     """Connections to it whose clients have gone and that it still has (proc_net(5): CLOSE_WAIT)."""
     lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
@@ -45,6 +53,8 @@ class OwnDaemon(unittest.TestCase):
     @contextlib.contextmanager
     def stopped(self, pid):
         os.kill(pid, signal.SIGSTOP)
+        # The signal wakes one thread, which then stops the others: until then, they go on.
+        wait_until(lambda: all_stopped(pid), "that it stands still")
         try:
             yield
         finally:

@@ -22,13 +22,20 @@ class Kernel:
         self.context = zmq.Context()
         self.sockets = {}
         kinds = {"shell": zmq.ROUTER, "control": zmq.ROUTER, "stdin": zmq.ROUTER, "iopub": zmq.XPUB}
+        self.late: list[str] = ["stdin"] if "LATE_STDIN" in os.environ else []
+        self.info = info
         for name, kind in kinds.items():
             self.sockets[name] = self.context.socket(kind)
             self.sockets[name].linger = 5000
-            self.sockets[name].bind(f"{info['transport']}://{info['ip']}-{info[name + '_port']}")
+            if name not in self.late:
+                self.bind(name)
         self.sockets["iopub"].xpub_verbose = 1  # Each subscription is heard, not only the first.
         self.client = b""
         self.parent: dict[str, Any] = {}
+
+    def bind(self, name: str) -> None:
+        info = self.info
+        self.sockets[name].bind(f"{info['transport']}://{info['ip']}-{info[name + '_port']}")
 
     def sign(self, parts: list[bytes]) -> bytes:
         return hmac.new(self.key, b"".join(parts), hashlib.sha256).hexdigest().encode()
@@ -69,7 +76,10 @@ class Kernel:
 
     def serve(self) -> None:
         while True:
-            ready = zmq.select([self.sockets["shell"], self.sockets["control"]], [], [])[0]
+            ready = zmq.select([self.sockets["shell"], self.sockets["control"]], [], [],
+                               0.2 if self.late else None)[0]
+            if not ready and self.late:
+                self.bind(self.late.pop())
             for name in ("control", "shell"):
                 if self.sockets[name] in ready:
                     self.handle(name)

@@ -55,6 +55,13 @@ class MisbehavingKernel(AgentTest):
         self.agent.send(INPUT, 1, {"text": ""})
         self.assertEqual(types(self.agent.until(DONE)), [DONE])
 
+    def test_the_first_input_request_is_not_lost_with_a_channel_that_comes_late(self) -> None:
+        agent = self.start_spec({**SPEC, "env": {"LATE_STDIN": "1"}}).wait_ready()
+        agent.send(EXECUTE, 1, {"code": "reply_first"})
+        agent.until(INPUT_REQUEST)
+        agent.send(INPUT, 1, {"text": ""})
+        self.assertEqual(text(agent.until(DONE)), "after the reply")
+
     def test_an_idle_status_that_never_comes_is_noted(self) -> None:
         frames = self.agent.execute("no_idle")
         self.assertEqual(types(frames), [STARTED, NOTE, DONE])
