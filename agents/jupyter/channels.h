@@ -34,8 +34,8 @@ class Channels {
   // Waits until the channel can be read, at most `timeout`.
   [[nodiscard]] bool wait(Channel channel, std::chrono::milliseconds timeout);
 
-  // Whether messages can pass, as of the last mend(). Before, what a kernel sends to a channel other
-  // than the one that it is asked on is thrown away (zmq_socket(3), ZMQ_ROUTER).
+  // Whether messages can pass, as of the last mend(). Before, what a kernel sends to a channel
+  // other than the one that it is asked on is thrown away (zmq_socket(3), ZMQ_ROUTER).
   [[nodiscard]] bool is_linked(Channel channel) const {
     return monitors_[static_cast<std::size_t>(channel)].is_linked();
   }
