@@ -29,8 +29,10 @@ inline constexpr DaemonCommand kTenant{"tenant", "Manage tenants and their quota
 inline constexpr DaemonCommand kSecret{"secret", "Manage the key that encrypts a daemon's secrets"};
 inline constexpr DaemonCommand kMcp{"mcp",
                                     "Serve sandboxes to an AI agent over MCP on stdin and stdout"};
+inline constexpr DaemonCommand kApprove{"approve",
+                                        "Decide about programs that a daemon's policies ask about"};
 inline constexpr std::array kDaemonCommands = {kServe,    kMcp,    kSandbox, kKey,
-                                               kTemplate, kTenant, kSecret};
+                                               kTemplate, kTenant, kSecret,  kApprove};
 
 [[nodiscard]] bool is_daemon_command(std::string_view name);
 

@@ -84,7 +84,7 @@ Result<int> check(const PolicyOptions& options) {
                  ? registry.detect(options.code, std::string_view(code).substr(0, 512))
                  : registry.find(options.language));
   (void)sweep_leftovers();
-  const auto programs = GB_TRY(analyse({{language.id, code}}, {}));
+  const auto programs = GB_TRY(analyse({{language.id, code}}, in_own_sandbox({})));
   const Assessment assessment = policy::assess({policy}, programs.front());
   write_fully(STDOUT_FILENO, options.json
                                  ? policy::to_json(assessment) + "\n"
@@ -141,7 +141,7 @@ Result<int> test(const PolicyOptions& options) {
     units.push_back({GB_TRY(registry.find(each.language)).id, each.code});
   }
   (void)sweep_leftovers();
-  const auto programs = GB_TRY(analyse(units, {}));
+  const auto programs = GB_TRY(analyse(units, in_own_sandbox({})));
   std::vector<Outcome> outcomes;
   for (std::size_t i = 0; i < examples.size(); ++i) {
     outcomes.push_back({examples[i], policy::assess({policy}, programs[i])});

@@ -9,7 +9,6 @@
 #include "base/result.h"
 #include "guard/policy/assessment.h"
 #include "guard/policy/policy.h"
-#include "service/one_shot.h"
 
 namespace glovebox::cli {
 
@@ -29,10 +28,5 @@ std::string describe(const policy::Assessment& assessment,
                      std::string_view code,
                      std::string_view code_name,
                      bool colour);
-
-// Lets a program pass, or fails with kRefused: shows the findings on standard error and asks at the
-// terminal where a policy wants a person to decide. `events` says whether what is asked is printed
-// as an event on standard output, too.
-Result<void> approve(const std::vector<std::string>& policies, const OneShot& request, bool events);
 
 }  // namespace glovebox::cli

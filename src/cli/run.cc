@@ -15,7 +15,7 @@
 #include "cli/file_watch.h"
 #include "cli/interrupts.h"
 #include "cli/output_writer.h"
-#include "cli/policy_files.h"
+#include "cli/run_approval.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "sandbox/slot.h"

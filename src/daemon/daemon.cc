@@ -177,10 +177,11 @@ Result<void> run_daemon(DaemonOptions options,
                                 {.package_sources = options.package_sources,
                                  .keep_records = options.keep_records,
                                  .network = options.network}));
-  GuardedService guarded(*service);
+  GuardedService guarded(*service, options.policies);
   e2b::E2bDoor e2b_door(
       guarded, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
   rest::RestOptions rest_options;
+  rest_options.approvals = &guarded;
   rest_options.tls = !options.server.certificate_file.empty();
   http::RequestLog requests(options.access_log ? write_log
                                                : std::function<void(std::string_view)>());

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "doors/transport/http.h"
+#include "service/guarded/policy_gate.h"
 #include "spec/network_rules.h"
 
 namespace glovebox {
@@ -29,6 +30,8 @@ struct DaemonOptions {
   std::chrono::milliseconds drain{10'000};
   // What sandboxes may reach at most.
   NetworkPolicy network = NetworkPolicy::kNone;
+  // What is checked before it runs, whoever asks for it.
+  PolicyOptions policies{};
   // At the end the sandboxes live on with their keeper, for the next daemon.
   bool leave_sandboxes = false;
 };

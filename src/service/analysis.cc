@@ -2,7 +2,6 @@
 #include "service/analysis.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,7 +16,6 @@
 namespace glovebox {
 namespace {
 
-using namespace std::chrono_literals;
 using policy::Fact;
 using policy::FactKind;
 using policy::Program;
@@ -32,34 +30,28 @@ struct Job {
 
 Fact unparsed(std::string why) { return {.kind = FactKind::kUnparsed, .name = std::move(why)}; }
 
-OneShot request_for(bool javascript, const std::vector<Job>& jobs, const TierWish& tier) {
+AnalyserRun run_of(bool javascript, const std::vector<Job>& jobs) {
   nlohmann::json units = nlohmann::json::array();
   for (const Job& job : jobs) {
     units.push_back(job.unit);
   }
-  OneShot request;
-  request.language.id = javascript ? "javascript" : "python";
-  request.language.title = javascript ? "Node.js" : "Python";
-  request.language.file_name = javascript ? "main.js" : "main.py";
   // Without the user's settings and packages: the analysis depends on nothing but the interpreter.
-  request.language.run = javascript
-                             ? std::vector<std::string>{"node", "--expose-internals", "{file}"}
-                             : std::vector<std::string>{"python3", "-I", "-S", "-B", "{file}"};
-  request.language.package = javascript ? "nodejs" : "python3";
-  request.language.mounts = {{.source = "/etc/nodejs", .target = "/etc/nodejs", .optional = true}};
-  request.code = javascript ? policy::javascript_analyser() : policy::python_analyser();
-  if (!javascript) {
-    request.contents = policy::python_analyser_files();
+  AnalyserRun run;
+  if (javascript) {
+    run = {.program_name = "node",
+           .options = {"--expose-internals"},
+           .file_name = "main.js",
+           .code = std::string(policy::javascript_analyser())};
+  } else {
+    run = {.program_name = "python3",
+           .options = {"-I", "-S", "-B"},
+           .file_name = "main.py",
+           .code = std::string(policy::python_analyser()),
+           .files = policy::python_analyser_files()};
   }
-  request.contents.emplace("units.json",
-                           units.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
-  request.limits.wall = 20s;
-  request.limits.memory = 512_MiB;
-  request.limits.pids = 32;
-  request.limits.disk = 64_MiB;
-  request.limits.output = 32_MiB;
-  request.tier = tier;
-  return request;
+  run.files.emplace("units.json",
+                    units.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  return run;
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -73,15 +65,18 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 // Why there are no facts, or nothing.
-std::optional<std::string> take_facts(const std::vector<Job>& jobs, const Verdict& verdict) {
-  if (verdict.status == Status::kTimeout) {
+std::optional<std::string> take_facts(const std::vector<Job>& jobs, const AnalyserEnd& end) {
+  if (!end.missing.empty()) {
+    return end.missing;
+  }
+  if (end.status == to_string(Status::kTimeout)) {
     return "the analysis takes too long";
   }
-  if (verdict.status == Status::kOutOfMemory) {
+  if (end.status == to_string(Status::kOutOfMemory)) {
     return "the analysis needs too much memory";
   }
-  const std::vector<std::string_view> lines = lines_of(verdict.out.bytes);
-  if (verdict.status != Status::kOk || lines.size() != jobs.size()) {
+  const std::vector<std::string_view> lines = lines_of(end.printed);
+  if (end.status != to_string(Status::kOk) || lines.size() != jobs.size()) {
     return "the analysis failed";
   }
   std::vector<std::vector<Fact>> all;
@@ -98,26 +93,20 @@ std::optional<std::string> take_facts(const std::vector<Job>& jobs, const Verdic
   return std::nullopt;
 }
 
-Result<void> run_jobs(bool javascript, const std::vector<Job>& jobs, const TierWish& tier) {
+Result<void> run_jobs(bool javascript, const std::vector<Job>& jobs, const RunAnalyser& run) {
   if (jobs.empty()) {
     return {};
   }
-  const OneShot request = request_for(javascript, jobs, tier);
-  if (const Readiness ready = readiness(request.language); !ready.ready) {
+  const AnalyserEnd end = GB_TRY(run(run_of(javascript, jobs)));
+  const std::optional<std::string> failure = take_facts(jobs, end);
+  if (failure && (jobs.size() == 1 || !end.missing.empty())) {
     for (const Job& job : jobs) {
-      job.program->facts.push_back(unparsed("the analysis needs " + request.language.title +
-                                            ", which is not installed (" + ready.hint + ")"));
+      job.program->facts.push_back(unparsed(*failure));
     }
-    return {};
-  }
-  const OneShotResult result = GB_TRY(run_once(request, {}));
-  const std::optional<std::string> failure = take_facts(jobs, result.verdict);
-  if (failure && jobs.size() == 1) {
-    jobs.front().program->facts.push_back(unparsed(*failure));
   } else if (failure) {
     // One of them is to blame. The others have their facts all the same.
     for (const Job& job : jobs) {
-      GB_TRY(run_jobs(javascript, {job}, tier));
+      GB_TRY(run_jobs(javascript, {job}, run));
     }
   }
   return {};
@@ -143,7 +132,39 @@ void take_scripts(Program& program, std::vector<Job>& jobs) {
 
 }  // namespace
 
-Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units, const TierWish& tier) {
+RunAnalyser in_own_sandbox(TierWish tier) {
+  return [tier = std::move(tier)](const AnalyserRun& run) -> Result<AnalyserEnd> {
+    OneShot request;
+    Language& language = request.language;
+    const bool javascript = run.program_name == "node";
+    language.id = javascript ? "javascript" : "python";
+    language.title = javascript ? "Node.js" : "Python";
+    language.file_name = run.file_name;
+    language.run = {std::string(run.program_name)};
+    language.run.insert(language.run.end(), run.options.begin(), run.options.end());
+    language.run.emplace_back("{file}");
+    language.package = javascript ? "nodejs" : "python3";
+    language.mounts = {{.source = "/etc/nodejs", .target = "/etc/nodejs", .optional = true}};
+    request.code = run.code;
+    request.contents = run.files;
+    request.limits.wall = kAnalysisTime;
+    request.limits.memory = kAnalysisMemory;
+    request.limits.pids = kAnalysisProcesses;
+    request.limits.disk = kAnalysisDisk;
+    request.limits.output = kAnalysisOutput;
+    request.tier = tier;
+    if (const Readiness ready = readiness(language); !ready.ready) {
+      return AnalyserEnd{.missing = "the analysis needs " + language.title +
+                                    ", which is not installed (" + ready.hint + ")"};
+    }
+    OneShotResult result = GB_TRY(run_once(request, {}));
+    return AnalyserEnd{.status = to_string(result.verdict.status),
+                       .printed = std::move(result.verdict.out.bytes)};
+  };
+}
+
+Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units,
+                                     const RunAnalyser& run) {
   std::vector<Program> programs(units.size());
   std::vector<Job> python;
   std::vector<Job> javascript;
@@ -165,11 +186,11 @@ Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units, const
       jobs.push_back({&program, {{"language", program.family}, {"code", unit.code}}});
     }
   }
-  GB_TRY(run_jobs(true, javascript, tier));
+  GB_TRY(run_jobs(true, javascript, run));
   for (Program& program : programs) {
     take_scripts(program, python);
   }
-  GB_TRY(run_jobs(false, python, tier));
+  GB_TRY(run_jobs(false, python, run));
   return programs;
 }
 

@@ -2,7 +2,11 @@
 // Analyses programs before they are run, inside a sandbox: what it reads is hostile.
 #pragma once
 
+#include <chrono>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -17,11 +21,38 @@ struct SourceUnit {
   std::string code;
 };
 
+// One of the analysers, to be run in a sandbox with its files in the working directory.
+struct AnalyserRun {
+  std::string_view program_name{};  // "node" or "python3".
+  std::vector<std::string> options{};
+  std::string_view file_name{};
+  std::string code{};
+  std::map<std::string, std::string> files{};
+};
+// What an analyser may use.
+inline constexpr std::chrono::seconds kAnalysisTime{20};
+inline constexpr Bytes kAnalysisMemory = 512_MiB;
+inline constexpr std::uint32_t kAnalysisProcesses = 32;
+inline constexpr Bytes kAnalysisDisk = 64_MiB;
+inline constexpr Bytes kAnalysisOutput = 32_MiB;
+
+// How an analyser ended.
+struct AnalyserEnd {
+  std::string_view status{};  // Of its verdict: "ok".
+  std::string printed{};
+  std::string missing{};  // Why it cannot run at all; empty: it did.
+};
+// Runs one inside walls. Fails only when no sandbox can be had.
+using RunAnalyser = std::function<Result<AnalyserEnd>(const AnalyserRun&)>;
+
+// In a sandbox of this process.
+RunAnalyser in_own_sandbox(TierWish tier);
+
 // The facts about each unit, in their order. A unit that is too large, or that the analysis cannot
 // cope with, has a fact of kind kUnparsed; one in a language that no analyser handles has no
-// family. Fails only when no sandbox can be had. Takes some 50 ms, and at most 20 s for each kind
-// of analyser. Safe to use from any thread.
+// family. Fails only as `run` does. Takes some 50 ms, and at most kAnalysisTime for each kind of
+// analyser. Safe to use from any thread.
 Result<std::vector<policy::Program>> analyse(const std::vector<SourceUnit>& units,
-                                             const TierWish& tier);
+                                             const RunAnalyser& run);
 
 }  // namespace glovebox

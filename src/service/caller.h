@@ -13,6 +13,8 @@ namespace glovebox {
 inline constexpr std::string_view kScopeRead = "read";    // Looks at what the tenant has.
 inline constexpr std::string_view kScopeRun = "run";      // Makes it, uses it, changes it.
 inline constexpr std::string_view kScopeAdmin = "admin";  // Rules the daemon and all tenants.
+// Agrees to what a policy asks a person about. Not for keys that run what is asked about.
+inline constexpr std::string_view kScopeApprove = "approve";
 
 struct Caller {
   std::string tenant{};

@@ -61,6 +61,7 @@ struct SandboxRequest {
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
   bool as_root = false;  // Its processes are root inside (SandboxSpec::as_root).
+  std::vector<std::string> policies{};  // Shipped ones, which hold beside the daemon's own.
   NetworkRules network{};
   // Where the operator lets no sandbox out, it is made without a network. Else that is kRefused.
   bool network_optional = false;
@@ -80,6 +81,7 @@ struct SandboxInfo {
   OnTimeout on_timeout = OnTimeout::kKill;
   bool auto_resume = false;
   bool as_root = false;
+  std::vector<std::string> policies{};
   Limits limits{};
   Environment env{};
   std::map<std::string, std::string> metadata{};
@@ -191,6 +193,7 @@ struct RunRequest {
   LimitWishes limits{};
   TierWish tier{};
   bool as_root = false;
+  std::vector<std::string> policies{};  // As a sandbox's.
   std::string verify{};
   NetworkRules network{};
   std::string idempotency_key{};
@@ -266,6 +269,8 @@ class SandboxService {
   [[nodiscard]] virtual std::string_view signing_key() const = 0;
   // What the operator lets sandboxes reach at most.
   [[nodiscard]] virtual NetworkPolicy network_policy() const = 0;
+  // Those that this sandbox was made with; of one that the caller does not have, none.
+  virtual std::vector<std::string> policies(const Caller& caller, std::string_view sandbox) = 0;
   // Whether a sandbox can be had as fast as ever; after a start it takes some seconds.
   virtual bool ready() = 0;
 

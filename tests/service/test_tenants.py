@@ -16,7 +16,7 @@ import unittest
 
 from daemon import Daemon
 
-SCOPES = ("run", "read", "admin")
+SCOPES = ("run", "read", "admin", "approve")
 METHODS = {"get", "head", "post", "put", "patch", "delete", "options"}
 # What else stands in paths.
 OTHER_NAMES = {"name": "nobody", "volume": "nobody", "tenant": "nobody", "key": "0123456789abcdef",
@@ -38,6 +38,7 @@ BODIES = {
     "createPortToken": {"port": 8000},
     "changeFiles": {"action": "make_directory", "path": "d"},
     "changeVolumeFiles": {"action": "make_directory", "path": "d"},
+    "decideApproval": {"decision": "allow", "hash": "forged"},
     "changeSandbox": {"metadata": {"taken": "over"}},
 }
 

@@ -143,9 +143,9 @@ void add_key(CLI::App& app, bool described, Action* action) {
               options, create, action);
   creating
       ->add_option("--scope", options->scopes,
-                   "Scope: read, run or admin; repeatable [default: run and read]")
+                   "Scope: read, run, admin or approve; repeatable [default: run and read]")
       ->type_name("SCOPE")
-      ->check(CLI::IsMember({"read", "run", "admin"}))
+      ->check(CLI::IsMember({"read", "run", "admin", "approve"}))
       ->allow_extra_args(false);
   creating->add_option("--tenant", options->tenant, "Tenant that owns the key [default: default]")
       ->type_name("TENANT");

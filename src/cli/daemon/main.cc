@@ -20,6 +20,7 @@ void add_commands(CLI::App& app,
   cli::add_template(app, named == "template", action);
   cli::add_tenant(app, named == "tenant", action);
   cli::add_secret(app, named == "secret", action);
+  cli::add_approve(app, named == "approve", action);
 }
 
 // "sandbox exec" alone.

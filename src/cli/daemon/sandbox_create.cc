@@ -28,6 +28,7 @@ struct CreateOptionsText {
   std::string min_tier;
   std::string user;
   bool auto_resume = false;
+  std::vector<std::string> policies;
   std::vector<std::string> env;
   std::vector<std::string> metadata;
   RemoteNetworkText network;
@@ -46,6 +47,9 @@ Result<Json> request_of(const CreateOptionsText& options) {
   put("tier", options.tier);
   put("min_tier", options.min_tier);
   put("user", options.user);
+  if (!options.policies.empty()) {
+    request["policy"] = options.policies;
+  }
   if (options.auto_resume) {
     request["auto_resume"] = true;
   }
@@ -96,6 +100,11 @@ void add_sandbox_create(CLI::App& group, Action* action) {
                    "change (native tier) [default: user]")
       ->type_name("USER")
       ->check(CLI::IsMember({"user", "root"}));
+  command
+      ->add_option("--policy", options->policies,
+                   "Shipped policy that checks what runs in it; repeatable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

@@ -8,12 +8,14 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/commands.h"
 #include "cli/daemon/data_directory.h"
+#include "cli/policy_files.h"
 #include "daemon/daemon.h"
 #include "daemon/keeper_process.h"
 #include "daemon/service_manager.h"
@@ -44,6 +46,8 @@ struct ServeOptionsText {
   std::string drain = "10s";
   std::string keep_records = "30d";
   std::string network = "none";
+  std::vector<std::string> policies;
+  std::string approval_time = "5m";
   bool listen_given = false;
   bool unix_given = false;
 };
@@ -60,6 +64,15 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
     return Error(keep.error()).within("--keep-records");
   }
   options.keep_records = *keep;
+  const auto approval_time = parse_duration(text.approval_time);
+  if (!approval_time || *approval_time < std::chrono::seconds(1)) {
+    return Error(ErrorCode::kInvalid, "--approval-time must be at least a second",
+                 "write it as 30s or 5m");
+  }
+  options.policies.approval_time = std::chrono::duration_cast<std::chrono::seconds>(*approval_time);
+  for (const std::string& each : text.policies) {
+    options.policies.always.push_back(GB_TRY(load_policy(each)));
+  }
   options.network = parse_network_policy(text.network).value_or(NetworkPolicy::kNone);
   options.server.inherited = take_inherited_sockets();
   // Whoever passes sockets has decided where we listen.
@@ -166,6 +179,17 @@ void add_serve(CLI::App& app, Action* action) {
                    "repeatable")
       ->type_name("DIR")
       ->allow_extra_args(false);
+  command
+      ->add_option("--policy", text->policies,
+                   "Policy file, or the name of a shipped policy, that checks every program of "
+                   "every tenant before it runs; repeatable")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--approval-time", text->approval_time,
+                   "How long a program waits for a person when a policy asks for one")
+      ->type_name("TIME")
+      ->capture_default_str();
   command->add_flag("--access-log", options.access_log,
                     "Log each request as a JSON line on stderr");
   command->add_flag("--leave-sandboxes", options.leave_sandboxes,

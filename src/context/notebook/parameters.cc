@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/shell_words.h"
 #include "base/text.h"
 #include "context/notebook/json_bounds.h"
 
@@ -135,13 +136,8 @@ class BashWriter final : public Writer {
 
  private:
   [[nodiscard]] std::string null() const override { return "''"; }
-  // In single quotes nothing has a meaning but the quote itself.
   [[nodiscard]] std::string text(const std::string& value) const override {
-    std::string quoted = "'";
-    for (const char c : value) {
-      quoted += c == '\'' ? "'\\''" : std::string(1, c);
-    }
-    return quoted + "'";
+    return shell_quoted(value);
   }
   [[nodiscard]] std::string list(const Json& json) const override {
     std::string words;

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/shell_words.h"
 #include "base/text.h"
 #include "doors/e2b/options.h"
 
@@ -40,15 +41,6 @@ else
   fi
 fi)sh";
 
-// For a shell.
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) {
-    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  }
-  return text + "'";
-}
-
 std::string absolute(const std::string& directory, const std::string& path) {
   return path.starts_with('/') ? path : directory + "/" + path;
 }
@@ -83,7 +75,7 @@ class Translator {
         return not_in_home(directory_);
       }
       const std::string made = directory_;
-      return add_command(recipe, "mkdir -p " + quoted(made), kHome);
+      return add_command(recipe, "mkdir -p " + shell_quoted(made), kHome);
     }
     if (type == "USER" && args.size() == 1) {
       return check_user(args[0]);
@@ -144,11 +136,11 @@ class Translator {
     recipe.steps.push_back(std::move(unpack));
     const std::string mode = args.size() > 3 ? args[3] : "";
     std::string text =
-        "to=" + quoted(target) + "; from=" + quoted(args[0]) + "; cd " + quoted(scratch) + kCopy;
+        "to=" + shell_quoted(target) + "; from=" + shell_quoted(args[0]) + "; cd " + shell_quoted(scratch) + kCopy;
     if (!mode.empty()) {
-      text += "\nchmod -R " + quoted(mode) + " \"$to\"";
+      text += "\nchmod -R " + shell_quoted(mode) + " \"$to\"";
     }
-    text += "\ncd /; rm -rf " + quoted(scratch);
+    text += "\ncd /; rm -rf " + shell_quoted(scratch);
     return add_command(recipe, text, kHome);
   }
 

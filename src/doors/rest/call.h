@@ -15,6 +15,7 @@
 #include "doors/rest/port_tokens.h"
 #include "doors/rest/url.h"
 #include "doors/transport/http.h"
+#include "service/approval_desk.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox::rest {
@@ -29,6 +30,7 @@ struct Call {
   http::Response& response;
   SandboxService& service;
   const std::function<std::string(const Caller&)>& metrics;  // Empty: none.
+  ApprovalDesk* approvals;  // Null: none.
   const PortTokens& port_tokens;
   Target target;
   std::string request_id;

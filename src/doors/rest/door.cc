@@ -233,6 +233,7 @@ void RestDoor::handle(const Arrival& arrival, http::Response& response) {
             .response = response,
             .service = service_,
             .metrics = options_.metrics,
+            .approvals = options_.approvals,
             .port_tokens = port_tokens_,
             .target = {},
             .request_id = request_id(request),

@@ -10,6 +10,7 @@
 #include "doors/rest/call.h"
 #include "doors/rest/port_pass.h"
 #include "doors/transport/http.h"
+#include "service/approval_desk.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox::rest {
@@ -17,6 +18,8 @@ namespace glovebox::rest {
 struct RestOptions {
   // What a caller is shown under /metrics, in Prometheus' text format. From any thread.
   std::function<std::string(const Caller& caller)> metrics;
+  // What waits for approval; null where nothing can. It outlives the door.
+  ApprovalDesk* approvals = nullptr;
   // Clients reach us by TLS.
   bool tls = false;
 };

@@ -32,6 +32,7 @@ class DoorTest : public testing::Test {
   void SetUp() override {
     RestOptions options;
     options.metrics = [this](const Caller&) { return requests_.text(); };
+    options.approvals = &guarded_;
     door_ = std::make_unique<RestDoor>(guarded_, std::move(options));
     http::ServerOptions server;
     server.listen = "127.0.0.1:0";
@@ -67,6 +68,10 @@ class DoorTest : public testing::Test {
   std::condition_variable logged_;
   std::unique_ptr<http::Server> server_;
 };
+
+std::string key_for(const Route& route) {
+  return route.scope == kScopeAdmin || route.scope == kScopeApprove ? "admin" : "runner";
+}
 
 std::string example(const Route& route) {
   std::string path(route.pattern);
@@ -115,7 +120,7 @@ TEST_F(DoorTest, NoRouteAnswersAKeyWithoutItsScope) {
       EXPECT_EQ(answer.status, 403) << method << " " << example(route);
       EXPECT_EQ(service_.calls, 0) << example(route);
     }
-    if (route.scope == "admin") {
+    if (route.scope == kScopeAdmin || route.scope == kScopeApprove) {
       EXPECT_EQ(ask(method, example(route)).status, 403) << example(route);
     }
   }
@@ -202,11 +207,11 @@ TEST_F(DoorTest, NoRouteTakesMoreThanItsTableSays) {
     }
     const std::string path = example(route);
     const Answer answer = ask(route.method, path, std::string(route.body + 1, ' '),
-                              {{"X-API-KEY", route.scope == kScopeAdmin ? "admin" : "runner"}});
+                              {{"X-API-KEY", key_for(route)}});
     EXPECT_EQ(answer.status, 413) << route.method << " " << path;
     EXPECT_FALSE(json(answer)["hint"].get<std::string>().empty()) << path;
     const Answer fits = ask(route.method, path, std::string(route.body, ' '),
-                            {{"X-API-KEY", route.scope == kScopeAdmin ? "admin" : "runner"}});
+                            {{"X-API-KEY", key_for(route)}});
     EXPECT_NE(fits.status, 413) << route.method << " " << path;
     ++tried;
   }

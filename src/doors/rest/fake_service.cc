@@ -59,7 +59,7 @@ Result<Caller> FakeService::authenticate(std::string_view key) {
     return Caller{.tenant = "t", .scopes = {"read", "run"}, .key = "runner"};
   }
   if (key == "admin") {
-    return Caller{.tenant = "t", .scopes = {"read", "run", "admin"}, .key = "admin"};
+    return Caller{.tenant = "t", .scopes = {"read", "run", "admin", "approve"}, .key = "admin"};
   }
   return Error(ErrorCode::kRefused, "no such key");
 }

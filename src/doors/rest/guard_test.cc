@@ -115,6 +115,9 @@ class GuardTest : public testing::Test {
         row("files to use", {"run"}, sandbox,
             [&s](C c) { return s.files(c, "sb1", FileAccess::kUse); }),
         row("templates", {"read", "run"}, tenant, [&s](C c) { return s.templates(c); }),
+        row("list approvals", {"read"}, tenant, [&s](C c) { return s.waiting(c); }),
+        row("decide about an approval", {"approve"}, tenant,
+            [&s](C c) { return s.decide(c, "x", {}); }),
         row("emergency_stop", {"admin"}, tenant, [&s](C c) { return s.emergency_stop(c); }),
         row("create a volume", {"run"}, tenant, [&s](C c) { return s.volumes().create(c, {}); }),
         row("list volumes", {"read"}, tenant, [&s](C c) { return s.volumes().list(c); }),
@@ -178,7 +181,7 @@ bool holds(const std::vector<std::string>& scopes, const std::string& scope) {
 
 TEST_F(GuardTest, EachCallTakesItsScopesAndNoOther) {
   for (const GuardedCall& call : calls()) {
-    for (const char* scope : {"read", "run", "admin"}) {
+    for (const char* scope : {"read", "run", "admin", "approve"}) {
       EXPECT_EQ(call.refused(holder_of(scope)), !holds(call.scopes, scope))
           << call.name << " with " << scope;
     }
@@ -195,7 +198,7 @@ TEST_F(GuardTest, AKeyThatIsNoLongerValidIsRefusedByEachCall) {
 
 TEST_F(GuardTest, ATokenOpensItsOwnSandboxOrVolumeAndNothingElse) {
   for (const GuardedCall& call : calls()) {
-    const bool usable = !holds(call.scopes, "admin");
+    const bool usable = !holds(call.scopes, "admin") && !holds(call.scopes, "approve");
     EXPECT_EQ(call.refused(token_of_sandbox("sb1")), !(usable && call.place == Place::kSandbox))
         << call.name;
     EXPECT_EQ(call.refused(token_of_volume("vol1")), !(usable && call.place == Place::kVolume))

@@ -33,6 +33,10 @@ void read_tier(Fields& fields, TierWish& tier) {
 
 bool read_as_root(Fields& fields) { return fields.choice("user", {"user", "root"}) == "root"; }
 
+std::vector<std::string> read_policies(Fields& fields) {
+  return fields.texts("policy", 16).value_or(std::vector<std::string>());
+}
+
 std::optional<std::uint32_t> small(const std::optional<std::uint64_t>& value) {
   return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
 }
@@ -147,9 +151,7 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields) {
     request.storage = *storage == "disk" ? Storage::kDisk : Storage::kMemory;
   }
   request.volumes = GB_TRY(read_volumes(fields));
-  if (fields.object("policy")) {
-    fields.refuse("policy", "sandbox policies are not supported yet");
-  }
+  request.policies = read_policies(fields);
   GB_TRY(fields.done());
   return request;
 }
@@ -184,6 +186,7 @@ Result<RunRequest> read_run_request(Fields& fields) {
   request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   read_tier(fields, request.tier);
   request.as_root = read_as_root(fields);
+  request.policies = read_policies(fields);
   request.limits = GB_TRY(read_limits(fields));
   if (request.language.empty() && request.name.empty()) {
     fields.refuse("language",
@@ -223,6 +226,7 @@ Result<JudgeRequest> read_judge_request(Fields& fields) {
   request.program.arguments = fields.texts("arguments", 1'000).value_or(std::vector<std::string>());
   request.program.env = fields.environment("env").value_or(Environment());
   read_tier(fields, request.program.tier);
+  request.program.policies = read_policies(fields);
   request.program.limits = GB_TRY(read_limits(fields));
   request.compare = fields.text("compare", 64).value_or(request.compare);
   request.jobs = static_cast<std::uint32_t>(fields.count("jobs", 1, kMostJobs).value_or(1));

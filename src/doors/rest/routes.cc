@@ -8,6 +8,7 @@ namespace {
 constexpr std::string_view kRead = kScopeRead;
 constexpr std::string_view kRun = kScopeRun;
 constexpr std::string_view kAdmin = kScopeAdmin;
+constexpr std::string_view kApprove = kScopeApprove;
 constexpr std::string_view kEverybody;
 constexpr auto kLong = http::Pace::kLong;
 constexpr auto kShort = http::Pace::kShort;
@@ -86,7 +87,8 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/templates/{name}", kRead, show_template},
     {"DELETE", "/v1/templates/{name}", kRun, remove_template},
     {"PUT", "/v1/templates/{name}/archive", kRun, import_template, false, kLong},
-    {"GET", "/v1/approvals", kAdmin, not_built},
+    {"GET", "/v1/approvals", kRead, list_approvals},
+    {"POST", "/v1/approvals/{id}", kApprove, decide_approval},
     {"GET", "/v1/audit", kAdmin, not_built},
     {"POST", "/v1/emergency-stop", kAdmin, emergency_stop},
     {"GET", "/v1/tenants", kAdmin, list_tenants},

@@ -5,9 +5,11 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "guard/policy/catalogue.h"
 #include "guard/policy/match.h"
 
@@ -193,6 +195,16 @@ Assessment assess(const std::vector<Policy>& policies, const Program& program) {
     return std::tuple(a.line, a.column, b.action) < std::tuple(b.line, b.column, a.action);
   });
   return result;
+}
+
+std::string reason_of(const Assessment& assessment, std::string_view name) {
+  for (const Finding& finding : assessment.findings) {
+    if (finding.action == assessment.decision) {
+      return finding.rule + " at " + printable(name) + ":" + std::to_string(finding.line) + ":" +
+             std::to_string(finding.column);
+    }
+  }
+  return "risk " + std::to_string(assessment.risk);
 }
 
 }  // namespace glovebox::policy

@@ -44,6 +44,10 @@ struct Program {
   std::vector<Fact> facts;
 };
 
+// The first finding that led to the decision, in words: "B605 at code:3:1". `name` stands for the
+// program.
+std::string reason_of(const Assessment& assessment, std::string_view name);
+
 // Each policy decides by itself; the strictest decision holds. Without policies everything passes.
 Assessment assess(const std::vector<Policy>& policies, const Program& program);
 

@@ -17,12 +17,25 @@ bool has(const Caller& caller, Need need) {
       return caller.may(kScopeRun);
     case Need::kAdmin:
       return caller.may(kScopeAdmin);
+    case Need::kApprove:
+      return caller.may(kScopeApprove);
   }
   return false;
 }
 
 std::string_view name_of(Need need) {
-  return need == Need::kRun ? kScopeRun : need == Need::kAdmin ? kScopeAdmin : kScopeRead;
+  switch (need) {
+    case Need::kRead:
+    case Need::kLook:
+      break;
+    case Need::kRun:
+      return kScopeRun;
+    case Need::kAdmin:
+      return kScopeAdmin;
+    case Need::kApprove:
+      return kScopeApprove;
+  }
+  return kScopeRead;
 }
 
 Error lacks(std::string_view scope) {

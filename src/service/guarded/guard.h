@@ -19,6 +19,7 @@ enum class Need {
   kLook,   // "read" or "run": what an action has to know of the thing that it is done to.
   kRun,    // "run".
   kAdmin,  // "admin".
+  kApprove,  // "approve".
 };
 
 // Any thread; the service outlives it. Each function is kRefused unless the caller's key is still

@@ -147,6 +147,7 @@ Result<TemplateBuilt> GuardedTemplates::build(const Caller& caller,
                                               const Recipe& recipe,
                                               const BuildSink& sink) {
   GB_TRY(guard_.recipe(caller, recipe));
+  GB_TRY(policies_.recipe(caller, recipe));
   return inner_.build(caller, recipe, sink);
 }
 

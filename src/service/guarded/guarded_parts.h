@@ -3,6 +3,7 @@
 #pragma once
 
 #include "service/guarded/guard.h"
+#include "service/guarded/policy_gate.h"
 #include "service/sandbox_service.h"
 #include "service/secret_service.h"
 #include "service/template_service.h"
@@ -84,8 +85,8 @@ class GuardedTenants final : public TenantService {
 
 class GuardedTemplates final : public TemplateService {
  public:
-  GuardedTemplates(SandboxService& service, const Guard& guard)
-      : inner_(service.template_service()), guard_(guard) {}
+  GuardedTemplates(SandboxService& service, const Guard& guard, PolicyGate& policies)
+      : inner_(service.template_service()), guard_(guard), policies_(policies) {}
 
   Result<TemplateBuilt> build(const Caller& caller,
                               const Recipe& recipe,
@@ -106,6 +107,7 @@ class GuardedTemplates final : public TemplateService {
  private:
   TemplateService& inner_;
   const Guard& guard_;
+  PolicyGate& policies_;
 };
 
 }  // namespace glovebox

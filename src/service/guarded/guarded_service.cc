@@ -33,13 +33,26 @@ Result<SandboxPage> shown(const Caller& caller, Result<SandboxPage> found) {
 
 }  // namespace
 
-GuardedService::GuardedService(SandboxService& service)
+GuardedService::GuardedService(SandboxService& service, PolicyOptions policies)
     : inner_(service),
       guard_(service),
+      policies_(service, std::move(policies)),
       volumes_(service, guard_),
       secrets_(service, guard_),
       tenants_(service, guard_),
-      templates_(service, guard_) {}
+      templates_(service, guard_, policies_) {}
+
+Result<std::vector<Approval>> GuardedService::waiting(const Caller& caller) {
+  GB_TRY(guard_.tenant(caller, kRead));
+  return policies_.approvals().waiting(caller.tenant);
+}
+
+Result<void> GuardedService::decide(const Caller& caller,
+                                    std::string_view id,
+                                    const ApprovalReply& reply) {
+  GB_TRY(guard_.tenant(caller, kApprove));
+  return policies_.approvals().decide(caller, id, reply);
+}
 
 Result<void> GuardedService::admit(const Caller& caller, std::string_view scope) {
   return guard_.scope(caller, scope);
@@ -49,6 +62,7 @@ Result<void> GuardedService::admit(const Caller& caller, std::string_view scope)
 
 Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRequest& request) {
   GB_TRY(guard_.tenant(caller, kRun));
+  GB_TRY(policies_.known(request.policies));
   return inner_.create(caller, request);
 }
 
@@ -153,6 +167,8 @@ Result<void> GuardedService::execute(const Caller& caller,
                                      const ExecuteRequest& request,
                                      const EventSink& sink) {
   GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  const PolicyGate::Turn turn =
+      GB_TRY(policies_.execution(caller, sandbox, context, request, sink));
   return inner_.execute(caller, sandbox, context, request, sink);
 }
 
@@ -209,7 +225,9 @@ Result<ContextInfo> GuardedService::fork_context(const Caller& caller,
                                                  std::string_view context,
                                                  std::uint32_t checkpoint) {
   GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.fork_context(caller, sandbox, context, checkpoint);
+  ContextInfo fork = GB_TRY(inner_.fork_context(caller, sandbox, context, checkpoint));
+  policies_.forked(caller, sandbox, context, fork.id);
+  return fork;
 }
 
 Result<std::string> GuardedService::notebook(const Caller& caller,
@@ -225,6 +243,7 @@ Result<void> GuardedService::install_packages(const Caller& caller,
                                               const PackagesRequest& request,
                                               const EventSink& sink) {
   GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  GB_TRY(policies_.packages(caller, sandbox, request, sink));
   return inner_.install_packages(caller, sandbox, request, sink);
 }
 
@@ -232,6 +251,8 @@ Result<void> GuardedService::judge(const Caller& caller,
                                    const JudgeRequest& request,
                                    const EventSink& sink) {
   GB_TRY(guard_.tenant(caller, kRun));
+  GB_TRY(policies_.known(request.program.policies));
+  GB_TRY(policies_.judge(caller, request, sink));
   return inner_.judge(caller, request, sink);
 }
 
@@ -239,6 +260,8 @@ Result<void> GuardedService::run(const Caller& caller,
                                  const RunRequest& request,
                                  const EventSink& sink) {
   GB_TRY(guard_.tenant(caller, kRun));
+  GB_TRY(policies_.known(request.policies));
+  GB_TRY(policies_.run(caller, request, sink));
   return inner_.run(caller, request, sink);
 }
 
@@ -248,6 +271,7 @@ Result<std::unique_ptr<ProcessFeed>> GuardedService::start_process(const Caller&
                                                                    std::string_view sandbox,
                                                                    const ProcessRequest& request) {
   GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  GB_TRY(policies_.process(caller, sandbox, request));
   return guard_.feed(caller, inner_.start_process(caller, sandbox, request));
 }
 

@@ -6,16 +6,18 @@
 // and admission to executions are counted behind it, where it is known what a request costs.
 #pragma once
 
+#include "service/approval_desk.h"
 #include "service/guarded/guard.h"
 #include "service/guarded/guarded_parts.h"
+#include "service/guarded/policy_gate.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox {
 
 // Any thread. The service outlives it.
-class GuardedService final : public SandboxService {
+class GuardedService final : public SandboxService, public ApprovalDesk {
  public:
-  explicit GuardedService(SandboxService& service);
+  explicit GuardedService(SandboxService& service, PolicyOptions policies = {});
 
   Result<Caller> authenticate(std::string_view key) override { return inner_.authenticate(key); }
   Caller unix_peer() override { return inner_.unix_peer(); }
@@ -27,6 +29,15 @@ class GuardedService final : public SandboxService {
   [[nodiscard]] NetworkPolicy network_policy() const override { return inner_.network_policy(); }
   bool ready() override { return inner_.ready(); }
   Result<std::string> languages() override { return inner_.languages(); }
+
+  std::vector<std::string> policies(const Caller& caller, std::string_view sandbox) override {
+    return inner_.policies(caller, sandbox);
+  }
+
+  Result<std::vector<Approval>> waiting(const Caller& caller) override;
+  Result<void> decide(const Caller& caller,
+                      std::string_view id,
+                      const ApprovalReply& reply) override;
 
   // Sandboxes.
   Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
@@ -152,6 +163,7 @@ class GuardedService final : public SandboxService {
  private:
   SandboxService& inner_;
   const Guard guard_;
+  PolicyGate policies_;
   GuardedVolumes volumes_;
   GuardedSecrets secrets_;
   GuardedTenants tenants_;

@@ -34,6 +34,7 @@ std::string text_of(const SandboxRequest& request) {
        {"pauses", request.on_timeout == OnTimeout::kPause},
        {"auto_resume", request.auto_resume},
        {"as_root", request.as_root},
+       {"policies", request.policies},
        {"limits", keeper::to_json(request.limits)},
        {"env", keeper::to_json(request.env)},
        {"metadata", request.metadata},

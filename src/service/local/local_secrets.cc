@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "service/local/random_name.h"
+#include "service/random_name.h"
 
 namespace glovebox {
 namespace {

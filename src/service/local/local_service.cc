@@ -131,7 +131,7 @@ SandboxRecord record_of(const SandboxEntry& entry) {
           .network = info.network,
           .extra = info.extra,
           .walls = info.walls,
-          .storage = encode_storage(info)};
+          .storage = encode_kept(info)};
 }
 
 QuotaUse use_of(const SandboxInfo& info) {
@@ -433,6 +433,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   info.on_timeout = request.on_timeout;
   info.auto_resume = request.auto_resume;
   info.as_root = request.as_root;
+  info.policies = request.policies;
   info.limits = request.limits.over(Limits{});
   info.env = request.env;
   keeper::TemplateOrder shows;
@@ -540,6 +541,11 @@ bool LocalService::ready() {
 
 Result<SandboxInfo> LocalService::find(const Caller& caller, std::string_view id) {
   return book_.find(caller.tenant, id);
+}
+
+std::vector<std::string> LocalService::policies(const Caller& caller, std::string_view sandbox) {
+  auto info = book_.find(caller.tenant, sandbox);
+  return info ? std::move(info->policies) : std::vector<std::string>();
 }
 
 Result<SandboxPage> LocalService::list(const Caller& caller, const SandboxQuery& query) {

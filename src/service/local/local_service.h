@@ -28,7 +28,7 @@
 #include "service/local/local_tenants.h"
 #include "service/local/local_volumes.h"
 #include "service/local/local_workspaces.h"
-#include "service/local/random_name.h"
+#include "service/random_name.h"
 #include "service/local/sandbox_book.h"
 #include "service/local/service_figures.h"
 #include "service/sandbox_service.h"
@@ -78,6 +78,7 @@ class LocalService final : public SandboxService {
   Result<Bearer> bearer(std::string_view sandbox) override;
   std::vector<Bearer> bearers() override;
   [[nodiscard]] std::string_view signing_key() const override { return signing_key_; }
+  std::vector<std::string> policies(const Caller& caller, std::string_view sandbox) override;
   [[nodiscard]] NetworkPolicy network_policy() const override { return network_; }
   bool ready() override;
 

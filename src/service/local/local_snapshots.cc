@@ -267,6 +267,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   request.on_timeout = info.on_timeout;
   request.auto_resume = info.auto_resume;
   request.as_root = info.as_root;
+  request.policies = info.policies;
   request.limits = {.memory = info.limits.memory,
                     .cpus = info.limits.cpus,
                     .pids = info.limits.pids,

@@ -19,7 +19,7 @@
 #include "service/keeper/wire.h"
 #include "service/local/kinds.h"
 #include "service/local/local_workspaces.h"
-#include "service/local/random_name.h"
+#include "service/random_name.h"
 #include "service/templates/recipe.h"
 
 namespace glovebox {

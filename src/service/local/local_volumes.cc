@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "service/local/random_name.h"
+#include "service/random_name.h"
 
 namespace glovebox {
 namespace {

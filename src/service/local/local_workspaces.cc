@@ -27,7 +27,7 @@ bool flag_of(const json& object, const char* name) {
 
 }  // namespace
 
-std::string encode_storage(const SandboxInfo& info) {
+std::string encode_kept(const SandboxInfo& info) {
   json volumes = json::array();
   for (const VolumeMount& mount : info.volumes) {
     volumes.push_back(
@@ -36,18 +36,29 @@ std::string encode_storage(const SandboxInfo& info) {
   return json{{"disk", info.storage == Storage::kDisk},
               {"volumes", std::move(volumes)},
               {"restarted", info.restarted},
+              {"as_root", info.as_root},
+              {"policies", info.policies},
               {"base", info.base}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-void decode_storage(std::string_view text, SandboxInfo& info) {
+void decode_kept(std::string_view text, SandboxInfo& info) {
   const json object = json::parse(text, nullptr, false);
   if (!object.is_object()) {
     return;
   }
   info.storage = flag_of(object, "disk") ? Storage::kDisk : Storage::kMemory;
   info.restarted = flag_of(object, "restarted");
+  info.as_root = flag_of(object, "as_root");
   info.base = text_of(object, "base");
+  info.policies.clear();
+  if (const auto policies = object.find("policies");
+      policies != object.end() && policies->is_array()) {
+    for (const json& name : *policies) {
+      // One that nobody can read is one that nobody can meet.
+      info.policies.push_back(name.is_string() ? name.get<std::string>() : std::string());
+    }
+  }
   info.volumes.clear();
   const auto volumes = object.find("volumes");
   if (volumes == object.end() || !volumes->is_array()) {
@@ -97,7 +108,7 @@ void remove_snapshot(keeper::KeeperClient& keeper, const std::string& path) {
 std::optional<SandboxEntry> LocalWorkspaces::left_of(const SandboxRecord& record) const {
   SandboxEntry entry{.tenant = record.tenant, .claim = {}, .filling = false, .info = {}};
   SandboxInfo& info = entry.info;
-  decode_storage(record.storage, info);
+  decode_kept(record.storage, info);
   info.id = record.id;
   if (!has(info)) {
     return std::nullopt;

@@ -15,8 +15,8 @@
 namespace glovebox {
 
 // What a sandbox has on disk, as JSON, and back.
-std::string encode_storage(const SandboxInfo& info);
-void decode_storage(std::string_view text, SandboxInfo& info);
+std::string encode_kept(const SandboxInfo& info);
+void decode_kept(std::string_view text, SandboxInfo& info);
 
 // Removes a snapshot's file: an archive, which is ours, or an image, which is the keeper's.
 void remove_snapshot(keeper::KeeperClient& keeper, const std::string& path);

@@ -56,11 +56,10 @@ std::string encode(const SandboxEntry& entry) {
                        {"template", info.template_name},
                        {"created", keeper::to_ms(info.created)},
                        {"auto_resume", info.auto_resume},
-                       {"as_root", info.as_root},
                        {"env", keeper::to_json(info.env)},
                        {"metadata", info.metadata},
                        {"network", to_json(info.network)},
-                       {"storage", encode_storage(info)},
+                       {"storage", encode_kept(info)},
                        {"extra", info.extra}});
 }
 
@@ -78,12 +77,11 @@ std::optional<SandboxEntry> decode_entry(std::string_view record) {
   info.template_name = object.value("template", std::string());
   info.created = keeper::to_time(object.value("created", std::int64_t{0}));
   info.auto_resume = object.value("auto_resume", false);
-  info.as_root = object.value("as_root", false);
   info.env = keeper::to_environment(object.value("env", json::array()));
   info.metadata = object.value("metadata", std::map<std::string, std::string>());
   info.network = read_stored_network_rules(object.value("network", std::string("{}")));
   info.extra = object.value("extra", std::string("{}"));
-  decode_storage(object.value("storage", std::string()), info);
+  decode_kept(object.value("storage", std::string()), info);
   return entry;
 }
 

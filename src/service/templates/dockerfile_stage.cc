@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/shell_words.h"
 #include "base/text.h"
 #include "service/dockerfile/expand.h"
 #include "service/templates/build_sandbox.h"
@@ -36,18 +37,10 @@ std::optional<std::string> value_of(const Environment& env, std::string_view nam
   return found == env.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::string quoted(std::string_view word) {
-  std::string text = "'";
-  for (const char c : word) {
-    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  }
-  return text + "'";
-}
-
 std::string command_line(const std::vector<std::string>& words) {
   std::string line = "exec";
   for (const std::string& word : words) {
-    line += " " + quoted(word);
+    line += " " + shell_quoted(word);
   }
   return line;
 }
@@ -361,7 +354,7 @@ class Planner {
     const std::size_t line = (entrypoint_ ? entrypoint_ : cmd_)->line;
     plan_.start = words.empty()
                       ? ""
-                      : (directory_ == base_.home ? "" : "cd " + quoted(directory_) + " && ") +
+                      : (directory_ == base_.home ? "" : "cd " + shell_quoted(directory_) + " && ") +
                             command_line(words);
     return plan_.start.size() > kMaxStart
                ? at_line(line, ErrorCode::kInvalid, "the command is longer than 64 KiB")

@@ -21,7 +21,7 @@ Result<void> check_scopes(const std::vector<std::string>& scopes) {
   });
   if (scopes.empty() || scopes.size() > std::size(Tenants::kScopes) || !known) {
     return Error(ErrorCode::kInvalid, "invalid key scopes",
-                 "use one or more of run, read and admin");
+                 "use one or more of run, read, admin and approve");
   }
   return {};
 }

@@ -45,8 +45,9 @@ struct NewApiKey {
 // Safe to use from any thread, except open(). Lives no longer than the database.
 class Tenants {
  public:
-  // "run" uses sandboxes, "read" looks at them, "admin" rules the daemon.
-  static constexpr std::array<std::string_view, 3> kScopes = {"run", "read", "admin"};
+  // "run" uses sandboxes, "read" looks at them, "admin" rules the daemon, "approve" agrees to what
+  // policies ask about.
+  static constexpr std::array<std::string_view, 4> kScopes = {"run", "read", "admin", "approve"};
   // Valid at once.
   static constexpr std::size_t kMostKeysOfTenant = 1'000;
 

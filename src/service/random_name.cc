@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/local/random_name.h"
+#include "service/random_name.h"
 
 #include <sys/random.h>
 

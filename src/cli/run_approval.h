@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies before a run: whether a program may run at all.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "service/one_shot.h"
+
+namespace glovebox::cli {
+
+// Lets a program pass, or fails with kRefused: shows the findings on standard error and asks at the
+// terminal where a policy wants a person to decide. `events` says whether what is asked is printed
+// as an event on standard output, too.
+Result<void> approve(const std::vector<std::string>& policies, const OneShot& request, bool events);
+
+}  // namespace glovebox::cli

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/guarded/policy_gate.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "base/shell_words.h"
+#include "base/text.h"
+#include "guard/policy/analysers.h"
+#include "guard/policy/assessment_json.h"
+#include "service/content_hash.h"
+
+namespace glovebox {
+namespace {
+
+using nlohmann::json;
+using policy::Action;
+using policy::Assessment;
+using policy::Policy;
+
+// How often a listener is looked after who waits.
+constexpr std::chrono::seconds kBeat{1};
+
+std::map<std::string, Policy, std::less<>> parse_shipped() {
+  std::map<std::string, Policy, std::less<>> parsed;
+  for (const std::string_view name : policy::shipped_policies()) {
+    auto policy = policy::parse_policy(policy::shipped_policy(name), name);
+    GB_CHECK(policy.has_value());
+    parsed.emplace(name, *std::move(policy));
+  }
+  return parsed;
+}
+
+Policy refusing_all(const std::string& name) {
+  Policy policy;
+  policy.origin = name;
+  policy.lists[policy::Subject::kLanguages].otherwise = Action::kRefuse;
+  return policy;
+}
+
+std::vector<std::string> grants_of(const NetworkRules& network, bool as_root) {
+  std::vector<std::string> grants;
+  for (const NetworkRule& rule : network.allow) {
+    grants.push_back("network " + rule.to_text());
+  }
+  if (network.otherwise == NetworkRules::Otherwise::kAllow) {
+    grants.emplace_back("network wherever no rule forbids it");
+  }
+  if (as_root) {
+    grants.emplace_back("root");
+  }
+  return grants;
+}
+
+void add_inputs(const RunRequest& program, std::vector<std::string>& inputs) {
+  inputs.insert(inputs.end(), {program.language, program.code, program.name, program.standard_input,
+                               program.verify, std::to_string(program.arguments.size())});
+  inputs.insert(inputs.end(), program.arguments.begin(), program.arguments.end());
+  for (const auto& [name, content] : program.files) {
+    inputs.insert(inputs.end(), {name, content});
+  }
+  for (const auto& [name, value] : program.env) {
+    inputs.insert(inputs.end(), {name, value});
+  }
+}
+
+// Leaves what was found behind the lines of `before`, and counts from there.
+void forget_lines(std::vector<policy::Fact>& facts, std::string_view before) {
+  const auto lines = static_cast<std::uint32_t>(std::ranges::count(before, '\n'));
+  std::erase_if(facts, [&](const policy::Fact& fact) {
+    return fact.line <= lines && fact.kind != policy::FactKind::kUnparsed;
+  });
+  for (policy::Fact& fact : facts) {
+    fact.line -= std::min(fact.line - 1, lines);
+  }
+}
+
+Result<NamedLocks::Held> wait_turn(NamedLocks& turns, std::string_view name, const EventSink& sink) {
+  for (;;) {
+    if (auto turn = turns.take(name, kBeat)) {
+      return std::move(*turn);
+    }
+    if (!sink({})) {
+      return Error(ErrorCode::kUnavailable, "the client left before its turn");
+    }
+  }
+}
+
+std::string command_text(const std::vector<std::string>& argv) {
+  std::string text;
+  for (const std::string& word : argv) {
+    text += (text.empty() ? "" : " ") + shell_quoted(word);
+  }
+  return text;
+}
+
+}  // namespace
+
+PolicyGate::PolicyGate(SandboxService& service, PolicyOptions options)
+    : service_(service),
+      always_(std::move(options.always)),
+      shipped_(parse_shipped()),
+      languages_(Registry::load(Registry::user_directories())),
+      approvals_(options.approval_time) {}
+
+Result<void> PolicyGate::known(const std::vector<std::string>& names) const {
+  for (const std::string& name : names) {
+    if (!shipped_.contains(name)) {
+      std::string all;
+      for (const auto& [each, policy] : shipped_) {
+        all += (all.empty() ? "" : ", ") + each;
+      }
+      return Error(ErrorCode::kInvalid, "unknown policy '" + printable(name) + "'",
+                   "the policies are " + all);
+    }
+  }
+  return {};
+}
+
+std::vector<Policy> PolicyGate::holding(const std::vector<std::string>& names) const {
+  std::vector<Policy> policies = always_;
+  for (const std::string& name : names) {
+    // Unknown is what an older or newer version knew: then nothing is known to be allowed.
+    const auto found = shipped_.find(name);
+    policies.push_back(found != shipped_.end() ? found->second : refusing_all(name));
+  }
+  return policies;
+}
+
+std::vector<Policy> PolicyGate::of_sandbox(const Caller& caller, std::string_view sandbox) const {
+  return holding(service_.policies(caller, sandbox));
+}
+
+std::string PolicyGate::language_of(const RunRequest& request) const {
+  const auto language =
+      request.language.empty()
+          ? languages_.detect(request.name, std::string_view(request.code).substr(0, 512))
+          : languages_.find(request.language);
+  return language ? language->id : request.language;
+}
+
+RunAnalyser PolicyGate::in_sandbox_of(const Caller& caller) const {
+  return [this, caller](const AnalyserRun& run) -> Result<AnalyserEnd> {
+    // It counts as a run of the tenant whose code it reads, and can harm nobody else's.
+    RunRequest request;
+    request.language = "sh";
+    request.code = "exec " + std::string(run.program_name);
+    for (const std::string& option : run.options) {
+      request.code += " " + shell_quoted(option);
+    }
+    request.code += " " + shell_quoted(run.file_name) + "\n";
+    request.files = run.files;
+    request.files.emplace(run.file_name, run.code);
+    request.limits.wall = kAnalysisTime;
+    request.limits.memory = kAnalysisMemory;
+    request.limits.pids = kAnalysisProcesses;
+    request.limits.disk = kAnalysisDisk;
+    request.limits.output = kAnalysisOutput;
+    AnalyserEnd end;
+    GB_TRY(service_.run(caller, request, [&](std::string_view event) {
+      const json parsed = json::parse(event, nullptr, false);
+      if (parsed.is_object() && parsed.value("type", "") == "verdict") {
+        end.printed = parsed.value("stdout", "");
+        const std::string status = parsed.value("status", "");
+        for (const Status each : {Status::kOk, Status::kTimeout, Status::kOutOfMemory}) {
+          if (status == to_string(each)) {
+            end.status = to_string(each);
+          }
+        }
+      }
+      return true;
+    }));
+    return end;
+  };
+}
+
+Result<bool> PolicyGate::decide(const Caller& caller,
+                                const std::vector<Policy>& policies,
+                                const Request& request,
+                                const EventSink& sink) {
+  std::vector<SourceUnit> units = request.units;
+  if (!request.before.empty()) {
+    units.front().code.insert(0, request.before);
+  }
+  std::vector<policy::Program> programs = GB_TRY(analyse(units, in_sandbox_of(caller)));
+  forget_lines(programs.front().facts, request.before);
+  Assessment strictest;
+  std::size_t which = 0;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    if (!request.unseen.empty()) {
+      programs[i].facts.push_back(
+          {.kind = policy::FactKind::kUnparsed, .name = request.unseen});
+    }
+    Assessment assessment = policy::assess(policies, programs[i]);
+    if (i == 0 || assessment.decision > strictest.decision) {
+      strictest = std::move(assessment);
+      which = i;
+    }
+  }
+  const bool parsed = std::ranges::none_of(programs, [](const policy::Program& program) {
+    return std::ranges::any_of(program.facts, [](const policy::Fact& fact) {
+      return fact.kind == policy::FactKind::kUnparsed;
+    });
+  });
+  if (strictest.decision < Action::kAsk) {
+    return parsed;
+  }
+  if (strictest.decision == Action::kRefuse) {
+    return Error(ErrorCode::kRefused,
+                 "the policy refuses this program: " + reason_of(strictest, "code"),
+                 "glovebox policy check shows all findings; change the program, or the policy");
+  }
+  Approval approval{.tenant = caller.tenant,
+                    .sandbox = std::string(request.sandbox),
+                    .kind = std::string(request.kind),
+                    .language = request.units[which].language,
+                    .code = request.units[which].code,
+                    .assessment = std::move(strictest),
+                    .grants = request.grants};
+  ContentHash hash;
+  hash.add(request.before).add(request.kind).add(request.sandbox).add(request.units.size());
+  for (const SourceUnit& unit : request.units) {
+    hash.add(unit.language).add(unit.code);
+  }
+  hash.add(request.grants.size());
+  for (const std::string& grant : request.grants) {
+    hash.add(grant);
+  }
+  for (const std::string& input : request.inputs) {
+    hash.add(input);
+  }
+  for (const Policy& policy : policies) {
+    hash.add(policy.origin);
+  }
+  approval.hash = hash.hex();
+  GB_TRY(approvals_.wait(std::move(approval), [&](const Approval* asked) {
+    return !sink || sink(asked == nullptr
+                             ? std::string()
+                             : policy::approval_needed_event(asked->id, asked->assessment,
+                                                             asked->grants, asked->hash));
+  }));
+  return parsed;
+}
+
+Result<PolicyGate::Turn> PolicyGate::execution(const Caller& caller,
+                                               std::string_view sandbox,
+                                               std::string_view context,
+                                               const ExecuteRequest& request,
+                                               const EventSink& sink) {
+  const std::vector<Policy> policies = of_sandbox(caller, sandbox);
+  if (policies.empty()) {
+    return Turn();
+  }
+  const std::vector<ContextInfo> contexts = GB_TRY(service_.contexts(caller, sandbox));
+  const auto found = std::ranges::find(contexts, context, &ContextInfo::id);
+  if (found == contexts.end()) {
+    return Error(ErrorCode::kNotFound, "no context '" + printable(context) + "'");
+  }
+  const std::string name = std::string(sandbox) + "/" + std::string(context);
+  NamedLocks::Held turn = GB_TRY(wait_turn(turns_, name, sink));
+  const SandboxInfo info = GB_TRY(service_.find(caller, sandbox));
+  Request asked{.kind = "execution",
+                .sandbox = sandbox,
+                .units = {{found->language, request.code}},
+                .grants = grants_of(info.network, info.as_root),
+                .inputs = {std::string(context)}};
+  for (const auto& [name, value] : request.env) {
+    asked.inputs.insert(asked.inputs.end(), {name, value});
+  }
+  // A cell in another language of IPython's is a program of its own.
+  const std::size_t first = std::min(request.code.find_first_not_of(" \t\r\n"), request.code.size());
+  const bool goes_on = policy::family_of(found->language) == "python" &&
+                       !std::string_view(request.code).substr(first).starts_with("%%");
+  if (goes_on) {
+    CellHistory::Known known = history_.of(caller.tenant, sandbox, context);
+    asked.before = std::move(known.code);
+    asked.unseen = known.whole ? "" : "more was executed before it than can be analysed";
+  }
+  if (GB_TRY(decide(caller, policies, asked, sink)) && goes_on) {
+    history_.add(caller.tenant, sandbox, context, request.code,
+                 [&](const std::string& id) { return service_.find(caller, id).has_value(); });
+  }
+  return Turn(std::move(turn));
+}
+
+void PolicyGate::forked(const Caller& caller,
+                        std::string_view sandbox,
+                        std::string_view context,
+                        std::string_view fork) {
+  history_.copy(caller.tenant, sandbox, context, fork);
+}
+
+Result<void> PolicyGate::run(const Caller& caller,
+                             const RunRequest& request,
+                             const EventSink& sink) {
+  const std::vector<Policy> policies = holding(request.policies);
+  if (policies.empty()) {
+    return {};
+  }
+  Request asked{.kind = "run",
+                .units = {{language_of(request), request.code}},
+                .grants = grants_of(request.network, request.as_root)};
+  if (!request.verify.empty()) {
+    asked.units.push_back({"bash", request.verify});
+  }
+  add_inputs(request, asked.inputs);
+  GB_TRY(decide(caller, policies, asked, sink));
+  return {};
+}
+
+Result<void> PolicyGate::judge(const Caller& caller,
+                               const JudgeRequest& request,
+                               const EventSink& sink) {
+  const std::vector<Policy> policies = holding(request.program.policies);
+  if (policies.empty()) {
+    return {};
+  }
+  Request asked{.kind = "judge", .units = {{language_of(request.program), request.program.code}}};
+  add_inputs(request.program, asked.inputs);
+  if (request.checker) {
+    asked.units.push_back({language_of(*request.checker), request.checker->code});
+    add_inputs(*request.checker, asked.inputs);
+  }
+  GB_TRY(decide(caller, policies, asked, sink));
+  return {};
+}
+
+Result<void> PolicyGate::process(const Caller& caller,
+                                 std::string_view sandbox,
+                                 const ProcessRequest& request) {
+  const std::vector<Policy> policies = of_sandbox(caller, sandbox);
+  if (policies.empty()) {
+    return {};
+  }
+  const SandboxInfo info = GB_TRY(service_.find(caller, sandbox));
+  Request asked{.kind = "command",
+                .sandbox = sandbox,
+                .units = {{"bash", command_text(request.command.argv)}},
+                .grants = grants_of(info.network, info.as_root),
+                .inputs = {request.command.cwd}};
+  if (request.terminal || request.keep_stdin) {
+    asked.unseen = request.terminal ? "what is typed at its terminal is not analysed"
+                                    : "what is written to it later is not analysed";
+  }
+  for (const auto& [name, value] : request.command.env) {
+    asked.inputs.insert(asked.inputs.end(), {name, value});
+  }
+  GB_TRY(decide(caller, policies, asked, {}));
+  return {};
+}
+
+Result<void> PolicyGate::packages(const Caller& caller,
+                                  std::string_view sandbox,
+                                  const PackagesRequest& request,
+                                  const EventSink& sink) {
+  const std::vector<Policy> policies = of_sandbox(caller, sandbox);
+  if (policies.empty()) {
+    return {};
+  }
+  std::string text;
+  for (const std::string& package : request.packages) {
+    const std::size_t colon = package.find(':');
+    const bool npm = package.starts_with("npm:");
+    text += (npm ? "npm install " : "pip install ") +
+            shell_quoted(colon == std::string::npos ? package : package.substr(colon + 1)) + "\n";
+  }
+  GB_TRY(decide(caller, policies,
+                {.kind = "packages", .sandbox = sandbox, .units = {{"bash", std::move(text)}}},
+                sink));
+  return {};
+}
+
+Result<void> PolicyGate::recipe(const Caller& caller, const Recipe& recipe) {
+  if (always_.empty()) {
+    return {};
+  }
+  Request asked{.kind = "template"};
+  if (recipe.dockerfile) {
+    asked.units = {{"bash", ""}};
+    asked.unseen = "the commands of a Dockerfile are not analysed";
+  }
+  for (const RecipeStep& step : recipe.steps) {
+    if (step.kind == RecipeStep::Kind::kCommand) {
+      asked.units.push_back({"bash", step.text});
+    }
+  }
+  for (const std::string& command : {recipe.start, recipe.ready}) {
+    if (!command.empty()) {
+      asked.units.push_back({"bash", command});
+    }
+  }
+  if (!asked.units.empty()) {
+    GB_TRY(decide(caller, always_, asked, {}));
+  }
+  return {};
+}
+
+}  // namespace glovebox

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// PolicyGate: what policies say about code before it runs, for every door.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/named_locks.h"
+#include "guard/policy/policy.h"
+#include "language/registry.h"
+#include "service/analysis.h"
+#include "service/guarded/approvals.h"
+#include "service/guarded/cell_history.h"
+#include "service/sandbox_service.h"
+#include "service/templates/recipe.h"
+
+namespace glovebox {
+
+struct PolicyOptions {
+  std::vector<policy::Policy> always{};      // For every program of every tenant.
+  std::chrono::seconds approval_time{300};  // How long a program waits for a person.
+};
+
+// The policies that hold are those of the daemon and those that a sandbox or run was made with; the
+// strictest decides. Where none holds, nothing is analysed, and nothing costs anything.
+//
+// Each function lets a program pass, or fails with kRefused: a policy refuses it, or a person did
+// who was asked, or nobody answered in time. It blocks meanwhile; `sink` is told whom it waits for,
+// by an event "approval_needed". Any thread; the service outlives it.
+class PolicyGate {
+ public:
+  PolicyGate(SandboxService& service, PolicyOptions options);
+
+  // kInvalid unless each is the name of a shipped policy.
+  [[nodiscard]] Result<void> known(const std::vector<std::string>& names) const;
+
+  // The turn is to be held until the cell has been executed, so that the next one is analysed
+  // together with it; nothing where no policy holds.
+  using Turn = std::optional<NamedLocks::Held>;
+  Result<Turn> execution(const Caller& caller,
+                         std::string_view sandbox,
+                         std::string_view context,
+                         const ExecuteRequest& request,
+                         const EventSink& sink);
+  // A context that begins where another one is.
+  void forked(const Caller& caller,
+              std::string_view sandbox,
+              std::string_view context,
+              std::string_view fork);
+  Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink);
+  Result<void> judge(const Caller& caller, const JudgeRequest& request, const EventSink& sink);
+  // What is typed at a terminal, or written to standard input later, is not analysed: such a
+  // process counts as one that cannot be.
+  Result<void> process(const Caller& caller,
+                       std::string_view sandbox,
+                       const ProcessRequest& request);
+  Result<void> packages(const Caller& caller,
+                        std::string_view sandbox,
+                        const PackagesRequest& request,
+                        const EventSink& sink);
+  // Commands that build a template, and those that start with its sandboxes. Only the policies of
+  // the daemon hold.
+  Result<void> recipe(const Caller& caller, const Recipe& recipe);
+
+  [[nodiscard]] Approvals& approvals() { return approvals_; }
+
+ private:
+  // What somebody wants to run.
+  struct Request {
+    std::string_view kind{};
+    std::string_view sandbox{};
+    std::vector<SourceUnit> units{};
+    std::string before{};           // Of the only unit: code that has been executed before it.
+    std::string unseen{};           // Why there is more than can be analysed; empty: there is not.
+    std::vector<std::string> grants{};
+    std::vector<std::string> inputs{};  // What else would make it another program.
+  };
+
+  [[nodiscard]] std::vector<policy::Policy> holding(const std::vector<std::string>& names) const;
+  [[nodiscard]] std::vector<policy::Policy> of_sandbox(const Caller& caller,
+                                                       std::string_view sandbox) const;
+  [[nodiscard]] std::string language_of(const RunRequest& request) const;
+  [[nodiscard]] RunAnalyser in_sandbox_of(const Caller& caller) const;
+  // Whether all of it could be analysed, where it may run.
+  Result<bool> decide(const Caller& caller,
+                      const std::vector<policy::Policy>& policies,
+                      const Request& request,
+                      const EventSink& sink);
+
+  SandboxService& service_;
+  const std::vector<policy::Policy> always_;
+  std::map<std::string, policy::Policy, std::less<>> shipped_;
+  const Registry languages_;
+  Approvals approvals_;
+  CellHistory history_;
+  NamedLocks turns_;  // Of contexts.
+};
+
+}  // namespace glovebox
