@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "cli/output_writer.h"
 #include "cli/policy_files.h"
-#include "language/suggest.h"
 #include "guard/policy/assessment_json.h"
+#include "language/suggest.h"
 #include "service/analysis.h"
 #include "service/content_hash.h"
 

@@ -163,8 +163,7 @@ RunAnalyser in_own_sandbox(TierWish tier) {
   };
 }
 
-Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units,
-                                     const RunAnalyser& run) {
+Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units, const RunAnalyser& run) {
   std::vector<Program> programs(units.size());
   std::vector<Job> python;
   std::vector<Job> javascript;

@@ -60,7 +60,7 @@ struct SandboxRequest {
   Environment env{};
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
-  bool as_root = false;  // Its processes are root inside (SandboxSpec::as_root).
+  bool as_root = false;                 // Its processes are root inside (SandboxSpec::as_root).
   std::vector<std::string> policies{};  // Shipped ones, which hold beside the daemon's own.
   NetworkRules network{};
   // Where the operator lets no sandbox out, it is made without a network. Else that is kRefused.

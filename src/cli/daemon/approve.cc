@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kApproveFooter =
     R"(Without an ID, lists what waits. With one, shows the program, what the policies found, and what it
-would be granted, and asks. The answer counts only for exactly this program. It takes a key with the
+would be granted, and asks. The answer counts only for exactly this program. It requires a key with the
 scope 'approve', or the daemon's own socket.
 
 Examples:
@@ -91,8 +91,7 @@ std::string shown(const Json& approval) {
     text += std::to_string(++number) + "\t" + printable(rest.substr(0, end)) + "\n";
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return text + "\n" +
-         describe(assessment_of(approval), code, "code", has_colour(STDERR_FILENO));
+  return text + "\n" + describe(assessment_of(approval), code, "code", has_colour(STDERR_FILENO));
 }
 
 void list(const Json& approvals) {
@@ -101,7 +100,8 @@ void list(const Json& approvals) {
     const std::string code = text_in(each, "code");
     table.add({text_in(each, "id"), text_in(each, "kind"), text_in(each, "sandbox"),
                text_in(each, "language"), std::to_string(each.value("risk", 0U)),
-               text_in(each, "expires").substr(0, 19), code.substr(0, std::min<std::size_t>(code.find('\n'), 40))});
+               text_in(each, "expires").substr(0, 19),
+               code.substr(0, std::min<std::size_t>(code.find('\n'), 40))});
   }
   std::cout << table.text();
 }
@@ -163,7 +163,8 @@ void add_approve(CLI::App& app, bool described, Action* action) {
   yes->excludes(refuse);
   command->add_flag("--remember", options->remember,
                     "Do not ask about the same program again, as long as the daemon runs");
-  command->callback([action, options] { *action = [options] { return ended(approve(*options)); }; });
+  command->callback(
+      [action, options] { *action = [options] { return ended(approve(*options)); }; });
 }
 
 }  // namespace glovebox::cli

@@ -135,8 +135,8 @@ class Translator {
     unpack.archive = archive;
     recipe.steps.push_back(std::move(unpack));
     const std::string mode = args.size() > 3 ? args[3] : "";
-    std::string text =
-        "to=" + shell_quoted(target) + "; from=" + shell_quoted(args[0]) + "; cd " + shell_quoted(scratch) + kCopy;
+    std::string text = "to=" + shell_quoted(target) + "; from=" + shell_quoted(args[0]) + "; cd " +
+                       shell_quoted(scratch) + kCopy;
     if (!mode.empty()) {
       text += "\nchmod -R " + shell_quoted(mode) + " \"$to\"";
     }

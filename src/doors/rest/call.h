@@ -30,7 +30,7 @@ struct Call {
   http::Response& response;
   SandboxService& service;
   const std::function<std::string(const Caller&)>& metrics;  // Empty: none.
-  ApprovalDesk* approvals;  // Null: none.
+  ApprovalDesk* approvals;                                   // Null: none.
   const PortTokens& port_tokens;
   Target target;
   std::string request_id;

@@ -206,12 +206,12 @@ TEST_F(DoorTest, NoRouteTakesMoreThanItsTableSays) {
       continue;
     }
     const std::string path = example(route);
-    const Answer answer = ask(route.method, path, std::string(route.body + 1, ' '),
-                              {{"X-API-KEY", key_for(route)}});
+    const Answer answer =
+        ask(route.method, path, std::string(route.body + 1, ' '), {{"X-API-KEY", key_for(route)}});
     EXPECT_EQ(answer.status, 413) << route.method << " " << path;
     EXPECT_FALSE(json(answer)["hint"].get<std::string>().empty()) << path;
-    const Answer fits = ask(route.method, path, std::string(route.body, ' '),
-                            {{"X-API-KEY", key_for(route)}});
+    const Answer fits =
+        ask(route.method, path, std::string(route.body, ' '), {{"X-API-KEY", key_for(route)}});
     EXPECT_NE(fits.status, 413) << route.method << " " << path;
     ++tried;
   }

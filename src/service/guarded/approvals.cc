@@ -37,9 +37,8 @@ Result<void> Approvals::wait(Approval what, const std::function<bool(const Appro
   if (remembered_.contains({what.tenant, what.hash})) {
     return {};
   }
-  const auto waiting = std::ranges::count_if(entries_, [&](const auto& entry) {
-    return entry.second.approval.tenant == what.tenant;
-  });
+  const auto waiting = std::ranges::count_if(
+      entries_, [&](const auto& entry) { return entry.second.approval.tenant == what.tenant; });
   if (static_cast<std::size_t>(waiting) >= kMostWaiting) {
     return Error(ErrorCode::kExhausted,
                  std::to_string(kMostWaiting) + " programs of this tenant wait for approval",
@@ -98,7 +97,8 @@ Result<void> Approvals::decide(const Caller& caller,
   const auto found = entries_.find(std::string(id));
   if (found == entries_.end() || found->second.approval.tenant != caller.tenant) {
     if (std::ranges::find(decided_, std::pair(caller.tenant, std::string(id))) != decided_.end()) {
-      return Error(ErrorCode::kConflict, "this approval is decided, or nobody waits for it any more");
+      return Error(ErrorCode::kConflict,
+                   "this approval is decided, or nobody waits for it any more");
     }
     return Error(ErrorCode::kNotFound, "no approval '" + printable(id) + "'",
                  "GET /v1/approvals lists what waits");

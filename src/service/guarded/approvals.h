@@ -55,9 +55,9 @@ class Approvals {
   const std::chrono::seconds patience_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, Entry> entries_;  // By id.
-  std::set<std::pair<std::string, std::string>> remembered_;            // Tenant and hash.
-  std::deque<std::pair<std::string, std::string>> decided_;  // Tenant and id, the newest last.
+  std::map<std::string, Entry> entries_;                      // By id.
+  std::set<std::pair<std::string, std::string>> remembered_;  // Tenant and hash.
+  std::deque<std::pair<std::string, std::string>> decided_;   // Tenant and id, the newest last.
 };
 
 }  // namespace glovebox

@@ -15,10 +15,10 @@ namespace glovebox {
 
 // What a call takes of a key.
 enum class Need {
-  kRead,   // The scope "read".
-  kLook,   // "read" or "run": what an action has to know of the thing that it is done to.
-  kRun,    // "run".
-  kAdmin,  // "admin".
+  kRead,     // The scope "read".
+  kLook,     // "read" or "run": what an action has to know of the thing that it is done to.
+  kRun,      // "run".
+  kAdmin,    // "admin".
   kApprove,  // "approve".
 };
 

@@ -77,7 +77,9 @@ void forget_lines(std::vector<policy::Fact>& facts, std::string_view before) {
   }
 }
 
-Result<NamedLocks::Held> wait_turn(NamedLocks& turns, std::string_view name, const EventSink& sink) {
+Result<NamedLocks::Held> wait_turn(NamedLocks& turns,
+                                   std::string_view name,
+                                   const EventSink& sink) {
   for (;;) {
     if (auto turn = turns.take(name, kBeat)) {
       return std::move(*turn);
@@ -190,8 +192,7 @@ Result<bool> PolicyGate::decide(const Caller& caller,
   std::size_t which = 0;
   for (std::size_t i = 0; i < programs.size(); ++i) {
     if (!request.unseen.empty()) {
-      programs[i].facts.push_back(
-          {.kind = policy::FactKind::kUnparsed, .name = request.unseen});
+      programs[i].facts.push_back({.kind = policy::FactKind::kUnparsed, .name = request.unseen});
     }
     Assessment assessment = policy::assess(policies, programs[i]);
     if (i == 0 || assessment.decision > strictest.decision) {
@@ -236,10 +237,10 @@ Result<bool> PolicyGate::decide(const Caller& caller,
   }
   approval.hash = hash.hex();
   GB_TRY(approvals_.wait(std::move(approval), [&](const Approval* asked) {
-    return !sink || sink(asked == nullptr
-                             ? std::string()
-                             : policy::approval_needed_event(asked->id, asked->assessment,
-                                                             asked->grants, asked->hash));
+    return !sink ||
+           sink(asked == nullptr ? std::string()
+                                 : policy::approval_needed_event(asked->id, asked->assessment,
+                                                                 asked->grants, asked->hash));
   }));
   return parsed;
 }
@@ -270,7 +271,8 @@ Result<PolicyGate::Turn> PolicyGate::execution(const Caller& caller,
     asked.inputs.insert(asked.inputs.end(), {name, value});
   }
   // A cell in another language of IPython's is a program of its own.
-  const std::size_t first = std::min(request.code.find_first_not_of(" \t\r\n"), request.code.size());
+  const std::size_t first =
+      std::min(request.code.find_first_not_of(" \t\r\n"), request.code.size());
   const bool goes_on = policy::family_of(found->language) == "python" &&
                        !std::string_view(request.code).substr(first).starts_with("%%");
   if (goes_on) {

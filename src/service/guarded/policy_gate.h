@@ -22,7 +22,7 @@
 namespace glovebox {
 
 struct PolicyOptions {
-  std::vector<policy::Policy> always{};      // For every program of every tenant.
+  std::vector<policy::Policy> always{};     // For every program of every tenant.
   std::chrono::seconds approval_time{300};  // How long a program waits for a person.
 };
 
@@ -75,8 +75,8 @@ class PolicyGate {
     std::string_view kind{};
     std::string_view sandbox{};
     std::vector<SourceUnit> units{};
-    std::string before{};           // Of the only unit: code that has been executed before it.
-    std::string unseen{};           // Why there is more than can be analysed; empty: there is not.
+    std::string before{};  // Of the only unit: code that has been executed before it.
+    std::string unseen{};  // Why there is more than can be analysed; empty: there is not.
     std::vector<std::string> grants{};
     std::vector<std::string> inputs{};  // What else would make it another program.
   };

@@ -352,10 +352,11 @@ class Planner {
       }
     }
     const std::size_t line = (entrypoint_ ? entrypoint_ : cmd_)->line;
-    plan_.start = words.empty()
-                      ? ""
-                      : (directory_ == base_.home ? "" : "cd " + shell_quoted(directory_) + " && ") +
-                            command_line(words);
+    plan_.start =
+        words.empty()
+            ? ""
+            : (directory_ == base_.home ? "" : "cd " + shell_quoted(directory_) + " && ") +
+                  command_line(words);
     return plan_.start.size() > kMaxStart
                ? at_line(line, ErrorCode::kInvalid, "the command is longer than 64 KiB")
                : Result<void>();

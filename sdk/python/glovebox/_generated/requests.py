@@ -10,12 +10,12 @@ from typing import Any, ClassVar, List, Literal, Mapping, Optional, Union
 from .._model import Convert, Duration, Model, Size, list_of
 
 __all__ = [
-    "ApiKeyRequest", "Checker", "CommandLimits", "CommandRequest", "CompletionRequest",
-    "ExecuteRequest", "ExecuteRequestToolLimits", "HeaderRule", "InputReply", "InspectionRequest",
-    "JudgeCase", "JudgeRequest", "KeyRotation", "Limits", "Network", "NetworkBudget",
-    "PortTokenRequest", "ProcessRequest", "Quotas", "RunRequest", "SandboxChange", "SandboxRequest",
-    "SecretUse", "TemplateFile", "TemplateRecipe", "TenantChange", "TenantRequest", "TerminalSize",
-    "ToolReply", "ToolReplyError", "ToolSchema", "VolumeMount",
+    "ApiKeyRequest", "ApprovalReply", "Checker", "CommandLimits", "CommandRequest",
+    "CompletionRequest", "ExecuteRequest", "ExecuteRequestToolLimits", "HeaderRule", "InputReply",
+    "InspectionRequest", "JudgeCase", "JudgeRequest", "KeyRotation", "Limits", "Network",
+    "NetworkBudget", "PortTokenRequest", "ProcessRequest", "Quotas", "RunRequest", "SandboxChange",
+    "SandboxRequest", "SecretUse", "TemplateFile", "TemplateRecipe", "TenantChange",
+    "TenantRequest", "TerminalSize", "ToolReply", "ToolReplyError", "ToolSchema", "VolumeMount",
 ]
 
 
@@ -139,14 +139,26 @@ class SandboxRequest(Model):
     machine.
     """
     volumes: Optional[List[VolumeMount]] = None
-    policy: Optional[Mapping[str, Any]] = None
-    """Not implemented yet: refused."""
+    policy: Optional[List[str]] = None
+    """Names of policies that check what runs in it, beside the daemon's own; the strictest decides.
+    """
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "limits": Limits.from_json,
         "network": Network.from_json,
         "volumes": list_of(VolumeMount.from_json),
     }
+
+
+@dataclass(frozen=True)
+class ApprovalReply(Model):
+    """The schema ``ApprovalReply``."""
+
+    decision: Literal["allow", "refuse"]
+    hash: str
+    """The hash of what was looked at."""
+    remember: Optional[bool] = None
+    """Do not ask about the same hash again, as long as the daemon runs."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +213,7 @@ class TenantChange(Model):
 class ApiKeyRequest(Model):
     """The schema ``ApiKeyRequest``."""
 
-    scopes: List[Literal["run", "read", "admin"]]
+    scopes: List[Literal["run", "read", "admin", "approve"]]
     tenant: Optional[str] = None
     expires_in: Optional[Duration] = None
 
@@ -303,6 +315,9 @@ class RunRequest(Model):
     verify: Optional[str] = None
     """A command that verifies the result."""
     network: Optional[Network] = None
+    policy: Optional[List[str]] = None
+    """Names of policies that check what runs in it, beside the daemon's own; the strictest decides.
+    """
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "limits": Limits.from_json,
@@ -348,6 +363,9 @@ class JudgeRequest(Model):
     limits: Optional[Limits] = None
     tier: Optional[str] = None
     min_tier: Optional[str] = None
+    policy: Optional[List[str]] = None
+    """Names of policies that check what runs in it, beside the daemon's own; the strictest decides.
+    """
     compare: Optional[str] = None
     """lines, exact, tokens, or float:TOLERANCE."""
     checker: Optional[Checker] = None

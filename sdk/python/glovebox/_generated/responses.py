@@ -14,13 +14,55 @@ from .requests import Quotas
 from .words import EndReason, JudgeVerdict, SandboxState, Status
 
 __all__ = [
-    "ApiKey", "CaseUsage", "CommandResult", "Completion", "ConnectionRecord", "Connections",
-    "ContextInfo", "FileChange", "FileEntry", "FileEvent", "GuestError", "Inspection",
-    "JudgeReport", "JudgedCase", "LimitState", "MountedVolume", "NewApiKey", "PerStream",
-    "PerStreamBytes", "PerStreamTruncated", "ProcessEvent", "ProcessInfo", "Result", "RunUsage",
-    "SandboxInfo", "SandboxUsage", "TemplateEvent", "TemplateInfo", "TenantInfo", "TenantUsed",
-    "Verdict", "VolumeInfo",
+    "ApiKey", "Approval", "CaseUsage", "CommandResult", "Completion", "ConnectionRecord",
+    "Connections", "ContextInfo", "FileChange", "FileEntry", "FileEvent", "Finding", "GuestError",
+    "Inspection", "JudgeReport", "JudgedCase", "LimitState", "MountedVolume", "NewApiKey",
+    "PerStream", "PerStreamBytes", "PerStreamTruncated", "ProcessEvent", "ProcessInfo", "Result",
+    "RunUsage", "SandboxInfo", "SandboxUsage", "TemplateEvent", "TemplateInfo", "TenantInfo",
+    "TenantUsed", "Verdict", "VolumeInfo",
 ]
+
+
+@dataclass(frozen=True)
+class Finding(Model):
+    """The schema ``Finding``."""
+
+    rule: str
+    severity: Literal["low", "medium", "high"]
+    action: Literal["note", "ask", "refuse"]
+    line: int
+    column: int
+    subject: str
+    """What was found; chosen by the program's author."""
+    reason: str
+    policy: str
+
+
+@dataclass(frozen=True)
+class Approval(Model):
+    """The schema ``Approval``."""
+
+    id: str
+    sandbox: Optional[str]
+    """null: a run, in a sandbox of its own."""
+    kind: Literal["execution", "run", "judge", "command", "packages", "template"]
+    language: str
+    code: str
+    """At most its first 64 KiB."""
+    risk: int
+    findings: List[Finding]
+    grants: List[str]
+    """What it would be granted."""
+    hash: str
+    """Of all that would run, with what, and of what it would be granted."""
+    asked: datetime
+    expires: datetime
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "findings": list_of(Finding.from_json),
+        "asked": time_of,
+        "expires": time_of,
+    }
 
 
 @dataclass(frozen=True)
@@ -136,6 +178,8 @@ class SandboxInfo(Model):
     on_timeout: Optional[Literal["kill", "pause"]] = None
     auto_resume: Optional[bool] = None
     user: Optional[Literal["user", "root"]] = None
+    policy: Optional[List[str]] = None
+    """The policies that it was made with."""
     limits: Optional[Mapping[str, Any]] = None
     env: Optional[Mapping[str, str]] = None
     metadata: Optional[Mapping[str, Any]] = None

@@ -229,6 +229,9 @@ IMPORT_TEMPLATE = Route(
 LIST_APPROVALS = Route(
     "listApprovals", "GET", "/v1/approvals",
     max_body=65536, idempotency=False)
+DECIDE_APPROVAL = Route(
+    "decideApproval", "POST", "/v1/approvals/{id}",
+    max_body=65536, idempotency=False)
 LIST_AUDIT = Route(
     "listAudit", "GET", "/v1/audit",
     max_body=65536, idempotency=False)
@@ -339,6 +342,7 @@ ROUTES = (
     REMOVE_TEMPLATE,
     IMPORT_TEMPLATE,
     LIST_APPROVALS,
+    DECIDE_APPROVAL,
     LIST_AUDIT,
     EMERGENCY_STOP,
     LIST_TENANTS,

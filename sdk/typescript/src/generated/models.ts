@@ -96,8 +96,46 @@ export interface SandboxRequest {
   /** Where the workspace is stored; on disk it survives restarts of the daemon, the keeper and the machine. */
   storage?: "memory" | "disk" | undefined;
   volumes?: VolumeMount[] | undefined;
-  /** Not implemented yet: refused. */
-  policy?: Record<string, unknown> | undefined;
+  /** Names of policies that check what runs in it, beside the daemon's own; the strictest decides. */
+  policy?: string[] | undefined;
+}
+
+export interface Approval {
+  id: string;
+  /** null: a run, in a sandbox of its own. */
+  sandbox: string | null;
+  kind: "execution" | "run" | "judge" | "command" | "packages" | "template";
+  language: string;
+  /** At most its first 64 KiB. */
+  code: string;
+  risk: number;
+  findings: Finding[];
+  /** What it would be granted. */
+  grants: string[];
+  /** Of all that would run, with what, and of what it would be granted. */
+  hash: string;
+  asked: string;
+  expires: string;
+}
+
+export interface Finding {
+  rule: string;
+  severity: "low" | "medium" | "high";
+  action: "note" | "ask" | "refuse";
+  line: number;
+  column: number;
+  /** What was found; chosen by the program's author. */
+  subject: string;
+  reason: string;
+  policy: string;
+}
+
+export interface ApprovalReply {
+  decision: "allow" | "refuse";
+  /** The hash of what was looked at. */
+  hash: string;
+  /** Do not ask about the same hash again, as long as the daemon runs. */
+  remember?: boolean | undefined;
 }
 
 /** null or absent means no limit. */
@@ -144,7 +182,7 @@ export interface Tenant {
 
 export interface ApiKeyRequest {
   tenant?: string | undefined;
-  scopes: ("run" | "read" | "admin")[];
+  scopes: ("run" | "read" | "admin" | "approve")[];
   expires_in?: Duration | undefined;
 }
 
@@ -207,6 +245,8 @@ export interface Sandbox {
   on_timeout?: "kill" | "pause" | undefined;
   auto_resume?: boolean | undefined;
   user?: "user" | "root" | undefined;
+  /** The policies that it was made with. */
+  policy?: string[] | undefined;
   limits?: Record<string, unknown> | undefined;
   env?: Environment | undefined;
   metadata?: Record<string, unknown> | undefined;
@@ -349,6 +389,8 @@ export interface RunRequest {
   /** A command that verifies the result. */
   verify?: string | undefined;
   network?: Network | undefined;
+  /** Names of policies that check what runs in it, beside the daemon's own; the strictest decides. */
+  policy?: string[] | undefined;
 }
 
 export interface JudgeRequest {
@@ -361,6 +403,8 @@ export interface JudgeRequest {
   limits?: Limits | undefined;
   tier?: string | undefined;
   min_tier?: string | undefined;
+  /** Names of policies that check what runs in it, beside the daemon's own; the strictest decides. */
+  policy?: string[] | undefined;
   cases: JudgeCase[];
   /** lines, exact, tokens, or float:TOLERANCE. */
   compare?: string | undefined;

@@ -440,8 +440,15 @@ export interface Operations {
     body: Body;
     response: unknown;
   };
-  /** Not implemented yet: 501. Scope admin. */
-  listApprovals: { path: {}; query: {}; body?: undefined; response: void };
+  /** Lists what waits until a person agrees to it, because a policy asks for one. Scope read. */
+  listApprovals: {
+    path: {};
+    query: {};
+    body?: undefined;
+    response: { schema: "glovebox.approvals/1"; approvals: models.Approval[] };
+  };
+  /** Agrees to a program that waits, or refuses it, once. Scope approve. */
+  decideApproval: { path: { id: string }; query: {}; body: models.ApprovalReply; response: void };
   /** Not implemented yet: 501. Scope admin. */
   listAudit: { path: {}; query: {}; body?: undefined; response: void };
   /** Ends every sandbox of every tenant. Scope admin. */
@@ -577,6 +584,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   removeTemplate: { method: "DELETE", path: "/v1/templates/{name}" },
   importTemplate: { method: "PUT", path: "/v1/templates/{name}/archive" },
   listApprovals: { method: "GET", path: "/v1/approvals" },
+  decideApproval: { method: "POST", path: "/v1/approvals/{id}" },
   listAudit: { method: "GET", path: "/v1/audit" },
   emergencyStop: { method: "POST", path: "/v1/emergency-stop" },
   listTenants: { method: "GET", path: "/v1/tenants" },
