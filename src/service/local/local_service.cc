@@ -356,7 +356,7 @@ Result<void> LocalService::renew(const Caller& caller) {
 }
 
 Caller LocalService::unix_peer() {
-  return {.tenant = std::string(kDefaultTenant), .scopes = {"run", "read", "admin"}};
+  return {.tenant = std::string(kDefaultTenant), .scopes = {Tenants::kScopes.begin(), Tenants::kScopes.end()}};
 }
 
 namespace {

@@ -132,7 +132,7 @@ TEST_F(TenantsTest, ScopesAreOfThoseThatExist) {
        std::vector<std::vector<std::string>>{{},
                                              {"root"},
                                              {"run", ""},
-                                             {"run", "run", "run", "run"}}) {
+                                             {"run", "run", "run", "run", "run"}}) {
     EXPECT_EQ(tenants_->create_key("default", scopes, {}).error().code(), ErrorCode::kInvalid);
   }
   EXPECT_EQ(tenants_->create_key("nobody", {"run"}, {}).error().code(), ErrorCode::kNotFound);
@@ -158,7 +158,7 @@ TEST_F(TenantsTest, TheFirstKeyIsMadeOnceAndMayDoAll) {
   std::string key;
   std::ifstream(path) >> key;
   EXPECT_THAT(tenants_->authenticate(key).value().scopes,
-              ::testing::ElementsAre("run", "read", "admin"));
+              ::testing::ElementsAre("run", "read", "admin", "approve"));
   std::filesystem::remove(path);
   restart();
   EXPECT_FALSE(tenants_->make_first_key(path).value());
