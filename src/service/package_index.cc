@@ -18,8 +18,6 @@
 namespace glovebox {
 namespace {
 
-constexpr const char* kSocketsTarget = "/opt/glovebox/package-index";
-
 // On a loopback of the sandbox's own; numbers that guests do not think of for their servers.
 constexpr int kPipPort = 18717;
 constexpr int kNpmPort = 18718;
@@ -32,7 +30,7 @@ int port_of(PackageManager manager) {
 }
 
 std::string target_of(PackageManager manager) {
-  return std::string(kSocketsTarget) + "/" + std::string(to_string(manager)) + ".sock";
+  return std::string(kIndexesTarget) + "/" + std::string(to_string(manager)) + ".sock";
 }
 
 std::string address_of(PackageManager manager) {

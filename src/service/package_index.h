@@ -27,6 +27,9 @@ struct PackageIndex {
   friend bool operator==(const PackageIndex&, const PackageIndex&) = default;
 };
 
+// Where sandboxes see the sockets.
+inline constexpr std::string_view kIndexesTarget = "/opt/glovebox/package-index";
+
 // Reads "pip:/PATH" and "npm:/PATH", at most one of each. Fails with kInvalid for anything else,
 // and where there is no socket that a guest may connect to.
 Result<std::vector<PackageIndex>> parse_package_indexes(const std::vector<std::string>& texts);

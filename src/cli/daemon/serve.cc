@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/duration.h"
 #include "base/log.h"
@@ -19,6 +20,7 @@
 #include "daemon/service_manager.h"
 #include "doors/transport/listener.h"
 #include "service/keeper/builder.h"
+#include "service/package_index.h"
 
 namespace glovebox::cli {
 namespace {
@@ -44,6 +46,7 @@ struct ServeOptionsText {
   std::string drain = "10s";
   std::string keep_records = "30d";
   std::string network = "none";
+  std::vector<std::string> package_indexes;
   bool listen_given = false;
   bool unix_given = false;
 };
@@ -61,6 +64,7 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   }
   options.keep_records = *keep;
   options.network = parse_network_policy(text.network).value_or(NetworkPolicy::kNone);
+  options.package_indexes = GB_TRY(parse_package_indexes(text.package_indexes));
   options.server.inherited = take_inherited_sockets();
   // Whoever passes sockets has decided where we listen.
   const bool passed = !options.server.inherited.empty();
@@ -165,6 +169,12 @@ void add_serve(CLI::App& app, Action* action) {
                    "Directory of wheels and npm tarballs that sandboxes may install from; "
                    "repeatable")
       ->type_name("DIR")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--package-index", text->package_indexes,
+                   "Package index on a Unix socket that sandboxes may install from: pip:SOCKET or "
+                   "npm:SOCKET")
+      ->type_name("KIND:SOCKET")
       ->allow_extra_args(false);
   command->add_flag("--access-log", options.access_log,
                     "Log each request as a JSON line on stderr");
