@@ -195,6 +195,7 @@ Result<void> run_daemon(DaemonOptions options,
   McpDoors mcp_doors(
       *service, guarded,
       {.packages = !options.package_sources.empty() || !options.package_indexes.empty(),
+       .domain = options.domain,
        .origins = options.cors});
   // A request goes to the first door that claims it. The last one claims any.
   const std::array<Door*, 4> doors{&e2b_door, &mcp_doors.http(), &mcp_doors.sse(), &rest_door};

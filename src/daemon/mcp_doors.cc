@@ -13,7 +13,7 @@ using mcp::ToolServer;
 constexpr std::chrono::minutes kLifetime{30};
 
 mcp::SandboxFeaturesOptions features_of(const McpDoors::Options& options) {
-  mcp::SandboxFeaturesOptions features{.packages = options.packages};
+  mcp::SandboxFeaturesOptions features{.packages = options.packages, .port_domain = options.domain};
   features.sandbox.timeout = kLifetime;
   return features;
 }

@@ -84,6 +84,14 @@ class Http(unittest.TestCase):
             self.call("delete_sandbox", sandbox=each)
         self.assertTrue(self.call("run_code", code="x", sandbox=sandbox)["isError"])
 
+    def test_a_port_is_listed_with_its_path_at_the_daemon(self):
+        started = self.call("run_code", code="import socket\n"
+                            "s = socket.create_server(('127.0.0.1', 8000))")
+        sandbox = started["structuredContent"]["sandbox"]
+        listed = self.call("ports", sandbox=sandbox)["structuredContent"]["ports"]
+        self.assertEqual(listed, [{"port": 8000, "path": f"/v1/sandboxes/{sandbox}/ports/8000/"}])
+        self.call("delete_sandbox", sandbox=sandbox)
+
     def test_progress_comes_on_the_stream_of_its_request(self):
         _, messages = self.stateless("tools/call", {
             "name": "run_code", "arguments": {"code": "print('out')", "fresh": True}},

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -22,6 +23,9 @@ struct SandboxFeaturesOptions {
   std::chrono::milliseconds time{60'000};
   std::chrono::milliseconds most_time{3'600'000};
   bool packages = false;  // Whether there is somewhere to install packages from.
+  // Where ports of sandboxes have host names, as `serve --domain`; empty: they have paths only.
+  // Nothing: nobody outside reaches them.
+  std::optional<std::string> port_domain{};
 };
 
 class SandboxFeatures final : public Features {

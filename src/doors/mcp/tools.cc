@@ -14,7 +14,7 @@ struct NamedTool {
   std::string_view name;
   Tool tool;
 };
-constexpr std::array<NamedTool, 15> kByName = {{{"run_code", run_code},
+constexpr std::array<NamedTool, 16> kByName = {{{"run_code", run_code},
                                                 {"run_command", run_command},
                                                 {"read_file", read_file},
                                                 {"write_file", write_file},
@@ -22,6 +22,7 @@ constexpr std::array<NamedTool, 15> kByName = {{{"run_code", run_code},
                                                 {"list_files", list_files},
                                                 {"search_files", search_files},
                                                 {"install_packages", install_packages},
+                                                {"ports", ports},
                                                 {"checkpoint", checkpoint},
                                                 {"rollback", rollback},
                                                 {"fork", fork},

@@ -13,6 +13,7 @@
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/tool_arguments.h"
 #include "doors/mcp/tool_result.h"
+#include "sandbox/output.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox::mcp {
@@ -47,6 +48,14 @@ Result<ToolResult> run_process(ToolCall& call,
                                const std::string& sandbox,
                                const ProcessRequest& request);
 
+// Waits for the end of a process, or kills it when nobody waits for the call. `out` gets its
+// standard output and may say no, which ends it as well.
+Result<ProcessEvent> follow_to_end(ToolCall& call,
+                                   const std::string& sandbox,
+                                   ProcessFeed& feed,
+                                   const std::function<bool(std::string_view)>& out,
+                                   OutputCapture& err);
+
 using Tool = Result<ToolResult> (*)(ToolCall& call);
 
 // Calls the tool, and returns its result or, where `tool` is null, that its name is unknown.
@@ -67,6 +76,7 @@ Result<ToolResult> read_file(ToolCall& call);
 Result<ToolResult> write_file(ToolCall& call);
 Result<ToolResult> edit_file(ToolCall& call);
 Result<ToolResult> list_files(ToolCall& call);
+Result<ToolResult> ports(ToolCall& call);
 Result<ToolResult> checkpoint(ToolCall& call);
 Result<ToolResult> rollback(ToolCall& call);
 Result<ToolResult> fork(ToolCall& call);
