@@ -47,6 +47,13 @@ class Call {
   void progress(double progress, std::optional<double> total, std::string_view message) const;
   void log(std::string_view level, const Json& data) const;
 
+  // Lets the client go, where it can come back for the rest of what is said about the request.
+  void release() const {
+    if (outlet_.release) {
+      outlet_.release();
+    }
+  }
+
   // Asks the client (revisions with sessions): fails with kUnsupported in a stateless request.
   [[nodiscard]] Result<Params> ask(std::string_view method, const Json& params) const;
 

@@ -23,8 +23,15 @@
 
 namespace glovebox::mcp {
 
-// Takes one message to the client; any thread. What cannot be delivered is dropped.
-using Outlet = std::function<void(std::string_view message)>;
+// What leads to the client. Any thread.
+struct Outlet {
+  // Takes one message there. What cannot be delivered is dropped.
+  std::function<void(std::string_view message)> send;
+  // Ends the connection of a client that resumes its stream elsewhere. Empty where none can.
+  std::function<void()> release{};
+
+  void operator()(std::string_view message) const { send(message); }
+};
 
 // The sandbox of requests that name none. Safe to use from several threads.
 class DefaultSandbox {

@@ -250,6 +250,9 @@ Result<ToolResult> ports(ToolCall& call) {
   result.data()["status"] = status;
   put_text(call, result, "head", "", shown);
   put_text(call, result, "body", "", to_utf8(body.bytes));
+  if (body.bytes.size() >= kMostAnswer.count) {
+    result.add_text("[the response may go on: this tool reads 1 MiB of it]");
+  }
   if (end.reason != Status::kOk) {
     result.fail();
     result.add_text(std::string(to_string(end.reason)) +
