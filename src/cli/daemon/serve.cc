@@ -78,6 +78,7 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   if (!passed && !text.unix_given) {
     options.server.unix_path = daemon_socket(options.directory);
   }
+  GB_TRY(http::check_unix_path(options.server.unix_path));
   return options;
 }
 
