@@ -134,10 +134,10 @@ class Http(unittest.TestCase):
             "protocolVersion": "2025-11-25"}}, Origin=f"http://{self.address}")
         self.assertEqual(status, 200)
 
-    def begin(self, version="2025-06-18"):
+    def begin(self, version="2025-06-18", **capabilities):
         status, answer, messages = self.send({"jsonrpc": "2.0", "id": 1, "method": "initialize",
                                               "params": {"protocolVersion": version,
-                                                         "capabilities": {}}})
+                                                         "capabilities": capabilities}})
         self.assertEqual((status, messages[0]["result"]["protocolVersion"]), (200, version))
         session = answer.getheader("Mcp-Session-Id")
         status, _, _ = self.send({"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -296,6 +296,23 @@ class Http(unittest.TestCase):
         _, resumed = self.open("GET", Mcp_Session_Id=session, Last_Event_ID=last)
         self.in_session(session, "write_file", path="go", content="")
         self.assertEqual([each["id"] for _, each in self.events(resumed)], [7])
+        self.send(None, method="DELETE", Mcp_Session_Id=session)
+
+    def test_a_question_of_the_code_survives_a_lost_connection(self):
+        session = self.begin("2025-11-25", elicitation={})
+        connection, answer = self.long_call(session, "print('x', flush=True)\n'hi ' + input('name? ')")
+        stream = self.events(answer)
+        last, _ = next(stream)
+        answer.close()
+        self.cut(connection)
+        _, resumed = self.open("GET", Mcp_Session_Id=session, Last_Event_ID=last)
+        stream = self.events(resumed)
+        question = next(each for _, each in stream if each.get("method") == "elicitation/create")
+        status, _, _ = self.send({"jsonrpc": "2.0", "id": question["id"], "result": {
+            "action": "accept", "content": {"input": "Ada"}}}, Mcp_Session_Id=session)
+        self.assertEqual(status, 202)
+        done = next(each for _, each in stream if "result" in each)
+        self.assertEqual(done["result"]["structuredContent"]["result"], "'hi Ada'")
         self.send(None, method="DELETE", Mcp_Session_Id=session)
 
     def test_only_the_session_and_its_key_resume_a_stream(self):

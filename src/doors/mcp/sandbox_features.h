@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "doors/mcp/asking_execution.h"
 #include "doors/mcp/kept_outputs.h"
 #include "doors/mcp/server.h"
 #include "service/sandbox_service.h"
@@ -46,6 +47,7 @@ class SandboxFeatures final : public Features {
   SandboxService& service_;
   const SandboxFeaturesOptions options_;
   KeptOutputs outputs_;
+  ParkedExecutions parked_;
 };
 
 }  // namespace glovebox::mcp

@@ -139,7 +139,8 @@ Json ToolServer::list_tools() const {
 }
 
 Reply ToolServer::call_tool(const Call& call) {
-  Reply reply = mcp::call_tool(tool_of(kind_, call.name()), call, service_, options_, outputs_);
+  Reply reply =
+      mcp::call_tool(tool_of(kind_, call.name()), call, service_, options_, outputs_, parked_);
   if (auto* const result = std::get_if<Json>(&reply)) {
     return as_one_text(std::move(*result));
   }

@@ -55,7 +55,8 @@ Reply call_tool(Tool tool,
                 const Call& call,
                 SandboxService& service,
                 const SandboxFeaturesOptions& options,
-                KeptOutputs& outputs) {
+                KeptOutputs& outputs,
+                ParkedExecutions& parked) {
   if (tool == nullptr) {
     return RpcError{.code = code::kInvalidParams,
                     .message = "unknown tool '" + printable(call.name().substr(0, 100)) + "'"};
@@ -64,6 +65,7 @@ Reply call_tool(Tool tool,
                      .service = service,
                      .options = options,
                      .outputs = outputs,
+                     .parked = parked,
                      .arguments = ToolArguments(call.arguments())};
   auto result = tool(tool_call);
   return result ? std::move(*result).json() : ToolResult::failure(result.error());

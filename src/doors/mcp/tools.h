@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "doors/mcp/asking_execution.h"
 #include "doors/mcp/call.h"
 #include "doors/mcp/kept_outputs.h"
 #include "doors/mcp/sandbox_features.h"
@@ -23,6 +24,7 @@ struct ToolCall {
   SandboxService& service;
   const SandboxFeaturesOptions& options;
   KeptOutputs& outputs;
+  ParkedExecutions& parked;
   ToolArguments arguments;
 
   // The sandbox that the arguments name, else that of the conversation, which is created at its
@@ -56,6 +58,20 @@ Result<ProcessEvent> follow_to_end(ToolCall& call,
                                    const std::function<bool(std::string_view)>& out,
                                    OutputCapture& err);
 
+// Of code whose client answers what it asks for by input().
+struct AskedVerdict {
+  AskingExecution::Place place{};
+  Json verdict{};
+  // Not null: the result that asks the client, before there is a verdict.
+  Json question{};
+};
+Result<AskedVerdict> execute_asking(ToolCall& call,
+                                    const AskingExecution::Place& place,
+                                    const ExecuteRequest& request);
+// Whether the request goes on with code that has asked its client.
+bool is_answer_to_code(const Call& call);
+Result<AskedVerdict> resume_asking(ToolCall& call);
+
 using Tool = Result<ToolResult> (*)(ToolCall& call);
 
 // Calls the tool, and returns its result or, where `tool` is null, that its name is unknown.
@@ -63,7 +79,8 @@ Reply call_tool(Tool tool,
                 const Call& call,
                 SandboxService& service,
                 const SandboxFeaturesOptions& options,
-                KeptOutputs& outputs);
+                KeptOutputs& outputs,
+                ParkedExecutions& parked);
 
 // Null for an unknown name.
 Tool find_tool(std::string_view name);
