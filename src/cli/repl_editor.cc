@@ -252,12 +252,14 @@ void ReplEditor::fit_window() {
 void ReplEditor::paint() const {
   constexpr std::size_t kMostCode = 65'536;
   const ScreenSize window = window_size();
+  const ScreenSize screen = editor_size(editor_);
   const LineInfo* const line = ::el_line(editor_);
   const std::string_view text(line->buffer,
                               static_cast<std::size_t>(line->lastchar - line->buffer));
   // A window that has changed shows the line elsewhere than the editor thinks.
-  if (!colour || answering_ || text.empty() || before_.size() + text.size() > kMostCode ||
-      window != editor_size(editor_)) {
+  const bool has_changed = window.columns > 0 && window != screen;
+  if (!colour || answering_ || text.empty() || has_changed ||
+      before_.size() + text.size() > kMostCode) {
     return;
   }
   std::vector<ColouredPart> parts;
@@ -274,7 +276,7 @@ void ReplEditor::paint() const {
           paint_line({.prompt = prompt_columns(prompt_),
                       .text = text,
                       .cursor = static_cast<std::size_t>(line->cursor - line->buffer)},
-                     parts, window)) {
+                     parts, screen)) {
     write_fully(STDOUT_FILENO, *painted);
   }
 }

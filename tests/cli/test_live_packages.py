@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 from program import glovebox

@@ -32,10 +32,11 @@ std::optional<std::string> line_of(const Params& response) {
     return std::nullopt;
   }
   const Params content = response.value("content", Params::object());
-  if (!content.is_object() || !content.contains(kInput)) {
+  // A field that was left empty may be absent.
+  if (content.is_object() && !content.contains(kInput)) {
     return std::string();
   }
-  auto line = text_member(content, kInput);
+  auto line = content.is_object() ? text_member(content, kInput) : std::nullopt;
   return line && line->size() <= InputReply::kMaxValue ? line : std::nullopt;
 }
 

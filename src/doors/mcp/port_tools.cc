@@ -127,24 +127,26 @@ Result<void> validate(const PortRequest& request) {
 
 // What stands in for a result where there is none.
 Result<void> check_end(const ProcessEvent& end, const Captured& head) {
-  if (end.reason == Status::kOk && end.exit_code == kNobody) {
-    return Error(ErrorCode::kUnavailable, "nothing is listening on this port of the sandbox",
-                 "start a server on 127.0.0.1 in the sandbox first, in the background");
+  if (end.reason != Status::kOk && end.reason != Status::kError) {
+    return {};
   }
-  if (end.reason == Status::kOk && end.exit_code == kNoSockets) {
-    return Error(ErrorCode::kUnsupported, "programs in this sandbox cannot open network sockets",
-                 "create a sandbox with the native tier");
+  switch (end.exit_code) {
+    case 0:
+      return {};
+    case kNobody:
+      return Error(ErrorCode::kUnavailable, "nothing is listening on this port of the sandbox",
+                   "start a server on 127.0.0.1 in the sandbox first, in the background");
+    case kNoSockets:
+      return Error(ErrorCode::kUnsupported, "programs in this sandbox cannot open network sockets",
+                   "create a sandbox with the native tier");
+    case kNoHttp:
+      return Error(ErrorCode::kUnavailable, "the server did not send an HTTP response: " +
+                                                printable(excerpt(to_utf8(head.bytes)).text));
+    default:
+      return Error(ErrorCode::kUnsupported,
+                   "python3 of the sandbox, which this tool needs, ended with exit status " +
+                       std::to_string(end.exit_code));
   }
-  if (end.reason == Status::kOk && end.exit_code == kNoHttp) {
-    return Error(ErrorCode::kUnavailable, "the server did not send an HTTP response: " +
-                                              printable(excerpt(to_utf8(head.bytes)).text));
-  }
-  if (end.reason == Status::kOk && end.exit_code != 0) {
-    return Error(ErrorCode::kUnsupported,
-                 "python3 of the sandbox, which this tool needs, ended with exit status " +
-                     std::to_string(end.exit_code));
-  }
-  return {};
 }
 
 // Lines of digits: it is a guest who wrote them.

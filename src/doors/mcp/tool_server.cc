@@ -42,6 +42,7 @@ Result<ToolResult> run_python(ToolCall& call) {
                  .service = call.service,
                  .options = call.options,
                  .outputs = call.outputs,
+                 .parked = call.parked,
                  .arguments = ToolArguments(code)};
   return run_code(inner);
 }
