@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/code_colours.h"
 #include "cli/command.h"
 #include "cli/interrupts.h"
 #include "cli/output_writer.h"
@@ -147,6 +148,9 @@ Result<void> converse(ReplEngine& engine, Interrupts& interrupts, bool colour) {
   editor.complete = [&engine](const std::string& code, std::size_t cursor) {
     return engine.complete(code, cursor);
   };
+  if (colour) {
+    editor.colour = [&spec](std::string_view code) { return colour_code(spec.language.id, code); };
+  }
   engine.input = [&editor](const Event& question) {
     ColourFilter filter;
     std::string prompt = filter.pass(question.text);
@@ -213,7 +217,9 @@ Result<int> run(const ReplOptionsText& options) {
   Interrupts interrupts;
   (void)sweep_leftovers();
   const std::unique_ptr<LiveSession> session = GB_TRY(LiveSession::open(std::move(spec)));
-  const bool colour = terminal && variable("NO_COLOR") == nullptr;
+  const char* const kind = variable("TERM");
+  const bool colour = terminal && variable("NO_COLOR") == nullptr && kind != nullptr &&
+                      std::string_view(kind) != "dumb";
   ReplScreen screen({.terminal = terminal, .colour = colour, .directory = options.save});
   ReplEngine engine(*session, screen, interrupts);
   GB_TRY(terminal ? converse(engine, interrupts, colour) : work_off(engine, text));

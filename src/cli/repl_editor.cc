@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "cli/line_painter.h"
 #include "cli/output_writer.h"
 #include "cli/repl_commands.h"
 
@@ -35,6 +36,38 @@ constexpr char kInvisible = '\1';
 std::size_t count_characters(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
+std::size_t prompt_columns(std::string_view prompt) {
+  std::string visible;
+  bool hidden = false;
+  for (const char c : prompt) {
+    if (c == kInvisible) {
+      hidden = !hidden;
+    } else if (!hidden) {
+      visible += c;
+    }
+  }
+  return count_characters(visible);
+}
+
+ScreenSize window_size() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0
+             ? ScreenSize{.columns = size.ws_col, .rows = size.ws_row}
+             : ScreenSize();
+}
+
+// What the editor takes for the size of the window.
+ScreenSize editor_size(EditLine* editor) {
+  int columns = 0;
+  int rows = 0;
+  std::array<char, 3> co{"co"};
+  std::array<char, 3> li{"li"};
+  (void)::el_get(editor, EL_GETTC, co.data(), &columns);
+  (void)::el_get(editor, EL_GETTC, li.data(), &rows);
+  return {.columns = static_cast<std::size_t>(std::max(0, columns)),
+          .rows = static_cast<std::size_t>(std::max(0, rows))};
 }
 
 bool is_blank(std::string_view text) {
@@ -164,6 +197,7 @@ ReplEditor::Line ReplEditor::read_line() {
   // a NUL (termios(3), VEOF).
   (void)::el_set(editor_, EL_PREP_TERM, 1);
   write_fully(STDOUT_FILENO, "\x1b[?2004h");
+  fit_window();
   interrupted_ = false;
   int size = 0;
   const char* const text = ::el_gets(editor_, &size);
@@ -207,8 +241,51 @@ std::optional<std::string> ReplEditor::read_answer(const std::string& prompt, bo
   return line.end == Line::End::kEntered ? std::optional(line.text) : std::nullopt;
 }
 
+// The window may have another size since the last line.
+void ReplEditor::fit_window() {
+  const ScreenSize seen = window_size();
+  if (seen.columns > 0 && seen.rows > 0 && seen != editor_size(editor_)) {
+    ::el_resize(editor_);
+  }
+}
+
+void ReplEditor::paint() const {
+  constexpr std::size_t kMostCode = 65'536;
+  const ScreenSize window = window_size();
+  const ScreenSize screen = editor_size(editor_);
+  const LineInfo* const line = ::el_line(editor_);
+  const std::string_view text(line->buffer,
+                              static_cast<std::size_t>(line->lastchar - line->buffer));
+  // A window that has changed shows the line elsewhere than the editor thinks.
+  const bool has_changed = window.columns > 0 && window != screen;
+  if (!colour || answering_ || text.empty() || has_changed ||
+      before_.size() + text.size() > kMostCode) {
+    return;
+  }
+  std::vector<ColouredPart> parts;
+  if (!before_.empty() || text.front() != ':') {
+    for (ColouredPart part : colour(before_ + std::string(text))) {
+      if (part.end > before_.size()) {
+        part.begin = std::max(part.begin, before_.size()) - before_.size();
+        part.end -= before_.size();
+        parts.push_back(part);
+      }
+    }
+  }
+  if (const auto painted =
+          paint_line({.prompt = prompt_columns(prompt_),
+                      .text = text,
+                      .cursor = static_cast<std::size_t>(line->cursor - line->buffer)},
+                     parts, screen)) {
+    write_fully(STDOUT_FILENO, *painted);
+  }
+}
+
 // True when there is something pending; false at the end and on an interrupt.
 bool ReplEditor::fill() {
+  if (pending_.empty()) {
+    paint();
+  }
   while (pending_.empty()) {
     std::array<pollfd, 2> polled = {{{STDIN_FILENO, POLLIN, 0}, {interrupts_.fd(), POLLIN, 0}}};
     if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) {

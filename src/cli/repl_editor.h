@@ -5,8 +5,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cli/code_colours.h"
 #include "cli/interrupts.h"
 #include "cli/repl_engine.h"
 
@@ -27,6 +29,9 @@ class ReplEditor {
 
   // What completes code; the cursor counts code points.
   std::function<ReplEngine::Completions(const std::string& code, std::size_t cursor)> complete;
+
+  // The colours of code; empty: it has none. An answer to the guest has none in any case.
+  std::function<std::vector<ColouredPart>(std::string_view code)> colour;
 
   struct Line {
     enum class End { kEntered, kInterrupted, kEnd };
@@ -50,6 +55,8 @@ class ReplEditor {
   Line read_line();
   int next_character(wchar_t* character);
   bool fill();
+  void paint() const;
+  void fit_window();
   void take_paste_mark();
   unsigned char complete_here();
   void list(const std::vector<std::string>& matches) const;

@@ -175,6 +175,7 @@ Result<void> run_daemon(DaemonOptions options,
   const auto service =
       GB_TRY(LocalService::open(options.directory, keeper_socket(options.directory), revive, log,
                                 {.package_sources = options.package_sources,
+                                 .package_indexes = options.package_indexes,
                                  .keep_records = options.keep_records,
                                  .network = options.network}));
   GuardedService guarded(*service, options.policies);
@@ -192,8 +193,11 @@ Result<void> run_daemon(DaemonOptions options,
         return requests.text() + gauges_text(gauges, keepers, caller);
       };
   rest::RestDoor rest_door(guarded, rest_options);
-  McpDoors mcp_doors(*service, guarded,
-                     {.packages = !options.package_sources.empty(), .origins = options.cors});
+  McpDoors mcp_doors(
+      *service, guarded,
+      {.packages = !options.package_sources.empty() || !options.package_indexes.empty(),
+       .domain = options.domain,
+       .origins = options.cors});
   // A request goes to the first door that claims it. The last one claims any.
   const std::array<Door*, 4> doors{&e2b_door, &mcp_doors.http(), &mcp_doors.sse(), &rest_door};
   const Cors cors(options.cors);

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "doors/transport/http.h"
 #include "service/guarded/policy_gate.h"
+#include "service/package_index.h"
 #include "spec/network_rules.h"
 
 namespace glovebox {
@@ -22,8 +23,9 @@ struct DaemonOptions {
   std::string user{};
   std::string domain;  // Names of ports are PORT-ID.DOMAIN; empty: whatever clients say.
   bool access_log = false;
-  std::vector<std::string> cors{};             // Origins whose pages may read answers (cors.h).
-  std::vector<std::string> package_sources{};  // Directories of packages, for every sandbox.
+  std::vector<std::string> cors{};              // Origins whose pages may read answers (cors.h).
+  std::vector<std::string> package_sources{};   // Directories of packages, for every sandbox.
+  std::vector<PackageIndex> package_indexes{};  // Indexes on sockets, likewise.
   // How long records of sandboxes are kept that have ended.
   std::chrono::milliseconds keep_records{std::chrono::hours(30 * 24)};
   // How long requests under way may take when the daemon is told to end.

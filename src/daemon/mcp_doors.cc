@@ -13,7 +13,7 @@ using mcp::ToolServer;
 constexpr std::chrono::minutes kLifetime{30};
 
 mcp::SandboxFeaturesOptions features_of(const McpDoors::Options& options) {
-  mcp::SandboxFeaturesOptions features{.packages = options.packages};
+  mcp::SandboxFeaturesOptions features{.packages = options.packages, .port_domain = options.domain};
   features.sandbox.timeout = kLifetime;
   return features;
 }
@@ -24,6 +24,10 @@ mcp::Admission admission_of(SandboxService& guarded, const McpDoors::Options& op
                 return mcp::authenticate_by_key(guarded, request);
               },
           .origins = options.origins};
+}
+
+auto is_valid(SandboxService& guarded) {
+  return [&guarded](const Caller& caller) { return guarded.admit(caller, kScopeRun).has_value(); };
 }
 
 auto delete_sandbox(SandboxService& service) {
@@ -41,13 +45,12 @@ McpDoors::McpDoors(SandboxService& service, SandboxService& guarded, const Optio
       python_(ToolServer::Kind::kPython, guarded, features_of(options)),
       container_(ToolServer::Kind::kContainer, guarded, features_of(options)),
       http_(tools_,
-            {.admission = admission_of(guarded, options), .ended = delete_sandbox(guarded)}),
+            {.admission = admission_of(guarded, options),
+             .is_valid = is_valid(guarded),
+             .ended = delete_sandbox(guarded)}),
       sse_({{"/mcp/python/sse", python_}, {"/mcp/container/sse", container_}},
            {.admission = admission_of(guarded, options),
-            .is_valid =
-                [&guarded](const Caller& caller) {
-                  return guarded.admit(caller, kScopeRun).has_value();
-                },
+            .is_valid = is_valid(guarded),
             .over = delete_sandbox(service)}) {}
 
 }  // namespace glovebox

@@ -17,6 +17,7 @@ class McpDoors {
  public:
   struct Options {
     bool packages = false;               // Whether there is somewhere to install packages from.
+    std::string domain{};                // As `serve --domain`.
     std::vector<std::string> origins{};  // Web pages that may ask, beside those of this machine.
   };
   // `guarded` asks what each caller may do; `service`, behind it, also deletes what a key left that

@@ -104,6 +104,7 @@ Result<std::unique_ptr<PrivateService>> PrivateService::start(const Options& opt
   made->service_ = GB_TRY(LocalService::open(directory, keeper_socket(directory),
                                              [] { return Result<void>(); }, log,
                                              {.package_sources = options.package_sources,
+                                              .package_indexes = options.package_indexes,
                                               .network = options.network,
                                               .warm = {"default"}}));
   return made;

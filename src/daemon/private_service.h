@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "service/package_index.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox {
@@ -24,7 +25,8 @@ class LocalService;
 class PrivateService {
  public:
   struct Options {
-    std::vector<std::string> package_sources{};  // As `glovebox serve --package-source`.
+    std::vector<std::string> package_sources{};   // As `glovebox serve --package-source`.
+    std::vector<PackageIndex> package_indexes{};  // As `glovebox serve --package-index`.
     NetworkPolicy network = NetworkPolicy::kNone;
   };
 

@@ -18,21 +18,15 @@
 namespace glovebox {
 namespace {
 
-constexpr const char* kSocketsTarget = "/opt/glovebox/package-index";
-
-// On a loopback of the sandbox's own; numbers that guests do not think of for their servers.
-constexpr int kPipPort = 18717;
-constexpr int kNpmPort = 18718;
-
 // A start of a static program, on a machine that is busy.
 constexpr int kPatienceMs = 10'000;
 
 int port_of(PackageManager manager) {
-  return manager == PackageManager::kPip ? kPipPort : kNpmPort;
+  return manager == PackageManager::kPip ? kPipIndexPort : kNpmIndexPort;
 }
 
 std::string target_of(PackageManager manager) {
-  return std::string(kSocketsTarget) + "/" + std::string(to_string(manager)) + ".sock";
+  return std::string(kIndexesTarget) + "/" + std::string(to_string(manager)) + ".sock";
 }
 
 std::string address_of(PackageManager manager) {

@@ -8,6 +8,7 @@
 // are hostile.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,13 @@ struct PackageIndex {
   std::string socket;  // Absolute path outside.
   friend bool operator==(const PackageIndex&, const PackageIndex&) = default;
 };
+
+// Where the relay listens, on a loopback of the sandbox's own; numbers that guests do not think of
+// for their servers.
+inline constexpr std::uint16_t kPipIndexPort = 18717;
+inline constexpr std::uint16_t kNpmIndexPort = 18718;
+// Where sandboxes see the sockets.
+inline constexpr std::string_view kIndexesTarget = "/opt/glovebox/package-index";
 
 // Reads "pip:/PATH" and "npm:/PATH", at most one of each. Fails with kInvalid for anything else,
 // and where there is no socket that a guest may connect to.

@@ -100,6 +100,7 @@ glovebox languages python ruby
 glovebox help nonsense
 glovebox completion tcsh
 glovebox serve --data data --listen nowhere
+glovebox serve --data data --unix $(printf %0120d)
 glovebox serve --data data --certificate cert.pem
 glovebox serve --data data --drain soon
 glovebox sandbox

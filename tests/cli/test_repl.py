@@ -282,15 +282,16 @@ class TestWrongUse(Case):
 class Terminal:
     """glovebox repl at a pseudo-terminal."""
 
-    def __init__(self, directory, *options):
-        self.seen = ""
+    def __init__(self, directory, *options, environment=None):
+        self.seen = self.everything = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(directory)
-            environment = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8",
-                           "XDG_STATE_HOME": str(directory / "state")}
-            environment.pop("NO_COLOR", None)
-            os.execve(GLOVEBOX, [GLOVEBOX, "repl", *options], environment)
+            whole = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8",
+                     "XDG_STATE_HOME": str(directory / "state")}
+            whole.pop("NO_COLOR", None)
+            whole.update(environment or {})
+            os.execve(GLOVEBOX, [GLOVEBOX, "repl", *options], whole)
 
     def type(self, text):
         os.write(self.fd, text.encode())
@@ -313,6 +314,7 @@ class Terminal:
             if not got:
                 raise AssertionError(f"ended without {pattern!r}: {self.seen!r}")
             self.seen += got.decode("utf-8", "replace")
+            self.everything += got.decode("utf-8", "replace")
 
     def prompt(self, number):
         # Its colour ends before what is typed.
@@ -387,6 +389,38 @@ class TestTerminal(ReplCase):
         terminal.expect(r"\.\.\.:\x1b\[0m ")
         terminal.type("\x15\r")
         terminal.expect(r"i 0\r\ni 1\r\n")
+
+    def test_code_has_colours_while_it_is_typed(self):
+        terminal = self.open()
+        terminal.type("x = 'a' if 1 else 2")
+        terminal.expect(re.escape("x = \x1b[33m'a'\x1b[0m \x1b[35mif\x1b[0m \x1b[36m1\x1b[0m "
+                                  "\x1b[35melse\x1b[0m \x1b[36m2\x1b[0m\x1b8"))
+        # A word that grows is no keyword any more; what is entered is what was typed.
+        terminal.type("\x15fo")
+        terminal.type("r")
+        terminal.expect(re.escape("\x1b[35mfor\x1b[0m\x1b8"))
+        terminal.type("k")
+        terminal.expect(re.escape("\x1b[0mfork\x1b[0m\x1b8"))
+        terminal.type("\x15'世界' + 'x'\x1b[D\x1b[Dy\r")
+        terminal.expect(r"Out\[1\]: (\x1b\[0m)?'世界yx'\r\n")
+
+    def test_a_string_goes_on_over_lines(self):
+        terminal = self.open()
+        terminal.type("s = \"\"\"one\r")
+        terminal.expect(r"\.\.\.:\x1b\[0m ")
+        terminal.type("if")
+        terminal.expect(re.escape("\x1b[33mif\x1b[0m\x1b8"))
+        terminal.type("\"\"\"; s\r\r")
+        terminal.expect(r"Out\[1\]: (\x1b\[0m)?'one\\nif'")
+
+    def test_who_wants_no_colours_gets_none(self):
+        for more in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            terminal = Terminal(self.dir, environment=more)
+            terminal.expect(r"In \[1\]: ")
+            terminal.type("'a' if 1 else 2\r")
+            terminal.expect(r"Out\[1\]: 'a'\r\n")
+            self.assertNotIn("\x1b[3", terminal.everything)
+            self.assertEqual(terminal.finish(), 0)
 
     def test_what_is_pasted_is_one_cell(self):
         terminal = self.open()

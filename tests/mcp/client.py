@@ -12,9 +12,10 @@ STATELESS = "2026-07-28"
 
 
 class Client:
-    """`version` is a revision with `initialize`, STATELESS, or None for neither."""
+    """`version` is a revision with `initialize`, STATELESS, or None for neither. `capabilities` are the
+    client's; `respond` gets the requests of the server, and returns the results, or None to be silent."""
 
-    def __init__(self, *options, version="2025-11-25"):
+    def __init__(self, *options, version="2025-11-25", capabilities=None, respond=None):
         self.process = subprocess.Popen([GLOVEBOX, "mcp", *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.arrived = queue.Queue()
@@ -28,9 +29,11 @@ class Client:
         self.responses = {}
         self.last_id = 0
         self.version = version
+        self.capabilities = capabilities or {}
+        self.respond = respond
         if version and version != STATELESS:
             self.first = self.request("initialize", {
-                "protocolVersion": version, "capabilities": {},
+                "protocolVersion": version, "capabilities": self.capabilities,
                 "clientInfo": {"name": "test", "version": "1"}})["result"]
             self.notify("notifications/initialized")
 
@@ -68,7 +71,7 @@ class Client:
         if self.version == STATELESS:
             meta = {"io.modelcontextprotocol/protocolVersion": STATELESS,
                     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-                    "io.modelcontextprotocol/clientCapabilities": {}} | meta
+                    "io.modelcontextprotocol/clientCapabilities": self.capabilities} | meta
         if meta:
             params["_meta"] = meta
         self.write(json.dumps({"jsonrpc": "2.0", "id": self.last_id, "method": method,
@@ -89,7 +92,12 @@ class Client:
         """The response to a request; notifications that come before it are kept."""
         while number not in self.responses:
             message = self.take()
-            if "method" in message:
+            if "method" in message and "id" in message:
+                result = self.respond(message)
+                if result is not None:
+                    self.write(json.dumps({"jsonrpc": "2.0", "id": message["id"],
+                                           "result": result}))
+            elif "method" in message:
                 self.notes.append(message)
             else:
                 self.responses[message.get("id")] = message

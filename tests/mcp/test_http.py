@@ -4,6 +4,7 @@ import http.client
 import json
 import pathlib
 import re
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -84,6 +85,14 @@ class Http(unittest.TestCase):
             self.call("delete_sandbox", sandbox=each)
         self.assertTrue(self.call("run_code", code="x", sandbox=sandbox)["isError"])
 
+    def test_a_port_is_listed_with_its_path_at_the_daemon(self):
+        started = self.call("run_code", code="import socket\n"
+                            "s = socket.create_server(('127.0.0.1', 8000))")
+        sandbox = started["structuredContent"]["sandbox"]
+        listed = self.call("ports", sandbox=sandbox)["structuredContent"]["ports"]
+        self.assertEqual(listed, [{"port": 8000, "path": f"/v1/sandboxes/{sandbox}/ports/8000/"}])
+        self.call("delete_sandbox", sandbox=sandbox)
+
     def test_progress_comes_on_the_stream_of_its_request(self):
         _, messages = self.stateless("tools/call", {
             "name": "run_code", "arguments": {"code": "print('out')", "fresh": True}},
@@ -125,11 +134,11 @@ class Http(unittest.TestCase):
             "protocolVersion": "2025-11-25"}}, Origin=f"http://{self.address}")
         self.assertEqual(status, 200)
 
-    def begin(self):
+    def begin(self, version="2025-06-18", **capabilities):
         status, answer, messages = self.send({"jsonrpc": "2.0", "id": 1, "method": "initialize",
-                                              "params": {"protocolVersion": "2025-06-18",
-                                                         "capabilities": {}}})
-        self.assertEqual((status, messages[0]["result"]["protocolVersion"]), (200, "2025-06-18"))
+                                              "params": {"protocolVersion": version,
+                                                         "capabilities": capabilities}})
+        self.assertEqual((status, messages[0]["result"]["protocolVersion"]), (200, version))
         session = answer.getheader("Mcp-Session-Id")
         status, _, _ = self.send({"jsonrpc": "2.0", "method": "notifications/initialized"},
                                  Mcp_Session_Id=session)
@@ -195,6 +204,154 @@ class Http(unittest.TestCase):
         self.assertEqual(self.call("run_code", code="z", sandbox=sandbox)["structuredContent"]
                          ["result"], "1")
         self.call("delete_sandbox", sandbox=sandbox)
+
+    def events(self, answer):
+        """The events of a stream as they come: (id, data)."""
+        number = data = None
+        for line in map(bytes.decode, answer):
+            if line.startswith("id: "):
+                number = line[4:].strip()
+            elif line.startswith("data: "):
+                data = line[6:].strip()
+            elif line == "\n" and data is not None:
+                yield number, json.loads(data) if data else None
+                number = data = None
+
+    def open(self, method, body=None, key=None, **headers):
+        connection = http.client.HTTPConnection(self.address, timeout=PATIENCE_S)
+        given = {"Accept": ACCEPT, "Authorization": f"Bearer {key or self.key}"}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, "/mcp", body and json.dumps(body), given)
+        self.addCleanup(connection.close)
+        return connection, connection.getresponse()
+
+    def long_call(self, session, code):
+        """A call that tells its progress, under way."""
+        return self.open("POST", {
+            "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+                "name": "run_code", "arguments": {"code": code}, "_meta": {"progressToken": 1}}},
+            Mcp_Session_Id=session)
+
+    def cut(self, connection):
+        """As a network does it that fails: without a word, and with what was not read."""
+        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        connection.close()
+
+    PATIENT = ("import os, time\nprint('first', flush=True)\n"
+               "while not os.path.exists('go'): time.sleep(0.02)\n"
+               "print('second', flush=True)\n6 * 7")
+
+    def test_a_client_that_lost_its_connection_gets_the_rest_exactly_once(self):
+        for version in ("2025-11-25", "2025-06-18"):
+            with self.subTest(version=version):
+                session = self.begin(version)
+                self.in_session(session, "run_command", command="rm -f go")
+                connection, answer = self.long_call(session, self.PATIENT)
+                last, said = next(each for each in self.events(answer) if each[1])
+                self.assertEqual(said["params"]["message"], "first\n")
+                answer.close()
+                self.cut(connection)
+                # It ends while nobody listens.
+                self.in_session(session, "write_file", path="go", content="")
+                for _ in range(2):
+                    _, resumed = self.open("GET", Mcp_Session_Id=session, Last_Event_ID=last)
+                    self.assertEqual(resumed.status, 200)
+                    rest = list(self.events(resumed))
+                    self.assertEqual(len({each[0] for each in rest}), len(rest))
+                    results = [each for _, each in rest if "result" in each]
+                    self.assertEqual([each["id"] for each in results], [7])
+                    self.assertEqual(results[0]["result"]["structuredContent"]["result"], "42")
+                    told = "".join(each["params"]["message"] for _, each in rest
+                                   if "method" in each)
+                    self.assertNotIn("first", told)
+                # From the last event there is nothing more to get.
+                _, resumed = self.open("GET", Mcp_Session_Id=session, Last_Event_ID=rest[-1][0])
+                self.assertEqual((resumed.status, resumed.read()), (200, b""))
+                self.send(None, method="DELETE", Mcp_Session_Id=session)
+
+    def test_a_resumed_stream_goes_on_live_and_belongs_to_its_newest_reader(self):
+        session = self.begin("2025-11-25")
+        connection, answer = self.long_call(session, self.PATIENT)
+        last, _ = next(self.events(answer))
+        _, before = self.open("GET", Mcp_Session_Id=session, Last_Event_ID=last)
+        _, resumed = self.open("GET", Mcp_Session_Id=session, Last_Event_ID=last)
+        with self.assertRaises(http.client.IncompleteRead):
+            before.read()
+        self.in_session(session, "write_file", path="go", content="")
+        self.assertEqual([each["id"] for _, each in self.events(resumed) if "result" in each], [7])
+        with self.assertRaises(http.client.IncompleteRead):
+            answer.read()
+        connection.close()
+        self.send(None, method="DELETE", Mcp_Session_Id=session)
+
+    def test_a_silent_call_can_be_resumed_too(self):
+        session = self.begin("2025-11-25")
+        connection, answer = self.open("POST", {
+            "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+                "name": "run_code", "arguments": {"code": self.PATIENT}}}, Mcp_Session_Id=session)
+        last, nothing = next(self.events(answer))
+        self.assertIsNone(nothing)
+        answer.close()
+        self.cut(connection)
+        _, resumed = self.open("GET", Mcp_Session_Id=session, Last_Event_ID=last)
+        self.in_session(session, "write_file", path="go", content="")
+        self.assertEqual([each["id"] for _, each in self.events(resumed)], [7])
+        self.send(None, method="DELETE", Mcp_Session_Id=session)
+
+    def test_a_question_of_the_code_survives_a_lost_connection(self):
+        session = self.begin("2025-11-25", elicitation={})
+        connection, answer = self.long_call(session, "print('x', flush=True)\n'hi ' + input('name? ')")
+        stream = self.events(answer)
+        last, _ = next(stream)
+        answer.close()
+        self.cut(connection)
+        _, resumed = self.open("GET", Mcp_Session_Id=session, Last_Event_ID=last)
+        stream = self.events(resumed)
+        question = next(each for _, each in stream if each.get("method") == "elicitation/create")
+        status, _, _ = self.send({"jsonrpc": "2.0", "id": question["id"], "result": {
+            "action": "accept", "content": {"input": "Ada"}}}, Mcp_Session_Id=session)
+        self.assertEqual(status, 202)
+        done = next(each for _, each in stream if "result" in each)
+        self.assertEqual(done["result"]["structuredContent"]["result"], "'hi Ada'")
+        self.send(None, method="DELETE", Mcp_Session_Id=session)
+
+    def test_only_the_session_and_its_key_resume_a_stream(self):
+        session, stranger = self.begin("2025-11-25"), self.begin("2025-11-25")
+        connection, answer = self.long_call(session, self.PATIENT)
+        last, _ = next(self.events(answer))
+        self.admin("tenant", "create", "reader")
+        other = json.loads(self.admin("key", "create", "--tenant", "reader", "--json"))["key"]
+        for wanted, key, status in ((session, other, 404), (stranger, None, 400), ("x", None, 404)):
+            status_got, _, _ = self.send(None, method="GET", key=key, Mcp_Session_Id=wanted,
+                                         Last_Event_ID=last)
+            self.assertEqual(status_got, status, (wanted, key))
+        for wrong in ("", "x", "1-9999", "77-1"):
+            self.assertEqual(self.send(None, method="GET", Mcp_Session_Id=session,
+                                       Last_Event_ID=wrong)[0], 400, wrong)
+        self.assertEqual(self.send(None, method="GET", Last_Event_ID=last)[0], 400)
+        # The end of the session ends its streams.
+        _, resumed = self.open("GET", Mcp_Session_Id=session, Last_Event_ID=last)
+        self.send(None, method="DELETE", Mcp_Session_Id=session)
+        with self.assertRaises(http.client.IncompleteRead):
+            resumed.read()
+        connection.close()
+        self.send(None, method="DELETE", Mcp_Session_Id=stranger)
+
+    def test_what_is_no_longer_kept_is_told_with_what_to_do(self):
+        session = self.begin("2025-11-25")
+        _, answer = self.long_call(session, "print('x', flush=True)\n1")
+        last, _ = next(self.events(answer))
+        answer.read()
+        for number in range(6):  # Each keeps a result of about a megabyte.
+            _, answer = self.long_call(session, "from IPython.display import display\n"
+                                       "print('on', flush=True)\n"
+                                       "display({'image/png': 'A' * 1_000_000}, raw=True)")
+            self.assertGreater(len(answer.read()), 1_000_000, number)
+        status, _, messages = self.send(None, method="GET", Mcp_Session_Id=session,
+                                        Last_Event_ID=last)
+        self.assertEqual(status, 410)
+        self.assertIn("send the request again", messages[0]["error"]["message"])
+        self.send(None, method="DELETE", Mcp_Session_Id=session)
 
 
 if __name__ == "__main__":

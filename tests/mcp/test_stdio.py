@@ -201,6 +201,91 @@ class Tools(unittest.TestCase):
         self.assertEqual(again["result"], {})
 
 
+SERVER = """
+import http.server, threading
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(418)
+        self.send_header("X-Seen", self.headers["X-Given"])
+        self.end_headers()
+        self.wfile.write(self.path.encode() + b" " + body)
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        if self.path == "/slow":
+            self.wfile.write(b"begun")
+            self.wfile.flush()
+            threading.Event().wait()
+        self.wfile.write(b"x" * 3_000_000)
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+server.server_port
+"""
+
+
+class Ports(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.client = Client()
+        cls.addClassCleanup(cls.client.close)
+        cls.call = staticmethod(cls.client.call)
+        started = cls.call("run_code", code=SERVER)
+        cls.port = int(started["structuredContent"]["result"])
+
+    def test_what_listens_is_listed(self):
+        listed = self.call("ports")
+        self.assertEqual(listed["structuredContent"]["ports"], [{"port": self.port}])
+        self.assertIn("Only this tool", text_of(listed))
+
+    def test_a_request_reaches_the_server_and_brings_its_response(self):
+        done = self.call("ports", port=self.port, method="POST", path="/a b?c=ä", body="bödy",
+                         headers=["X-Given: 7"])
+        data = done["structuredContent"]
+        self.assertEqual((data["status"], data["body"]), (418, "/a%20b?c=%C3%A4 bödy"))
+        self.assertIn("X-Seen: 7\n", data["head"])
+
+    def test_a_large_response_is_bounded_and_kept(self):
+        done = self.call("ports", port=self.port)
+        self.assertLess(len(text_of(done)), 20_000)
+        link = next(each for each in done["content"] if each["type"] == "resource_link")
+        self.assertLessEqual(link["size"], 1 << 20)
+
+    def test_a_response_without_end_is_cut_by_the_time_limit(self):
+        done = self.call("ports", port=self.port, path="/slow", timeout=1)
+        self.assertTrue(done["isError"])
+        self.assertEqual(done["structuredContent"]["body"], "begun")
+
+    def test_a_wrong_request_is_named(self):
+        for arguments, problem in (({"port": 1}, "nothing is listening"),
+                                   ({"path": "/"}, "needs the argument 'port'"),
+                                   ({"port": 0}, "from 1 to 65535"),
+                                   ({"port": self.port, "path": "x"}, "begin with '/'"),
+                                   ({"port": self.port, "method": "GET /"}, "capital letters"),
+                                   ({"port": self.port, "headers": ["x"]}, "must be lines"),
+                                   ({"port": self.port, "headers": ["a: b\r\nc: d"]},
+                                    "must be lines"),
+                                   ({"port": self.port, "body": "\0"}, "NUL"),
+                                   ({"port": self.port, "body": "x" * 70_000}, "65536")):
+            done = self.call("ports", **arguments)
+            self.assertTrue(done.get("isError"), arguments)
+            self.assertIn(problem, text_of(done))
+
+    def test_what_speaks_no_http_is_told(self):
+        started = self.call("run_code", code="import socket, threading\n"
+                            "silent = socket.create_server(('127.0.0.1', 0))\n"
+                            "def answer():\n    while True:\n        one = silent.accept()[0]\n"
+                            "        one.sendall(b'220 mail\\r\\n'); one.close()\n"
+                            "threading.Thread(target=answer, daemon=True).start()\n"
+                            "silent.getsockname()[1]", context="new")
+        done = self.call("ports", port=int(started["structuredContent"]["result"]))
+        self.assertTrue(done["isError"])
+        self.assertIn("did not send an HTTP response", text_of(done))
+        self.call("restart", context=started["structuredContent"]["context"])
+
+
 class Revisions(unittest.TestCase):
     def test_one_with_initialize_is_agreed_on(self):
         for version in ("2025-11-25", "2025-06-18"):

@@ -12,6 +12,7 @@ from daemon import GLOVEBOX, Case, Daemon
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from package_files import offer, wheel  # noqa: E402
+from package_index import serve_index  # noqa: E402
 
 
 class OfferedPackages(unittest.TestCase):
@@ -138,6 +139,25 @@ class OfferOfTheNextDaemon(unittest.TestCase):
             self.assertIn("create a new sandbox", before["stderr"])
             new = daemon.create(tier="native")
             self.assertEqual(new.must(200, "POST", "/packages", wish)["status"], "ok")
+
+    def test_a_daemon_offers_an_index_on_a_socket_also_to_sandboxes_that_it_takes_over(self):
+        with tempfile.TemporaryDirectory(prefix="gb-packages.") as scratch:
+            source = pathlib.Path(scratch)
+            wheel(source, "gblower", "1.0", {"gblower.py": "low = 1\n"})
+            wheel(source, "gbupper", "1.0", {"gbupper.py": "UP = 1\n"})
+            index = serve_index(self, source)
+            daemon = Daemon()
+            daemon.options = ["--package-index", f"pip:{index.socket_path}"]
+            daemon.start()
+            self.addCleanup(daemon.discard)
+            sandbox = daemon.create(tier="native")
+            for name in ("gblower", "gbupper"):
+                wish = {"packages": [f"pip:{name}"]}
+                verdict = sandbox.must(200, "POST", "/packages", wish)
+                self.assertEqual(verdict["status"], "ok", verdict)
+                daemon.kill()
+                daemon.start()
+            self.assertIn("/simple/gbupper/", index.asked)
 
     def test_a_directory_that_is_none_keeps_the_daemon_from_starting(self):
         daemon = Daemon()

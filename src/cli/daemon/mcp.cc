@@ -24,6 +24,7 @@
 #include "daemon/private_service.h"
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/stdio.h"
+#include "service/package_index.h"
 #include "service/package_request.h"
 #include "service/secret_service.h"
 #include "service/transfer.h"
@@ -40,6 +41,7 @@ constexpr const char* kMcpFooter = R"(Examples:
   glovebox mcp --secret GITHUB_TOKEN@api.github.com    with a token that programs do not see
   glovebox mcp --file ./data:data --memory 2G     with files, and more memory
   glovebox mcp --package-source ./wheels          install_packages takes from there
+  glovebox mcp --package-index pip:/run/index.sock    or from an index on a socket
   claude mcp add glovebox -- glovebox mcp         for Claude Code
 Configurations of other clients are in docs/mcp.md.)";
 
@@ -47,6 +49,7 @@ struct McpOptionsText : SharedOptionsText {
   std::string time = "60s";
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;
+  std::vector<std::string> package_indexes;
   std::string fixtures;  // HOST:PORT; empty: the real tools.
 };
 
@@ -110,14 +113,15 @@ Result<mcp::SandboxFeaturesOptions> features_of(const McpOptionsText& text,
   sandbox.network = network.rules.value_or(NetworkRules());
   options.time = GB_TRY(parse_time(text.time, "--time")).value_or(options.time);
   options.most_time = std::max(options.time, options.most_time);
-  options.packages = !text.package_sources.empty();
+  options.packages = !text.package_sources.empty() || !text.package_indexes.empty();
   std::vector<FileToCopy> files;
   for (const std::string& each : text.files) {
     files.push_back(GB_TRY(parse_file_to_copy(each)));
   }
-  if (!text.packages.empty() && text.package_sources.empty()) {
+  if (!text.packages.empty() && !options.packages) {
     return Error(ErrorCode::kInvalid, "--packages needs a source to install from",
-                 "name a directory of wheels or npm tarballs with --package-source");
+                 "name a directory of wheels or npm tarballs with --package-source, or an index "
+                 "with --package-index");
   }
   options.prepare = [&service, files = std::move(files), packages = text.packages](
                         const Caller& caller, const std::string& id) -> Result<void> {
@@ -133,6 +137,7 @@ Result<int> serve(const McpOptionsText& text) {
   // Mistakes in the options are told before anything is started.
   const NetworkOptions network = GB_TRY(parse_network(text));
   (void)GB_TRY(parse_packages(text.packages));
+  std::vector<PackageIndex> indexes = GB_TRY(parse_package_indexes(text.package_indexes));
   sigset_t signals;
   (void)::sigemptyset(&signals);
   for (const int each : {SIGTERM, SIGINT, SIGHUP}) {
@@ -147,6 +152,7 @@ Result<int> serve(const McpOptionsText& text) {
   Log log(STDERR_FILENO);
   const auto service = GB_TRY(
       PrivateService::start({.package_sources = text.package_sources,
+                             .package_indexes = std::move(indexes),
                              .network = network.rules ? NetworkPolicy::kAny : NetworkPolicy::kNone},
                             log));
   GB_TRY(store(service->service(), network.secrets));
@@ -185,6 +191,12 @@ void add_mcp(CLI::App& app, bool described, Action* action) {
                    "Directory of wheels or npm tarballs to install from, for --packages and for "
                    "the client; repeatable")
       ->type_name("DIR")
+      ->group(kFileOptions);
+  command
+      ->add_option("--package-index", text->package_indexes,
+                   "Package index on a Unix socket to install from, likewise: pip:SOCKET or "
+                   "npm:SOCKET")
+      ->type_name("KIND:SOCKET")
       ->group(kFileOptions);
   // For tests/mcp.
   command->add_option("--conformance-fixtures", text->fixtures)->type_name("HOST:PORT")->group("");

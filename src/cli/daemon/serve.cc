@@ -21,6 +21,7 @@
 #include "daemon/service_manager.h"
 #include "doors/transport/listener.h"
 #include "service/keeper/builder.h"
+#include "service/package_index.h"
 
 namespace glovebox::cli {
 namespace {
@@ -48,6 +49,7 @@ struct ServeOptionsText {
   std::string network = "none";
   std::vector<std::string> policies;
   std::string approval_time = "5m";
+  std::vector<std::string> package_indexes;
   bool listen_given = false;
   bool unix_given = false;
 };
@@ -74,6 +76,7 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
     options.policies.always.push_back(GB_TRY(load_policy(each)));
   }
   options.network = parse_network_policy(text.network).value_or(NetworkPolicy::kNone);
+  options.package_indexes = GB_TRY(parse_package_indexes(text.package_indexes));
   options.server.inherited = take_inherited_sockets();
   // Whoever passes sockets has decided where we listen.
   const bool passed = !options.server.inherited.empty();
@@ -87,6 +90,7 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   if (!passed && !text.unix_given) {
     options.server.unix_path = daemon_socket(options.directory);
   }
+  GB_TRY(http::check_unix_path(options.server.unix_path));
   return options;
 }
 
@@ -190,6 +194,12 @@ void add_serve(CLI::App& app, Action* action) {
                    "How long a program waits for a person when a policy asks for one")
       ->type_name("TIME")
       ->capture_default_str();
+  command
+      ->add_option("--package-index", text->package_indexes,
+                   "Package index on a Unix socket that sandboxes may install from: pip:SOCKET or "
+                   "npm:SOCKET")
+      ->type_name("KIND:SOCKET")
+      ->allow_extra_args(false);
   command->add_flag("--access-log", options.access_log,
                     "Log each request as a JSON line on stderr");
   command->add_flag("--leave-sandboxes", options.leave_sandboxes,

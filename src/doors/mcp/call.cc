@@ -61,6 +61,15 @@ bool Call::client_can(std::string_view capability) const {
   return client_capabilities_.is_object() && client_capabilities_.contains(capability);
 }
 
+bool Call::client_has_forms() const {
+  if (!client_can("elicitation")) {
+    return false;
+  }
+  // Without a mode, it means forms (revision 2025-11-25).
+  const Params& modes = client_capabilities_["elicitation"];
+  return modes.is_object() && (modes.empty() || modes.contains("form"));
+}
+
 void Call::progress(double progress, std::optional<double> total, std::string_view message) const {
   if (!wants_progress()) {
     return;
@@ -84,12 +93,14 @@ void Call::log(std::string_view level, const Json& data) const {
                             {{"level", level}, {"logger", "glovebox"}, {"data", data}}));
 }
 
-Result<Params> Call::ask(std::string_view method, const Json& params) const {
+Result<Params> Call::ask(std::string_view method,
+                         const Json& params,
+                         const std::function<bool()>& is_moot) const {
   if (stateless()) {
     return Error(ErrorCode::kUnsupported,
                  "revision " + version_ + " lets a server ask nothing during a request");
   }
-  return conversation_.ask(method, params, outlet_, cancellation_, kAnswerPatience);
+  return conversation_.ask(method, params, outlet_, cancellation_, kAnswerPatience, is_moot);
 }
 
 }  // namespace glovebox::mcp

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -37,6 +38,8 @@ class Call {
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] bool stateless() const { return version_ == kStateless; }
   [[nodiscard]] bool client_can(std::string_view capability) const;
+  // Whether the client shows its user a form and returns what was filled in.
+  [[nodiscard]] bool client_has_forms() const;
 
   [[nodiscard]] const Caller& caller() const { return caller_; }
   [[nodiscard]] Conversation& conversation() const { return conversation_; }
@@ -47,8 +50,18 @@ class Call {
   void progress(double progress, std::optional<double> total, std::string_view message) const;
   void log(std::string_view level, const Json& data) const;
 
+  // Lets the client go, where it can come back for the rest of what is said about the request.
+  void release() const {
+    if (outlet_.release) {
+      outlet_.release();
+    }
+  }
+
   // Asks the client (revisions with sessions): fails with kUnsupported in a stateless request.
-  [[nodiscard]] Result<Params> ask(std::string_view method, const Json& params) const;
+  // `is_moot` as Conversation::ask() has it.
+  [[nodiscard]] Result<Params> ask(std::string_view method,
+                                   const Json& params,
+                                   const std::function<bool()>& is_moot = {}) const;
 
  private:
   const Message& message_;

@@ -20,8 +20,35 @@ constexpr std::size_t kMostMatches = 200;
 constexpr std::size_t kMostLine = 400;
 constexpr std::chrono::seconds kSearchTime{60};
 
-// Waits for the end of a process, or kills it when nobody waits for the call. `out` gets its
-// standard output and may say no, which ends it as well.
+std::string plain(const Captured& captured) {
+  return AnsiStripper().strip(to_utf8(captured.bytes));
+}
+
+// "PATH\0LINE:TEXT"; nothing for what grep did not write.
+std::optional<Json> match_of(std::string_view line) {
+  const std::size_t zero = line.find('\0');
+  const std::size_t colon = zero == std::string_view::npos ? zero : line.find(':', zero);
+  if (colon == std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::uint64_t number = 0;
+  for (const char digit : line.substr(zero + 1, colon - zero - 1)) {
+    if (digit < '0' || digit > '9' || number > 1'000'000'000) {
+      return std::nullopt;
+    }
+    number = number * 10 + static_cast<std::uint64_t>(digit - '0');
+  }
+  std::string_view path = line.substr(0, zero);
+  if (path.starts_with("./")) {
+    path.remove_prefix(2);
+  }
+  return Json{{"path", to_utf8(path)},
+              {"line", number},
+              {"text", to_utf8(line.substr(colon + 1, kMostLine))}};
+}
+
+}  // namespace
+
 Result<ProcessEvent> follow_to_end(ToolCall& call,
                                    const std::string& sandbox,
                                    ProcessFeed& feed,
@@ -57,35 +84,6 @@ Result<ProcessEvent> follow_to_end(ToolCall& call,
     }
   }
 }
-
-std::string plain(const Captured& captured) {
-  return AnsiStripper().strip(to_utf8(captured.bytes));
-}
-
-// "PATH\0LINE:TEXT"; nothing for what grep did not write.
-std::optional<Json> match_of(std::string_view line) {
-  const std::size_t zero = line.find('\0');
-  const std::size_t colon = zero == std::string_view::npos ? zero : line.find(':', zero);
-  if (colon == std::string_view::npos) {
-    return std::nullopt;
-  }
-  std::uint64_t number = 0;
-  for (const char digit : line.substr(zero + 1, colon - zero - 1)) {
-    if (digit < '0' || digit > '9' || number > 1'000'000'000) {
-      return std::nullopt;
-    }
-    number = number * 10 + static_cast<std::uint64_t>(digit - '0');
-  }
-  std::string_view path = line.substr(0, zero);
-  if (path.starts_with("./")) {
-    path.remove_prefix(2);
-  }
-  return Json{{"path", to_utf8(path)},
-              {"line", number},
-              {"text", to_utf8(line.substr(colon + 1, kMostLine))}};
-}
-
-}  // namespace
 
 Result<ToolResult> run_command(ToolCall& call) {
   const std::string command = call.arguments.required_text("command");

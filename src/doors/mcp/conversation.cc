@@ -88,7 +88,8 @@ Result<Params> Conversation::ask(std::string_view method,
                                  const Json& params,
                                  const Outlet& outlet,
                                  Cancellation& cancellation,
-                                 std::chrono::seconds patience) {
+                                 std::chrono::seconds patience,
+                                 const std::function<bool()>& is_moot) {
   Question question;
   std::string id;
   {
@@ -98,13 +99,22 @@ Result<Params> Conversation::ask(std::string_view method,
   }
   outlet(request_text(id, method, params));
   std::unique_lock lock(mutex_);
-  const bool answered = changed_.wait_for(
-      lock, patience, [&] { return question.answered || over_ || cancellation.canceled(); });
+  (void)changed_.wait_for(lock, patience, [&] {
+    return question.answered || over_ || cancellation.canceled() || (is_moot && is_moot());
+  });
   questions_.erase(Json(id).dump());
-  if (!answered || !question.answered) {
+  lock.unlock();
+  if (!question.answered) {
+    outlet(notification_text("notifications/cancelled",
+                             {{"requestId", id}, {"reason", "nobody waits for it any more"}}));
     return Error(ErrorCode::kUnavailable, "the client did not respond to " + std::string(method));
   }
   return std::move(question.answer);
+}
+
+void Conversation::wake() {
+  const std::scoped_lock lock(mutex_);
+  changed_.notify_all();
 }
 
 void Conversation::take_response(const Message& response) {

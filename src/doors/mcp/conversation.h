@@ -23,8 +23,15 @@
 
 namespace glovebox::mcp {
 
-// Takes one message to the client; any thread. What cannot be delivered is dropped.
-using Outlet = std::function<void(std::string_view message)>;
+// What leads to the client. Any thread.
+struct Outlet {
+  // Takes one message there. What cannot be delivered is dropped.
+  std::function<void(std::string_view message)> send;
+  // Ends the connection of a client that resumes its stream elsewhere. Empty where none can.
+  std::function<void()> release{};
+
+  void operator()(std::string_view message) const { send(message); }
+};
 
 // The sandbox of requests that name none. Safe to use from several threads.
 class DefaultSandbox {
@@ -84,13 +91,17 @@ class Conversation {
   // Cancels all that is under way, and every wait for a response.
   void end();
 
-  // Sends a request to the client and waits for the response. Fails with kUnavailable when the
-  // request that asks is canceled, or no response comes within the time.
+  // Sends a request to the client and waits for the response. Fails with kUnavailable, and tells
+  // the client so, when the request that asks is canceled, no response comes within the time, or
+  // `is_moot` says after a wake() that nobody wants it any more. That must not wait.
   Result<Params> ask(std::string_view method,
                      const Json& params,
                      const Outlet& outlet,
                      Cancellation& cancellation,
-                     std::chrono::seconds patience);
+                     std::chrono::seconds patience,
+                     const std::function<bool()>& is_moot);
+  // Has everybody who waits for a response look again whether they want it.
+  void wake();
   // A response of the client. Ignored when nobody waits for it.
   void take_response(const Message& response);
 

@@ -180,7 +180,7 @@ Json listed_tools() {
   for (const char* const name :
        {"test_error_handling", "test_tool_with_logging", "test_logging_tool",
         "test_tool_with_progress", "test_missing_capability", "test_elicitation_sep1034_defaults",
-        "test_elicitation_sep1330_enums"}) {
+        "test_elicitation_sep1330_enums", "test_reconnection"}) {
     add(name, none);
   }
   for (const auto& [name, argument] :
@@ -398,6 +398,11 @@ Reply Fixtures::call_tool(const Call& call) const {
       call.progress(progress, 100, {});
       pause();
     }
+    return text_result("done");
+  }
+  if (name == "test_reconnection") {
+    call.release();
+    pause();
     return text_result("done");
   }
   if (name == "test_missing_capability") {

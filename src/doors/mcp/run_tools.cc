@@ -196,6 +196,30 @@ Result<ToolResult> run_fresh(ToolCall& call,
   return result_of(call, events.verdict());
 }
 
+Result<AskedVerdict> execute(ToolCall& call,
+                             const AskingExecution::Place& place,
+                             const ExecuteRequest& request) {
+  if (call.call.client_has_forms()) {
+    return execute_asking(call, place, request);
+  }
+  Events events(call.call);
+  GB_TRY(call.service.execute(call.call.caller(), place.sandbox, place.context, request,
+                              events.sink()));
+  return AskedVerdict{.place = place, .verdict = events.verdict()};
+}
+
+Result<ToolResult> result_of(ToolCall& call, const AskedVerdict& asked) {
+  ToolResult result;
+  if (!asked.question.is_null()) {
+    result.ask(asked.question);
+    return result;
+  }
+  result = GB_TRY(result_of(call, asked.verdict));
+  result.data()["context"] = asked.place.context;
+  call.tell_sandbox(result, asked.place.sandbox);
+  return result;
+}
+
 }  // namespace
 
 Result<ToolResult> run_code(ToolCall& call) {
@@ -208,6 +232,9 @@ Result<ToolResult> run_code(ToolCall& call) {
       arguments.seconds("timeout", call.options.most_time).value_or(call.options.time);
   const std::string named = arguments.text("sandbox");
   GB_TRY(arguments.done());
+  if (is_answer_to_code(call.call)) {
+    return result_of(call, GB_TRY(resume_asking(call)));
+  }
   const Language language = GB_TRY(language_of(name));
   if (fresh || (wanted.empty() && language.agent.empty())) {
     return run_fresh(call, language, code, time);
@@ -217,21 +244,14 @@ Result<ToolResult> run_code(ToolCall& call) {
   ExecuteRequest request;
   request.code = code;
   request.limits.wall = time;
-  Events events(call.call);
-  if (auto done =
-          call.service.execute(call.call.caller(), sandbox, context, request, events.sink());
-      !done) {
-    return done.error().code() == ErrorCode::kConflict
-               ? std::move(done).error().with_hint(
+  auto asked = execute(call, {.sandbox = sandbox, .context = context}, request);
+  if (!asked) {
+    return asked.error().code() == ErrorCode::kConflict
+               ? std::move(asked).error().with_hint(
                      "call restart for a new interpreter, or rollback to a checkpoint")
-               : std::move(done).error();
+               : std::move(asked).error();
   }
-  auto result = result_of(call, events.verdict());
-  if (result) {
-    result->data()["context"] = context;
-    call.tell_sandbox(*result, sandbox);
-  }
-  return result;
+  return result_of(call, *asked);
 }
 
 Result<ToolResult> install_packages(ToolCall& call) {

@@ -125,7 +125,7 @@ std::optional<Reply> SandboxFeatures::handle(const Call& call) {
 Reply SandboxFeatures::call_tool(const Call& call) {
   const bool hidden = call.name() == "install_packages" && !options_.packages;
   return mcp::call_tool(hidden ? nullptr : find_tool(call.name()), call, service_, options_,
-                        outputs_);
+                        outputs_, parked_);
 }
 
 Json SandboxFeatures::list_resources(const Call& call) const {

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "doors/mcp/asking_execution.h"
 #include "doors/mcp/kept_outputs.h"
 #include "doors/mcp/server.h"
 #include "service/sandbox_service.h"
@@ -22,6 +24,9 @@ struct SandboxFeaturesOptions {
   std::chrono::milliseconds time{60'000};
   std::chrono::milliseconds most_time{3'600'000};
   bool packages = false;  // Whether there is somewhere to install packages from.
+  // Where ports of sandboxes have host names, as `serve --domain`; empty: they have paths only.
+  // Nothing: nobody outside reaches them.
+  std::optional<std::string> port_domain{};
 };
 
 class SandboxFeatures final : public Features {
@@ -42,6 +47,7 @@ class SandboxFeatures final : public Features {
   SandboxService& service_;
   const SandboxFeaturesOptions options_;
   KeptOutputs outputs_;
+  ParkedExecutions parked_;
 };
 
 }  // namespace glovebox::mcp

@@ -176,7 +176,7 @@ void finish(Workers& workers, int out, int stop_fd) {
 
 Result<void> serve_stdio(Server& server, const Caller& caller, int in, int out, int stop_fd) {
   LineWriter writer(out);
-  const Outlet outlet = [&writer](std::string_view message) { writer.write(message); };
+  const Outlet outlet{.send = [&writer](std::string_view message) { writer.write(message); }};
   Conversation conversation(true);
   const auto answer = [&](Entered& entered) {
     const Message& request = entered.request;

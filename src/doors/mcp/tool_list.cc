@@ -84,6 +84,16 @@ constexpr std::string_view kTools = R"json([
   "packages":{"type":"array","items":{"type":"string"},"description":"pip:NAME[==VERSION] or npm:NAME[@VERSION]"},
   "timeout":{"type":"number","description":"Seconds"}},"required":["packages"]},
  "annotations":{"destructiveHint":false,"idempotentHint":true}},
+{"name":"ports","title":"Ports",
+ "description":"List the ports that programs in the sandbox listen on or, with port, send an HTTP request to one.",
+ "inputSchema":{"type":"object","properties":{
+  "port":{"type":"integer"},"method":{"type":"string"},"path":{"type":"string"},
+  "headers":{"type":"array","items":{"type":"string"},"description":"Lines: \"Name: value\""},
+  "body":{"type":"string"},"timeout":{"type":"number","description":"Seconds"}}},
+ "outputSchema":{"type":"object","properties":{
+  "ports":{"type":"array","items":{"type":"object"}},
+  "status":{"type":"integer"},"head":{"type":"string"},"body":{"type":"string"}}},
+ "annotations":{"destructiveHint":true}},
 {"name":"checkpoint","title":"Checkpoint",
  "description":"Remember an interpreter's memory and the files, to roll back to.",
  "inputSchema":{"type":"object","properties":{"context":{"type":"string"}}},

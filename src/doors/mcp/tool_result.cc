@@ -29,6 +29,9 @@ void ToolResult::add_link(const KeptOutputs::Output& output) {
 }
 
 Json ToolResult::json() && {
+  if (!question_.is_null()) {
+    return std::move(question_);
+  }
   Json result{{"content", std::move(content_)}};
   if (!data_.empty()) {
     result["structuredContent"] = std::move(data_);

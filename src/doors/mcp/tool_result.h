@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "doors/mcp/kept_outputs.h"
@@ -21,6 +22,9 @@ class ToolResult {
   Json& data() { return data_; }
   void fail() { failed_ = true; }
 
+  // What is returned in place of all that: a question to the client.
+  void ask(Json question) { question_ = std::move(question); }
+
   // The result of the call.
   [[nodiscard]] Json json() &&;
 
@@ -30,6 +34,7 @@ class ToolResult {
  private:
   Json content_ = Json::array();
   Json data_ = Json::object();
+  Json question_{};
   bool failed_ = false;
 };
 

@@ -42,6 +42,7 @@ Result<ToolResult> run_python(ToolCall& call) {
                  .service = call.service,
                  .options = call.options,
                  .outputs = call.outputs,
+                 .parked = call.parked,
                  .arguments = ToolArguments(code)};
   return run_code(inner);
 }
@@ -139,7 +140,8 @@ Json ToolServer::list_tools() const {
 }
 
 Reply ToolServer::call_tool(const Call& call) {
-  Reply reply = mcp::call_tool(tool_of(kind_, call.name()), call, service_, options_, outputs_);
+  Reply reply =
+      mcp::call_tool(tool_of(kind_, call.name()), call, service_, options_, outputs_, parked_);
   if (auto* const result = std::get_if<Json>(&reply)) {
     return as_one_text(std::move(*result));
   }

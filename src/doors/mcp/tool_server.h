@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "doors/mcp/asking_execution.h"
 #include "doors/mcp/kept_outputs.h"
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/server.h"
@@ -33,6 +34,7 @@ class ToolServer final : public Features {
   SandboxService& service_;
   const SandboxFeaturesOptions options_;
   KeptOutputs outputs_;
+  ParkedExecutions parked_;
 };
 
 }  // namespace glovebox::mcp

@@ -14,7 +14,7 @@ struct NamedTool {
   std::string_view name;
   Tool tool;
 };
-constexpr std::array<NamedTool, 15> kByName = {{{"run_code", run_code},
+constexpr std::array<NamedTool, 16> kByName = {{{"run_code", run_code},
                                                 {"run_command", run_command},
                                                 {"read_file", read_file},
                                                 {"write_file", write_file},
@@ -22,6 +22,7 @@ constexpr std::array<NamedTool, 15> kByName = {{{"run_code", run_code},
                                                 {"list_files", list_files},
                                                 {"search_files", search_files},
                                                 {"install_packages", install_packages},
+                                                {"ports", ports},
                                                 {"checkpoint", checkpoint},
                                                 {"rollback", rollback},
                                                 {"fork", fork},
@@ -54,7 +55,8 @@ Reply call_tool(Tool tool,
                 const Call& call,
                 SandboxService& service,
                 const SandboxFeaturesOptions& options,
-                KeptOutputs& outputs) {
+                KeptOutputs& outputs,
+                ParkedExecutions& parked) {
   if (tool == nullptr) {
     return RpcError{.code = code::kInvalidParams,
                     .message = "unknown tool '" + printable(call.name().substr(0, 100)) + "'"};
@@ -63,6 +65,7 @@ Reply call_tool(Tool tool,
                      .service = service,
                      .options = options,
                      .outputs = outputs,
+                     .parked = parked,
                      .arguments = ToolArguments(call.arguments())};
   auto result = tool(tool_call);
   return result ? std::move(*result).json() : ToolResult::failure(result.error());

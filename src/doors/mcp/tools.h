@@ -8,11 +8,13 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "doors/mcp/asking_execution.h"
 #include "doors/mcp/call.h"
 #include "doors/mcp/kept_outputs.h"
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/tool_arguments.h"
 #include "doors/mcp/tool_result.h"
+#include "sandbox/output.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox::mcp {
@@ -22,6 +24,7 @@ struct ToolCall {
   SandboxService& service;
   const SandboxFeaturesOptions& options;
   KeptOutputs& outputs;
+  ParkedExecutions& parked;
   ToolArguments arguments;
 
   // The sandbox that the arguments name, else that of the conversation, which is created at its
@@ -47,6 +50,28 @@ Result<ToolResult> run_process(ToolCall& call,
                                const std::string& sandbox,
                                const ProcessRequest& request);
 
+// Waits for the end of a process, or kills it when nobody waits for the call. `out` gets its
+// standard output and may say no, which ends it as well.
+Result<ProcessEvent> follow_to_end(ToolCall& call,
+                                   const std::string& sandbox,
+                                   ProcessFeed& feed,
+                                   const std::function<bool(std::string_view)>& out,
+                                   OutputCapture& err);
+
+// Of code whose client answers what it asks for by input().
+struct AskedVerdict {
+  AskingExecution::Place place{};
+  Json verdict{};
+  // Not null: the result that asks the client, before there is a verdict.
+  Json question{};
+};
+Result<AskedVerdict> execute_asking(ToolCall& call,
+                                    const AskingExecution::Place& place,
+                                    const ExecuteRequest& request);
+// Whether the request goes on with code that has asked its client.
+bool is_answer_to_code(const Call& call);
+Result<AskedVerdict> resume_asking(ToolCall& call);
+
 using Tool = Result<ToolResult> (*)(ToolCall& call);
 
 // Calls the tool, and returns its result or, where `tool` is null, that its name is unknown.
@@ -54,7 +79,8 @@ Reply call_tool(Tool tool,
                 const Call& call,
                 SandboxService& service,
                 const SandboxFeaturesOptions& options,
-                KeptOutputs& outputs);
+                KeptOutputs& outputs,
+                ParkedExecutions& parked);
 
 // Null for an unknown name.
 Tool find_tool(std::string_view name);
@@ -67,6 +93,7 @@ Result<ToolResult> read_file(ToolCall& call);
 Result<ToolResult> write_file(ToolCall& call);
 Result<ToolResult> edit_file(ToolCall& call);
 Result<ToolResult> list_files(ToolCall& call);
+Result<ToolResult> ports(ToolCall& call);
 Result<ToolResult> checkpoint(ToolCall& call);
 Result<ToolResult> rollback(ToolCall& call);
 Result<ToolResult> fork(ToolCall& call);

@@ -62,12 +62,27 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
                                                                    : std::nullopt;
 }
 
+constexpr const char* kForms =
+    "for example 127.0.0.1:8440, [::1]:8440, 0.0.0.0:8440 for every address of this machine, or '' "
+    "for none";
+
 }  // namespace
+
+Result<void> check_unix_path(const std::string& path) {
+  constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - 1;
+  if (path.size() > kMost) {
+    return Error(ErrorCode::kInvalid,
+                 "the path of the Unix socket has " + std::to_string(path.size()) +
+                     " bytes, and the kernel takes " + std::to_string(kMost) + ": " + path,
+                 "pass a shorter one with --unix, or '' for none");
+  }
+  return {};
+}
 
 Result<Address> parse_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) {
-    return Error(ErrorCode::kInvalid, "'" + text + "' is not of the form HOST:PORT");
+    return Error(ErrorCode::kInvalid, "'" + text + "' is not of the form HOST:PORT", kForms);
   }
   const auto port = parse_port(std::string_view(text).substr(colon + 1));
   if (!port) {
@@ -90,7 +105,8 @@ Result<Listener> listen_tcp(const std::string& address) {
   const int answer = ::getaddrinfo(host.empty() ? nullptr : host.c_str(),
                                    std::to_string(port).c_str(), &wanted, &found);
   if (answer != 0) {
-    return Error(ErrorCode::kInvalid, "listen on " + address + ": " + ::gai_strerror(answer));
+    return Error(ErrorCode::kInvalid, "listen on " + address + ": " + ::gai_strerror(answer),
+                 kForms);
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
   UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
@@ -111,9 +127,7 @@ Result<Listener> listen_tcp(const std::string& address) {
 Result<Listener> listen_unix(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return Error(ErrorCode::kInvalid, "the Unix socket path is too long: " + path);
-  }
+  GB_TRY(check_unix_path(path));
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   struct stat status {};

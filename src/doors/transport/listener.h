@@ -23,6 +23,8 @@ struct Address {
 };
 // "HOST:PORT", "[HOST]:PORT"; kInvalid for anything else. Looks nothing up.
 Result<Address> parse_address(const std::string& text);
+// kInvalid for a path that is too long for a socket.
+Result<void> check_unix_path(const std::string& path);
 
 // At what parse_address() takes.
 Result<Listener> listen_tcp(const std::string& address);

@@ -178,6 +178,23 @@ TemplateOrder to_template_order(const json& object) {
   return order;
 }
 
+json indexes_json(const std::vector<PackageIndex>& indexes) {
+  json list = json::array();
+  for (const PackageIndex& index : indexes) {
+    list.push_back({{"manager", static_cast<int>(index.manager)}, {"socket", index.socket}});
+  }
+  return list;
+}
+
+std::vector<PackageIndex> to_indexes(const json& list) {
+  std::vector<PackageIndex> indexes;
+  for (const json& index : list) {
+    indexes.push_back({.manager = get_enum<PackageManager>(index, "manager"),
+                       .socket = get<std::string>(index, "socket")});
+  }
+  return indexes;
+}
+
 }  // namespace
 
 json to_json(const CreateOrder& order) {
@@ -196,6 +213,7 @@ json to_json(const CreateOrder& order) {
           {"env", to_json(order.env)},
           {"shows", template_json(order.shows)},
           {"network", order.network ? to_json(*order.network) : json()},
+          {"indexes", indexes_json(order.indexes)},
           {"tier", tier_json(order.tier)},
           {"expires", to_ms(order.lifetime.expires)},
           {"on_timeout", static_cast<int>(order.lifetime.on_timeout)}};
@@ -220,7 +238,8 @@ CreateOrder to_create_order(const json& object) {
           .id = get<std::string>(object, "id"),
           .images = std::move(images),
           .shows = to_template_order(member(object, "shows")),
-          .network = to_network_order(member(object, "network"))};
+          .network = to_network_order(member(object, "network")),
+          .indexes = to_indexes(member(object, "indexes"))};
 }
 
 json to_json(const NetworkOrder& order) {

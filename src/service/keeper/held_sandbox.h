@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "context/context.h"
 #include "context/zygote.h"
 #include "language/registry.h"
@@ -61,6 +62,9 @@ class HeldSandbox {
   void show_template(bool other_root, std::vector<UniqueFd> contents);
   // Its way out, which ends with it. To be called once, before anybody else knows of it.
   void let_out(std::unique_ptr<HeldNetwork> network) { network_ = std::move(network); }
+  // What ends the relay to package indexes in it, which is not to outlive it. To be called once,
+  // before anybody else knows of it.
+  void relay_indexes(UniqueFd relay) { index_relay_ = std::move(relay); }
   // Nothing where it has none.
   [[nodiscard]] HeldNetwork* network() const { return network_.get(); }
   // Removes its workspace on disk, when it has one: it will never be wanted again.
@@ -151,6 +155,7 @@ class HeldSandbox {
   std::atomic<std::uint64_t> oom_kills_survived_ = 0;
   std::uint64_t oom_kills_seen_ = 0;
   std::unique_ptr<HeldNetwork> network_;
+  UniqueFd index_relay_;
   bool other_root_ = false;
   std::vector<UniqueFd> contents_;
 

@@ -290,6 +290,10 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
     held->let_out(
         GB_TRY(HeldNetwork::start(held->sandbox(), *order.network, std::move(credentials))));
   }
+  const TierFeatures features = held->sandbox().features();
+  if (features.own_root && features.loopback_network) {
+    held->relay_indexes(GB_TRY(start_index_relay(held->sandbox(), order.indexes)));
+  }
   held->set_lifetime(order.lifetime);
   held->set_record(std::move(record));
   // Under the lock: the next daemon's list has it, or its maker was seen to be gone.

@@ -33,6 +33,7 @@
 #include "service/keeper/pool_shelf.h"
 #include "service/keeper/template_order.h"
 #include "service/keeper/work_queue.h"
+#include "service/package_index.h"
 
 namespace glovebox::keeper {
 
@@ -52,6 +53,9 @@ struct CreateOrder {
   std::vector<ImageOrder> images{};
   TemplateOrder shows{};
   std::optional<NetworkOrder> network{};  // None: it reaches nothing.
+  // Whose sockets are among the mounts of `shows`: for these a relay runs inside, where the tier
+  // has a loopback for it.
+  std::vector<PackageIndex> indexes{};
 };
 
 struct KeeperOptions {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/local/local_packages.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -51,17 +52,25 @@ class AtEnd {
 
 }  // namespace
 
-Result<LocalPackages> LocalPackages::open(const std::vector<std::string>& sources) {
+Result<LocalPackages> LocalPackages::open(const std::vector<std::string>& sources,
+                                          const std::vector<PackageIndex>& indexes) {
   LocalPackages packages;
-  packages.offered_ = GB_TRY(offer_packages(sources, {}));
-  packages.any_ = !sources.empty();
+  packages.offered_ = GB_TRY(offer_packages(sources, indexes));
+  packages.indexes_ = indexes;
+  packages.has_directories_ = !sources.empty();
   return packages;
 }
 
+bool LocalPackages::offers(PackageManager manager) const {
+  return has_directories_ ||
+         std::ranges::find(indexes_, manager, &PackageIndex::manager) != indexes_.end();
+}
+
 void LocalPackages::add_to(keeper::CreateOrder& order) const {
-  if (!any_) {
+  if (!has_directories_ && indexes_.empty()) {
     return;
   }
+  order.indexes = indexes_;
   SandboxSpec spec;
   spec.env = std::move(order.env);
   offered_.add_to(spec);
@@ -78,12 +87,17 @@ Result<std::string> LocalPackages::script(const std::vector<std::string>& names)
     return Error(ErrorCode::kInvalid, "no packages given",
                  "use pip:NAME, pip:NAME==VERSION, npm:NAME or npm:NAME@VERSION");
   }
-  if (!any_) {
-    return Error(ErrorCode::kUnsupported, "this daemon has no package source",
-                 "ask its operator to add a directory of wheels or npm tarballs: "
-                 "glovebox serve --package-source DIR");
+  for (const PackageRequest& request : requests) {
+    if (!offers(request.manager)) {
+      return Error(
+          ErrorCode::kUnsupported,
+          "this daemon has no package source for " + std::string(to_string(request.manager)),
+          "ask its operator to add a directory of wheels or npm tarballs: "
+          "glovebox serve --package-source DIR");
+    }
   }
-  std::string script = "{ [[ -d " + std::string(kPackagesTarget) +
+  std::string script = "{ [[ -d " + std::string(kPackagesTarget) + " || -d " +
+                       std::string(kIndexesTarget) +
                        " ]] || { echo 'this sandbox was created before the daemon had a package "
                        "source; create a new sandbox' >&2; false; }; }";
   add_step(script, kPip, PackageManager::kPip, requests);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LocalPackages: the directories of package files from which the operator of a daemon lets every
-// sandbox install. All sandboxes see them, read-only; what is installed stays in the workspace of
-// the sandbox that installed it.
+// LocalPackages: the directories of package files, and the indexes on sockets, from which the
+// operator of a daemon lets every sandbox install. All sandboxes see them, read-only; what is
+// installed stays in the workspace of the sandbox that installed it.
 #pragma once
 
 #include <string>
@@ -19,19 +19,24 @@ class LocalPackages {
   // Offers nothing.
   LocalPackages() = default;
   // Fails with kInvalid where one is no directory, or one that a guest could not read.
-  static Result<LocalPackages> open(const std::vector<std::string>& sources);
+  static Result<LocalPackages> open(const std::vector<std::string>& sources,
+                                    const std::vector<PackageIndex>& indexes);
 
-  // Mounts and settings, for a sandbox that is about to be made. A directory that is gone meanwhile
-  // keeps no sandbox from being made.
+  // Mounts, settings and indexes, for a sandbox that is about to be made. A directory that is gone
+  // meanwhile keeps no sandbox from being made.
   void add_to(keeper::CreateOrder& order) const;
 
   // What a shell in such a sandbox runs to install what `names` say ("pip:NAME", "npm:NAME", as
-  // parse_packages() takes them). kUnsupported when nothing is offered.
+  // parse_packages() takes them). kUnsupported when nothing is offered
+  // that the manager of one of them could take from.
   [[nodiscard]] Result<std::string> script(const std::vector<std::string>& names) const;
 
  private:
+  [[nodiscard]] bool offers(PackageManager manager) const;
+
   Packages offered_;
-  bool any_ = false;
+  std::vector<PackageIndex> indexes_;
+  bool has_directories_ = false;
 };
 
 }  // namespace glovebox

@@ -68,7 +68,7 @@ Result<std::unique_ptr<LocalService>> LocalService::open(const std::string& dire
                                                          Revive revive,
                                                          Log& log,
                                                          const Options& options) {
-  auto packages = GB_TRY(LocalPackages::open(options.package_sources));
+  auto packages = GB_TRY(LocalPackages::open(options.package_sources, options.package_indexes));
   auto database = GB_TRY(Database::open(directory + "/glovebox.db"));
   auto tenants = GB_TRY(Tenants::open(*database, [] { return std::chrono::system_clock::now(); }));
   (void)GB_TRY(tenants->make_first_key(directory + "/api-key"));

@@ -50,6 +50,8 @@ class LocalService final : public SandboxService {
   struct Options {
     // Directories whose packages sandboxes are offered; kInvalid where one is none.
     std::vector<std::string> package_sources{};
+    // Indexes that they may install from beside those; reached by a relay inside.
+    std::vector<PackageIndex> package_indexes{};
     // How long records of sandboxes are kept that have ended.
     std::chrono::milliseconds keep_records = kKeepRecords;
     // For all tenants. Of sandboxes that are there already, it changes nothing.

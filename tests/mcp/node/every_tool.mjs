@@ -18,6 +18,7 @@ const calls = [
   ["read_file", {path: "a.txt"}, {text: "one three", size: 9}],
   ["list_files", {}, {truncated: false}],
   ["search_files", {pattern: "thr.e"}, {matches: [{path: "a.txt", line: 1, text: "one three"}]}],
+  ["ports", {}, {ports: []}],
   ["checkpoint", {}, {checkpoint: 1}],
   ["rollback", {}, {checkpoint: 1}],
   ["fork", {}, {}],

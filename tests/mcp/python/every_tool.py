@@ -21,6 +21,7 @@ CALLS = [
     ("list_files", {}, {"truncated": False}),
     ("search_files", {"pattern": "thr.e"},
      {"matches": [{"path": "a.txt", "line": 1, "text": "one three"}]}),
+    ("ports", {}, {"ports": []}),
     ("checkpoint", {}, {"checkpoint": 1}),
     ("rollback", {}, {"checkpoint": 1}),
     ("fork", {}, {}),
@@ -56,8 +57,8 @@ async def main():
         tools = dumped(await client.list_tools())["tools"]
         names = [tool["name"] for tool in tools]
         assert names == [name for name, _, _ in CALLS[:2]] + [
-            "read_file", "write_file", "edit_file", "list_files", "search_files", "checkpoint",
-            "rollback", "fork", "restart", "list_languages", "create_sandbox",
+            "read_file", "write_file", "edit_file", "list_files", "search_files", "ports",
+            "checkpoint", "rollback", "fork", "restart", "list_languages", "create_sandbox",
             "delete_sandbox"], names
         text = json.dumps({"tools": tools}, separators=(",", ":"))
         tokens = len(bpe_openai.get_encoding("cl100k_base").encode(text))

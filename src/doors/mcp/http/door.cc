@@ -3,6 +3,7 @@
 
 #include <sys/eventfd.h>
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <thread>
@@ -15,8 +16,58 @@
 namespace glovebox::mcp {
 namespace {
 
+// Proxies between us and the client close what is silent for longer.
+constexpr std::chrono::seconds kBeatEvery{10};
+// Understands events without data (SEP-1699).
+constexpr std::string_view kFirstPrimed = "2025-11-25";
+
 std::string_view path_of(const http::Request& request) {
   return request.target().substr(0, request.target().find('?'));
+}
+
+// The events of a stream from where a client lost it, as pieces of a response.
+class ResumedEvents final : public http::PieceSource {
+ public:
+  ResumedEvents(std::shared_ptr<Session> session,
+                std::shared_ptr<KeptStreams::Reader> reader,
+                Caller caller,
+                const std::function<bool(const Caller&)>& is_valid)
+      : session_(std::move(session)),
+        reader_(std::move(reader)),
+        caller_(std::move(caller)),
+        is_valid_(is_valid) {}
+
+  [[nodiscard]] int fd() const override { return reader_->changed.get(); }
+
+  State next(std::string& piece) override {
+    if (is_valid_ && !is_valid_(caller_)) {
+      return State::kEnd;
+    }
+    switch (session_->streams.next(*reader_, piece)) {
+      case KeptStreams::State::kEnd:
+        return State::kEnd;
+      case KeptStreams::State::kBroken:
+        return State::kBroken;
+      case KeptStreams::State::kGoesOn:
+        break;
+    }
+    return State::kGoesOn;
+  }
+
+  [[nodiscard]] std::optional<Beat> beat() const override {
+    return Beat{.every = kBeatEvery, .piece = ":\n\n"};
+  }
+
+ private:
+  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<KeptStreams::Reader> reader_;
+  const Caller caller_;
+  const std::function<bool(const Caller&)>& is_valid_;
+};
+
+// The session's conversation, which keeps the session.
+std::shared_ptr<Conversation> conversation_of(const std::shared_ptr<Session>& session) {
+  return {session, &session->conversation};
 }
 
 bool is_initialize(const Message& message) {
@@ -44,9 +95,14 @@ void HttpDoor::handle(const Arrival& arrival, http::Response& response) {
     post(request, response, *caller);
   } else if (request.method() == "DELETE") {
     remove(request, response, *caller);
+  } else if (request.method() == "GET" && request.header("last-event-id")) {
+    resume(request, response, *caller);
   } else {
-    // We send nothing that belongs to no request, so there is no stream to get.
-    send_error(response, 405, code::kInvalidRequest, "use POST", {{"Allow", "POST, DELETE"}});
+    // We send nothing that belongs to no request, so there is no stream to get but one that was
+    // lost.
+    send_error(response, 405, code::kInvalidRequest,
+               "use POST; GET only resumes a stream, with Last-Event-ID",
+               {{"Allow", "GET, POST, DELETE"}});
   }
 }
 
@@ -67,27 +123,30 @@ void HttpDoor::post(http::Request& request, http::Response& response, const Call
                           response_text(message.id, *wrong));
       return;
     }
-    answer(message, request, response, caller, std::make_shared<Conversation>(false), {});
+    answer(message, request, response, caller, std::make_shared<Conversation>(false), {}, {});
     return;
   }
   if (is_initialize(message)) {
-    auto conversation = std::make_shared<Conversation>(true);
-    const std::string id = sessions_.add(caller, conversation);
-    answer(message, request, response, caller, conversation, {{"Mcp-Session-Id", id}});
+    const auto [id, session] = sessions_.add(caller);
+    answer(message, request, response, caller, conversation_of(session), {{"Mcp-Session-Id", id}},
+           {});
     return;
   }
   const auto id = request.header("mcp-session-id");
-  const auto conversation = id ? sessions_.find(caller, *id) : nullptr;
-  if (!conversation) {
+  const auto session = id ? sessions_.find(caller, *id) : nullptr;
+  if (!session) {
     send_error(response, id ? 404 : 400, code::kInvalidRequest,
                id ? "the session is over; send \"initialize\" again"
                   : "send \"initialize\" first, and its Mcp-Session-Id with each request");
     return;
   }
   if (message.kind == Message::Kind::kRequest) {
-    answer(message, request, response, caller, conversation, {});
+    // As a pointer into the session: what is kept lives as long as the session does.
+    answer(message, request, response, caller, conversation_of(session), {},
+           Keeping{.streams = {session, &session->streams},
+                   .primes = session->conversation.version() >= kFirstPrimed});
   } else {
-    Server::take(message, *conversation);
+    Server::take(message, session->conversation);
     (void)response.send(202, {}, "");
   }
 }
@@ -97,7 +156,8 @@ void HttpDoor::answer(const Message& message,
                       http::Response& response,
                       const Caller& caller,
                       const std::shared_ptr<Conversation>& conversation,
-                      http::Headers headers) {
+                      http::Headers headers,
+                      std::optional<Keeping> keeping) {
   const auto entry = conversation->enter(message.id);
   if (!entry) {
     (void)response.send(400, {{"Content-Type", "application/json"}},
@@ -105,8 +165,10 @@ void HttpDoor::answer(const Message& message,
                                                            .message = entry.error().message()}));
     return;
   }
-  StreamedAnswer answer(response, accepts(request, "text/event-stream"), std::move(headers));
-  const Outlet outlet = [&answer](std::string_view text) { answer.tell(text); };
+  StreamedAnswer answer(response, accepts(request, "text/event-stream"), std::move(headers),
+                        std::move(keeping));
+  const Outlet outlet{.send = [&answer](std::string_view text) { answer.tell(text); },
+                      .release = [&answer] { answer.release(); }};
   const UniqueFd over(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   std::thread watcher;
   if (Server::is_long(message) && over) {
@@ -133,18 +195,51 @@ void HttpDoor::answer(const Message& message,
   answer.finish(conversation->lasts() ? 200 : status_of(text), text);
 }
 
+void HttpDoor::resume(http::Request& request, http::Response& response, const Caller& caller) {
+  const auto id = request.header("mcp-session-id");
+  const auto session = id ? sessions_.find(caller, *id) : nullptr;
+  if (!session) {
+    send_error(response, id ? 404 : 400, code::kInvalidRequest, "no such session");
+    return;
+  }
+  if (!accepts(request, "text/event-stream")) {
+    send_error(response, 406, code::kInvalidRequest, "accept text/event-stream");
+    return;
+  }
+  auto reader = session->streams.resume(request.header("last-event-id").value_or(""));
+  if (!reader) {
+    const Error& error = reader.error();
+    // Not 404, which means that the session is over.
+    const int status = error.code() == ErrorCode::kExhausted  ? 410
+                       : error.code() == ErrorCode::kNotFound ? 400
+                                                              : 503;
+    send_error(response, status, code::kInvalidRequest,
+               error.message() + (error.hint().empty() ? "" : "; " + error.hint()));
+    return;
+  }
+  const auto followed = response.follow(
+      200,
+      {{"Content-Type", "text/event-stream"},
+       {"Cache-Control", "no-store"},
+       {"X-Accel-Buffering", "no"}},
+      std::make_unique<ResumedEvents>(session, *std::move(reader), caller, options_.is_valid));
+  if (!followed && followed.error().code() == ErrorCode::kExhausted) {
+    send_error(response, 429, code::kInternal, followed.error().message());
+  }
+}
+
 void HttpDoor::remove(const http::Request& request,
                       http::Response& response,
                       const Caller& caller) {
   const auto id = request.header("mcp-session-id");
-  const auto conversation = id ? sessions_.remove(caller, *id) : nullptr;
-  if (!conversation) {
+  const auto session = id ? sessions_.remove(caller, *id) : nullptr;
+  if (!session) {
     send_error(response, id ? 404 : 400, code::kInvalidRequest, "no such session");
     return;
   }
-  conversation->end();
+  session->end();
   if (options_.ended) {
-    options_.ended(caller, *conversation);
+    options_.ended(caller, session->conversation);
   }
   (void)response.send(204, {}, "");
 }

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "doors/mcp/http/admission.h"
 #include "doors/mcp/http/sessions.h"
+#include "doors/mcp/http/streamed_answer.h"
 #include "doors/mcp/server.h"
 #include "doors/ports/door.h"
 
@@ -15,6 +18,8 @@ namespace glovebox::mcp {
 struct HttpDoorOptions {
   std::string path = "/mcp";
   Admission admission{};
+  // Whether a caller may still use what the door serves; empty: always.
+  std::function<bool(const Caller& caller)> is_valid{};
   // Called when a session is over, with what it had.
   std::function<void(const Caller& caller, Conversation& conversation)> ended{};
 };
@@ -35,7 +40,9 @@ class HttpDoor final : public Door {
               http::Response& response,
               const Caller& caller,
               const std::shared_ptr<Conversation>& conversation,
-              http::Headers headers);
+              http::Headers headers,
+              std::optional<Keeping> keeping);
+  void resume(http::Request& request, http::Response& response, const Caller& caller);
   void remove(const http::Request& request, http::Response& response, const Caller& caller);
 
   Server server_;

@@ -13,7 +13,7 @@ void Sessions::drop_idle() {
   std::erase_if(sessions_, [&](const auto& each) {
     const bool idle = each.second.used < before;
     if (idle) {
-      each.second.conversation->end();
+      each.second.session->end();
     }
     return idle;
   });
@@ -33,20 +33,21 @@ void Sessions::make_room(const std::string& tenant) {
       oldest = each;
     }
   }
-  oldest->second.conversation->end();
+  oldest->second.session->end();
   sessions_.erase(oldest);
 }
 
-std::string Sessions::add(const Caller& caller, std::shared_ptr<Conversation> conversation) {
+std::pair<std::string, std::shared_ptr<Session>> Sessions::add(const Caller& caller) {
   const std::scoped_lock lock(mutex_);
   drop_idle();
   make_room(caller.tenant);
   std::string id = random_id();
+  auto session = std::make_shared<Session>(caller.tenant, room_);
   sessions_[id] = {.tenant = caller.tenant,
                    .key = caller.key,
-                   .conversation = std::move(conversation),
+                   .session = session,
                    .used = Clock::now()};
-  return id;
+  return {std::move(id), std::move(session)};
 }
 
 Sessions::ById::iterator Sessions::find_own(const Caller& caller, std::string_view id) {
@@ -57,25 +58,25 @@ Sessions::ById::iterator Sessions::find_own(const Caller& caller, std::string_vi
              : sessions_.end();
 }
 
-std::shared_ptr<Conversation> Sessions::find(const Caller& caller, std::string_view id) {
+std::shared_ptr<Session> Sessions::find(const Caller& caller, std::string_view id) {
   const std::scoped_lock lock(mutex_);
   const auto found = find_own(caller, id);
   if (found == sessions_.end()) {
     return nullptr;
   }
   found->second.used = Clock::now();
-  return found->second.conversation;
+  return found->second.session;
 }
 
-std::shared_ptr<Conversation> Sessions::remove(const Caller& caller, std::string_view id) {
+std::shared_ptr<Session> Sessions::remove(const Caller& caller, std::string_view id) {
   const std::scoped_lock lock(mutex_);
   const auto found = find_own(caller, id);
   if (found == sessions_.end()) {
     return nullptr;
   }
-  auto conversation = std::move(found->second.conversation);
+  auto session = std::move(found->second.session);
   sessions_.erase(found);
-  return conversation;
+  return session;
 }
 
 }  // namespace glovebox::mcp

@@ -159,7 +159,7 @@ void SseDoor::answer(const Endpoint& endpoint,
                                                     .message = entry.error().message()}));
     return;
   }
-  const Outlet outlet = [&session](std::string_view text) { session.send("message", text); };
+  const Outlet outlet{.send = [&session](std::string_view text) { session.send("message", text); }};
   std::string text;
   try {
     text =
