@@ -51,7 +51,8 @@ class TemplateService {
   virtual ~TemplateService() = default;
 
   // Answers when the template is there; one of that name is replaced, and sandboxes made from it
-  // live on. kRefused without the scope that the recipe takes; kConflict for names of ours;
+  // live on. kRefused without the scope that the recipe takes, and for network rules that the
+  // operator does not allow; kConflict for names of ours;
   // kUnavailable when `sink` canceled it, and then nothing is left.
   virtual Result<TemplateBuilt> build(const Caller& caller,
                                       const Recipe& recipe,

@@ -35,6 +35,7 @@ admin scope, or access to the daemon's socket.
 
 Examples:
   glovebox template build -f Dockerfile . -t app
+  glovebox template build . -t app --allow-net pypi.org --allow-net files.pythonhosted.org
   glovebox template build science -f science.toml
   docker save node:22 | glovebox template build node --from-docker-save -
   glovebox template build debian --debootstrap bookworm
@@ -99,6 +100,9 @@ void take_place(BuildOrder& order, const std::string& place, bool has_source) {
   if (!order.build_args.empty() || order.no_cache) {
     throw CLI::ValidationError("--build-arg, --no-cache", "need a Dockerfile and --tag");
   }
+  if (other_source && !(order.network.allow.empty() && order.network.deny.empty())) {
+    throw CLI::ValidationError("--allow-net, --deny-net", "need a Dockerfile or a recipe");
+  }
   if (!has_source) {
     throw CLI::RequiredError(
         "one of --file, --from-docker-save, --from-oci, --from-rootfs, "
@@ -141,6 +145,7 @@ void add_build(CLI::App& group, Action* action) {
                    "Value of an ARG of the Dockerfile; repeatable")
       ->type_name("NAME=VALUE");
   command->add_flag("--no-cache", order->no_cache, "Execute every step of the Dockerfile");
+  add_rule_options(*command, order->network, "commands of a Dockerfile or a recipe");
   command->add_flag("-q,--quiet", order->quiet, "Show no progress");
   add_daemon_options(*command, order->daemon);
   command->callback([action, order, place, from] {

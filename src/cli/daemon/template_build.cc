@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/remote_events.h"
-#include "cli/daemon/remote_options.h"
 #include "cli/daemon/transfer_line.h"
 #include "cli/output_writer.h"
 #include "service/dockerfile/ignore.h"
@@ -40,6 +39,7 @@ Result<Json> recipe_of(const BuildOrder& order) {
     recipe["base"] = {{"debootstrap", {{"suite", order.suite}}}};
   }
   recipe["name"] = order.name;
+  GB_TRY(put_network(recipe, order.network));
   return recipe;
 }
 
@@ -162,11 +162,14 @@ Result<std::unique_ptr<http::ClientAnswer>> send_context(DaemonClient& daemon,
   ImageStream context;
   GB_TRY(context.open_context(order.context, GB_TRY(read_program(file))));
   const Json args = GB_TRY(pairs_json(order.build_args, "--build-arg"));
+  Json network = Json::object();
+  GB_TRY(put_network(network, order.network));
   return daemon.stream_up("PUT",
                           "/v1/templates/" + encode(order.name) +
                               "/archive?format=dockerfile&dockerfile=" + kSentAside +
                               "&cache=" + (order.no_cache ? "false" : "true") +
-                              "&build_args=" + encode(args.dump()),
+                              "&build_args=" + encode(args.dump()) +
+                              (network.empty() ? "" : "&network=" + encode(network["network"].dump())),
                           kLines, [&context](std::span<char> into) { return context.read(into); });
 }
 

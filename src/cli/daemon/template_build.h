@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/daemon/daemon_client.h"
+#include "cli/daemon/remote_options.h"
 
 namespace glovebox::cli {
 
@@ -20,6 +21,7 @@ struct BuildOrder {
   std::string suite{};
   std::string context{};  // The directory of a Dockerfile's files.
   std::vector<std::string> build_args{};
+  RemoteNetworkText network{};  // With a Dockerfile or a recipe.
   bool no_cache = false;
   bool quiet = false;
 };

@@ -7,6 +7,7 @@
 #include "service/template_service.h"
 #include "spec/json/bounded_json.h"
 #include "spec/json/error_json.h"
+#include "spec/json/network_rules_json.h"
 #include "spec/json/schema.h"
 
 namespace glovebox::rest {
@@ -119,12 +120,15 @@ Result<Recipe> recipe_of_dockerfile(const Call& call) {
     return Error(ErrorCode::kInvalid, "'cache' must be true or false");
   }
   recipe.dockerfile->use_cache = cache != "false";
+  if (const std::string network = call.parameter("network"); !network.empty()) {
+    recipe.network = GB_TRY(parse_network_rules(network));
+  }
   GB_TRY(validate(recipe));
   return recipe;
 }
 
 Result<void> build_from_dockerfile(Call& call) {
-  GB_TRY(call.only_parameters({"format", "dockerfile", "build_args", "cache"}));
+  GB_TRY(call.only_parameters({"format", "dockerfile", "build_args", "cache", "network"}));
   Recipe recipe = GB_TRY(recipe_of_dockerfile(call));
   TemplateService& templates = call.service.template_service();
   const auto context = GB_TRY(templates.keep_files(

@@ -321,11 +321,13 @@ Result<Done> build(const json& order,
   const ContentStore store = GB_TRY(ContentStore::open(directory + "/templates"));
   BuildMonitor monitor([&caller](const BuildEvent& event) { return caller.tell(event); },
                        [&caller](std::uint64_t bytes) { return caller.spend(bytes); });
+  const BuildNetwork network{.rules = recipe.network,
+                             .public_only = order.value("public_only", true)};
   BuiltParts built = GB_TRY(
       recipe.dockerfile
-          ? build_dockerfile(recipe, store, monitor,
+          ? build_dockerfile(recipe, network, store, monitor,
                              [&caller](const std::string& name) { return caller.find_base(name); })
-          : build_template(recipe, *base, store, monitor));
+          : build_template(recipe, *base, network, store, monitor));
   std::map<std::string, std::uint64_t> sizes;
   for (const auto& keys : {built.parts.keys(), built.parts.cache}) {
     for (const std::string& key : keys) {

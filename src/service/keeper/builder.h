@@ -33,7 +33,8 @@ inline constexpr BaseSize kMaxBase = 32U * 1024;
 
 // What the keeper gives a builder.
 struct BuilderOrder {
-  const nlohmann::json& request;  // {"recipe": recipe_json(), "base": parts_json()}
+  // {"recipe": recipe_json(), "base": parts_json(), "public_only": as in egress::Order}
+  const nlohmann::json& request;
   std::string directory;          // The data directory.
   int socket = -1;                // The caller's connection.
   std::vector<UniqueFd> passed{};

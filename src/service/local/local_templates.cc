@@ -106,6 +106,7 @@ LocalTemplates::LocalTemplates(std::string directory,
                                QuotaBook& quotas,
                                MemoryPressure& pressure,
                                keeper::KeeperClient& keeper,
+                               NetworkPolicy network,
                                InUse in_use)
     : directory_(std::move(directory)),
       contents_(ContentStore::at(directory_ + "/templates")),
@@ -114,6 +115,7 @@ LocalTemplates::LocalTemplates(std::string directory,
       quotas_(quotas),
       pressure_(pressure),
       keeper_(keeper),
+      network_(network),
       in_use_(std::move(in_use)) {}
 
 std::optional<TemplateParts> LocalTemplates::parts_of(const TemplateRecord& record) {
@@ -252,7 +254,8 @@ Result<json> LocalTemplates::make(const Caller& caller,
   std::vector<UniqueFd> opened;
   const json request = {{"tenant", caller.tenant},
                         {"recipe", GB_TRY(recipe_json(recipe, opened))},
-                        {"base", parts_json(GB_TRY(base_of(caller, recipe.base)))}};
+                        {"base", parts_json(GB_TRY(base_of(caller, recipe.base)))},
+                        {"public_only", network_ != NetworkPolicy::kAny}};
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return Error::from_errno("pipe");
@@ -388,6 +391,7 @@ Result<TemplateBuilt> LocalTemplates::build(const Caller& caller,
                                             const Recipe& recipe,
                                             const BuildSink& sink) {
   GB_TRY(validate(recipe));
+  GB_TRY(check_policy(recipe.network, network_));
   const std::string source = recipe.dockerfile    ? "dockerfile"
                              : recipe.debootstrap ? "debootstrap"
                              : recipe.image       ? to_string(recipe.image->format)

@@ -41,6 +41,7 @@ class LocalTemplates final : public TemplateService {
                  QuotaBook& quotas,
                  MemoryPressure& pressure,
                  keeper::KeeperClient& keeper,
+                 NetworkPolicy network,
                  InUse in_use);
 
   Result<TemplateBuilt> build(const Caller& caller,
@@ -121,6 +122,7 @@ class LocalTemplates final : public TemplateService {
   QuotaBook& quotas_;
   MemoryPressure& pressure_;
   keeper::KeeperClient& keeper_;
+  const NetworkPolicy network_;
   const InUse in_use_;
   std::atomic<int> building_ = 0;
   std::mutex turns_mutex_;

@@ -75,6 +75,7 @@ PackageView view_packages(const TemplateParts& parts, const ContentStore& store,
 
 Result<BuiltParts> build_template(const Recipe& recipe,
                                   const TemplateParts& base,
+                                  const BuildNetwork& network,
                                   const ContentStore& store,
                                   BuildMonitor& monitor) {
   monitor.expect(steps_of(recipe));
@@ -108,7 +109,7 @@ Result<BuiltParts> build_template(const Recipe& recipe,
     parts.packages.insert(parts.packages.end(), recipe.packages.begin(), recipe.packages.end());
   }
   if (!recipe.steps.empty()) {
-    WorkspaceContent files = GB_TRY(make_workspace(recipe, parts, store, monitor));
+    WorkspaceContent files = GB_TRY(make_workspace(recipe, parts, network, store, monitor));
     parts.files = keep(std::move(files.content), files.cached);
   }
   GB_TRY(try_preload(recipe, parts, store, monitor));

@@ -95,6 +95,7 @@ std::string_view not_kept(std::string_view path, std::string_view home) {
 
 Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
                                         bool as_root,
+                                        const BuildNetwork& network,
                                         const ContentStore& store,
                                         const std::string& scratch,
                                         BuildMonitor& monitor) {
@@ -102,7 +103,10 @@ Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
   SandboxSpec spec = sandbox_of(parts, store, limits);
   spec.as_root = as_root;
   spec.mounts.push_back(GB_TRY(file_server_mount()));
-  BuildSandbox opened(GB_TRY(Sandbox::create(spec, {})), limits, parts.home, scratch, monitor);
+  BuildEgress::prepare(spec, network);
+  std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, {}));
+  BuildEgress egress = GB_TRY(BuildEgress::start(*sandbox, network, monitor));
+  BuildSandbox opened(std::move(sandbox), std::move(egress), limits, parts.home, scratch, monitor);
   if (!parts.files.empty()) {
     const std::string path = store.path_of(parts.files) + "/home.tar";
     const UniqueFd archive(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -17,6 +17,7 @@
 #include "service/templates/dockerfile_copy.h"
 #include "service/templates/dockerfile_stage.h"
 #include "service/templates/workspace_step.h"
+#include "spec/json/network_rules_json.h"
 
 namespace glovebox {
 namespace {
@@ -63,11 +64,13 @@ struct BuiltStage {
 class Builder {
  public:
   Builder(const Recipe& recipe,
+          const BuildNetwork& network,
           const ContentStore& store,
           BuildMonitor& monitor,
           const FindBase& find_base,
           ContentDraft scratch)
       : recipe_(recipe),
+        network_(network),
         store_(store),
         monitor_(monitor),
         find_base_(find_base),
@@ -103,7 +106,7 @@ class Builder {
     if (!archive) {
       return Error::from_errno("open the build context");
     }
-    context_ = GB_TRY(BuildSandbox::open({}, false, store_, scratch_.path(), monitor_));
+    context_ = GB_TRY(BuildSandbox::open({}, false, {}, store_, scratch_.path(), monitor_));
     GB_TRY(context_->unpack(TemplateParts().home, archive.get()));
     // An archive says nothing reliable of its directories' times, which must not count.
     const RunOutcome outcome = GB_TRY(
@@ -230,6 +233,9 @@ class Builder {
         .add(step.content.value_or(""))
         .add(step.content_name)
         .add(step.unpacks ? 1U : 0U);
+    if (step.kind == StageStep::Kind::kRun && lets_out(network_.rules)) {
+      hash.add("network").add(to_json(network_.rules));
+    }
     if (step.kind == StageStep::Kind::kCopy && !step.from.empty()) {
       hash.add(GB_TRY(find_source(step.from)).key);
     } else if (step.kind == StageStep::Kind::kCopy && !step.sources.empty()) {
@@ -300,8 +306,8 @@ class Builder {
         continue;
       }
       if (!sandbox) {
-        sandbox =
-            GB_TRY(BuildSandbox::open(parts, plan.own_root, store_, scratch_.path(), monitor_));
+        sandbox = GB_TRY(BuildSandbox::open(parts, plan.own_root, network_, store_,
+                                            scratch_.path(), monitor_));
       }
       built_.cached = false;
       changed = true;
@@ -320,16 +326,8 @@ class Builder {
     switch (step.kind) {
       case StageStep::Kind::kSetting:
         return {};
-      case StageStep::Kind::kRun: {
-        const RunOutcome outcome = GB_TRY(sandbox.run(command_of(step, plan.own_root)));
-        return outcome.status == Status::kOk
-                   ? Result<void>()
-                   : command_failed(step.argv.back(), outcome,
-                                    plan.own_root
-                                        ? "a build has no network"
-                                        : "a build has no network, and on this base only the "
-                                          "workspace and /tmp are writable");
-      }
+      case StageStep::Kind::kRun:
+        return run_command(step, plan, sandbox);
       case StageStep::Kind::kDirectory: {
         FileClient client = GB_TRY(sandbox.files());
         const auto made = client.make_directory(step.target);
@@ -342,12 +340,27 @@ class Builder {
     return {};
   }
 
+  static Result<void> run_command(const StageStep& step,
+                                  const StagePlan& plan,
+                                  BuildSandbox& sandbox) {
+    const RunOutcome outcome = GB_TRY(sandbox.run(command_of(step, plan.own_root)));
+    if (outcome.status == Status::kOk) {
+      return {};
+    }
+    std::string hint = sandbox.end_network();
+    if (!plan.own_root) {
+      hint += std::string(hint.empty() ? "" : "; ") +
+              "on this base only the workspace and /tmp are writable";
+    }
+    return command_failed(step.argv.back(), outcome, std::move(hint));
+  }
+
   Result<void> copy(const StageStep& step, BuildSandbox& sandbox) {
     std::vector<CopiedItem> items;
     if (!step.from.empty()) {
       const BuiltStage source = GB_TRY(find_source(step.from));
       BuildSandbox opened =
-          GB_TRY(BuildSandbox::open(source.parts, false, store_, scratch_.path(), monitor_));
+          GB_TRY(BuildSandbox::open(source.parts, false, {}, store_, scratch_.path(), monitor_));
       items = GB_TRY(collect(opened, request_of(step)));
     } else if (!step.sources.empty()) {
       items = GB_TRY(collect(*context_, request_of(step)));
@@ -384,6 +397,7 @@ class Builder {
   }
 
   const Recipe& recipe_;
+  const BuildNetwork& network_;
   const ContentStore& store_;
   BuildMonitor& monitor_;
   const FindBase& find_base_;
@@ -398,10 +412,11 @@ class Builder {
 }  // namespace
 
 Result<BuiltParts> build_dockerfile(const Recipe& recipe,
+                                    const BuildNetwork& network,
                                     const ContentStore& store,
                                     BuildMonitor& monitor,
                                     const FindBase& find_base) {
-  return Builder(recipe, store, monitor, find_base, GB_TRY(store.begin())).run();
+  return Builder(recipe, network, store, monitor, find_base, GB_TRY(store.begin())).run();
 }
 
 }  // namespace glovebox

@@ -12,6 +12,7 @@
 #include "service/templates/container_image.h"
 #include "spec/command.h"
 #include "spec/limit_fields.h"
+#include "spec/network_rules.h"
 
 namespace glovebox {
 
@@ -64,6 +65,7 @@ struct Recipe {
   std::vector<std::string> packages{};         // "pip:NAME", "npm:NAME"
   std::vector<std::string> package_sources{};  // Directories of the host.
   std::vector<RecipeStep> steps{};
+  NetworkRules network{};  // What commands reach while it is built.
   Environment env{};
   std::string start{};  // Commands of bash.
   std::string ready{};

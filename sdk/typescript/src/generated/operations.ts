@@ -436,7 +436,7 @@ export interface Operations {
   /** Builds a template from a tar archive. An image: an OCI layout, the output of 'docker save', or a root file system, uncompressed, gzip or zstd. Or, with dockerfile, a Dockerfile with the files that it copies, uncompressed or gzip, at most 1 GiB. Scope run. */
   importTemplate: {
     path: { name: string };
-    query: { format: "oci" | "docker" | "rootfs" | "dockerfile"; dockerfile?: string | undefined; build_args?: string | undefined; cache?: boolean | undefined };
+    query: { format: "oci" | "docker" | "rootfs" | "dockerfile"; dockerfile?: string | undefined; build_args?: string | undefined; cache?: boolean | undefined; network?: string | undefined };
     body: Body;
     response: unknown;
   };
