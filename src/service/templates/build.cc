@@ -94,6 +94,9 @@ Result<BuiltParts> build_template(const Recipe& recipe,
     return built.held.back().key();
   };
   if (recipe.debootstrap || recipe.image) {
+    if (recipe.image) {
+      monitor.progress("unpack the image");
+    }
     RootContent root =
         GB_TRY(recipe.image ? root_from_image(*recipe.image, store, monitor)
                             : root_from_debootstrap(*recipe.debootstrap, store, monitor));

@@ -25,11 +25,14 @@ struct ContainerImage {
   Environment env;                  // That the image wants set.
 };
 
-// Reads the description in the directory, and compares every digest that it names. An index with
-// several images has one for linux on this processor. `wanted` is asked now and then; false ends it
+// Reads the description in the directory, and compares every digest that it names. Of several
+// images `name` is one: as the archive has it, or for Docker's also NAME for NAME:latest, and a tag
+// alone where one image has it. Empty: the only one, where the versions for other processors do not
+// count. `wanted` is asked now and then; false ends it
 // with kUnavailable. kRootfs is no directory of this kind.
 Result<ContainerImage> read_container_image(int directory_fd,
                                             ImageFormat format,
+                                            const std::string& name,
                                             const std::function<bool()>& wanted);
 
 }  // namespace glovebox

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "service/dockerfile/parse.h"
 #include "service/templates/build_sandbox.h"
 #include "service/templates/dockerfile_copy.h"
+#include "service/templates/dockerfile_image.h"
 #include "service/templates/dockerfile_stage.h"
 #include "service/templates/workspace_step.h"
 #include "spec/json/network_rules_json.h"
@@ -149,8 +151,11 @@ class Builder {
     return {};
   }
 
-  // An earlier stage, by its name or number; otherwise a template.
+  // An image in the context; an earlier stage, by its name or number; otherwise a template.
   Result<BuiltStage> find_source(const std::string& name) {
+    if (const auto image = image_in_context(name)) {
+      return find_image(name, *image);
+    }
     std::string stage = name;
     std::ranges::transform(stage, stage.begin(), [](char c) {
       return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -170,22 +175,39 @@ class Builder {
       return error.code() == ErrorCode::kNotFound
                  ? Error(ErrorCode::kNotFound,
                          "no template is called '" + printable(name.substr(0, 200)) + "'",
-                         "images are not pulled from registries: run 'docker save', import the "
-                         "archive with 'glovebox template build NAME --from-docker-save', and use "
-                         "FROM NAME")
+                         "images are not pulled from registries: run 'docker save -o image.tar', "
+                         "and use FROM docker-archive:image.tar")
                  : std::move(error);
     }
-    GB_TRY(hold(*parts));
+    return begin_with(*std::move(parts));
+  }
+
+  Result<BuiltStage> begin_with(TemplateParts parts) {
+    GB_TRY(hold(parts));
     ContentHash hash;
-    hash.add("template").add(parts->home).add(parts->user);
-    for (const std::string& key : parts->keys()) {
+    hash.add("template").add(parts.home).add(parts.user);
+    for (const std::string& key : parts.keys()) {
       hash.add(key);
     }
-    for (const auto& [variable, value] : parts->env) {
+    for (const auto& [variable, value] : parts.env) {
       hash.add(variable).add(value);
     }
-    parts->cache.clear();
-    return BuiltStage{.name = {}, .parts = *std::move(parts), .key = hash.hex()};
+    parts.cache.clear();
+    return BuiltStage{.name = {}, .parts = std::move(parts), .key = hash.hex()};
+  }
+
+  // Its root is kept for later builds, like the state after a step.
+  Result<BuiltStage> find_image(const std::string& name, const ImageInContext& image) {
+    if (const auto known = images_.find(name); known != images_.end()) {
+      return known->second;
+    }
+    RootContent root = GB_TRY(root_from_context(*context_, image, store_, monitor_));
+    TemplateParts parts;
+    parts.root = root.content.key();
+    parts.env = std::move(root.env);
+    built_.cached = built_.cached && root.cached;
+    states_.push_back(parts.root);
+    return images_.emplace(name, GB_TRY(begin_with(std::move(parts)))).first->second;
   }
 
   Result<void> build(const dockerfile::Dockerfile& file, const dockerfile::Stage& stage) {
@@ -306,8 +328,8 @@ class Builder {
         continue;
       }
       if (!sandbox) {
-        sandbox = GB_TRY(BuildSandbox::open(parts, plan.own_root, network_, store_,
-                                            scratch_.path(), monitor_));
+        sandbox = GB_TRY(
+            BuildSandbox::open(parts, plan.own_root, network_, store_, scratch_.path(), monitor_));
       }
       built_.cached = false;
       changed = true;
@@ -405,6 +427,7 @@ class Builder {
   std::string nonce_;
   std::optional<BuildSandbox> context_;
   std::vector<BuiltStage> stages_;
+  std::map<std::string, BuiltStage> images_;  // By what the Dockerfile calls them.
   std::vector<std::string> states_;
   BuiltParts built_;
 };

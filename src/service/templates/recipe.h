@@ -27,6 +27,7 @@ struct Debootstrap {
 struct ImageFile {
   ImageFormat format = ImageFormat::kRootfs;
   std::string path;
+  std::string image{};  // Its name in an archive of several; empty: the only one.
 };
 
 // A Dockerfile (service/dockerfile) with the files that it copies, all in one tar archive.
