@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has a daemon build a template, and shows how that goes.
+// Has a daemon build a template, and shows how that goes; or takes one from it as an archive.
 #pragma once
 
 #include <string>
@@ -28,5 +28,15 @@ struct BuildOrder {
 
 // Answers the exit status; what was built is printed.
 Result<int> build_template(const BuildOrder& order);
+
+struct ExportOrder {
+  DaemonOptionsText daemon{};
+  std::string name{};
+  std::string output{};  // A file, which is replaced; "-" for standard output.
+  bool quiet = false;
+};
+
+// Answers the exit status.
+Result<int> export_template(const ExportOrder& order);
 
 }  // namespace glovebox::cli

@@ -85,6 +85,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/templates", kRun, build_template, false, kShort, kRecipeBody},
     {"GET", "/v1/templates/{name}", kRead, show_template},
     {"DELETE", "/v1/templates/{name}", kRun, remove_template},
+    {"GET", "/v1/templates/{name}/archive", kRead, export_template, true, kLong},
     {"PUT", "/v1/templates/{name}/archive", kRun, import_template, false, kLong},
     {"GET", "/v1/approvals", kAdmin, not_built},
     {"GET", "/v1/audit", kAdmin, not_built},

@@ -99,6 +99,7 @@ Result<void> build_template(Call& call);
 Result<void> show_template(Call& call);
 Result<void> remove_template(Call& call);
 Result<void> import_template(Call& call);
+Result<void> export_template(Call& call);
 Result<void> emergency_stop(Call& call);
 Result<void> list_tenants(Call& call);
 Result<void> create_tenant(Call& call);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "service/templates/image_workspace.h"
 #include "service/templates/package_step.h"
 #include "service/templates/preload_step.h"
 #include "service/templates/root_source.h"
@@ -101,6 +102,11 @@ Result<BuiltParts> build_template(const Recipe& recipe,
         GB_TRY(recipe.image ? root_from_image(*recipe.image, store, monitor)
                             : root_from_debootstrap(*recipe.debootstrap, store, monitor));
     merge(parts.env, root.env);
+    if (recipe.image) {
+      if (auto files = GB_TRY(workspace_of_root(root.content, parts.home, store, monitor))) {
+        parts.files = keep(std::move(files->content), files->cached);
+      }
+    }
     parts.root = keep(std::move(root.content), root.cached);
   }
   merge(parts.env, recipe.env);

@@ -88,6 +88,9 @@ class BuildSandbox {
   BuildMonitor* monitor_;
 };
 
+// Whether a name at the top of the root is of every sandbox its own, and a template's is not shown.
+bool is_own_directory(std::string_view name);
+
 // What a sandbox keeps for itself, so that a template cannot have anything there: a reason, or
 // nothing. `path` is absolute and plain.
 std::string_view not_kept(std::string_view path, std::string_view home);

@@ -305,6 +305,8 @@ Result<ImageFormat> parse_image_format(const std::string& name) {
                "use oci, docker or rootfs");
 }
 
+std::string_view architecture() { return kArchitecture; }
+
 std::string to_string(ImageFormat format) {
   switch (format) {
     case ImageFormat::kOci:

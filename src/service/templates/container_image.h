@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +20,9 @@ enum class ImageFormat { kOci, kDocker, kRootfs };
 // "oci", "docker", "rootfs"; kInvalid for others.
 Result<ImageFormat> parse_image_format(const std::string& name);
 std::string to_string(ImageFormat format);
+
+// What images call this processor: "amd64", for example.
+std::string_view architecture();
 
 struct ContainerImage {
   std::vector<std::string> layers;  // Files below the directory, the lowest first.

@@ -18,6 +18,7 @@
 #include "service/templates/dockerfile_copy.h"
 #include "service/templates/dockerfile_image.h"
 #include "service/templates/dockerfile_stage.h"
+#include "service/templates/image_workspace.h"
 #include "service/templates/workspace_step.h"
 #include "spec/json/network_rules_json.h"
 
@@ -207,6 +208,10 @@ class Builder {
     parts.env = std::move(root.env);
     built_.cached = built_.cached && root.cached;
     states_.push_back(parts.root);
+    if (const auto files = GB_TRY(workspace_of_root(root.content, parts.home, store_, monitor_))) {
+      parts.files = files->content.key();
+      states_.push_back(parts.files);
+    }
     return images_.emplace(name, GB_TRY(begin_with(std::move(parts)))).first->second;
   }
 

@@ -164,9 +164,9 @@ class Workshop {
       return {};
     }
     const std::string network = egress_.end();
-    return command_failed(step.text, outcome,
-                          network + (network.empty() ? "" : "; ") +
-                              "only the workspace and /tmp are writable");
+    return command_failed(
+        step.text, outcome,
+        network + (network.empty() ? "" : "; ") + "only the workspace and /tmp are writable");
   }
 
   Result<void> unpack(const std::string& path, const std::string& archive) {
@@ -200,14 +200,7 @@ class Workshop {
           }
           left -= bytes.size();
           GB_TRY(monitor_.spend(bytes.size()));
-          while (!bytes.empty()) {
-            const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
-            if (put < 0 && errno != EINTR) {
-              return Error::from_errno("write a template");
-            }
-            bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
-          }
-          return {};
+          return write_content(file.get(), bytes);
         });
   }
 
