@@ -95,7 +95,7 @@ class AsTheOperatorAllowsAny(BuildNetworkCase):
         self.assertIn("here you are", self.said("fetched", "cat got"))
         refused = self.assert_failed(
             self.build("refused", self.dockerfile(), {"allow": ["127.0.0.1:1", "example.com"]}),
-            "line 3: ", f"the rules of this build refused {self.here}; ")
+            "line 3: ", f"the rules of this build refused {self.here} (loopback addresses); ")
         self.assertIn(f"network: {self.here} was refused: ", self.log(refused))
         self.assertEqual(len(self.web.requests), 1)
         self.assertEqual(self.daemon.ask("GET", "/v1/templates/refused").status, 404)

@@ -123,8 +123,9 @@ Result<Json> pairs_json(const std::vector<std::string>& texts, const char* optio
 void add_rule_options(CLI::App& command, RemoteNetworkText& rules, const std::string& who) {
   command
       .add_option("--allow-net,--allow-host", rules.allow,
-                  "Let " + who + " connect to HOST, *.HOST, ADDRESS or ADDRESS/BITS, with :PORT "
-                  "for one port only, as far as the daemon allows; repeatable")
+                  "Let " + who +
+                      " connect to HOST, *.HOST, ADDRESS or ADDRESS/BITS, with :PORT "
+                      "for one port only, as far as the daemon allows; repeatable")
       ->type_name("RULE")
       ->allow_extra_args(false)
       ->group("Network (default: none)");

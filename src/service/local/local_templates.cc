@@ -439,7 +439,8 @@ Result<void> LocalTemplates::export_archive(const Caller& caller,
                                             const ArchiveSink& sink) {
   const TemplateInfo info = GB_TRY(find(caller, name));
   if (info.source == "snapshot") {
-    return Error(ErrorCode::kUnsupported, "'" + name + "' is a snapshot, which is no image",
+    return Error(ErrorCode::kUnsupported,
+                 "'" + name + "' is a snapshot, not a template that was built",
                  "export the template that its sandbox was created from");
   }
   const auto turn = GB_TRY(take_turn(caller));

@@ -66,7 +66,8 @@ struct BuiltParts {
 void merge(Environment& env, const Environment& more);
 
 // `base` is what the recipe's base stands for; its files and settings are inherited unless the
-// recipe brings a root of its own. `network` has the recipe's rules. Requires: a valid recipe. kUnavailable when it was canceled.
+// recipe brings a root of its own. `network` has the recipe's rules. Requires: a valid recipe.
+// kUnavailable when it was canceled.
 Result<BuiltParts> build_template(const Recipe& recipe,
                                   const TemplateParts& base,
                                   const BuildNetwork& network,

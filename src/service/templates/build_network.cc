@@ -57,8 +57,7 @@ Result<BuildEgress> BuildEgress::start(Sandbox& sandbox,
       }
     }
   };
-  return BuildEgress(
-      GB_TRY(Egress::start(sandbox, network.rules, {}, tell, network.public_only)));
+  return BuildEgress(GB_TRY(Egress::start(sandbox, network.rules, {}, tell, network.public_only)));
 }
 
 std::string BuildEgress::end() {
@@ -69,9 +68,12 @@ std::string BuildEgress::end() {
   std::vector<std::string> refused;
   for (const ConnectionRecord& connection : egress_->record().connections) {
     std::string place = place_of(connection);
-    if (connection.verdict == ConnectionRecord::Verdict::kDenied && !place.empty() &&
-        refused.size() < kMostHinted &&
-        std::ranges::find(refused, place) == refused.end()) {
+    // Which addresses, where it was not the name.
+    if (connection.rule.ends_with(" addresses")) {
+      place += " (" + printable(connection.rule) + ")";
+    }
+    if (connection.verdict == ConnectionRecord::Verdict::kDenied && !connection.host.empty() &&
+        refused.size() < kMostHinted && std::ranges::find(refused, place) == refused.end()) {
       refused.push_back(std::move(place));
     }
   }
@@ -79,7 +81,8 @@ std::string BuildEgress::end() {
   for (const std::string& place : refused) {
     hint += (hint.empty() ? "the rules of this build refused " : ", ") + place;
   }
-  return hint.empty() ? hint : hint + "; to allow a host, name it with --allow-net";
+  return hint.empty() ? hint
+                      : hint + "; name hosts with --allow-net, and addresses that are not public";
 }
 
 }  // namespace glovebox
