@@ -20,13 +20,20 @@ constexpr std::array<std::uint32_t, 18> kFiles = {
 constexpr std::array<std::uint32_t, 4> kRoots = {SYS_linkat, SYS_renameat, abi::kSysFchmodat2,
                                                  SYS_chmod};
 
+constexpr std::array<std::uint32_t, 12> kReading = {
+    SYS_read,  SYS_pread64,    SYS_write, SYS_openat2,    SYS_close,      SYS_fstat,
+    SYS_lseek, SYS_newfstatat, SYS_fcntl, SYS_readlinkat, SYS_getdents64, SYS_openat};
+
 constexpr auto kFilesFilter = confined::allow_only(confined::join(kFiles, confined::kMemoryAndEnd));
 constexpr auto kRootsFilter =
     confined::allow_only(confined::join(confined::join(kFiles, kRoots), confined::kMemoryAndEnd));
+constexpr auto kReadingFilter =
+    confined::allow_only(confined::join(kReading, confined::kMemoryAndEnd));
 
 }  // namespace
 
 std::span<const sock_filter> filter_for_files() { return kFilesFilter; }
 std::span<const sock_filter> filter_for_roots() { return kRootsFilter; }
+std::span<const sock_filter> filter_for_reading() { return kReadingFilter; }
 
 }  // namespace glovebox::archiver

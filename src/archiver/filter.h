@@ -14,4 +14,7 @@ std::span<const sock_filter> filter_for_files();
 // The same and what a root of a container image takes: hard links, and removing whole directories.
 std::span<const sock_filter> filter_for_roots();
 
+// What reading a tree takes: nothing that changes a file.
+std::span<const sock_filter> filter_for_reading();
+
 }  // namespace glovebox::archiver

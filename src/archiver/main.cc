@@ -3,8 +3,8 @@
 //
 // "unpack" and "pack" are for the files of a sandbox: its warden starts them there, so they have
 // its walls and limits, and a filter of their own that leaves them little more than moving bytes
-// and files. "layer" and "image" are for container images, outside of sandboxes: they build walls
-// of their own (confine_self()), in which the working directory is all that there is.
+// and files. "layer", "image" and "export" are for container images, outside of sandboxes: they
+// build walls of their own (confine_self()), in which the working directory is all that there is.
 //
 // Standard input and output carry the data; complaints go to standard error.
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "archiver/archive.h"
+#include "archiver/export_tree.h"
 #include "archiver/filter.h"
 #include "archiver/layer_unpack.h"
 #include "base/confined/confine.h"
@@ -28,7 +29,7 @@ namespace {
 
 constexpr std::string_view kUsage =
     "usage: glovebox-archiver unpack DIRECTORY | pack MAX_BYTES | layer BYTES ENTRIES | "
-    "image BYTES ENTRIES";
+    "image BYTES ENTRIES | export PREFIX";
 
 // Of zstd's windows 128 MiB is the largest that libarchive takes.
 constexpr std::uint64_t kMemory = 512ULL << 20;
@@ -81,6 +82,12 @@ Result<void> work(std::span<const std::string_view> words) {
     const UnpackBounds bounds = GB_TRY(confine_for_image(words[1], words[2]));
     const UniqueFd directory = GB_TRY(open_directory());
     return unpack_image(directory.get(), bounds, STDIN_FILENO);
+  }
+  if (task == "export" && words.size() == 2) {
+    GB_TRY(confined::confine_self({.memory = kMemory, .cpu_seconds = kCpuSeconds},
+                                  confined::Root::kEnter, filter_for_reading()));
+    const UniqueFd directory = GB_TRY(open_directory());
+    return export_tree(directory.get(), std::string(words[1]), STDOUT_FILENO);
   }
   const UniqueFd root = GB_TRY(open_directory());
   GB_TRY(confined::install_filter(filter_for_files()));

@@ -39,9 +39,17 @@ ContentHash& ContentHash::add(std::uint64_t number) { return add(std::to_string(
 
 std::string ContentHash::hex() { return finish(state_); }
 
+BytesHash::BytesHash() { (void)::SHA256_Init(&state_); }
+
+BytesHash& BytesHash::add(std::string_view bytes) {
+  (void)::SHA256_Update(&state_, bytes.data(), bytes.size());
+  return *this;
+}
+
+std::string BytesHash::hex() { return finish(state_); }
+
 Result<std::string> hash_of_file(int fd) {
-  SHA256_CTX state{};
-  (void)::SHA256_Init(&state);
+  BytesHash hash;
   std::vector<char> block(256 * 1024);
   for (;;) {
     const ssize_t got = ::read(fd, block.data(), block.size());
@@ -52,9 +60,9 @@ Result<std::string> hash_of_file(int fd) {
       return Error::from_errno("read");
     }
     if (got == 0) {
-      return finish(state);
+      return hash.hex();
     }
-    (void)::SHA256_Update(&state, block.data(), static_cast<std::size_t>(got));
+    hash.add({block.data(), static_cast<std::size_t>(got)});
   }
 }
 

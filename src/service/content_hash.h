@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ContentHash: SHA-256 over a sequence of fields.
+// SHA-256: over a sequence of fields (ContentHash), and over bytes alone (BytesHash).
 #pragma once
 
 #include <openssl/sha.h>
@@ -21,6 +21,19 @@ class ContentHash {
   ContentHash& add(std::uint64_t number);
 
   // 64 hexadecimal digits. Nothing may be added afterwards.
+  [[nodiscard]] std::string hex();
+
+ private:
+  SHA256_CTX state_{};
+};
+
+class BytesHash {
+ public:
+  BytesHash();
+
+  BytesHash& add(std::string_view bytes);
+
+  // As sha256sum(1) prints it. Nothing may be added afterwards.
   [[nodiscard]] std::string hex();
 
  private:

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,12 +47,19 @@ struct BuildState {
   SystemTime created{};
 };
 
+// Takes an archive. Each returns false to end it.
+struct ArchiveSink {
+  std::function<bool(std::uint64_t size)> begin;     // Once, before the first byte.
+  std::function<bool(std::string_view bytes)> take;  // Empty once a second while nothing comes.
+};
+
 class TemplateService {
  public:
   virtual ~TemplateService() = default;
 
   // Answers when the template is there; one of that name is replaced, and sandboxes made from it
-  // live on. kRefused without the scope that the recipe takes; kConflict for names of ours;
+  // live on. kRefused without the scope that the recipe takes, and for network rules that the
+  // operator does not allow; kConflict for names of ours;
   // kUnavailable when `sink` canceled it, and then nothing is left.
   virtual Result<TemplateBuilt> build(const Caller& caller,
                                       const Recipe& recipe,
@@ -64,6 +72,13 @@ class TemplateService {
                                        ImageFormat format,
                                        const FileClient::Source& source,
                                        const BuildSink& sink) = 0;
+
+  // The template as an image in a tar archive (templates/image_archive.h). Takes a place of the
+  // tenant's among its builds. kUnsupported where it has no root of its own; kUnavailable when
+  // `sink` ended it. What fails after the first byte leaves the archive incomplete.
+  virtual Result<void> export_archive(const Caller& caller,
+                                      const std::string& name,
+                                      const ArchiveSink& sink) = 0;
 
   virtual Result<TemplateInfo> find(const Caller& caller, std::string_view name) = 0;
   // Ours first, then by name.

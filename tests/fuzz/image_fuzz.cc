@@ -87,7 +87,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const auto format =
       data[0] % 2 == 0 ? glovebox::ImageFormat::kOci : glovebox::ImageFormat::kDocker;
-  const auto image = glovebox::read_container_image(directory.get(), format, [] { return true; });
+  const std::string name = data[0] % 4 < 2 ? "" : "a";
+  const auto image =
+      glovebox::read_container_image(directory.get(), format, name, [] { return true; });
   if (image) {
     require(image->layers.size() <= 256 && image->env.size() <= 256);
     for (const std::string& layer : image->layers) {

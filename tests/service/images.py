@@ -60,13 +60,16 @@ def config(layers, env):
     }).encode()
 
 
-def docker_save(layers, env=()):
-    described = config(layers, list(env))
-    name = hashlib.sha256(described).hexdigest() + ".json"
+def docker_save(layers, env=(), tags=("small:latest",)):
+    """One image for each tag, with that tag in its environment where there are several."""
     entries = [(f"{i}/layer.tar", layer) for i, layer in enumerate(layers)]
-    manifest = [{"Config": name, "RepoTags": ["small:latest"],
-                 "Layers": [entry[0] for entry in entries]}]
-    return tar_of([*entries, (name, described), ("manifest.json", json.dumps(manifest).encode())])
+    manifest = []
+    for tag in tags:
+        described = config(layers, [*env, *([f"TAG={tag}"] if len(tags) > 1 else [])])
+        name = hashlib.sha256(described).hexdigest() + ".json"
+        manifest.append({"Config": name, "RepoTags": [tag], "Layers": [f"{i}/layer.tar" for i in range(len(layers))]})
+        entries.append((name, described))
+    return tar_of([*entries, ("manifest.json", json.dumps(manifest).encode())])
 
 
 def compress(layer, kind):
@@ -77,7 +80,8 @@ def compress(layer, kind):
     return layer
 
 
-def oci_layout(layers, env=(), kind="gzip"):
+def oci_layout(layers, env=(), kind="gzip", names=(None,)):
+    """One image for each name, with that name in its environment where it has one."""
     blobs = {}
 
     def blob(data, media):
@@ -85,15 +89,20 @@ def oci_layout(layers, env=(), kind="gzip"):
         return {"mediaType": media, "digest": digest(data), "size": len(data)}
 
     suffix = "" if kind == "plain" else "+" + kind
-    manifest = {
-        "schemaVersion": 2,
-        "config": blob(config(layers, list(env)), "application/vnd.oci.image.config.v1+json"),
-        "layers": [blob(compress(layer, kind), "application/vnd.oci.image.layer.v1.tar" + suffix)
-                   for layer in layers],
-    }
-    described = blob(json.dumps(manifest).encode(), "application/vnd.oci.image.manifest.v1+json")
-    index = {"schemaVersion": 2, "manifests": [
-        {**described, "platform": {"os": "linux", "architecture": ARCHITECTURE}}]}
+    packed = [blob(compress(layer, kind), "application/vnd.oci.image.layer.v1.tar" + suffix)
+              for layer in layers]
+    index = {"schemaVersion": 2, "manifests": []}
+    for name in names:
+        manifest = {
+            "schemaVersion": 2,
+            "config": blob(config(layers, [*env, *([f"NAME={name}"] if name else [])]),
+                           "application/vnd.oci.image.config.v1+json"),
+            "layers": packed,
+        }
+        index["manifests"].append({
+            **blob(json.dumps(manifest).encode(), "application/vnd.oci.image.manifest.v1+json"),
+            "platform": {"os": "linux", "architecture": ARCHITECTURE},
+            **({"annotations": {"org.opencontainers.image.ref.name": name}} if name else {})})
     return tar_of([("oci-layout", b'{"imageLayoutVersion":"1.0.0"}'),
                    ("index.json", json.dumps(index).encode())]
                   + [("blobs/sha256/" + name, data) for name, data in blobs.items()])

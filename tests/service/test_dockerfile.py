@@ -128,10 +128,53 @@ COPY --from=build /workspace/out/numbers /srv/numbers
         self.assertEqual(self.said("staged", "cat /srv/numbers; ls /srv /workspace"),
                          "1\n2\n3\n/srv:\nnumbers\n\n/workspace:\n")
 
+    def test_a_stage_begins_with_an_image_among_its_files(self):
+        root = images.tar_of([*images.small_root(PROGRAMS), ("usr/bin/sh", ("->", "bash")), ("srv/of", b"image\n")])
+        files = [("docker.tar", images.docker_save([root], ["SAID=by the image"])),
+                 ("images/oci.tar", images.oci_layout([root], ["SAID=by the layout"])),
+                 ("two.tar", images.docker_save([root], tags=("one:latest", "example/two:1.2"))),
+                 ("named.tar", images.oci_layout([root], names=("first", "second")))]
+        text = """
+ARG FILE=docker.tar
+FROM docker-archive:$FILE
+RUN echo "$SAID" > /srv/said
+"""
+        events = self.built("imaged", text, files)
+        self.assertEqual(self.said("imaged", "cat /srv/of /srv/said; echo $SAID"),
+                         "image\nby the image\nby the image\n")
+        self.assertFalse(events[-1]["cached"])
+        again = self.built("imaged", text, files)
+        self.assertTrue(again[-1]["cached"], again)
+        self.built("laid", "FROM oci-archive:images/oci.tar\nRUN echo \"$SAID\" > /srv/said", files)
+        self.assertEqual(self.said("laid", "cat /srv/said"), "by the layout\n")
+        self.built("copied", "FROM default\nCOPY --from=docker-archive:docker.tar srv/of of", files)
+        self.assertEqual(self.said("copied", "cat of"), "image\n")
+        for image, variable, value in (
+                ("docker-archive:two.tar:one", "TAG", "one:latest"),
+                ("docker-archive:two.tar:example/two:1.2", "TAG", "example/two:1.2"),
+                ("docker-archive:two.tar:1.2", "TAG", "example/two:1.2"),
+                ("oci-archive:named.tar:second", "NAME", "second")):
+            with self.subTest(image):
+                self.built("chosen", f"FROM {image}", files)
+                self.assertEqual(self.said("chosen", f"echo ${variable}"), value + "\n")
+
+        for image, message in (
+                ("docker-archive:missing.tar", "line 1: 'missing.tar' does not exist"),
+                ("docker-archive:", "line 1: '' is not a file of the build context"),
+                ("oci-archive:images", "line 1: 'images' is not a file of the build context"),
+                ("oci-archive:../images/oci.tar", "line 1: '../images/oci.tar' is outside the build context"),
+                ("oci-archive:/etc/passwd", "line 1: '/etc/passwd' does not exist"),
+                ("oci-archive:docker.tar", "line 1: invalid image: missing file 'index.json'"),
+                ("docker-archive:two.tar", "line 1: the archive must contain exactly one image"),
+                ("docker-archive:two.tar:two", "line 1: no image of the archive is called 'two'"),
+                ("oci-archive:named.tar:third", "line 1: no image of the archive is called 'third'")):
+            with self.subTest(image):
+                self.assertIn(message, self.failed("bad", f"FROM {image}", files)[0])
+
     def test_what_cannot_be_built_is_said_with_its_line_and_a_way_out(self):
         for text, message, hint in (
                 ("FROM scratch", "line 1: 'scratch'", "FROM default"),
-                ("FROM debian:12", "line 1: no template is called 'debian:12'", "docker save"),
+                ("FROM debian:12", "line 1: no template is called 'debian:12'", "docker-archive:image.tar"),
                 ("FROM default\nVOLUME /x", "line 2: VOLUME is not supported", "attach a volume"),
                 ("FROM default\nUSER root", "line 2: the user of this base is 'guest'", "root of its own"),
                 ("FROM default\nCOPY a /etc/a", "line 2: '/etc/a' is outside the workspace", "root of its own"),

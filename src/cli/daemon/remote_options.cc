@@ -120,11 +120,12 @@ Result<Json> pairs_json(const std::vector<std::string>& texts, const char* optio
   return json;
 }
 
-void add_network_options(CLI::App& command, RemoteNetworkText& rules) {
+void add_rule_options(CLI::App& command, RemoteNetworkText& rules, const std::string& who) {
   command
       .add_option("--allow-net,--allow-host", rules.allow,
-                  "Let programs connect to HOST, *.HOST, ADDRESS or ADDRESS/BITS, with :PORT for "
-                  "one port only, as far as the daemon allows; repeatable")
+                  "Let " + who +
+                      " connect to HOST, *.HOST, ADDRESS or ADDRESS/BITS, with :PORT "
+                      "for one port only, as far as the daemon allows; repeatable")
       ->type_name("RULE")
       ->allow_extra_args(false)
       ->group("Network (default: none)");
@@ -134,6 +135,10 @@ void add_network_options(CLI::App& command, RemoteNetworkText& rules) {
       ->type_name("RULE")
       ->allow_extra_args(false)
       ->group("Network (default: none)");
+}
+
+void add_network_options(CLI::App& command, RemoteNetworkText& rules) {
+  add_rule_options(command, rules, "programs");
   command
       .add_option(
           "--secret", rules.secrets,

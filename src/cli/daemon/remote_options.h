@@ -28,6 +28,8 @@ struct RemoteNetworkText {
   std::vector<std::string> secrets;
 };
 void add_network_options(CLI::App& command, RemoteNetworkText& rules);
+// The same without secrets. `who` may connect, in the words of the help.
+void add_rule_options(CLI::App& command, RemoteNetworkText& rules, const std::string& who);
 
 // The field `network` of a request, checked here so that an error names the option; none where no
 // rule was given.

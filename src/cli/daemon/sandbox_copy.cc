@@ -18,6 +18,7 @@
 #include "cli/daemon/daemon_client.h"
 #include "cli/daemon/sandbox_commands.h"
 #include "cli/daemon/transfer_line.h"
+#include "cli/daemon/whole_file.h"
 #include "cli/output_writer.h"
 #include "service/transfer.h"
 
@@ -184,29 +185,20 @@ class Copying {
 
   Result<void> get_stream(const std::string& path, int fd) {
     const auto answer = GB_TRY(daemon_.stream("GET", files_ + path, Json(), ""));
-    std::string piece(256UL * 1024, '\0');
-    for (std::uint64_t had = 0;;) {
-      const std::size_t count = GB_TRY(answer->read(piece));
-      if (count == 0) {
-        line_.end();
-        return {};
-      }
-      had += count;
-      if (had > most_.count) {
-        return Error(ErrorCode::kExhausted, "the files exceed " + to_string(most_),
-                     "raise --max-size");
-      }
-      std::string_view rest(piece.data(), count);
-      while (!rest.empty()) {
-        const ssize_t put = ::write(fd, rest.data(), rest.size());
-        if (put < 0 && errno != EINTR) {
-          cannot_write_ = true;
-          return Error::from_errno("write");
-        }
-        rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
-      }
-      line_.add(count);
-    }
+    std::uint64_t had = 0;
+    GB_TRY(copy_body(
+        *answer, fd,
+        [&](std::uint64_t size) -> Result<void> {
+          had += size;
+          line_.add(size);
+          return had > most_.count
+                     ? Error(ErrorCode::kExhausted, "the files exceed " + to_string(most_),
+                             "raise --max-size")
+                     : Result<void>();
+        },
+        cannot_write_));
+    line_.end();
+    return {};
   }
 
   Result<void> get_file(const std::string& source, const std::string& target) {
@@ -218,25 +210,7 @@ class Copying {
     const bool into =
         target.ends_with('/') || (::stat(target.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
     const std::string place = into ? joined(target, base_name(source)) : target;
-    // Under another name until it is whole.
-    std::string draft = place + ".XXXXXX";
-    UniqueFd fd(::mkostemp(draft.data(), O_CLOEXEC));
-    if (!fd) {
-      return Error(ErrorCode::kInvalid,
-                   Error::from_errno("write '" + printable(place) + "'").message(),
-                   "choose a writable destination");
-    }
-    auto got = get_stream(from, fd.get());
-    const mode_t mask = ::umask(0);
-    (void)::umask(mask);
-    if (got &&
-        (::fchmod(fd.get(), 0666 & ~mask) != 0 || ::rename(draft.c_str(), place.c_str()) != 0)) {
-      got = Error::from_errno("write '" + printable(place) + "'");
-    }
-    if (!got) {
-      (void)::unlink(draft.c_str());
-    }
-    return got;
+    return write_whole_file(place, [&](int fd) { return get_stream(from, fd); });
   }
 
   Result<void> get_directory(const std::string& source, const std::string& target) {

@@ -18,6 +18,7 @@ constexpr const char* kTemplateFooter = R"(Examples:
   glovebox template build science -f science.toml
   glovebox template ls
   glovebox template info science
+  glovebox template export app -o app.tar
   glovebox sandbox create --template science
   glovebox template rm science)";
 
@@ -35,6 +36,7 @@ admin scope, or access to the daemon's socket.
 
 Examples:
   glovebox template build -f Dockerfile . -t app
+  glovebox template build . -t app --allow-net pypi.org --allow-net files.pythonhosted.org
   glovebox template build science -f science.toml
   docker save node:22 | glovebox template build node --from-docker-save -
   glovebox template build debian --debootstrap bookworm
@@ -99,12 +101,39 @@ void take_place(BuildOrder& order, const std::string& place, bool has_source) {
   if (!order.build_args.empty() || order.no_cache) {
     throw CLI::ValidationError("--build-arg, --no-cache", "need a Dockerfile and --tag");
   }
+  if (other_source && !(order.network.allow.empty() && order.network.deny.empty())) {
+    throw CLI::ValidationError("--allow-net, --deny-net", "need a Dockerfile or a recipe");
+  }
   if (!has_source) {
     throw CLI::RequiredError(
         "one of --file, --from-docker-save, --from-oci, --from-rootfs, "
         "--debootstrap and --tag");
   }
   order.name = place;
+}
+
+constexpr const char* kExportFooter =
+    R"(The archive is an OCI image layout with one layer, for 'docker load' and --from-oci of 'glovebox
+template build'. The same template gives the same bytes each time.
+
+Examples:
+  glovebox template export app -o app.tar
+  glovebox template export app -o - | docker load)";
+
+void add_export(CLI::App& group, Action* action) {
+  auto* const command =
+      group.add_subcommand("export", "Write a template as a container image to a tar archive");
+  command->footer(kExportFooter);
+  auto order = std::make_shared<ExportOrder>();
+  command->add_option("NAME", order->name, "The template; it must have a root of its own")
+      ->required();
+  command->add_option("-o,--output", order->output, "The archive; '-' writes standard output")
+      ->type_name("FILE")
+      ->required();
+  command->add_flag("-q,--quiet", order->quiet, "Show no progress");
+  add_daemon_options(*command, order->daemon);
+  command->callback(
+      [action, order] { *action = [order] { return ended(export_template(*order)); }; });
 }
 
 void add_build(CLI::App& group, Action* action) {
@@ -141,6 +170,7 @@ void add_build(CLI::App& group, Action* action) {
                    "Value of an ARG of the Dockerfile; repeatable")
       ->type_name("NAME=VALUE");
   command->add_flag("--no-cache", order->no_cache, "Execute every step of the Dockerfile");
+  add_rule_options(*command, order->network, "commands of a Dockerfile or a recipe");
   command->add_flag("-q,--quiet", order->quiet, "Show no progress");
   add_daemon_options(*command, order->daemon);
   command->callback([action, order, place, from] {
@@ -159,6 +189,7 @@ void add_template(CLI::App& app, bool described, Action* action) {
     return;
   }
   add_build(*group, action);
+  add_export(*group, action);
   struct Command {
     const char* name;
     const char* words;

@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/remote_events.h"
-#include "cli/daemon/remote_options.h"
 #include "cli/daemon/transfer_line.h"
+#include "cli/daemon/whole_file.h"
 #include "cli/output_writer.h"
 #include "service/dockerfile/ignore.h"
 #include "service/filtered_archive.h"
@@ -40,6 +40,7 @@ Result<Json> recipe_of(const BuildOrder& order) {
     recipe["base"] = {{"debootstrap", {{"suite", order.suite}}}};
   }
   recipe["name"] = order.name;
+  GB_TRY(put_network(recipe, order.network));
   return recipe;
 }
 
@@ -162,12 +163,15 @@ Result<std::unique_ptr<http::ClientAnswer>> send_context(DaemonClient& daemon,
   ImageStream context;
   GB_TRY(context.open_context(order.context, GB_TRY(read_program(file))));
   const Json args = GB_TRY(pairs_json(order.build_args, "--build-arg"));
-  return daemon.stream_up("PUT",
-                          "/v1/templates/" + encode(order.name) +
-                              "/archive?format=dockerfile&dockerfile=" + kSentAside +
-                              "&cache=" + (order.no_cache ? "false" : "true") +
-                              "&build_args=" + encode(args.dump()),
-                          kLines, [&context](std::span<char> into) { return context.read(into); });
+  Json network = Json::object();
+  GB_TRY(put_network(network, order.network));
+  return daemon.stream_up(
+      "PUT",
+      "/v1/templates/" + encode(order.name) +
+          "/archive?format=dockerfile&dockerfile=" + kSentAside +
+          "&cache=" + (order.no_cache ? "false" : "true") + "&build_args=" + encode(args.dump()) +
+          (network.empty() ? "" : "&network=" + encode(network["network"].dump())),
+      kLines, [&context](std::span<char> into) { return context.read(into); });
 }
 
 void show(const Json& event, const std::string& type) {
@@ -217,6 +221,25 @@ Result<int> build_template(const BuildOrder& order) {
   }
   return Error(ErrorCode::kUnavailable, "the build ended without a result",
                "run 'glovebox template ls' to see whether the template was built");
+}
+
+Result<int> export_template(const ExportOrder& order) {
+  DaemonClient daemon = GB_TRY(DaemonClient::make(order.daemon));
+  const auto answer = GB_TRY(daemon.stream(
+      "GET", "/v1/templates/" + encode(order.name) + "/archive?format=oci", Json(), ""));
+  TransferLine line(::isatty(STDERR_FILENO) == 1 && !order.quiet);
+  const auto receive = [&](int fd) {
+    bool cannot_write = false;
+    return copy_body(
+        *answer, fd,
+        [&line](std::uint64_t size) {
+          line.add(size);
+          return Result<void>();
+        },
+        cannot_write);
+  };
+  GB_TRY(order.output == "-" ? receive(STDOUT_FILENO) : write_whole_file(order.output, receive));
+  return 0;
 }
 
 }  // namespace glovebox::cli

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has a daemon build a template, and shows how that goes.
+// Has a daemon build a template, and shows how that goes; or takes one from it as an archive.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "cli/daemon/daemon_client.h"
+#include "cli/daemon/remote_options.h"
 
 namespace glovebox::cli {
 
@@ -20,11 +21,22 @@ struct BuildOrder {
   std::string suite{};
   std::string context{};  // The directory of a Dockerfile's files.
   std::vector<std::string> build_args{};
+  RemoteNetworkText network{};  // With a Dockerfile or a recipe.
   bool no_cache = false;
   bool quiet = false;
 };
 
 // Answers the exit status; what was built is printed.
 Result<int> build_template(const BuildOrder& order);
+
+struct ExportOrder {
+  DaemonOptionsText daemon{};
+  std::string name{};
+  std::string output{};  // A file, which is replaced; "-" for standard output.
+  bool quiet = false;
+};
+
+// Answers the exit status.
+Result<int> export_template(const ExportOrder& order);
 
 }  // namespace glovebox::cli

@@ -39,6 +39,18 @@ class FakeTemplates final : public TemplateService {
     }
     return TemplateBuilt{.info = info(name), .cached = true};
   }
+  // What "default" is: "an archive".
+  Result<void> export_archive(const Caller&,
+                              const std::string& name,
+                              const ArchiveSink& sink) override {
+    constexpr std::string_view kArchive = "an archive";
+    if (name != "default") {
+      return Error(ErrorCode::kNotFound, "no such template");
+    }
+    return sink.take({}) && sink.begin(kArchive.size()) && sink.take(kArchive)
+               ? Result<void>()
+               : Error(ErrorCode::kUnavailable, "canceled");
+  }
   Result<TemplateInfo> find(const Caller&, std::string_view name) override {
     return name == "default" || name == "mine" ? Result<TemplateInfo>(info(std::string(name)))
                                                : Error(ErrorCode::kNotFound, "no such template");

@@ -50,16 +50,6 @@ CodePlace read_place(Fields& fields) {
           .cursor = fields.count("cursor", 0, CodePlace::kMaxCode)};
 }
 
-Result<std::optional<NetworkRules>> read_network(Fields& fields) {
-  const auto object = fields.object("network");
-  if (!object) {
-    return std::optional<NetworkRules>();
-  }
-  NetworkRules rules = GB_TRY(parse_network_rules(to_line(*object)));
-  allow_credential_hosts(rules);
-  return std::optional(std::move(rules));
-}
-
 // [{"name": "data", "path": "/volumes/data", "read_only": true}]
 Result<std::vector<VolumeMount>> read_volumes(Fields& fields) {
   std::vector<VolumeMount> mounts;
@@ -109,6 +99,16 @@ std::optional<std::chrono::milliseconds> read_lifetime(Fields& fields) {
 }
 
 }  // namespace
+
+Result<std::optional<NetworkRules>> read_network(Fields& fields) {
+  const auto object = fields.object("network");
+  if (!object) {
+    return std::optional<NetworkRules>();
+  }
+  NetworkRules rules = GB_TRY(parse_network_rules(to_line(*object)));
+  allow_credential_hosts(rules);
+  return std::optional(std::move(rules));
+}
 
 Result<LimitWishes> read_limits(Fields& fields) {
   LimitWishes wishes;

@@ -86,6 +86,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/templates", kRun, build_template, false, kShort, kRecipeBody},
     {"GET", "/v1/templates/{name}", kRead, show_template},
     {"DELETE", "/v1/templates/{name}", kRun, remove_template},
+    {"GET", "/v1/templates/{name}/archive", kRead, export_template, true, kLong},
     {"PUT", "/v1/templates/{name}/archive", kRun, import_template, false, kLong},
     {"GET", "/v1/approvals", kRead, list_approvals},
     {"POST", "/v1/approvals/{id}", kApprove, decide_approval},

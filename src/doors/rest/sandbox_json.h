@@ -25,6 +25,8 @@ std::string to_line(const Json& json);
 
 // Of a field "limits"; nothing set when it is absent.
 Result<LimitWishes> read_limits(Fields& fields);
+// The field `network`, with the hosts of its secrets allowed; nothing where it is absent.
+Result<std::optional<NetworkRules>> read_network(Fields& fields);
 
 // One limit as answers have it: seconds for a time, else a number.
 template <typename T>

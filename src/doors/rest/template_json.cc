@@ -144,6 +144,7 @@ Result<Recipe> read_recipe(Fields& fields) {
     step.text = std::move(command);
     recipe.steps.push_back(std::move(step));
   }
+  recipe.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   recipe.env = fields.environment("env").value_or(Environment());
   recipe.start = fields.text("start", 64 * 1024).value_or("");
   recipe.ready = fields.text("ready", 64 * 1024).value_or("");

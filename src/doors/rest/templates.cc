@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Templates: building, looking at them, removing them.
+#include <poll.h>
+
 #include "base/text.h"
 #include "doors/rest/event_stream.h"
 #include "doors/rest/routes.h"
@@ -7,6 +9,7 @@
 #include "service/template_service.h"
 #include "spec/json/bounded_json.h"
 #include "spec/json/error_json.h"
+#include "spec/json/network_rules_json.h"
 #include "spec/json/schema.h"
 
 namespace glovebox::rest {
@@ -119,12 +122,15 @@ Result<Recipe> recipe_of_dockerfile(const Call& call) {
     return Error(ErrorCode::kInvalid, "'cache' must be true or false");
   }
   recipe.dockerfile->use_cache = cache != "false";
+  if (const std::string network = call.parameter("network"); !network.empty()) {
+    recipe.network = GB_TRY(parse_network_rules(network));
+  }
   GB_TRY(validate(recipe));
   return recipe;
 }
 
 Result<void> build_from_dockerfile(Call& call) {
-  GB_TRY(call.only_parameters({"format", "dockerfile", "build_args", "cache"}));
+  GB_TRY(call.only_parameters({"format", "dockerfile", "build_args", "cache", "network"}));
   Recipe recipe = GB_TRY(recipe_of_dockerfile(call));
   TemplateService& templates = call.service.template_service();
   const auto context = GB_TRY(templates.keep_files(
@@ -147,6 +153,42 @@ Result<void> import_template(Call& call) {
                             call.caller, call.parameters[0], format,
                             [&call](std::span<char> bytes) { return call.request.read(bytes); },
                             into(stream)));
+}
+
+Result<void> export_template(Call& call) {
+  GB_TRY(call.only_parameters({"format"}));
+  if (call.parameter("format") != "oci") {
+    return Error(ErrorCode::kInvalid, "'format' must be oci",
+                 "add ?format=oci to the URL: templates are exported as OCI image layouts");
+  }
+  bool begun = false;
+  const ArchiveSink sink{
+      .begin =
+          [&](std::uint64_t size) {
+            begun = true;
+            // A tenant has made it: no browser is to take it for a page of ours.
+            return call
+                .start(200, {{"Content-Type", "application/x-tar"},
+                             {"Content-Length", std::to_string(size)},
+                             {"X-Content-Type-Options", "nosniff"}})
+                .has_value();
+          },
+      .take =
+          [&](std::string_view bytes) {
+            pollfd gone{.fd = call.request.gone_fd(), .events = POLLIN, .revents = 0};
+            return bytes.empty() ? ::poll(&gone, 1, 0) != 1
+                                 : call.response.write(bytes).has_value();
+          }};
+  auto done = call.service.template_service().export_archive(call.caller, call.parameters[0], sink);
+  if (!begun) {
+    return done;
+  }
+  if (done) {
+    (void)call.response.finish();
+  } else {
+    call.response.abort();
+  }
+  return {};
 }
 
 }  // namespace glovebox::rest

@@ -14,8 +14,8 @@
 #include <memory>
 #include <string>
 
+#include "base/archive/tar_stream.h"
 #include "files/server/place.h"
-#include "files/server/tar_stream.h"
 #include "files/server/tree.h"
 
 namespace glovebox::files {

@@ -160,6 +160,13 @@ Result<TemplateBuilt> GuardedTemplates::import(const Caller& caller,
   return inner_.import(caller, name, format, source, sink);
 }
 
+Result<void> GuardedTemplates::export_archive(const Caller& caller,
+                                              const std::string& name,
+                                              const ArchiveSink& sink) {
+  GB_TRY(guard_.tenant(caller, kRead));
+  return inner_.export_archive(caller, name, sink);
+}
+
 Result<TemplateInfo> GuardedTemplates::find(const Caller& caller, std::string_view name) {
   GB_TRY(guard_.tenant(caller, kRead));
   return inner_.find(caller, name);

@@ -96,6 +96,9 @@ class GuardedTemplates final : public TemplateService {
                                ImageFormat format,
                                const FileClient::Source& source,
                                const BuildSink& sink) override;
+  Result<void> export_archive(const Caller& caller,
+                              const std::string& name,
+                              const ArchiveSink& sink) override;
   Result<TemplateInfo> find(const Caller& caller, std::string_view name) override;
   Result<std::vector<TemplateInfo>> list(const Caller& caller) override;
   Result<void> remove(const Caller& caller, std::string_view name) override;

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "service/keeper/codec.h"
+#include "spec/json/network_rules_json.h"
 
 namespace glovebox {
 namespace {
@@ -150,6 +151,7 @@ Result<json> recipe_json(const Recipe& recipe, std::vector<UniqueFd>& opened) {
                  {"packages", recipe.packages},
                  {"package_sources", recipe.package_sources},
                  {"steps", GB_TRY(steps_json(recipe, opened))},
+                 {"network", glovebox::to_json(recipe.network)},
                  {"env", keeper::to_json(recipe.env)},
                  {"start", recipe.start},
                  {"ready", recipe.ready},
@@ -186,6 +188,9 @@ Result<Recipe> to_recipe(const json& object, const std::vector<UniqueFd>& opened
   recipe.package_sources = texts_in(object, "package_sources");
   for (const json& step : object.value("steps", json::array())) {
     recipe.steps.push_back(GB_TRY(to_step(step, opened)));
+  }
+  if (object.contains("network")) {
+    recipe.network = GB_TRY(parse_network_rules(text_in(object, "network")));
   }
   recipe.env = keeper::to_environment(object.value("env", json::array()));
   recipe.start = text_in(object, "start");

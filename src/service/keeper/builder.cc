@@ -33,6 +33,7 @@
 #include "service/keeper/wire.h"
 #include "service/templates/build.h"
 #include "service/templates/dockerfile_build.h"
+#include "service/templates/image_archive.h"
 
 extern char** environ;
 
@@ -233,6 +234,10 @@ class Caller {
     return decode_error(answer.value("error", std::string()));
   }
 
+  Result<void> give(const json& event) {
+    return send(MessageType::kEvent, pack(event)) ? Result<void>() : Result<void>(canceled());
+  }
+
   bool send(MessageType type, std::string_view text, const std::vector<int>& passed = {}) {
     const std::scoped_lock lock(mutex_);
     return wire_.send(type, text, passed).has_value();
@@ -306,6 +311,26 @@ struct Done {
   std::vector<Content> held;
 };
 
+Result<Done> send_archive(const json& order, const std::string& directory, Caller& caller) {
+  const auto parts = to_parts(order.value("parts", json()));
+  if (!parts || !std::ranges::all_of(parts->keys(), is_key)) {
+    return Error(ErrorCode::kInvalid, "this is not a template");
+  }
+  const ContentStore store = GB_TRY(ContentStore::open(directory + "/templates"));
+  BuildMonitor monitor([&caller](const BuildEvent& event) { return caller.tell(event); },
+                       [&caller](std::uint64_t bytes) { return caller.spend(bytes); });
+  GB_TRY(export_template(order.value("name", std::string()), *parts, store, monitor,
+                         {.begin =
+                              [&caller](std::uint64_t size) {
+                                return caller.give({{"size", size}});
+                              },
+                          .put =
+                              [&caller](std::string_view bytes) {
+                                return caller.give({{"bytes", bytes}});
+                              }}));
+  return Done{.answer = json::object(), .held = {}};
+}
+
 Result<Done> build(const json& order,
                    const std::vector<UniqueFd>& opened,
                    const std::string& directory,
@@ -321,11 +346,13 @@ Result<Done> build(const json& order,
   const ContentStore store = GB_TRY(ContentStore::open(directory + "/templates"));
   BuildMonitor monitor([&caller](const BuildEvent& event) { return caller.tell(event); },
                        [&caller](std::uint64_t bytes) { return caller.spend(bytes); });
+  const BuildNetwork network{.rules = recipe.network,
+                             .public_only = order.value("public_only", true)};
   BuiltParts built = GB_TRY(
       recipe.dockerfile
-          ? build_dockerfile(recipe, store, monitor,
+          ? build_dockerfile(recipe, network, store, monitor,
                              [&caller](const std::string& name) { return caller.find_base(name); })
-          : build_template(recipe, *base, store, monitor));
+          : build_template(recipe, *base, network, store, monitor));
   std::map<std::string, std::uint64_t> sizes;
   for (const auto& keys : {built.parts.keys(), built.parts.cache}) {
     for (const std::string& key : keys) {
@@ -364,7 +391,8 @@ int run_builder(const std::string& directory) {
   Caller caller{UniqueFd(kSocket), std::move(grants)};
   bool answered = false;
   try {
-    const auto done = build(*order, passed, directory, caller);
+    const auto done = order->contains("recipe") ? build(*order, passed, directory, caller)
+                                                : send_archive(*order, directory, caller);
     std::vector<int> held;
     for (std::size_t i = 0; done && i < std::min(done->held.size(), sys::kMaxPassed); ++i) {
       held.push_back(done->held[i].lock_fd());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builder: a process that builds one template.
+// The builder: a process that builds one template, or reads one for an archive.
 //
 // Builds unpack what tenants bring, and make sandboxes. The keeper has each of them done by a
 // process of its own, so that one that crashes or leaks harms no living sandbox. The builder speaks
@@ -8,7 +8,9 @@
 //   events   {"kind", "step", "steps", "text"}: a BuildEvent
 //            {"spend": BYTES}: will be written; the caller puts a byte into the pipe that it passed
 //            as the first descriptor: 1 if they may be, else 0
-//   answer   {"parts", "cached", "sizes"}, with the descriptors that hold the pieces
+//            {"size": BYTES}, then {"bytes": …} again and again: of an archive
+//   answer   {"parts", "cached", "sizes"}, with the descriptors that hold the pieces; {} for an
+//            archive
 //
 // A build is canceled when its caller goes.
 #pragma once
@@ -33,9 +35,11 @@ inline constexpr BaseSize kMaxBase = 32U * 1024;
 
 // What the keeper gives a builder.
 struct BuilderOrder {
-  const nlohmann::json& request;  // {"recipe": recipe_json(), "base": parts_json()}
-  std::string directory;          // The data directory.
-  int socket = -1;                // The caller's connection.
+  // {"recipe": recipe_json(), "base": parts_json(), "public_only": as in egress::Order}, or
+  // {"name", "parts": parts_json()} for an archive
+  const nlohmann::json& request;
+  std::string directory;  // The data directory.
+  int socket = -1;        // The caller's connection.
   std::vector<UniqueFd> passed{};
   // Another user's daemon has less rights than the builder; what would lend it more is refused.
   bool foreign = false;

@@ -213,6 +213,7 @@ Result<json> sweep_contents(const json& arguments, CallContext& context) {
   return json();
 }
 
+// Or an archive of one: the builder sees which.
 Result<json> build_template(const json& arguments, CallContext& context) {
   auto built = run_in_builder({.request = arguments,
                                .directory = context.keeper.paths().directory(),
@@ -537,6 +538,7 @@ constexpr std::array kCalls = {
     Call{"kill_all", kill_all, kEnds},
     Call{"sweep_contents", sweep_contents, kLong},
     Call{"build_template", build_template, kStream},
+    Call{"export_template", build_template, kStream},
     Call{"stop", stop, kEnds},
     Call{"pause", pause, kLong},
     Call{"resume", resume, kLong},

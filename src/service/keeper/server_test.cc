@@ -89,7 +89,7 @@ TEST_F(KeeperServerTest, NoRequestEndsTheKeeper) {
   for (const char* const name :
        {"change", "kill", "execute", "run", "judge", "start_process", "warm_up", "files",
         "copy_image", "remove_image", "make_image", "image_files", "build_template",
-        "sweep_contents", "create_context", "fork_context", "cancel"}) {
+        "export_template", "sweep_contents", "create_context", "fork_context", "cancel"}) {
     for (const json& value : strange) {
       json arguments;
       for (const char* const key : {"sandbox", "context", "order", "request", "record", "expires",

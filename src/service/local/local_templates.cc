@@ -106,6 +106,7 @@ LocalTemplates::LocalTemplates(std::string directory,
                                QuotaBook& quotas,
                                MemoryPressure& pressure,
                                keeper::KeeperClient& keeper,
+                               NetworkPolicy network,
                                InUse in_use)
     : directory_(std::move(directory)),
       contents_(ContentStore::at(directory_ + "/templates")),
@@ -114,6 +115,7 @@ LocalTemplates::LocalTemplates(std::string directory,
       quotas_(quotas),
       pressure_(pressure),
       keeper_(keeper),
+      network_(network),
       in_use_(std::move(in_use)) {}
 
 std::optional<TemplateParts> LocalTemplates::parts_of(const TemplateRecord& record) {
@@ -221,6 +223,14 @@ Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller,
     return Error(ErrorCode::kConflict, "'" + name + "' is a built-in template",
                  "choose another name");
   }
+  std::shared_ptr<void> turn = GB_TRY(take_turn(caller));
+  GB_TRY(pressure_.check());
+  QuotaLease sandbox = GB_TRY(quotas_.reserve(caller.tenant, use));
+  DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
+  return Begun{.turn = std::move(turn), .sandbox = std::move(sandbox), .budget = std::move(budget)};
+}
+
+Result<std::shared_ptr<void>> LocalTemplates::take_turn(const Caller& caller) {
   if (building_ >= kMostBuilds) {
     return busy("other templates are being built");
   }
@@ -232,16 +242,21 @@ Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller,
     }
     ++under_way;
   }
-  std::shared_ptr<void> turn(this, [this, tenant = caller.tenant](void*) {
+  return std::shared_ptr<void>(this, [this, tenant = caller.tenant](void*) {
     const std::scoped_lock lock(turns_mutex_);
     if (--turns_[tenant] == 0) {
       turns_.erase(tenant);
     }
   });
-  GB_TRY(pressure_.check());
-  QuotaLease sandbox = GB_TRY(quotas_.reserve(caller.tenant, use));
-  DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
-  return Begun{.turn = std::move(turn), .sandbox = std::move(sandbox), .budget = std::move(budget)};
+}
+
+bool LocalTemplates::answer_spend(int fd,
+                                  const json& bytes,
+                                  DiskBudget& budget,
+                                  Result<void>& room) {
+  room = budget.spend(bytes.is_number_unsigned() ? bytes.get<std::uint64_t>() : 0);
+  const char granted = room ? 1 : 0;
+  return ::write(fd, &granted, 1) == 1;
 }
 
 Result<json> LocalTemplates::make(const Caller& caller,
@@ -252,7 +267,8 @@ Result<json> LocalTemplates::make(const Caller& caller,
   std::vector<UniqueFd> opened;
   const json request = {{"tenant", caller.tenant},
                         {"recipe", GB_TRY(recipe_json(recipe, opened))},
-                        {"base", parts_json(GB_TRY(base_of(caller, recipe.base)))}};
+                        {"base", parts_json(GB_TRY(base_of(caller, recipe.base)))},
+                        {"public_only", network_ != NetworkPolicy::kAny}};
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return Error::from_errno("pipe");
@@ -270,9 +286,7 @@ Result<json> LocalTemplates::make(const Caller& caller,
       return sink({});
     }
     if (const auto bytes = said.find("spend"); bytes != said.end()) {
-      room = budget.spend(bytes->is_number_unsigned() ? bytes->get<std::uint64_t>() : 0);
-      const char granted = room ? 1 : 0;
-      return ::write(granting.get(), &granted, 1) == 1;
+      return answer_spend(granting.get(), *bytes, budget, room);
     }
     if (const auto name = said.find("base"); name != said.end()) {
       return answer_base(granting.get(), caller,
@@ -388,6 +402,7 @@ Result<TemplateBuilt> LocalTemplates::build(const Caller& caller,
                                             const Recipe& recipe,
                                             const BuildSink& sink) {
   GB_TRY(validate(recipe));
+  GB_TRY(check_policy(recipe.network, network_));
   const std::string source = recipe.dockerfile    ? "dockerfile"
                              : recipe.debootstrap ? "debootstrap"
                              : recipe.image       ? to_string(recipe.image->format)
@@ -417,6 +432,52 @@ Result<TemplateBuilt> LocalTemplates::import(const Caller& caller,
   auto built = finish(caller, recipe, to_string(format), sink, std::move(begun));
   sweep();
   return built;
+}
+
+Result<void> LocalTemplates::export_archive(const Caller& caller,
+                                            const std::string& name,
+                                            const ArchiveSink& sink) {
+  const TemplateInfo info = GB_TRY(find(caller, name));
+  if (info.source == "snapshot") {
+    return Error(ErrorCode::kUnsupported,
+                 "'" + name + "' is a snapshot, not a template that was built",
+                 "export the template that its sandbox was created from");
+  }
+  const auto turn = GB_TRY(take_turn(caller));
+  const Counted builds(building_);
+  DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Error::from_errno("pipe");
+  }
+  const UniqueFd grants(ends[0]);
+  const UniqueFd granting(ends[1]);
+  Result<void> room;
+  const auto on_event = [&](std::string_view event) {
+    const json said = event.empty() ? json() : keeper::unpack(event);
+    if (!said.is_object()) {
+      return sink.take({});
+    }
+    if (const auto bytes = said.find("spend"); bytes != said.end()) {
+      return answer_spend(granting.get(), *bytes, budget, room);
+    }
+    if (const auto size = said.find("size"); size != said.end()) {
+      return sink.begin(size->is_number_unsigned() ? size->get<std::uint64_t>() : 0);
+    }
+    const auto bytes = said.find("bytes");
+    return bytes == said.end() || !bytes->is_string() ||
+           sink.take(bytes->get_ref<const std::string&>());
+  };
+  const json request = {{"tenant", caller.tenant},
+                        {"name", name},
+                        {"parts", parts_json(info.parts)}};
+  const std::array<int, 1> handed = {grants.get()};
+  const auto done = keeper_.call("export_template", request, on_event, nullptr, handed);
+  (void)std::move(budget).settle(0);
+  if (!room) {
+    return std::move(room).error();
+  }
+  return done ? Result<void>() : Result<void>(done.error());
 }
 
 Result<std::shared_ptr<const UniqueFd>> LocalTemplates::keep_files(

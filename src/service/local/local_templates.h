@@ -41,6 +41,7 @@ class LocalTemplates final : public TemplateService {
                  QuotaBook& quotas,
                  MemoryPressure& pressure,
                  keeper::KeeperClient& keeper,
+                 NetworkPolicy network,
                  InUse in_use);
 
   Result<TemplateBuilt> build(const Caller& caller,
@@ -51,6 +52,9 @@ class LocalTemplates final : public TemplateService {
                                ImageFormat format,
                                const FileClient::Source& source,
                                const BuildSink& sink) override;
+  Result<void> export_archive(const Caller& caller,
+                              const std::string& name,
+                              const ArchiveSink& sink) override;
   Result<TemplateInfo> find(const Caller& caller, std::string_view name) override;
   Result<std::vector<TemplateInfo>> list(const Caller& caller) override;
   Result<void> remove(const Caller& caller, std::string_view name) override;
@@ -92,6 +96,12 @@ class LocalTemplates final : public TemplateService {
     DiskBudget budget;
   };
   Result<Begun> begin(const Caller& caller, const std::string& name, const QuotaUse& use);
+  Result<std::shared_ptr<void>> take_turn(const Caller& caller);
+  // Whether there is room for what a builder is about to write; false when it has ended.
+  static bool answer_spend(int fd,
+                           const nlohmann::json& bytes,
+                           DiskBudget& budget,
+                           Result<void>& room);
   Result<TemplateBuilt> finish(const Caller& caller,
                                const Recipe& recipe,
                                const std::string& source,
@@ -121,6 +131,7 @@ class LocalTemplates final : public TemplateService {
   QuotaBook& quotas_;
   MemoryPressure& pressure_;
   keeper::KeeperClient& keeper_;
+  const NetworkPolicy network_;
   const InUse in_use_;
   std::atomic<int> building_ = 0;
   std::mutex turns_mutex_;

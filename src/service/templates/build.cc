@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "service/templates/image_workspace.h"
 #include "service/templates/package_step.h"
 #include "service/templates/preload_step.h"
 #include "service/templates/root_source.h"
@@ -75,6 +76,7 @@ PackageView view_packages(const TemplateParts& parts, const ContentStore& store,
 
 Result<BuiltParts> build_template(const Recipe& recipe,
                                   const TemplateParts& base,
+                                  const BuildNetwork& network,
                                   const ContentStore& store,
                                   BuildMonitor& monitor) {
   monitor.expect(steps_of(recipe));
@@ -93,10 +95,18 @@ Result<BuiltParts> build_template(const Recipe& recipe,
     return built.held.back().key();
   };
   if (recipe.debootstrap || recipe.image) {
+    if (recipe.image) {
+      monitor.progress("unpack the image");
+    }
     RootContent root =
         GB_TRY(recipe.image ? root_from_image(*recipe.image, store, monitor)
                             : root_from_debootstrap(*recipe.debootstrap, store, monitor));
     merge(parts.env, root.env);
+    if (recipe.image) {
+      if (auto files = GB_TRY(workspace_of_root(root.content, parts.home, store, monitor))) {
+        parts.files = keep(std::move(files->content), files->cached);
+      }
+    }
     parts.root = keep(std::move(root.content), root.cached);
   }
   merge(parts.env, recipe.env);
@@ -108,7 +118,7 @@ Result<BuiltParts> build_template(const Recipe& recipe,
     parts.packages.insert(parts.packages.end(), recipe.packages.begin(), recipe.packages.end());
   }
   if (!recipe.steps.empty()) {
-    WorkspaceContent files = GB_TRY(make_workspace(recipe, parts, store, monitor));
+    WorkspaceContent files = GB_TRY(make_workspace(recipe, parts, network, store, monitor));
     parts.files = keep(std::move(files.content), files.cached);
   }
   GB_TRY(try_preload(recipe, parts, store, monitor));

@@ -18,6 +18,7 @@
 #include "service/package_request.h"
 #include "service/packages.h"
 #include "service/templates/build_monitor.h"
+#include "service/templates/build_network.h"
 #include "service/templates/content_store.h"
 #include "service/templates/recipe.h"
 
@@ -65,9 +66,11 @@ struct BuiltParts {
 void merge(Environment& env, const Environment& more);
 
 // `base` is what the recipe's base stands for; its files and settings are inherited unless the
-// recipe brings a root of its own. Requires: a valid recipe. kUnavailable when it was canceled.
+// recipe brings a root of its own. `network` has the recipe's rules. Requires: a valid recipe.
+// kUnavailable when it was canceled.
 Result<BuiltParts> build_template(const Recipe& recipe,
                                   const TemplateParts& base,
+                                  const BuildNetwork& network,
                                   const ContentStore& store,
                                   BuildMonitor& monitor);
 

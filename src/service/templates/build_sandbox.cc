@@ -31,17 +31,6 @@ constexpr std::uint64_t kMaxArchive = 8ULL << 30;
 
 Error canceled() { return {ErrorCode::kUnavailable, "canceled"}; }
 
-Result<void> write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      return Error::from_errno("write a template");
-    }
-    bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
-  }
-  return {};
-}
-
 // The whole of a file, from its begin.
 FileClient::Source from_file(int fd) {
   return [fd, at = off_t{0}](std::span<char> into) mutable -> Result<std::size_t> {
@@ -73,6 +62,10 @@ Result<void> copy_top_links(const std::string& from, int to) {
 
 }  // namespace
 
+bool is_own_directory(std::string_view name) {
+  return std::ranges::find(kOwnDirectories, name) != kOwnDirectories.end();
+}
+
 std::string_view not_kept(std::string_view path, std::string_view home) {
   if (path == home || path.starts_with(std::string(home) + "/")) {
     return {};
@@ -95,6 +88,7 @@ std::string_view not_kept(std::string_view path, std::string_view home) {
 
 Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
                                         bool as_root,
+                                        const BuildNetwork& network,
                                         const ContentStore& store,
                                         const std::string& scratch,
                                         BuildMonitor& monitor) {
@@ -102,7 +96,10 @@ Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
   SandboxSpec spec = sandbox_of(parts, store, limits);
   spec.as_root = as_root;
   spec.mounts.push_back(GB_TRY(file_server_mount()));
-  BuildSandbox opened(GB_TRY(Sandbox::create(spec, {})), limits, parts.home, scratch, monitor);
+  BuildEgress::prepare(spec, network);
+  std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, {}));
+  BuildEgress egress = GB_TRY(BuildEgress::start(*sandbox, network, monitor));
+  BuildSandbox opened(std::move(sandbox), std::move(egress), limits, parts.home, scratch, monitor);
   if (!parts.files.empty()) {
     const std::string path = store.path_of(parts.files) + "/home.tar";
     const UniqueFd archive(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -139,7 +136,7 @@ Result<void> BuildSandbox::write_counted(int fd, std::uint64_t& size, std::strin
     return Error(ErrorCode::kInvalid, "the files are too large for a template");
   }
   GB_TRY(monitor_->spend(bytes.size()));
-  return write_all(fd, bytes);
+  return write_content(fd, bytes);
 }
 
 Result<SpooledFile> BuildSandbox::spool_directory(FileClient& client, const std::string& path) {
@@ -204,9 +201,7 @@ Result<void> BuildSandbox::save_root(const std::string& base, const std::string&
   const auto save_below = [&](const std::string& prefix) -> Result<void> {
     for (const FileEntry& entry : GB_TRY(client.list("/" + prefix, 1))) {
       const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
-      const bool own = prefix.empty()
-                           ? std::ranges::find(kOwnDirectories, name) != kOwnDirectories.end()
-                           : name == "glovebox";
+      const bool own = prefix.empty() ? is_own_directory(name) : name == "glovebox";
       if (entry.type == FileEntry::Type::kDirectory && !own && name != "lost+found") {
         GB_TRY(save_directory(client, prefix + name, top.get(), left));
       }

@@ -13,6 +13,7 @@
 #include "files/file_client.h"
 #include "sandbox/sandbox.h"
 #include "service/templates/build.h"
+#include "service/templates/build_network.h"
 
 namespace glovebox {
 
@@ -26,9 +27,11 @@ struct SpooledFile {
 class BuildSandbox {
  public:
   // With the workspace of `parts`. `as_root`: the guest is root, and a root of the template's own
-  // can be written to. `scratch` is a directory for spooled files. All must outlive it.
+  // can be written to. `network` is what its commands reach. `scratch` is a directory for spooled
+  // files. All must outlive it.
   static Result<BuildSandbox> open(const TemplateParts& parts,
                                    bool as_root,
+                                   const BuildNetwork& network,
                                    const ContentStore& store,
                                    const std::string& scratch,
                                    BuildMonitor& monitor);
@@ -38,6 +41,9 @@ class BuildSandbox {
 
   // An outcome that is not kOk is no error here, unless the build was canceled.
   Result<RunOutcome> run(const Command& command);
+
+  // As BuildEgress::end().
+  std::string end_network() { return egress_.end(); }
 
   // A directory as a tar archive, or the content of a file.
   Result<SpooledFile> spool_directory(FileClient& client, const std::string& path);
@@ -55,11 +61,13 @@ class BuildSandbox {
 
  private:
   BuildSandbox(std::unique_ptr<Sandbox> sandbox,
+               BuildEgress egress,
                Limits limits,
                std::string home,
                const std::string& scratch,
                BuildMonitor& monitor)
       : sandbox_(std::move(sandbox)),
+        egress_(std::move(egress)),
         limits_(limits),
         home_(std::move(home)),
         scratch_(&scratch),
@@ -73,11 +81,15 @@ class BuildSandbox {
                               UnpackBounds& left);
 
   std::unique_ptr<Sandbox> sandbox_;
+  BuildEgress egress_;
   Limits limits_;
   std::string home_;
   const std::string* scratch_;
   BuildMonitor* monitor_;
 };
+
+// Whether a name at the top of the root is of every sandbox its own, and a template's is not shown.
+bool is_own_directory(std::string_view name);
 
 // What a sandbox keeps for itself, so that a template cannot have anything there: a reason, or
 // nothing. `path` is absolute and plain.

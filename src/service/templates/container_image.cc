@@ -119,8 +119,11 @@ class Reader {
   Reader(int directory, const std::function<bool()>& wanted)
       : directory_(directory), wanted_(wanted) {}
 
-  Result<ContainerImage> read_oci() const {
+  Result<ContainerImage> read_oci(const std::string& name) const {
     json index = GB_TRY(read_document(directory_, "index.json"));
+    if (!name.empty()) {
+      index = json::object({{"manifests", GB_TRY(named(member(index, "manifests"), name))}});
+    }
     for (int i = 0; i < kMaxIndexes; ++i) {
       const json chosen = GB_TRY(choose(member(index, "manifests")));
       const std::string path = GB_TRY(checked_blob(chosen));
@@ -133,19 +136,21 @@ class Reader {
     return bad_image("the index does not lead to a manifest");
   }
 
-  Result<ContainerImage> read_docker() const {
+  Result<ContainerImage> read_docker(const std::string& name) const {
     const json manifests = GB_TRY(read_document(directory_, "manifest.json"));
-    if (!manifests.is_array() || manifests.size() != 1) {
+    if (!manifests.is_array() || (name.empty() && manifests.size() != 1)) {
       return Error(ErrorCode::kInvalid, "the archive must contain exactly one image",
-                   "run 'docker save' with the tag of one image");
+                   "run 'docker save' with the tag of one image; in a Dockerfile, name one: "
+                   "FROM docker-archive:FILE:NAME:TAG");
     }
-    const std::string config_path = text_in(manifests[0], "Config");
+    const json manifest = name.empty() ? manifests[0] : GB_TRY(tagged(manifests, name));
+    const std::string config_path = text_in(manifest, "Config");
     const json config = GB_TRY(read_document(directory_, config_path));
     const std::string stem = stem_of(config_path);
     if (is_hash(stem)) {
       GB_TRY(compare(config_path, stem));
     }
-    const json& layers = member(manifests[0], "Layers");
+    const json& layers = member(manifest, "Layers");
     const json& hashes = member(member(config, "rootfs"), "diff_ids");
     if (!layers.is_array() || !hashes.is_array() || layers.size() != hashes.size() ||
         layers.size() > kMaxLayers) {
@@ -208,6 +213,47 @@ class Reader {
     return path;
   }
 
+  // Those of an index that have the name.
+  static Result<json> named(const json& manifests, const std::string& name) {
+    json found = json::array();
+    for (const json& each : manifests.is_array() ? manifests : json::array()) {
+      const json& notes = member(each, "annotations");
+      if (text_in(notes, "org.opencontainers.image.ref.name") == name ||
+          text_in(notes, "io.containerd.image.name") == name) {
+        found.push_back(each);
+      }
+    }
+    return found.empty() ? Result<json>(no_image(name)) : std::move(found);
+  }
+
+  // The one of docker save's that has the name; else the only one with that tag.
+  static Result<json> tagged(const json& manifests, const std::string& name) {
+    json by_tag = json::array();
+    for (const json& each : manifests) {
+      for (const json& item : member(each, "RepoTags")) {
+        const std::string tag = item.is_string() ? item.get<std::string>() : std::string();
+        if (tag == name || tag == name + ":latest") {
+          return each;
+        }
+        if (tag.substr(tag.rfind(':') + 1) == name) {
+          by_tag.push_back(each);
+        }
+      }
+    }
+    if (by_tag.size() > 1) {
+      return Error(ErrorCode::kInvalid,
+                   "several images of the archive have the tag '" + printable(name) + "'",
+                   "write NAME:TAG");
+    }
+    return by_tag.empty() ? Result<json>(no_image(name)) : Result<json>(by_tag[0]);
+  }
+
+  static Error no_image(const std::string& name) {
+    return {ErrorCode::kInvalid,
+            "no image of the archive is called '" + printable(name.substr(0, 200)) + "'",
+            "leave out the name where the archive has one image"};
+  }
+
   // The one for this processor, or the only one.
   static Result<json> choose(const json& manifests) {
     if (manifests.is_array() && manifests.size() <= kMaxManifests) {
@@ -259,6 +305,8 @@ Result<ImageFormat> parse_image_format(const std::string& name) {
                "use oci, docker or rootfs");
 }
 
+std::string_view architecture() { return kArchitecture; }
+
 std::string to_string(ImageFormat format) {
   switch (format) {
     case ImageFormat::kOci:
@@ -273,9 +321,10 @@ std::string to_string(ImageFormat format) {
 
 Result<ContainerImage> read_container_image(int directory_fd,
                                             ImageFormat format,
+                                            const std::string& name,
                                             const std::function<bool()>& wanted) {
   const Reader reader(directory_fd, wanted);
-  return format == ImageFormat::kOci ? reader.read_oci() : reader.read_docker();
+  return format == ImageFormat::kOci ? reader.read_oci(name) : reader.read_docker(name);
 }
 
 }  // namespace glovebox

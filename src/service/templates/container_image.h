@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -20,16 +21,22 @@ enum class ImageFormat { kOci, kDocker, kRootfs };
 Result<ImageFormat> parse_image_format(const std::string& name);
 std::string to_string(ImageFormat format);
 
+// What images call this processor: "amd64", for example.
+std::string_view architecture();
+
 struct ContainerImage {
   std::vector<std::string> layers;  // Files below the directory, the lowest first.
   Environment env;                  // That the image wants set.
 };
 
-// Reads the description in the directory, and compares every digest that it names. An index with
-// several images has one for linux on this processor. `wanted` is asked now and then; false ends it
+// Reads the description in the directory, and compares every digest that it names. Of several
+// images `name` is one: as the archive has it, or for Docker's also NAME for NAME:latest, and a tag
+// alone where one image has it. Empty: the only one, where the versions for other processors do not
+// count. `wanted` is asked now and then; false ends it
 // with kUnavailable. kRootfs is no directory of this kind.
 Result<ContainerImage> read_container_image(int directory_fd,
                                             ImageFormat format,
+                                            const std::string& name,
                                             const std::function<bool()>& wanted);
 
 }  // namespace glovebox

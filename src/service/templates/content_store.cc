@@ -161,6 +161,17 @@ void ContentStore::sweep_drafts() const {
   }
 }
 
+Result<void> write_content(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno != EINTR) {
+      return Error::from_errno("write a template");
+    }
+    bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
+  }
+  return {};
+}
+
 std::uint64_t disk_use_of(const std::string& directory) {
   std::string root = directory;
   char* const roots[] = {root.data(), nullptr};

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -101,6 +102,9 @@ class ContentStore {
 
   std::string directory_;
 };
+
+// Writes all of it to a file of a draft.
+Result<void> write_content(int fd, std::string_view bytes);
 
 // What a directory takes of the disk, in bytes; links are not followed.
 std::uint64_t disk_use_of(const std::string& directory);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -15,8 +16,11 @@
 #include "service/dockerfile/parse.h"
 #include "service/templates/build_sandbox.h"
 #include "service/templates/dockerfile_copy.h"
+#include "service/templates/dockerfile_image.h"
 #include "service/templates/dockerfile_stage.h"
+#include "service/templates/image_workspace.h"
 #include "service/templates/workspace_step.h"
+#include "spec/json/network_rules_json.h"
 
 namespace glovebox {
 namespace {
@@ -63,11 +67,13 @@ struct BuiltStage {
 class Builder {
  public:
   Builder(const Recipe& recipe,
+          const BuildNetwork& network,
           const ContentStore& store,
           BuildMonitor& monitor,
           const FindBase& find_base,
           ContentDraft scratch)
       : recipe_(recipe),
+        network_(network),
         store_(store),
         monitor_(monitor),
         find_base_(find_base),
@@ -103,7 +109,7 @@ class Builder {
     if (!archive) {
       return Error::from_errno("open the build context");
     }
-    context_ = GB_TRY(BuildSandbox::open({}, false, store_, scratch_.path(), monitor_));
+    context_ = GB_TRY(BuildSandbox::open({}, false, {}, store_, scratch_.path(), monitor_));
     GB_TRY(context_->unpack(TemplateParts().home, archive.get()));
     // An archive says nothing reliable of its directories' times, which must not count.
     const RunOutcome outcome = GB_TRY(
@@ -146,8 +152,11 @@ class Builder {
     return {};
   }
 
-  // An earlier stage, by its name or number; otherwise a template.
+  // An image in the context; an earlier stage, by its name or number; otherwise a template.
   Result<BuiltStage> find_source(const std::string& name) {
+    if (const auto image = image_in_context(name)) {
+      return find_image(name, *image);
+    }
     std::string stage = name;
     std::ranges::transform(stage, stage.begin(), [](char c) {
       return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -167,22 +176,43 @@ class Builder {
       return error.code() == ErrorCode::kNotFound
                  ? Error(ErrorCode::kNotFound,
                          "no template is called '" + printable(name.substr(0, 200)) + "'",
-                         "images are not pulled from registries: run 'docker save', import the "
-                         "archive with 'glovebox template build NAME --from-docker-save', and use "
-                         "FROM NAME")
+                         "images are not pulled from registries: run 'docker save -o image.tar', "
+                         "and use FROM docker-archive:image.tar")
                  : std::move(error);
     }
-    GB_TRY(hold(*parts));
+    return begin_with(*std::move(parts));
+  }
+
+  Result<BuiltStage> begin_with(TemplateParts parts) {
+    GB_TRY(hold(parts));
     ContentHash hash;
-    hash.add("template").add(parts->home).add(parts->user);
-    for (const std::string& key : parts->keys()) {
+    hash.add("template").add(parts.home).add(parts.user);
+    for (const std::string& key : parts.keys()) {
       hash.add(key);
     }
-    for (const auto& [variable, value] : parts->env) {
+    for (const auto& [variable, value] : parts.env) {
       hash.add(variable).add(value);
     }
-    parts->cache.clear();
-    return BuiltStage{.name = {}, .parts = *std::move(parts), .key = hash.hex()};
+    parts.cache.clear();
+    return BuiltStage{.name = {}, .parts = std::move(parts), .key = hash.hex()};
+  }
+
+  // Its root is kept for later builds, like the state after a step.
+  Result<BuiltStage> find_image(const std::string& name, const ImageInContext& image) {
+    if (const auto known = images_.find(name); known != images_.end()) {
+      return known->second;
+    }
+    RootContent root = GB_TRY(root_from_context(*context_, image, store_, monitor_));
+    TemplateParts parts;
+    parts.root = root.content.key();
+    parts.env = std::move(root.env);
+    built_.cached = built_.cached && root.cached;
+    states_.push_back(parts.root);
+    if (const auto files = GB_TRY(workspace_of_root(root.content, parts.home, store_, monitor_))) {
+      parts.files = files->content.key();
+      states_.push_back(parts.files);
+    }
+    return images_.emplace(name, GB_TRY(begin_with(std::move(parts)))).first->second;
   }
 
   Result<void> build(const dockerfile::Dockerfile& file, const dockerfile::Stage& stage) {
@@ -230,6 +260,9 @@ class Builder {
         .add(step.content.value_or(""))
         .add(step.content_name)
         .add(step.unpacks ? 1U : 0U);
+    if (step.kind == StageStep::Kind::kRun && lets_out(network_.rules)) {
+      hash.add("network").add(to_json(network_.rules));
+    }
     if (step.kind == StageStep::Kind::kCopy && !step.from.empty()) {
       hash.add(GB_TRY(find_source(step.from)).key);
     } else if (step.kind == StageStep::Kind::kCopy && !step.sources.empty()) {
@@ -300,8 +333,8 @@ class Builder {
         continue;
       }
       if (!sandbox) {
-        sandbox =
-            GB_TRY(BuildSandbox::open(parts, plan.own_root, store_, scratch_.path(), monitor_));
+        sandbox = GB_TRY(
+            BuildSandbox::open(parts, plan.own_root, network_, store_, scratch_.path(), monitor_));
       }
       built_.cached = false;
       changed = true;
@@ -320,16 +353,8 @@ class Builder {
     switch (step.kind) {
       case StageStep::Kind::kSetting:
         return {};
-      case StageStep::Kind::kRun: {
-        const RunOutcome outcome = GB_TRY(sandbox.run(command_of(step, plan.own_root)));
-        return outcome.status == Status::kOk
-                   ? Result<void>()
-                   : command_failed(step.argv.back(), outcome,
-                                    plan.own_root
-                                        ? "a build has no network"
-                                        : "a build has no network, and on this base only the "
-                                          "workspace and /tmp are writable");
-      }
+      case StageStep::Kind::kRun:
+        return run_command(step, plan, sandbox);
       case StageStep::Kind::kDirectory: {
         FileClient client = GB_TRY(sandbox.files());
         const auto made = client.make_directory(step.target);
@@ -342,12 +367,27 @@ class Builder {
     return {};
   }
 
+  static Result<void> run_command(const StageStep& step,
+                                  const StagePlan& plan,
+                                  BuildSandbox& sandbox) {
+    const RunOutcome outcome = GB_TRY(sandbox.run(command_of(step, plan.own_root)));
+    if (outcome.status == Status::kOk) {
+      return {};
+    }
+    std::string hint = sandbox.end_network();
+    if (!plan.own_root) {
+      hint += std::string(hint.empty() ? "" : "; ") +
+              "on this base only the workspace and /tmp are writable";
+    }
+    return command_failed(step.argv.back(), outcome, std::move(hint));
+  }
+
   Result<void> copy(const StageStep& step, BuildSandbox& sandbox) {
     std::vector<CopiedItem> items;
     if (!step.from.empty()) {
       const BuiltStage source = GB_TRY(find_source(step.from));
       BuildSandbox opened =
-          GB_TRY(BuildSandbox::open(source.parts, false, store_, scratch_.path(), monitor_));
+          GB_TRY(BuildSandbox::open(source.parts, false, {}, store_, scratch_.path(), monitor_));
       items = GB_TRY(collect(opened, request_of(step)));
     } else if (!step.sources.empty()) {
       items = GB_TRY(collect(*context_, request_of(step)));
@@ -384,6 +424,7 @@ class Builder {
   }
 
   const Recipe& recipe_;
+  const BuildNetwork& network_;
   const ContentStore& store_;
   BuildMonitor& monitor_;
   const FindBase& find_base_;
@@ -391,6 +432,7 @@ class Builder {
   std::string nonce_;
   std::optional<BuildSandbox> context_;
   std::vector<BuiltStage> stages_;
+  std::map<std::string, BuiltStage> images_;  // By what the Dockerfile calls them.
   std::vector<std::string> states_;
   BuiltParts built_;
 };
@@ -398,10 +440,11 @@ class Builder {
 }  // namespace
 
 Result<BuiltParts> build_dockerfile(const Recipe& recipe,
+                                    const BuildNetwork& network,
                                     const ContentStore& store,
                                     BuildMonitor& monitor,
                                     const FindBase& find_base) {
-  return Builder(recipe, store, monitor, find_base, GB_TRY(store.begin())).run();
+  return Builder(recipe, network, store, monitor, find_base, GB_TRY(store.begin())).run();
 }
 
 }  // namespace glovebox

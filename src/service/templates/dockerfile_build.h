@@ -21,9 +21,10 @@ inline constexpr const char* kSentAside = ".glovebox-dockerfile";
 // What a template's name stands for, for the tenant that builds.
 using FindBase = std::function<Result<TemplateParts>(const std::string& name)>;
 
-// Requires: a valid recipe with a Dockerfile. kUnavailable when it was canceled. Errors of an
-// instruction name its line.
+// Requires: a valid recipe with a Dockerfile, whose rules `network` has. kUnavailable when it was
+// canceled. Errors of an instruction name its line.
 Result<BuiltParts> build_dockerfile(const Recipe& recipe,
+                                    const BuildNetwork& network,
                                     const ContentStore& store,
                                     BuildMonitor& monitor,
                                     const FindBase& find_base);

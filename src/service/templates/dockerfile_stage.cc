@@ -315,9 +315,9 @@ class Planner {
     made.unpacks = step.kind == Kind::kAdd;
     for (const std::string& source : made.sources) {
       if (made.unpacks && (source.find("://") != std::string::npos || source.starts_with("git@"))) {
-        return at_line(step.line, ErrorCode::kUnsupported,
-                       "ADD cannot download: a build has no network",
-                       "download the file into the build context");
+        return at_line(step.line, ErrorCode::kUnsupported, "ADD cannot download",
+                       "use RUN with a program that downloads, and --allow-net; or download the "
+                       "file into the build context");
       }
     }
     for (const auto& [flag, value] : step.flags) {

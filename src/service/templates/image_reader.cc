@@ -20,6 +20,8 @@ constexpr auto kMostTime = 30min;
 constexpr std::size_t kMostSaid = 256;
 // What comes on top of the content, where the kernel counts: messages.
 constexpr std::uint64_t kSlack = 64 << 10;
+// Of a tree: what a root may hold, each file with its head.
+constexpr std::uint64_t kMostPacked = 16ULL << 30;
 
 Result<std::string> run_archiver(const std::string& task,
                                  int archive_fd,
@@ -77,6 +79,21 @@ Result<std::size_t> unpack_layer(int layer_fd,
   left = {.bytes = std::min(left.bytes, after.bytes),
           .entries = std::min(left.entries, after.entries)};
   return left_out;
+}
+
+Result<void> pack_tree(int directory_fd,
+                       const std::string& prefix,
+                       const PutBytes& put,
+                       const std::function<bool()>& wanted) {
+  return confined::run_confined({.program = "glovebox-archiver",
+                                 .arguments = {"export", prefix},
+                                 .attempt = "pack the template's files",
+                                 .breach = "its files cannot be read",
+                                 .directory = directory_fd,
+                                 .time = kMostTime,
+                                 .most_written = kMostPacked,
+                                 .output = put,
+                                 .wanted = wanted});
 }
 
 }  // namespace glovebox

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads archives of container images by glovebox-archiver, under walls of its own: a tenant made
-// them, and this process is worth too much to parse them.
+// Reads archives of container images, and trees that were made from them, by glovebox-archiver,
+// under walls of its own: a tenant made them, and this process is worth too much to parse them.
 #pragma once
 
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "archiver/layer_unpack.h"
 #include "base/result.h"
@@ -24,5 +26,15 @@ Result<std::size_t> unpack_layer(int layer_fd,
                                  int root_fd,
                                  UnpackBounds& left,
                                  const std::function<bool()>& wanted);
+
+// Takes the next bytes of an archive. What it fails with ends the work.
+using PutBytes = std::function<Result<void>(std::string_view bytes)>;
+
+// A directory and all below it, as archiver::export_tree() writes them: the same bytes for the same
+// files, without the end of an archive.
+Result<void> pack_tree(int directory_fd,
+                       const std::string& prefix,
+                       const PutBytes& put,
+                       const std::function<bool()>& wanted);
 
 }  // namespace glovebox

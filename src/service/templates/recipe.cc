@@ -125,6 +125,10 @@ Result<void> validate(const Recipe& recipe) {
     return bad("base", "expected exactly one base");
   }
   GB_TRY(check_dockerfile(recipe));
+  if (!recipe.network.credentials.empty()) {
+    return Error(ErrorCode::kUnsupported, "'network': a build gets no secrets",
+                 "leave out 'secrets' and 'headers'; sandboxes of the template can have them");
+  }
   if (recipe.debootstrap) {
     GB_TRY(check_debootstrap(*recipe.debootstrap));
   }

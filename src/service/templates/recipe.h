@@ -12,6 +12,7 @@
 #include "service/templates/container_image.h"
 #include "spec/command.h"
 #include "spec/limit_fields.h"
+#include "spec/network_rules.h"
 
 namespace glovebox {
 
@@ -26,6 +27,7 @@ struct Debootstrap {
 struct ImageFile {
   ImageFormat format = ImageFormat::kRootfs;
   std::string path;
+  std::string image{};  // Its name in an archive of several; empty: the only one.
 };
 
 // A Dockerfile (service/dockerfile) with the files that it copies, all in one tar archive.
@@ -64,6 +66,7 @@ struct Recipe {
   std::vector<std::string> packages{};         // "pip:NAME", "npm:NAME"
   std::vector<std::string> package_sources{};  // Directories of the host.
   std::vector<RecipeStep> steps{};
+  NetworkRules network{};  // What commands reach while it is built.
   Environment env{};
   std::string start{};  // Commands of bash.
   std::string ready{};

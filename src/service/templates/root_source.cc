@@ -140,7 +140,7 @@ std::size_t directories_in(const std::string& path) {
 }
 
 Result<void> unpack_image(int image,
-                          ImageFormat format,
+                          const ImageFile& wish,
                           const std::string& draft,
                           BuildMonitor& monitor) {
   const std::string root_path = draft + "/root";
@@ -148,12 +148,13 @@ Result<void> unpack_image(int image,
   const auto wanted = [&monitor] { return monitor.wanted(); };
   UnpackBounds left;
   std::size_t left_out = 0;
-  if (format == ImageFormat::kRootfs) {
+  if (wish.format == ImageFormat::kRootfs) {
     left_out = GB_TRY(unpack_counted(image, root.get(), left, monitor));
   } else {
     const std::string scratch = draft + "/image";
     const UniqueFd layout = GB_TRY(open_layout(image, scratch, monitor));
-    const ContainerImage described = GB_TRY(read_container_image(layout.get(), format, wanted));
+    const ContainerImage described =
+        GB_TRY(read_container_image(layout.get(), wish.format, wish.image, wanted));
     for (std::size_t i = 0; i < described.layers.size(); ++i) {
       monitor.log("layer " + std::to_string(i + 1) + " of " +
                   std::to_string(described.layers.size()) + "\n");
@@ -195,19 +196,19 @@ Result<void> check_root_top(const std::string& root) {
 Result<RootContent> root_from_image(const ImageFile& image,
                                     const ContentStore& store,
                                     BuildMonitor& monitor) {
-  monitor.progress("unpack the image");
   const UniqueFd fd = GB_TRY(open_image(image.path));
-  const std::string key = ContentHash()
-                              .add("image")
-                              .add(kFormat)
-                              .add(to_string(image.format))
-                              .add(GB_TRY(hash_of_image(fd.get(), image.format)))
-                              .hex();
+  ContentHash hash;
+  hash.add("image").add(kFormat).add(to_string(image.format));
+  hash.add(GB_TRY(hash_of_image(fd.get(), image.format)));
+  if (!image.image.empty()) {
+    hash.add(image.image);
+  }
+  const std::string key = hash.hex();
   if (auto there = store.find(key)) {
     return found(*std::move(there), true);
   }
   ContentDraft draft = GB_TRY(begin_root(store));
-  GB_TRY(unpack_image(fd.get(), image.format, draft.path(), monitor));
+  GB_TRY(unpack_image(fd.get(), image, draft.path(), monitor));
   return found(GB_TRY(store.commit(std::move(draft), key)), false);
 }
 

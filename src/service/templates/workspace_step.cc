@@ -16,6 +16,7 @@
 #include "files/open.h"
 #include "sandbox/sandbox.h"
 #include "service/content_hash.h"
+#include "spec/json/network_rules_json.h"
 
 namespace glovebox {
 namespace {
@@ -64,6 +65,9 @@ Result<std::string> key_of(const Recipe& recipe, const TemplateParts& parts) {
       hash.add(GB_TRY(hash_of_archive(step.archive)));
     }
   }
+  if (lets_out(recipe.network)) {
+    hash.add("network").add(to_json(recipe.network));
+  }
   return hash.hex();
 }
 
@@ -80,10 +84,12 @@ class Workshop {
  public:
   Workshop(const Recipe& recipe,
            const TemplateParts& parts,
+           const BuildNetwork& network,
            const ContentStore& store,
            BuildMonitor& monitor)
       : recipe_(recipe),
         parts_(parts),
+        network_(network),
         store_(store),
         monitor_(monitor),
         limits_(build_limits(parts)) {}
@@ -107,7 +113,9 @@ class Workshop {
   Result<void> open() {
     SandboxSpec spec = sandbox_of(parts_, store_, limits_);
     spec.mounts.push_back(GB_TRY(file_server_mount()));
+    BuildEgress::prepare(spec, network_);
     sandbox_ = GB_TRY(Sandbox::create(spec, {}));
+    egress_ = GB_TRY(BuildEgress::start(*sandbox_, network_, monitor_));
     return {};
   }
 
@@ -152,11 +160,13 @@ class Workshop {
     if (outcome.status == Status::kCanceled) {
       return Error(ErrorCode::kUnavailable, "canceled");
     }
-    return outcome.status == Status::kOk
-               ? Result<void>()
-               : command_failed(step.text, outcome,
-                                "a build has no network, and only the workspace and /tmp are "
-                                "writable");
+    if (outcome.status == Status::kOk) {
+      return {};
+    }
+    const std::string network = egress_.end();
+    return command_failed(
+        step.text, outcome,
+        network + (network.empty() ? "" : "; ") + "only the workspace and /tmp are writable");
   }
 
   Result<void> unpack(const std::string& path, const std::string& archive) {
@@ -190,23 +200,18 @@ class Workshop {
           }
           left -= bytes.size();
           GB_TRY(monitor_.spend(bytes.size()));
-          while (!bytes.empty()) {
-            const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
-            if (put < 0 && errno != EINTR) {
-              return Error::from_errno("write a template");
-            }
-            bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
-          }
-          return {};
+          return write_content(file.get(), bytes);
         });
   }
 
   const Recipe& recipe_;
   const TemplateParts& parts_;
+  const BuildNetwork& network_;
   const ContentStore& store_;
   BuildMonitor& monitor_;
   const Limits limits_;
   std::unique_ptr<Sandbox> sandbox_;
+  BuildEgress egress_;
 };
 
 }  // namespace
@@ -245,6 +250,7 @@ SandboxSpec sandbox_of(const TemplateParts& parts,
 
 Result<WorkspaceContent> make_workspace(const Recipe& recipe,
                                         const TemplateParts& parts,
+                                        const BuildNetwork& network,
                                         const ContentStore& store,
                                         BuildMonitor& monitor) {
   const std::string key = GB_TRY(key_of(recipe, parts));
@@ -252,7 +258,7 @@ Result<WorkspaceContent> make_workspace(const Recipe& recipe,
     return WorkspaceContent{.content = *std::move(there), .cached = true};
   }
   ContentDraft draft = GB_TRY(store.begin());
-  GB_TRY(Workshop(recipe, parts, store, monitor).make(draft.path() + "/home.tar"));
+  GB_TRY(Workshop(recipe, parts, network, store, monitor).make(draft.path() + "/home.tar"));
   return WorkspaceContent{.content = GB_TRY(store.commit(std::move(draft), key)), .cached = false};
 }
 

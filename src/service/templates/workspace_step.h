@@ -27,6 +27,7 @@ Error command_failed(const std::string& command, const RunOutcome& outcome, std:
 // Begins with the workspace of `parts`.
 Result<WorkspaceContent> make_workspace(const Recipe& recipe,
                                         const TemplateParts& parts,
+                                        const BuildNetwork& network,
                                         const ContentStore& store,
                                         BuildMonitor& monitor);
 

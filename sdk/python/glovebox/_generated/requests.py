@@ -276,6 +276,10 @@ class TemplateRecipe(Model):
     """Run in order by bash in a sandbox of the template; the files they leave in the workspace are
     kept.
     """
+    network: Optional[Network] = None
+    """What the commands may connect to. Without secrets and headers (501). Sandboxes of the
+    template do not inherit it.
+    """
     env: Optional[Mapping[str, str]] = None
     start: Optional[str] = None
     """A bash command to start with each sandbox."""
@@ -287,6 +291,7 @@ class TemplateRecipe(Model):
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "files": list_of(TemplateFile.from_json),
+        "network": Network.from_json,
         "limits": Limits.from_json,
     }
 

@@ -223,6 +223,9 @@ GET_TEMPLATE = Route(
 REMOVE_TEMPLATE = Route(
     "removeTemplate", "DELETE", "/v1/templates/{name}",
     max_body=65536, idempotency=False)
+EXPORT_TEMPLATE = Route(
+    "exportTemplate", "GET", "/v1/templates/{name}/archive",
+    max_body=65536, idempotency=False)
 IMPORT_TEMPLATE = Route(
     "importTemplate", "PUT", "/v1/templates/{name}/archive",
     max_body=65536, idempotency=False)
@@ -340,6 +343,7 @@ ROUTES = (
     BUILD_TEMPLATE,
     GET_TEMPLATE,
     REMOVE_TEMPLATE,
+    EXPORT_TEMPLATE,
     IMPORT_TEMPLATE,
     LIST_APPROVALS,
     DECIDE_APPROVAL,

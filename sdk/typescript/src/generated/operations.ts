@@ -433,10 +433,17 @@ export interface Operations {
   getTemplate: { path: { name: string }; query: {}; body?: undefined; response: models.Template };
   /** Removes a template, and its content as soon as nothing uses it. Scope run. */
   removeTemplate: { path: { name: string }; query: {}; body?: undefined; response: void };
+  /** Returns a template as an image in a tar archive: an OCI layout with one layer, which docker load reads as well. 501 for a template without a root of its own. Scope read. */
+  exportTemplate: {
+    path: { name: string };
+    query: { format: "oci" };
+    body?: undefined;
+    response: unknown;
+  };
   /** Builds a template from a tar archive. An image: an OCI layout, the output of 'docker save', or a root file system, uncompressed, gzip or zstd. Or, with dockerfile, a Dockerfile with the files that it copies, uncompressed or gzip, at most 1 GiB. Scope run. */
   importTemplate: {
     path: { name: string };
-    query: { format: "oci" | "docker" | "rootfs" | "dockerfile"; dockerfile?: string | undefined; build_args?: string | undefined; cache?: boolean | undefined };
+    query: { format: "oci" | "docker" | "rootfs" | "dockerfile"; dockerfile?: string | undefined; build_args?: string | undefined; cache?: boolean | undefined; network?: string | undefined };
     body: Body;
     response: unknown;
   };
@@ -582,6 +589,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   buildTemplate: { method: "POST", path: "/v1/templates" },
   getTemplate: { method: "GET", path: "/v1/templates/{name}" },
   removeTemplate: { method: "DELETE", path: "/v1/templates/{name}" },
+  exportTemplate: { method: "GET", path: "/v1/templates/{name}/archive" },
   importTemplate: { method: "PUT", path: "/v1/templates/{name}/archive" },
   listApprovals: { method: "GET", path: "/v1/approvals" },
   decideApproval: { method: "POST", path: "/v1/approvals/{id}" },

@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 
-namespace glovebox::files {
+namespace glovebox {
 
 // A part of a file that holds data; everything between two of them is zeros.
 struct Segment {
@@ -38,6 +38,13 @@ class TarStream {
   // The regular file `fd`, of which `status` is: exactly the size and the data that it has now.
   // What it loses meanwhile is filled up with zeros. kInvalid for one in too many pieces.
   Result<void> add_file(const std::string& path, const struct stat& status, int fd);
+  // A further name of a file that was added.
+  Result<void> add_hard_link(const std::string& path,
+                             const struct stat& status,
+                             std::string_view target);
+  // A file whose content the caller puts in pieces, behind the first call and before the second.
+  Result<void> begin_file(const std::string& path, const struct stat& status);
+  Result<void> end_file(const struct stat& status);
   // The end of the archive, which has none without it.
   Result<void> finish();
 
@@ -55,4 +62,4 @@ class TarStream {
 // The data of a file, in order; one segment where it has no holes, or cannot say.
 Result<std::vector<Segment>> segments_of(int fd, const struct stat& status);
 
-}  // namespace glovebox::files
+}  // namespace glovebox

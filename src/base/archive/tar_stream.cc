@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/server/tar_stream.h"
+#include "base/archive/tar_stream.h"
 
 #include <unistd.h>
 
@@ -8,12 +8,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "files/protocol.h"
-
-namespace glovebox::files {
+namespace glovebox {
 namespace {
 
 constexpr std::size_t kBlock = 512;
+constexpr std::size_t kPiece = 256UL * 1024;
 // Each takes memory here, and in whoever reads the archive.
 constexpr std::size_t kMostSegments = 1'000'000;
 constexpr std::uint64_t kMostInOctal = (1ULL << 33U) - 1;  // Eleven digits.
@@ -125,7 +124,7 @@ Result<void> TarStream::put_block(std::string_view name,
                                   const Head& head) {
   Ustar block{};
   set_text(block.name, name);
-  set_octal(block.mode, head.status.st_mode & 0777U);
+  set_octal(block.mode, head.status.st_mode & 01777U);
   set_octal(block.uid, 0);
   set_octal(block.gid, 0);
   set_octal(block.size, std::min(size, kMostInOctal));
@@ -241,9 +240,24 @@ Result<void> TarStream::add_file(const std::string& path, const struct stat& sta
   return fill_block(stored);
 }
 
+Result<void> TarStream::add_hard_link(const std::string& path,
+                                      const struct stat& status,
+                                      std::string_view target) {
+  return put_head({.path = path, .status = status, .type = '1', .target = target});
+}
+
+Result<void> TarStream::begin_file(const std::string& path, const struct stat& status) {
+  const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+  return put_head({.path = path, .status = status, .type = '0', .size = size});
+}
+
+Result<void> TarStream::end_file(const struct stat& status) {
+  return fill_block(static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0)));
+}
+
 Result<void> TarStream::finish() {
   static constexpr std::array<char, 2 * kBlock> kEnd{};
   return put_({kEnd.data(), kEnd.size()});
 }
 
-}  // namespace glovebox::files
+}  // namespace glovebox

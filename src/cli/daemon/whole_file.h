@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of the caller that are there as a whole, or not at all.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "doors/transport/client.h"
+
+namespace glovebox::cli {
+
+// Makes or replaces the file at `place` by what `write` writes to its descriptor. Until that has
+// succeeded, the file has another name, and it is gone if that fails.
+Result<void> write_whole_file(const std::string& place,
+                              const std::function<Result<void>(int fd)>& write);
+
+// Copies an answer's body to a descriptor. `on_piece` is told the size of each piece before it is
+// written; what it fails with ends the copy. `cannot_write` says whether it was the descriptor.
+Result<void> copy_body(http::ClientAnswer& answer,
+                       int fd,
+                       const std::function<Result<void>(std::uint64_t size)>& on_piece,
+                       bool& cannot_write);
+
+}  // namespace glovebox::cli
