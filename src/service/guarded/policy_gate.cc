@@ -378,7 +378,7 @@ Result<void> PolicyGate::recipe(const Caller& caller, const Recipe& recipe) {
   if (always_.empty()) {
     return {};
   }
-  Request asked{.kind = "template"};
+  Request asked{.kind = "template", .grants = grants_of(recipe.network, false)};
   if (recipe.dockerfile) {
     asked.units = {{"bash", ""}};
     asked.unseen = "the commands of a Dockerfile are not analysed";
