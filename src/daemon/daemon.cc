@@ -178,7 +178,8 @@ Result<void> run_daemon(DaemonOptions options,
                                  .package_indexes = options.package_indexes,
                                  .keep_records = options.keep_records,
                                  .network = options.network}));
-  GuardedService guarded(*service, options.policies);
+  PolicyGate policies(*service, options.policies);
+  GuardedService guarded(*service, policies);
   e2b::E2bDoor e2b_door(
       guarded, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
   rest::RestOptions rest_options;

@@ -56,7 +56,8 @@ class DoorTest : public testing::Test {
   static Json json(const Answer& answer) { return Json::parse(answer.body, nullptr, false); }
 
   FakeService service_;
-  GuardedService guarded_{service_};
+  PolicyGate policies_{service_, {}};
+  GuardedService guarded_{service_, policies_};
   http::RequestLog requests_{[this](std::string_view line) {
     const std::scoped_lock lock(mutex_);
     log_.emplace_back(line);

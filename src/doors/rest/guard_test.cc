@@ -172,7 +172,8 @@ class GuardTest : public testing::Test {
   }
 
   FakeService service_;
-  GuardedService guarded_{service_};
+  PolicyGate policies_{service_, {}};
+  GuardedService guarded_{service_, policies_};
 };
 
 bool holds(const std::vector<std::string>& scopes, const std::string& scope) {

@@ -33,10 +33,10 @@ Result<SandboxPage> shown(const Caller& caller, Result<SandboxPage> found) {
 
 }  // namespace
 
-GuardedService::GuardedService(SandboxService& service, PolicyOptions policies)
+GuardedService::GuardedService(SandboxService& service, PolicyGate& policies)
     : inner_(service),
       guard_(service),
-      policies_(service, std::move(policies)),
+      policies_(policies),
       volumes_(service, guard_),
       secrets_(service, guard_),
       tenants_(service, guard_),

@@ -14,10 +14,10 @@
 
 namespace glovebox {
 
-// Any thread. The service outlives it.
+// Any thread. The service and the policies, which all doors share, outlive it.
 class GuardedService final : public SandboxService, public ApprovalDesk {
  public:
-  explicit GuardedService(SandboxService& service, PolicyOptions policies = {});
+  GuardedService(SandboxService& service, PolicyGate& policies);
 
   Result<Caller> authenticate(std::string_view key) override { return inner_.authenticate(key); }
   Caller unix_peer() override { return inner_.unix_peer(); }
@@ -163,7 +163,7 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
  private:
   SandboxService& inner_;
   const Guard guard_;
-  PolicyGate policies_;
+  PolicyGate& policies_;
   GuardedVolumes volumes_;
   GuardedSecrets secrets_;
   GuardedTenants tenants_;
