@@ -47,12 +47,14 @@ class ConfinementTest : public testing::Test {
 
   // How a process ended that confined itself in "inside" and then did this. The attack returns the
   // exit status.
-  int status_of(const std::function<int()>& attack) const {
+  int status_of(const std::function<int()>& attack, bool only_reads = false) const {
     const pid_t pid = ::fork();
     if (pid == 0) {
       const bool confined =
-          ::chdir((directory_ + "/inside").c_str()) == 0 &&
-          confined::confine_self(kBounds, confined::Root::kEnter, filter_for_roots()).has_value();
+          ::chdir((directory_ + "/inside").c_str()) == 0 && (!only_reads || give_up_changes()) &&
+          confined::confine_self(kBounds, confined::Root::kEnter,
+                                 only_reads ? filter_for_reading() : filter_for_roots())
+              .has_value();
       ::_exit(confined ? attack() : kNotConfined);
     }
     int status = 0;
@@ -114,6 +116,43 @@ TEST_F(ConfinementTest, NoCallThatReachesOutOfItIsThere) {
       return 0;
     })) << name;
   }
+}
+
+TEST_F(ConfinementTest, WhoReadsATreeChangesNothing) {
+  const std::vector<std::pair<const char*, std::function<void()>>> attacks = {
+      {"mkdirat", [] { (void)::mkdirat(AT_FDCWD, "made", 0755); }},
+      {"unlinkat", [] { (void)::unlinkat(AT_FDCWD, "file", 0); }},
+      {"symlinkat", [] { (void)!::symlinkat("file", AT_FDCWD, "link"); }},
+      {"linkat", [] { (void)!::linkat(AT_FDCWD, "file", AT_FDCWD, "link", 0); }},
+      {"renameat", [] { (void)::renameat(AT_FDCWD, "file", AT_FDCWD, "other"); }},
+      {"ftruncate", [] { (void)!::ftruncate(STDOUT_FILENO, 0); }},
+      {"socket", [] { (void)::socket(AF_INET, SOCK_STREAM, 0); }}};
+  for (const auto& [name, attack] : attacks) {
+    const int status = status_of(
+        [&attack] {
+          attack();
+          return 0;
+        },
+        true);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) << name;
+  }
+  std::vector<int> changing = {O_WRONLY, O_RDWR, O_WRONLY | O_CREAT};
+  if (sys::raw(SYS_landlock_create_ruleset, nullptr, 0, 1) >= 3) {
+    changing.push_back(O_RDONLY | O_TRUNC);
+  }
+  for (const int flags : changing) {
+    const int status = status_of(
+        [flags] {
+          const char* const name = (flags & O_CREAT) != 0 ? "made" : "file";
+          return ::openat(AT_FDCWD, name, flags | O_CLOEXEC, 0600) < 0 ? errno : 0;
+        },
+        true);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == EACCES) << flags;
+  }
+  EXPECT_EQ(
+      WEXITSTATUS(status_of(
+          [] { return ::openat(AT_FDCWD, "file", O_RDONLY | O_CLOEXEC) < 0 ? errno : 0; }, true)),
+      0);
 }
 
 TEST_F(ConfinementTest, RootHasNoPowerOverFilesOfOthers) {

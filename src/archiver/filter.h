@@ -14,7 +14,13 @@ std::span<const sock_filter> filter_for_files();
 // The same and what a root of a container image takes: hard links, and removing whole directories.
 std::span<const sock_filter> filter_for_roots();
 
-// What reading a tree takes: nothing that changes a file.
+// What reading a tree takes. No filter sees with what flags a file is opened: give_up_changes()
+// comes first.
 std::span<const sock_filter> filter_for_reading();
+
+// From now on, this process can neither make nor change nor remove a file (Landlock). True where
+// the kernel has that; elsewhere the filter and a bound on the size of files are what remains.
+// Nobody gives it a privilege any more. Before confine_self().
+bool give_up_changes();
 
 }  // namespace glovebox::archiver

@@ -84,6 +84,7 @@ Result<void> work(std::span<const std::string_view> words) {
     return unpack_image(directory.get(), bounds, STDIN_FILENO);
   }
   if (task == "export" && words.size() == 2) {
+    (void)give_up_changes();
     GB_TRY(confined::confine_self({.memory = kMemory, .cpu_seconds = kCpuSeconds},
                                   confined::Root::kEnter, filter_for_reading()));
     const UniqueFd directory = GB_TRY(open_directory());

@@ -60,6 +60,8 @@ class GuardTest : public testing::Test {
     const EventSink events = [](std::string_view) { return true; };
     const BuildSink builds = [](const BuildEvent&) { return true; };
     const FileClient::Source nothing = [](std::span<char>) { return Result<std::size_t>(0); };
+    const ArchiveSink taken{.begin = [](std::uint64_t) { return true; },
+                            .take = [](std::string_view) { return true; }};
     using C = const Caller&;
     return {
         row("create", {"run"}, tenant, [&s](C c) { return s.create(c, {}); }),
@@ -157,6 +159,8 @@ class GuardTest : public testing::Test {
             [&s, builds, nothing](C c) {
               return s.template_service().import(c, "x", {}, nothing, builds);
             }),
+        row("export a template", {"read"}, tenant,
+            [&s, taken](C c) { return s.template_service().export_archive(c, "default", taken); }),
         row("show a template", {"read"}, tenant,
             [&s](C c) { return s.template_service().find(c, "x"); }),
         row("list templates", {"read"}, tenant, [&s](C c) { return s.template_service().list(c); }),
