@@ -85,6 +85,22 @@ class Http(unittest.TestCase):
             self.call("delete_sandbox", sandbox=each)
         self.assertTrue(self.call("run_code", code="x", sandbox=sandbox)["isError"])
 
+    def test_code_waits_for_its_input_between_two_requests_of_one_key(self):
+        forms = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+        wish = {"name": "run_code", "arguments": {"code": "'hi ' + input('name? ')"}}
+        _, messages = self.stateless("tools/call", wish, meta=forms)
+        asked = messages[-1]["result"]
+        self.assertEqual(asked["resultType"], "input_required")
+        wish |= {"requestState": asked["requestState"],
+                 "inputResponses": {"input": {"action": "accept", "content": {"input": "Ada"}}}}
+        other = json.loads(self.admin("key", "create", "--json"))["key"]
+        _, messages = self.stateless("tools/call", wish, meta=forms, key=other)
+        self.assertTrue(messages[-1]["result"]["isError"])
+        _, messages = self.stateless("tools/call", wish, meta=forms)
+        done = messages[-1]["result"]["structuredContent"]
+        self.assertEqual(done["result"], "'hi Ada'")
+        self.call("delete_sandbox", sandbox=done["sandbox"])
+
     def test_a_port_is_listed_with_its_path_at_the_daemon(self):
         started = self.call("run_code", code="import socket\n"
                             "s = socket.create_server(('127.0.0.1', 8000))")

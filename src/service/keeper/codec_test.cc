@@ -66,6 +66,13 @@ TEST(CodecTest, OnlyAnOrderWithANetworkLetsASandboxOut) {
   EXPECT_TRUE(wrong->public_only);
 }
 
+TEST(CodecTest, IndexesOfPackagesArriveAsTheyWereSent) {
+  CreateOrder order;
+  order.indexes = {{.manager = PackageManager::kNpm, .socket = "/run/npm.sock"},
+                   {.manager = PackageManager::kPip, .socket = "/run/pip.sock"}};
+  EXPECT_EQ(to_create_order(unpack(pack(to_json(order)))).indexes, order.indexes);
+}
+
 TEST(CodecTest, ConnectionsArriveAsTheyWereRecorded) {
   ConnectionRecord record;
   record.host = "a\xff";
