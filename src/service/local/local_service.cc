@@ -361,7 +361,8 @@ Result<void> LocalService::renew(const Caller& caller) {
 }
 
 Caller LocalService::unix_peer() {
-  return {.tenant = std::string(kDefaultTenant), .scopes = {Tenants::kScopes.begin(), Tenants::kScopes.end()}};
+  return {.tenant = std::string(kDefaultTenant),
+          .scopes = {Tenants::kScopes.begin(), Tenants::kScopes.end()}};
 }
 
 namespace {
