@@ -10,6 +10,7 @@ from typing import (
     Callable,
     Dict,
     List,
+    Literal,
     Mapping,
     Optional,
     Sequence,
@@ -18,8 +19,16 @@ from typing import (
 
 from .._address import find_address, find_key, tls_context
 from .._generated import routes
-from .._generated.requests import Checker, JudgeCase, JudgeRequest, Limits, Network, RunRequest
-from .._generated.responses import JudgedCase, JudgeReport, Verdict
+from .._generated.requests import (
+    ApprovalReply,
+    Checker,
+    JudgeCase,
+    JudgeRequest,
+    Limits,
+    Network,
+    RunRequest,
+)
+from .._generated.responses import Approval, JudgedCase, JudgeReport, Verdict
 from .._judge import cases_of
 from .._model import Duration, Model, Size
 from .._request import Callback, json_body, limits_of, user_agent
@@ -371,6 +380,25 @@ class AsyncClient:
     async def openapi(self) -> Dict[str, Any]:
         """The daemon's description of its API."""
         return await self.ask(routes.OPENAPI)
+
+    async def approvals(self) -> List[Approval]:
+        """What waits until a person agrees to it, because a policy asks for one; oldest first."""
+        found = await self.ask(routes.LIST_APPROVALS)
+        return [Approval.from_json(each) for each in found["approvals"]]
+
+    async def decide(
+        self,
+        approval: Approval,
+        decision: Literal["allow", "refuse"],
+        *,
+        remember: bool = False,
+    ) -> None:
+        """Agrees to exactly what `approval` shows, or refuses it. Needs the scope approve.
+
+        Raises ``Conflict`` when somebody else decided, or it is over.
+        """
+        reply = ApprovalReply(decision=decision, hash=approval.hash, remember=remember)
+        await self.ask(routes.DECIDE_APPROVAL, {"id": approval.id}, body=reply)
 
     async def emergency_stop(self) -> int:
         """Ends every sandbox of every tenant, and returns how many. Needs the scope admin."""

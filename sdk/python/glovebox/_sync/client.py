@@ -11,6 +11,7 @@ from typing import (
     Callable,
     Dict,
     List,
+    Literal,
     Mapping,
     Optional,
     Sequence,
@@ -19,8 +20,16 @@ from typing import (
 
 from .._address import find_address, find_key, tls_context
 from .._generated import routes
-from .._generated.requests import Checker, JudgeCase, JudgeRequest, Limits, Network, RunRequest
-from .._generated.responses import JudgedCase, JudgeReport, Verdict
+from .._generated.requests import (
+    ApprovalReply,
+    Checker,
+    JudgeCase,
+    JudgeRequest,
+    Limits,
+    Network,
+    RunRequest,
+)
+from .._generated.responses import Approval, JudgedCase, JudgeReport, Verdict
 from .._judge import cases_of
 from .._model import Duration, Model, Size
 from .._request import Callback, json_body, limits_of, user_agent
@@ -372,6 +381,25 @@ class Client:
     def openapi(self) -> Dict[str, Any]:
         """The daemon's description of its API."""
         return self.ask(routes.OPENAPI)
+
+    def approvals(self) -> List[Approval]:
+        """What waits until a person agrees to it, because a policy asks for one; oldest first."""
+        found = self.ask(routes.LIST_APPROVALS)
+        return [Approval.from_json(each) for each in found["approvals"]]
+
+    def decide(
+        self,
+        approval: Approval,
+        decision: Literal["allow", "refuse"],
+        *,
+        remember: bool = False,
+    ) -> None:
+        """Agrees to exactly what `approval` shows, or refuses it. Needs the scope approve.
+
+        Raises ``Conflict`` when somebody else decided, or it is over.
+        """
+        reply = ApprovalReply(decision=decision, hash=approval.hash, remember=remember)
+        self.ask(routes.DECIDE_APPROVAL, {"id": approval.id}, body=reply)
 
     def emergency_stop(self) -> int:
         """Ends every sandbox of every tenant, and returns how many. Needs the scope admin."""
