@@ -20,6 +20,8 @@ void add_commands(CLI::App& app,
   cli::add_template(app, named == "template", action);
   cli::add_tenant(app, named == "tenant", action);
   cli::add_secret(app, named == "secret", action);
+  cli::add_audit(app, named == "audit", action);
+  cli::add_emergency_stop(app, named == "emergency-stop", action);
 }
 
 // "sandbox exec" alone.

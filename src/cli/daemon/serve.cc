@@ -44,6 +44,8 @@ struct ServeOptionsText {
   std::string drain = "10s";
   std::string keep_records = "30d";
   std::string network = "none";
+  std::string audit = "durable";
+  std::string audit_keep;
   bool listen_given = false;
   bool unix_given = false;
 };
@@ -61,6 +63,12 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   }
   options.keep_records = *keep;
   options.network = parse_network_policy(text.network).value_or(NetworkPolicy::kNone);
+  options.audit.on = text.audit != "off";
+  options.audit.durable = text.audit == "durable";
+  if (!text.audit_keep.empty()) {
+    options.audit.keep =
+        std::chrono::duration_cast<std::chrono::seconds>(GB_TRY(parse_duration(text.audit_keep)));
+  }
   options.server.inherited = take_inherited_sockets();
   // Whoever passes sockets has decided where we listen.
   const bool passed = !options.server.inherited.empty();
@@ -160,6 +168,23 @@ void add_serve(CLI::App& app, Action* action) {
       ->type_name("REACH")
       ->check(CLI::IsMember({"none", "public", "any"}))
       ->capture_default_str();
+  command
+      ->add_option("--audit", text->audit,
+                   "Record what callers do in DIR/audit: durable (answers wait for the disk), "
+                   "relaxed (a power failure may take the last second), or off")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"durable", "relaxed", "off"}))
+      ->capture_default_str();
+  command->add_flag("--audit-code", options.audit.code,
+                    "Record code and commands in full, not only their hashes");
+  command
+      ->add_option("--audit-keep", text->audit_keep,
+                   "How long to keep audit records: 90d [default: forever]")
+      ->type_name("TIME");
+  command
+      ->add_option("--audit-witness", options.audit.witness,
+                   "File, on another machine's disk, that gets each head of the journal too")
+      ->type_name("FILE");
   command
       ->add_option("--package-source", options.package_sources,
                    "Directory of wheels and npm tarballs that sandboxes may install from; "
