@@ -123,7 +123,7 @@ Result<Record> parse_record(std::string_view line) {
   const Link link = GB_TRY(parse_link(line));
   const nlohmann::json parsed = GB_TRY(parse_json(line));
   if (!parsed.is_object()) {
-    return no_record("it is no object");
+    return no_record("it is not an object");
   }
   bool whole = true;
   const auto text = [&](const char* name) -> std::string {
