@@ -373,5 +373,12 @@ class AsyncClient:
         return await self.ask(routes.OPENAPI)
 
     async def emergency_stop(self) -> int:
-        """Ends every sandbox of every tenant, and returns how many. Needs the scope admin."""
+        """Ends every sandbox of every tenant, and returns how many. Needs the scope admin.
+
+        Nothing starts until lift_emergency_stop().
+        """
         return int((await self.ask(routes.EMERGENCY_STOP))["stopped"])
+
+    async def lift_emergency_stop(self) -> None:
+        """Lets sandboxes and executions start again. Needs the scope admin."""
+        await self.ask(routes.LIFT_EMERGENCY_STOP)

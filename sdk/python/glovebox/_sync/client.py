@@ -374,5 +374,12 @@ class Client:
         return self.ask(routes.OPENAPI)
 
     def emergency_stop(self) -> int:
-        """Ends every sandbox of every tenant, and returns how many. Needs the scope admin."""
+        """Ends every sandbox of every tenant, and returns how many. Needs the scope admin.
+
+        Nothing starts until lift_emergency_stop().
+        """
         return int((self.ask(routes.EMERGENCY_STOP))["stopped"])
+
+    def lift_emergency_stop(self) -> None:
+        """Lets sandboxes and executions start again. Needs the scope admin."""
+        self.ask(routes.LIFT_EMERGENCY_STOP)

@@ -463,7 +463,21 @@ export interface Operations {
     path: {};
     query: {};
     body?: undefined;
+    response: { schema: "glovebox.stops/1"; stops: models.EmergencyStop[] };
+  };
+  /** Ends every sandbox and execution of a tenant, of a sandbox, or, without a body, of everything, and refuses new ones until the stop is lifted. Workspaces on disk stay. Scope admin. */
+  emergencyStop: {
+    path: {};
+    query: {};
+    body?: { tenant?: string | undefined; sandbox?: string | undefined } | undefined;
     response: { schema: "glovebox.stop/1"; stopped: number };
+  };
+  /** Lifts the emergency stop of this scope: of a tenant, of a sandbox, or, without parameters, of everything. 404 if there is none. Scope admin. */
+  liftEmergencyStop: {
+    path: {};
+    query: { tenant?: string | undefined; sandbox?: string | undefined };
+    body?: undefined;
+    response: void;
   };
   /** Lists tenants with their usage and quotas. Scope admin. */
   listTenants: {
@@ -594,7 +608,9 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   listApprovals: { method: "GET", path: "/v1/approvals" },
   decideApproval: { method: "POST", path: "/v1/approvals/{id}" },
   listAudit: { method: "GET", path: "/v1/audit" },
+  listEmergencyStops: { method: "GET", path: "/v1/emergency-stop" },
   emergencyStop: { method: "POST", path: "/v1/emergency-stop" },
+  liftEmergencyStop: { method: "DELETE", path: "/v1/emergency-stop" },
   listTenants: { method: "GET", path: "/v1/tenants" },
   createTenant: { method: "POST", path: "/v1/tenants" },
   getTenant: { method: "GET", path: "/v1/tenants/{tenant}" },
