@@ -35,8 +35,8 @@ inline constexpr DaemonCommand kMcp{"mcp",
                                     "Serve sandboxes to an AI agent over MCP on stdin and stdout"};
 inline constexpr DaemonCommand kApprove{"approve",
                                         "Decide about programs that a daemon's policies ask about"};
-inline constexpr std::array kDaemonCommands = {
-    kServe, kMcp, kSandbox, kKey, kTemplate, kTenant, kSecret, kApprove, kAudit, kEmergencyStop};
+inline constexpr std::array kDaemonCommands = {kServe,  kMcp,    kSandbox, kKey,   kTemplate,
+                                               kTenant, kSecret, kApprove, kAudit, kEmergencyStop};
 
 [[nodiscard]] bool is_daemon_command(std::string_view name);
 

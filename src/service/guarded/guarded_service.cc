@@ -276,12 +276,13 @@ Result<void> GuardedService::execute(const Caller& caller,
                                      std::string_view context,
                                      const ExecuteRequest& request,
                                      const EventSink& sink) {
-  return recorder_.execute(caller, deed_of(sandbox, context, request, recorder_.trail()),
-                           guard_.work(caller, sandbox), sink, [&](const EventSink& watched) -> Result<void> {
-                             const PolicyGate::Turn turn = GB_TRY(
-                                 policies_.execution(caller, sandbox, context, request, watched));
-                             return inner_.execute(caller, sandbox, context, request, watched);
-                           });
+  return recorder_.execute(
+      caller, deed_of(sandbox, context, request, recorder_.trail()), guard_.work(caller, sandbox),
+      sink, [&](const EventSink& watched) -> Result<void> {
+        const PolicyGate::Turn turn =
+            GB_TRY(policies_.execution(caller, sandbox, context, request, watched));
+        return inner_.execute(caller, sandbox, context, request, watched);
+      });
 }
 
 Result<void> GuardedService::reply_input(const Caller& caller,
@@ -376,25 +377,23 @@ Result<void> GuardedService::install_packages(const Caller& caller,
 Result<void> GuardedService::judge(const Caller& caller,
                                    const JudgeRequest& request,
                                    const EventSink& sink) {
-  return recorder_.execute(
-      caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
-      [&](const EventSink& watched) -> Result<void> {
-        GB_TRY(policies_.known(request.program.policies));
-        GB_TRY(policies_.judge(caller, request, watched));
-        return inner_.judge(caller, request, watched);
-      });
+  return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
+                           [&](const EventSink& watched) -> Result<void> {
+                             GB_TRY(policies_.known(request.program.policies));
+                             GB_TRY(policies_.judge(caller, request, watched));
+                             return inner_.judge(caller, request, watched);
+                           });
 }
 
 Result<void> GuardedService::run(const Caller& caller,
                                  const RunRequest& request,
                                  const EventSink& sink) {
-  return recorder_.execute(
-      caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
-      [&](const EventSink& watched) -> Result<void> {
-        GB_TRY(policies_.known(request.policies));
-        GB_TRY(policies_.run(caller, request, watched));
-        return inner_.run(caller, request, watched);
-      });
+  return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
+                           [&](const EventSink& watched) -> Result<void> {
+                             GB_TRY(policies_.known(request.policies));
+                             GB_TRY(policies_.run(caller, request, watched));
+                             return inner_.run(caller, request, watched);
+                           });
 }
 
 // Processes.

@@ -456,10 +456,15 @@ export interface Operations {
   };
   /** Agrees to a program that waits, or refuses it, once. Scope approve. */
   decideApproval: { path: { id: string }; query: {}; body: models.ApprovalReply; response: void };
-  /** Not implemented yet: 501. Scope admin. */
-  listAudit: { path: {}; query: {}; body?: undefined; response: void };
-  /** Ends every sandbox of every tenant. Scope admin. */
-  emergencyStop: {
+  /** Lists records of the audit journal, oldest first: the caller's tenant's, or all for the tenant 'default'. 501 if the daemon keeps no journal. Scope admin. */
+  listAudit: {
+    path: {};
+    query: { after?: number | undefined; limit?: number | undefined; newest?: number | undefined; action?: string | undefined; sandbox?: string | undefined };
+    body?: undefined;
+    response: { schema: "glovebox.audit/1"; records: models.AuditRecord[]; next: string };
+  };
+  /** Lists the emergency stops in effect, oldest first. Scope admin. */
+  listEmergencyStops: {
     path: {};
     query: {};
     body?: undefined;
