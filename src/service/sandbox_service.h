@@ -271,8 +271,6 @@ class SandboxService {
   [[nodiscard]] virtual std::string_view signing_key() const = 0;
   // What the operator lets sandboxes reach at most.
   [[nodiscard]] virtual NetworkPolicy network_policy() const = 0;
-  // Those that this sandbox was made with; of one that the caller does not have, none.
-  virtual std::vector<std::string> policies(const Caller& caller, std::string_view sandbox) = 0;
   // Whether a sandbox can be had as fast as ever; after a start it takes some seconds.
   virtual bool ready() = 0;
 

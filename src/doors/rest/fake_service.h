@@ -64,7 +64,6 @@ class FakeService final : public SandboxService {
   Result<Bearer> bearer(std::string_view sandbox) override;
   std::vector<Bearer> bearers() override { return {}; }
   [[nodiscard]] std::string_view signing_key() const override { return "secret"; }
-  std::vector<std::string> policies(const Caller&, std::string_view) override { return {}; }
   [[nodiscard]] NetworkPolicy network_policy() const override { return NetworkPolicy::kNone; }
   Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;
   Result<SandboxInfo> find(const Caller& caller, std::string_view id) override;

@@ -36,10 +36,6 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   bool ready() override { return inner_.ready(); }
   Result<std::string> languages() override { return inner_.languages(); }
 
-  std::vector<std::string> policies(const Caller& caller, std::string_view sandbox) override {
-    return inner_.policies(caller, sandbox);
-  }
-
   Result<std::vector<Approval>> waiting(const Caller& caller) override;
   Result<void> decide(const Caller& caller,
                       std::string_view id,

@@ -552,11 +552,6 @@ Result<SandboxInfo> LocalService::find(const Caller& caller, std::string_view id
   return book_.find(caller.tenant, id);
 }
 
-std::vector<std::string> LocalService::policies(const Caller& caller, std::string_view sandbox) {
-  auto info = book_.find(caller.tenant, sandbox);
-  return info ? std::move(info->policies) : std::vector<std::string>();
-}
-
 Result<SandboxPage> LocalService::list(const Caller& caller, const SandboxQuery& query) {
   return book_.list(caller.tenant, query);
 }

@@ -84,7 +84,6 @@ class LocalService final : public SandboxService {
   Result<Bearer> bearer(std::string_view sandbox) override;
   std::vector<Bearer> bearers() override;
   [[nodiscard]] std::string_view signing_key() const override { return signing_key_; }
-  std::vector<std::string> policies(const Caller& caller, std::string_view sandbox) override;
   [[nodiscard]] NetworkPolicy network_policy() const override { return network_; }
   bool ready() override;
 
