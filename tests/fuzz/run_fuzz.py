@@ -43,7 +43,7 @@ TARGETS = {
                        "context/agent_protocol.cc", "context/notebook/json_bounds.cc",
                        "context/notebook/values.cc", "context/zygote_protocol.cc",
                        "spec/json/bounded_json.cc", "spec/json/raw_json.cc", "spec/json/tool_json.cc"],
-    "notebook": [*BASE, "base/base64.cc", "base/bytes.cc", "base/text.cc",
+    "notebook": [*BASE, "base/base64.cc", "base/bytes.cc", "base/shell_words.cc", "base/text.cc",
                  *NOTEBOOK, *(f"context/notebook/{name}.cc" for name in (
                      "html", "html_style", "json_bounds", "notebook", "parameters", "read",
                      "upgrade", "write"))],

@@ -22,7 +22,7 @@ class AsyncKeys:
 
     async def create(
         self,
-        scopes: Sequence[Literal["run", "read", "admin"]],
+        scopes: Sequence[Literal["run", "read", "admin", "approve"]],
         *,
         tenant: Optional[str] = None,
         expires_in: Optional[Duration] = None,

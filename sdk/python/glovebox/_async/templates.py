@@ -101,6 +101,15 @@ class AsyncTemplates:
         )
         return await self._built(on_event, lines)
 
+    async def export_image(self, name: str) -> bytes:
+        """A template with a root of its own as an image in a tar archive: an OCI layout, which
+        ``docker load`` reads as well.
+        """
+        answer = await self._client.send(
+            routes.EXPORT_TEMPLATE, {"name": name}, query={"format": "oci"}
+        )
+        return await answer.read()
+
     async def _built(self, on_event: Callback[TemplateEvent], lines: Any) -> TemplateInfo:
         made: Optional[TemplateInfo] = None
         async for value in lines:

@@ -23,7 +23,7 @@ class Keys:
 
     def create(
         self,
-        scopes: Sequence[Literal["run", "read", "admin"]],
+        scopes: Sequence[Literal["run", "read", "admin", "approve"]],
         *,
         tenant: Optional[str] = None,
         expires_in: Optional[Duration] = None,

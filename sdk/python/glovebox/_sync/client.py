@@ -11,6 +11,7 @@ from typing import (
     Callable,
     Dict,
     List,
+    Literal,
     Mapping,
     Optional,
     Sequence,
@@ -19,8 +20,23 @@ from typing import (
 
 from .._address import find_address, find_key, tls_context
 from .._generated import routes
-from .._generated.requests import Checker, JudgeCase, JudgeRequest, Limits, Network, RunRequest
-from .._generated.responses import JudgedCase, JudgeReport, Verdict
+from .._generated.requests import (
+    ApprovalReply,
+    Checker,
+    JudgeCase,
+    JudgeRequest,
+    Limits,
+    Network,
+    RunRequest,
+)
+from .._generated.responses import (
+    Approval,
+    AuditRecord,
+    EmergencyStop,
+    JudgedCase,
+    JudgeReport,
+    Verdict,
+)
 from .._judge import cases_of
 from .._model import Duration, Model, Size
 from .._request import Callback, json_body, limits_of, user_agent
@@ -373,13 +389,60 @@ class Client:
         """The daemon's description of its API."""
         return self.ask(routes.OPENAPI)
 
-    def emergency_stop(self) -> int:
-        """Ends every sandbox of every tenant, and returns how many. Needs the scope admin.
+    def approvals(self) -> List[Approval]:
+        """What waits until a person agrees to it, because a policy asks for one; oldest first."""
+        found = self.ask(routes.LIST_APPROVALS)
+        return [Approval.from_json(each) for each in found["approvals"]]
 
-        Nothing starts until lift_emergency_stop().
+    def decide(
+        self,
+        approval: Approval,
+        decision: Literal["allow", "refuse"],
+        *,
+        remember: bool = False,
+    ) -> None:
+        """Agrees to exactly what `approval` shows, or refuses it. Needs the scope approve.
+
+        Raises ``Conflict`` when somebody else decided, or it is over.
         """
-        return int((self.ask(routes.EMERGENCY_STOP))["stopped"])
+        reply = ApprovalReply(decision=decision, hash=approval.hash, remember=remember)
+        self.ask(routes.DECIDE_APPROVAL, {"id": approval.id}, body=reply)
 
-    def lift_emergency_stop(self) -> None:
-        """Lets sandboxes and executions start again. Needs the scope admin."""
-        self.ask(routes.LIFT_EMERGENCY_STOP)
+    def audit_records(
+        self,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        action: Optional[str] = None,
+        sandbox: Optional[str] = None,
+    ) -> List[AuditRecord]:
+        """Records of what was done, oldest first, from behind the number `after` on. A page may have
+        fewer than `limit`. Needs the scope admin.
+        """
+        query = {"after": str(after), "limit": str(limit), "action": action, "sandbox": sandbox}
+        found = self.ask(routes.LIST_AUDIT, query=query)
+        return [AuditRecord.from_json(each) for each in found["records"]]
+
+    def emergency_stop(
+        self, *, tenant: Optional[str] = None, sandbox: Optional[str] = None
+    ) -> int:
+        """Ends every sandbox and execution of a tenant, of a sandbox, or of everybody, and returns
+        how many sandboxes. Needs the scope admin.
+
+        Nothing starts there until lift_emergency_stop().
+        """
+        scope = {"tenant": tenant, "sandbox": sandbox}
+        body = {name: value for name, value in scope.items() if value is not None}
+        return int((self.ask(routes.EMERGENCY_STOP, body=body))["stopped"])
+
+    def emergency_stops(self) -> List[EmergencyStop]:
+        """The stops in effect, oldest first. Needs the scope admin."""
+        found = self.ask(routes.LIST_EMERGENCY_STOPS)
+        return [EmergencyStop.from_json(each) for each in found["stops"]]
+
+    def lift_emergency_stop(
+        self, *, tenant: Optional[str] = None, sandbox: Optional[str] = None
+    ) -> None:
+        """Lets sandboxes and executions of this scope start again. Needs the scope admin."""
+        query = {"tenant": tenant, "sandbox": sandbox}
+        self.ask(routes.LIFT_EMERGENCY_STOP, query=query)

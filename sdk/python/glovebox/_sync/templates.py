@@ -102,6 +102,15 @@ class Templates:
         )
         return self._built(on_event, lines)
 
+    def export_image(self, name: str) -> bytes:
+        """A template with a root of its own as an image in a tar archive: an OCI layout, which
+        ``docker load`` reads as well.
+        """
+        answer = self._client.send(
+            routes.EXPORT_TEMPLATE, {"name": name}, query={"format": "oci"}
+        )
+        return answer.read()
+
     def _built(self, on_event: Callback[TemplateEvent], lines: Any) -> TemplateInfo:
         made: Optional[TemplateInfo] = None
         for value in lines:
