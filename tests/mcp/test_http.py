@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`/mcp` of the daemon, with and without sessions."""
 import http.client
+import itertools
 import json
 import pathlib
 import re
@@ -15,6 +16,8 @@ ACCEPT = "application/json, text/event-stream"
 
 
 class Http(unittest.TestCase):
+    ids = itertools.count(100)
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="glovebox-mcp-")
@@ -162,8 +165,11 @@ class Http(unittest.TestCase):
         return session
 
     def in_session(self, session, tool, **arguments):
-        _, _, messages = self.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-            "name": tool, "arguments": arguments}}, Mcp_Session_Id=session)
+        # An id may not come twice in a session; the call before it may not have ended entirely.
+        _, _, messages = self.send({"jsonrpc": "2.0", "id": next(self.ids), "method": "tools/call",
+                                    "params": {"name": tool, "arguments": arguments}},
+                                   Mcp_Session_Id=session)
+        self.assertIn("result", messages[-1])
         return messages[-1]["result"]
 
     def test_a_session_has_a_sandbox_which_ends_with_it(self):
