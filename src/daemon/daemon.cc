@@ -196,6 +196,7 @@ Result<void> run_daemon(DaemonOptions options,
   const auto service = GB_TRY(LocalService::open(
       options.directory, keeper_socket(options.directory), revive, log,
       {.package_sources = options.package_sources,
+       .package_indexes = options.package_indexes,
        .keep_records = options.keep_records,
        .network = options.network,
        .ended = [recorded](std::string_view tenant, std::string_view id, const Ending& ending) {
