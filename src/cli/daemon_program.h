@@ -27,12 +27,16 @@ inline constexpr DaemonCommand kTemplate{"template",
                                          "Manage the templates that sandboxes are created from"};
 inline constexpr DaemonCommand kTenant{"tenant", "Manage tenants and their quotas"};
 inline constexpr DaemonCommand kSecret{"secret", "Manage the key that encrypts a daemon's secrets"};
+inline constexpr DaemonCommand kAudit{"audit",
+                                      "Search and check a daemon's record of what was done"};
+inline constexpr DaemonCommand kEmergencyStop{
+    "emergency-stop", "End everything on a daemon at once, until it is resumed"};
 inline constexpr DaemonCommand kMcp{"mcp",
                                     "Serve sandboxes to an AI agent over MCP on stdin and stdout"};
 inline constexpr DaemonCommand kApprove{"approve",
                                         "Decide about programs that a daemon's policies ask about"};
-inline constexpr std::array kDaemonCommands = {kServe,    kMcp,    kSandbox, kKey,
-                                               kTemplate, kTenant, kSecret,  kApprove};
+inline constexpr std::array kDaemonCommands = {kServe,  kMcp,    kSandbox, kKey,   kTemplate,
+                                               kTenant, kSecret, kApprove, kAudit, kEmergencyStop};
 
 [[nodiscard]] bool is_daemon_command(std::string_view name);
 

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <utility>
 
+#include "audit/journal.h"
 #include "base/log.h"
 #include "daemon/cors.h"
 #include "daemon/daemon_user.h"
@@ -31,6 +32,7 @@
 #include "doors/rest/door.h"
 #include "doors/transport/request_log.h"
 #include "sandbox/cgroup_host.h"
+#include "service/guarded/audit_trail.h"
 #include "service/guarded/guarded_service.h"
 #include "service/local/local_service.h"
 
@@ -111,6 +113,18 @@ KeeperControl control_of(const DaemonOptions& options,
       .stop = [directory = options.directory] { return stop_keeper(directory); }};
 }
 
+// None where it is off.
+Result<std::unique_ptr<audit::Journal>> open_journal(const DaemonOptions& options) {
+  if (!options.audit.on) {
+    return std::unique_ptr<audit::Journal>();
+  }
+  auto opened = audit::Journal::open(audit::journal_directory(options.directory),
+                                     {.durable = options.audit.durable,
+                                      .keep = options.audit.keep,
+                                      .witness = options.audit.witness});
+  return opened ? std::move(opened) : std::move(opened).error().within("open the audit journal");
+}
+
 // One write(2) for a line, so that lines of several threads stay whole.
 void write_log(std::string_view line) {
   const std::string text = std::string(line) + "\n";
@@ -172,16 +186,30 @@ Result<void> run_daemon(DaemonOptions options,
     }
     return {};
   };
-  const auto service =
-      GB_TRY(LocalService::open(options.directory, keeper_socket(options.directory), revive, log,
-                                {.package_sources = options.package_sources,
-                                 .package_indexes = options.package_indexes,
-                                 .keep_records = options.keep_records,
-                                 .network = options.network}));
+  // Before anything can be done that would have to be recorded.
+  const auto journal = GB_TRY(open_journal(options));
+  std::optional<AuditTrail> trail;
+  if (journal) {
+    trail.emplace(*journal, AuditTrail::Options{.code_in_full = options.audit.code});
+  }
+  AuditTrail* const recorded = trail ? &*trail : nullptr;
+  const auto service = GB_TRY(LocalService::open(
+      options.directory, keeper_socket(options.directory), revive, log,
+      {.package_sources = options.package_sources,
+       .package_indexes = options.package_indexes,
+       .keep_records = options.keep_records,
+       .network = options.network,
+       .ended = [recorded](std::string_view tenant, std::string_view id, const Ending& ending) {
+         if (recorded != nullptr) {
+           recorded->note_ending(tenant, id, ending);
+         }
+       }}));
   PolicyGate policies(*service, options.policies);
-  GuardedService guarded(*service, policies);
+  GuardedService guarded(*service, policies, recorded, "rest");
+  GuardedService guarded_for_e2b(*service, policies, recorded, "e2b");
+  GuardedService guarded_for_mcp(*service, policies, recorded, "mcp");
   e2b::E2bDoor e2b_door(
-      guarded, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
+      guarded_for_e2b, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
   rest::RestOptions rest_options;
   rest_options.approvals = &guarded;
   rest_options.tls = !options.server.certificate_file.empty();
@@ -195,7 +223,7 @@ Result<void> run_daemon(DaemonOptions options,
       };
   rest::RestDoor rest_door(guarded, rest_options);
   McpDoors mcp_doors(
-      *service, guarded,
+      *service, guarded_for_mcp,
       {.packages = !options.package_sources.empty() || !options.package_indexes.empty(),
        .domain = options.domain,
        .origins = options.cors});

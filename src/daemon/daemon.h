@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,15 @@
 #include "spec/network_rules.h"
 
 namespace glovebox {
+
+// What is recorded of what callers do (audit/journal.h).
+struct AuditOptions {
+  bool on = true;
+  bool durable = false;                        // Answers wait for the disk.
+  bool code = false;                           // Code in full, not only its hash.
+  std::optional<std::chrono::seconds> keep{};  // Nothing: for ever.
+  std::string witness{};                       // A file that gets each head too; empty: none.
+};
 
 struct DaemonOptions {
   http::ServerOptions server;
@@ -34,6 +44,7 @@ struct DaemonOptions {
   NetworkPolicy network = NetworkPolicy::kNone;
   // What is checked before it runs, whoever asks for it.
   PolicyOptions policies{};
+  AuditOptions audit{};
   // At the end the sandboxes live on with their keeper, for the next daemon.
   bool leave_sandboxes = false;
 };

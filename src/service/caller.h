@@ -33,7 +33,8 @@ struct Caller {
 // What a client of files is asked for.
 enum class FileAccess {
   kRead,
-  kUse,  // Reading, changing, and connecting to ports.
+  kUse,      // Reading, changing, and connecting to ports.
+  kConnect,  // Connecting to ports alone, as far as the asker keeps to it: it is not recorded.
 };
 
 }  // namespace glovebox

@@ -18,7 +18,7 @@ constexpr std::array<Words, kEndReasons> kWords = {{
     {"expired", "its time was over"},
     {"out_of_memory", "it ran out of memory"},
     {"crashed", "it crashed"},
-    {"emergency_stop", "an emergency stop ended all sandboxes"},
+    {"emergency_stop", "an emergency stop ended it"},
     {"keeper_ended", "the sandbox keeper or the machine was stopped"},
     {"unknown", "the reason is unknown"},
 }};

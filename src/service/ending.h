@@ -14,7 +14,7 @@ enum class EndReason : std::uint8_t {
   kExpired,        // Its time was over.
   kOutOfMemory,    // The kernel killed it for its memory.
   kCrashed,        // The process that holds it together died.
-  kEmergencyStop,  // An operator ended all sandboxes.
+  kEmergencyStop,  // An operator ended it, or everything.
   kKeeperEnded,    // The keeper, or the machine, ended.
   kUnknown,        // Nobody was there to see it.
 };

@@ -17,12 +17,14 @@
 #include <string_view>
 #include <vector>
 
+#include "audit/query.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "context/request_box.h"
 #include "files/file_client.h"
 #include "sandbox/tiers/tier.h"
 #include "service/caller.h"
+#include "service/emergency_stop.h"
 #include "service/ending.h"
 #include "service/judge_case.h"
 #include "service/process_feed.h"
@@ -427,8 +429,23 @@ class SandboxService {
                                        std::string_view sandbox,
                                        std::string_view context) = 0;
 
-  // Ends every sandbox of every tenant. Returns how many.
-  virtual Result<std::size_t> emergency_stop(const Caller& caller) = 0;
+  // Ends every sandbox and every execution of the scope, and lets nothing begin there until the
+  // stop is lifted, also after a restart. Workspaces on disk stay as they are. Returns how many
+  // sandboxes it were. kNotFound for what is no tenant or no sandbox.
+  virtual Result<std::size_t> emergency_stop(const Caller& caller, const StopScope& scope) = 0;
+  // kNotFound where there is no stop of this very scope.
+  virtual Result<void> lift_emergency_stop(const Caller& caller, const StopScope& scope) = 0;
+  // Oldest first.
+  virtual Result<std::vector<EmergencyStop>> emergency_stops(const Caller& caller) = 0;
+  // One that is in effect for a sandbox, or for the tenant where the id is empty. Never waits.
+  [[nodiscard]] virtual std::optional<EmergencyStop> stop_of(std::string_view tenant,
+                                                             std::string_view sandbox) = 0;
+
+  // Records of the audit journal: of the caller's tenant, or of all for the daemon's own.
+  virtual Result<audit::Page> audit_records(const Caller&, const audit::Query&) {
+    return Error(ErrorCode::kUnsupported, "this daemon keeps no audit journal",
+                 "start it without '--audit off'");
+  }
 };
 
 }  // namespace glovebox

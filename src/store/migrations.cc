@@ -169,10 +169,22 @@ ALTER TABLE sandboxes ADD COLUMN end_reason TEXT NOT NULL DEFAULT ''
   CHECK (length(end_reason) <= 64);
 )sql";
 
+// Emergency stops, until they are lifted.
+constexpr Sql kStops = R"sql(
+CREATE TABLE stops (
+  kind TEXT NOT NULL CHECK (kind IN ('all', 'tenant', 'sandbox')),
+  name TEXT NOT NULL CHECK (length(name) <= 128),
+  by_tenant TEXT NOT NULL CHECK (length(by_tenant) <= 128),
+  by_key TEXT NOT NULL CHECK (length(by_key) <= 128),
+  at INTEGER NOT NULL,
+  PRIMARY KEY (kind, name)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr std::array kSteps = {
     Migration{1, kFirst},          Migration{2, kOnDisk},     Migration{3, kSecrets},
     Migration{4, kTemplateBuilds}, Migration{5, kForgetting}, Migration{6, kSealedSecrets},
-    Migration{7, kNetworkRules},   Migration{8, kEndReasons},
+    Migration{7, kNetworkRules},   Migration{8, kEndReasons}, Migration{9, kStops},
 };
 
 }  // namespace

@@ -124,6 +124,9 @@ glovebox key create --scope everything
 glovebox tenant create
 glovebox tenant create ../x
 glovebox secret rotate-key --data missing
+glovebox audit verify --data missing
+glovebox audit verify --data missing --head nonsense
+glovebox emergency-stop --tenant a --sandbox b
 """
 
 

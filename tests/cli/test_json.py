@@ -173,6 +173,8 @@ def record_clients(recording, daemon, folder):
     document("key", "ls")
     document("tenant", "create", "acme")
     document("tenant", "ls")
+    document("emergency-stop", "--tenant", "acme")
+    document("emergency-stop", "--list")
 
 
 def record_rest(recording, daemon):
@@ -206,6 +208,8 @@ def record_rest(recording, daemon):
     document("POST", "/v1/run", {"language": "python", "code": "1"})
     document("POST", "/v1/judge",
              {"language": "python", "code": "print(1)", "cases": [{"expected": "1"}]})
+
+    document("GET", "/v1/audit?limit=1")
 
     def events(path, body):
         with contextlib.closing(daemon.connect()) as connection:

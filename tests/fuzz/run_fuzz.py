@@ -68,6 +68,9 @@ TARGETS = {
                     "spec/limit_fields.cc",
                     "spec/egress_protocol.cc", "spec/ip_address.cc", "spec/json/network_rules_json.cc",
                     "spec/credential_rules.cc", "spec/network_rules.cc"],
+    "audit_record": [*BASE, "base/text.cc", "base/time_text.cc", "base/unique_fd.cc",
+                     *(f"audit/{name}.cc" for name in ("digest", "head", "record", "segments", "signing", "verify")),
+                     "spec/json/bounded_json.cc"],
     "dockerfile": [*BASE, "base/text.cc", "service/dockerfile/expand.cc", "service/dockerfile/ignore.cc",
                    "service/dockerfile/parse.cc", "spec/json/bounded_json.cc"],
     "image": [*BASE, "base/sys/beneath.cc", "base/text.cc", "base/unique_fd.cc",
@@ -82,6 +85,7 @@ TARGETS = {
 }
 MARKDOWN = ["-lcmark-gfm-extensions", "-lcmark-gfm"]
 LIBRARIES = {"tar": ["-larchive"], "layer": ["-larchive"], "jupyter_wire": ["-lcrypto"],
+             "audit_record": ["-lcrypto"],
              "image": ["-lcrypto"], "notebook": MARKDOWN, "notebook_text": MARKDOWN}
 # Where the seeds are those of the project itself.
 SEEDS = {"language_file": ROOT / "languages", "notebook": ROOT / "tests/notebooks",

@@ -359,7 +359,7 @@ class Run(Case):
 
 
 class EmergencyStop(Case):
-    def test_it_ends_every_sandbox_and_every_run_and_new_ones_can_be_made(self):
+    def test_it_ends_every_sandbox_and_every_run_and_new_ones_can_be_made_once_it_is_lifted(self):
         sandboxes = [self.create() for _ in range(3)]
         context = sandboxes[0].context()
         running = context.start("import time; print('up', flush=True); time.sleep(600)")
@@ -374,6 +374,8 @@ class EmergencyStop(Case):
         for sandbox in sandboxes:
             self.assertTrue(sandbox.is_gone())
         self.assertIn([*running][-1]["type"], ("failed", "verdict"))
+        self.daemon.must(403, "POST", "/v1/sandboxes", {})
+        self.daemon.must(204, "DELETE", "/v1/emergency-stop")
         self.assertEqual(self.create().context().value("1"), "1")
         with self.subTest("one-shot runs end too"):
             wait_until(

@@ -21,6 +21,8 @@ void add_commands(CLI::App& app,
   cli::add_tenant(app, named == "tenant", action);
   cli::add_secret(app, named == "secret", action);
   cli::add_approve(app, named == "approve", action);
+  cli::add_audit(app, named == "audit", action);
+  cli::add_emergency_stop(app, named == "emergency-stop", action);
 }
 
 // "sandbox exec" alone.

@@ -50,6 +50,8 @@ struct ServeOptionsText {
   std::vector<std::string> policies;
   std::string approval_time = "5m";
   std::vector<std::string> package_indexes;
+  std::string audit = "relaxed";
+  std::string audit_keep;
   bool listen_given = false;
   bool unix_given = false;
 };
@@ -77,6 +79,12 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   }
   options.network = parse_network_policy(text.network).value_or(NetworkPolicy::kNone);
   options.package_indexes = GB_TRY(parse_package_indexes(text.package_indexes));
+  options.audit.on = text.audit != "off";
+  options.audit.durable = text.audit == "durable";
+  if (!text.audit_keep.empty()) {
+    options.audit.keep =
+        std::chrono::duration_cast<std::chrono::seconds>(GB_TRY(parse_duration(text.audit_keep)));
+  }
   options.server.inherited = take_inherited_sockets();
   // Whoever passes sockets has decided where we listen.
   const bool passed = !options.server.inherited.empty();
@@ -177,6 +185,23 @@ void add_serve(CLI::App& app, Action* action) {
       ->type_name("REACH")
       ->check(CLI::IsMember({"none", "public", "any"}))
       ->capture_default_str();
+  command
+      ->add_option("--audit", text->audit,
+                   "Record what callers do in DIR/audit: durable (answers wait for the disk), "
+                   "relaxed (a power failure may take the last second), or off")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"durable", "relaxed", "off"}))
+      ->capture_default_str();
+  command->add_flag("--audit-code", options.audit.code,
+                    "Record code and commands in full, not only their hashes");
+  command
+      ->add_option("--audit-keep", text->audit_keep,
+                   "How long to keep audit records: 90d [default: forever]")
+      ->type_name("TIME");
+  command
+      ->add_option("--audit-witness", options.audit.witness,
+                   "File, on another machine's disk, that gets each head of the journal too")
+      ->type_name("FILE");
   command
       ->add_option("--package-source", options.package_sources,
                    "Directory of wheels and npm tarballs that sandboxes may install from; "

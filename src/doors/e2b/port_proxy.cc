@@ -29,7 +29,7 @@ void PortProxy::serve(std::uint16_t port,
                       const Visit& visit,
                       http::Request& request,
                       http::Response& response) {
-  auto files = service_.files(visit.caller, visit.info.id, FileAccess::kUse);
+  auto files = service_.files(visit.caller, visit.info.id, FileAccess::kConnect);
   auto connection = files ? files->connect(port) : Result<UniqueFd>(files.error());
   if (!connection) {
     answer(response, 502,

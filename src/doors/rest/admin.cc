@@ -10,15 +10,6 @@ Result<void> list_languages(Call& call) {
   return {};
 }
 
-Result<void> emergency_stop(Call& call) {
-  call.send_json(200, "stop", {{"stopped", GB_TRY(call.service.emergency_stop(call.caller))}});
-  return {};
-}
-
-Result<void> not_built(Call&) {
-  return Error(ErrorCode::kUnsupported, "this version of glovebox does not support this yet");
-}
-
 Result<void> show_self(Call& call) {
   if (call.accepts("text/html")) {
     call.send(

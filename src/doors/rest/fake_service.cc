@@ -333,9 +333,32 @@ std::optional<Ending> FakeService::ending(const Caller&,
                                              : std::nullopt;
 }
 
-Result<std::size_t> FakeService::emergency_stop(const Caller&) {
+Result<std::size_t> FakeService::emergency_stop(const Caller&, const StopScope& scope) {
   ++calls;
+  stops.push_back({.scope = scope, .by_tenant = "t", .by_key = "k1"});
   return std::size_t{3};
+}
+
+Result<void> FakeService::lift_emergency_stop(const Caller&, const StopScope& scope) {
+  ++calls;
+  const std::size_t lifted =
+      std::erase_if(stops, [&](const EmergencyStop& stop) { return stop.scope == scope; });
+  return lifted > 0 ? Result<void>() : Error(ErrorCode::kNotFound, "there is no such stop");
+}
+
+Result<std::vector<EmergencyStop>> FakeService::emergency_stops(const Caller&) {
+  ++calls;
+  return stops;
+}
+
+std::optional<EmergencyStop> FakeService::stop_of(std::string_view tenant,
+                                                  std::string_view sandbox) {
+  for (const EmergencyStop& stop : stops) {
+    if (covers(stop.scope, tenant, sandbox)) {
+      return stop;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace glovebox::rest

@@ -177,7 +177,11 @@ class FakeService final : public SandboxService {
   std::optional<Ending> ending(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context) override;
-  Result<std::size_t> emergency_stop(const Caller& caller) override;
+  std::vector<EmergencyStop> stops;
+  Result<std::size_t> emergency_stop(const Caller& caller, const StopScope& scope) override;
+  Result<void> lift_emergency_stop(const Caller& caller, const StopScope& scope) override;
+  Result<std::vector<EmergencyStop>> emergency_stops(const Caller& caller) override;
+  std::optional<EmergencyStop> stop_of(std::string_view tenant, std::string_view sandbox) override;
 
  private:
   FakeSecrets secrets_;

@@ -120,7 +120,15 @@ class GuardTest : public testing::Test {
         row("list approvals", {"read"}, tenant, [&s](C c) { return s.waiting(c); }),
         row("decide about an approval", {"approve"}, tenant,
             [&s](C c) { return s.decide(c, "x", {}); }),
-        row("emergency_stop", {"admin"}, tenant, [&s](C c) { return s.emergency_stop(c); }),
+        // One of something that is not there, so that the others are not stopped.
+        row("emergency_stop", {"admin"}, tenant,
+            [&s](C c) {
+              return s.emergency_stop(c, {.kind = StopScope::Kind::kSandbox, .name = "x"});
+            }),
+        row("lift_emergency_stop", {"admin"}, tenant,
+            [&s](C c) { return s.lift_emergency_stop(c, {}); }),
+        row("emergency_stops", {"admin"}, tenant, [&s](C c) { return s.emergency_stops(c); }),
+        row("audit_records", {"admin"}, tenant, [&s](C c) { return s.audit_records(c, {}); }),
         row("create a volume", {"run"}, tenant, [&s](C c) { return s.volumes().create(c, {}); }),
         row("list volumes", {"read"}, tenant, [&s](C c) { return s.volumes().list(c); }),
         row("find a volume", {"read", "run"}, volume,

@@ -36,7 +36,8 @@ Result<void> proxy_port(Call& call) {
     return Error(ErrorCode::kInvalid, "invalid port '" + printable(text) + "'",
                  "use a number from 1 to 65535");
   }
-  FileClient files = GB_TRY(call.service.files(call.caller, call.parameters[0], FileAccess::kUse));
+  FileClient files =
+      GB_TRY(call.service.files(call.caller, call.parameters[0], FileAccess::kConnect));
   auto peer = files.connect(port);
   if (!peer) {
     if (peer.error().code() != ErrorCode::kUnavailable) {

@@ -91,8 +91,23 @@ Result<void> Guard::volume(const Caller& caller, Need need, std::string_view id)
   return key(caller, need);
 }
 
+Result<void> Guard::not_stopped(const Caller& caller, std::string_view sandbox) const {
+  const auto stop = service_.stop_of(caller.tenant, sandbox);
+  return stop ? Result<void>(refusal_by(*stop)) : Result<void>();
+}
+
+Result<void> Guard::end(const Caller& caller, std::string_view id) const {
+  GB_TRY(sandbox(caller, Need::kRun, id));
+  return caller.may(kScopeAdmin) ? Result<void>() : not_stopped(caller, id);
+}
+
+Result<void> Guard::work(const Caller& caller, std::string_view sandbox) const {
+  GB_TRY(sandbox.empty() ? tenant(caller, Need::kRun) : this->sandbox(caller, Need::kRun, sandbox));
+  return not_stopped(caller, sandbox);
+}
+
 Result<void> Guard::recipe(const Caller& caller, const Recipe& recipe) const {
-  GB_TRY(tenant(caller, Need::kRun));
+  GB_TRY(work(caller));
   if (takes_admin(recipe) && !caller.may(kScopeAdmin)) {
     return Error(ErrorCode::kRefused,
                  "host paths, debootstrap and package sources in a recipe require the scope "

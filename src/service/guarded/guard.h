@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guard: decides whether a caller may do something. A policy and an audit log belong here too.
+// Guard: decides whether a caller may do something.
 #pragma once
 
 #include <memory>
@@ -32,8 +32,13 @@ class Guard {
   [[nodiscard]] Result<void> tenant(const Caller& caller, Need need) const;
   // Something in one sandbox,
   [[nodiscard]] Result<void> sandbox(const Caller& caller, Need need, std::string_view id) const;
+  // or the end of one, which a stop keeps as evidence from all but administrators,
+  [[nodiscard]] Result<void> end(const Caller& caller, std::string_view id) const;
   // or one volume, by the id of it where a token opened it.
   [[nodiscard]] Result<void> volume(const Caller& caller, Need need, std::string_view id) const;
+  // Something new that runs, in a sandbox or, without an id, in none yet: also no emergency stop
+  // may be in effect for it.
+  [[nodiscard]] Result<void> work(const Caller& caller, std::string_view sandbox = {}) const;
   // A template: some recipes read the host or run its programs.
   [[nodiscard]] Result<void> recipe(const Caller& caller, const Recipe& recipe) const;
   // Whatever takes this scope, wherever it is.
@@ -44,6 +49,7 @@ class Guard {
       const Caller& caller, Result<std::unique_ptr<ProcessFeed>> feed) const;
 
  private:
+  [[nodiscard]] Result<void> not_stopped(const Caller& caller, std::string_view sandbox) const;
   [[nodiscard]] Result<void> key(const Caller& caller, Need need) const;
 
   SandboxService& service_;

@@ -4,6 +4,7 @@
 
 #include "service/guarded/guard.h"
 #include "service/guarded/policy_gate.h"
+#include "service/guarded/recorder.h"
 #include "service/sandbox_service.h"
 #include "service/secret_service.h"
 #include "service/template_service.h"
@@ -14,8 +15,8 @@ namespace glovebox {
 
 class GuardedVolumes final : public VolumeService {
  public:
-  GuardedVolumes(SandboxService& service, const Guard& guard)
-      : inner_(service.volumes()), guard_(guard) {}
+  GuardedVolumes(SandboxService& service, const Guard& guard, const Recorder& recorder)
+      : inner_(service.volumes()), guard_(guard), recorder_(recorder) {}
 
   Result<VolumeInfo> create(const Caller& caller, const VolumeRequest& request) override;
   Result<std::vector<VolumeInfo>> list(const Caller& caller) override;
@@ -31,12 +32,13 @@ class GuardedVolumes final : public VolumeService {
  private:
   VolumeService& inner_;
   const Guard& guard_;
+  const Recorder& recorder_;
 };
 
 class GuardedSecrets final : public SecretService {
  public:
-  GuardedSecrets(SandboxService& service, const Guard& guard)
-      : inner_(service.secrets()), guard_(guard) {}
+  GuardedSecrets(SandboxService& service, const Guard& guard, const Recorder& recorder)
+      : inner_(service.secrets()), guard_(guard), recorder_(recorder) {}
 
   Result<SecretInfo> create(const Caller& caller, const SecretRequest& request) override;
   Result<std::vector<SecretInfo>> list(const Caller& caller,
@@ -52,12 +54,13 @@ class GuardedSecrets final : public SecretService {
  private:
   SecretService& inner_;
   const Guard& guard_;
+  const Recorder& recorder_;
 };
 
 class GuardedTenants final : public TenantService {
  public:
-  GuardedTenants(SandboxService& service, const Guard& guard)
-      : inner_(service.tenants()), guard_(guard) {}
+  GuardedTenants(SandboxService& service, const Guard& guard, const Recorder& recorder)
+      : inner_(service.tenants()), guard_(guard), recorder_(recorder) {}
 
   Result<std::vector<TenantStatus>> tenants(const Caller& caller) override;
   Result<TenantStatus> tenant(const Caller& caller, std::string_view name) override;
@@ -81,12 +84,19 @@ class GuardedTenants final : public TenantService {
  private:
   TenantService& inner_;
   const Guard& guard_;
+  const Recorder& recorder_;
 };
 
 class GuardedTemplates final : public TemplateService {
  public:
-  GuardedTemplates(SandboxService& service, const Guard& guard, PolicyGate& policies)
-      : inner_(service.template_service()), guard_(guard), policies_(policies) {}
+  GuardedTemplates(SandboxService& service,
+                   const Guard& guard,
+                   PolicyGate& policies,
+                   const Recorder& recorder)
+      : inner_(service.template_service()),
+        guard_(guard),
+        policies_(policies),
+        recorder_(recorder) {}
 
   Result<TemplateBuilt> build(const Caller& caller,
                               const Recipe& recipe,
@@ -111,6 +121,7 @@ class GuardedTemplates final : public TemplateService {
   TemplateService& inner_;
   const Guard& guard_;
   PolicyGate& policies_;
+  const Recorder& recorder_;
 };
 
 }  // namespace glovebox

@@ -3,6 +3,10 @@
 
 #include <utility>
 
+#include "base/text.h"
+#include "service/guarded/deeds.h"
+#include "store/tenant_records.h"
+
 namespace glovebox {
 namespace {
 
@@ -33,87 +37,179 @@ Result<SandboxPage> shown(const Caller& caller, Result<SandboxPage> found) {
 
 }  // namespace
 
-GuardedService::GuardedService(SandboxService& service, PolicyGate& policies)
+GuardedService::GuardedService(SandboxService& service,
+                               PolicyGate& policies,
+                               AuditTrail* trail,
+                               std::string door)
     : inner_(service),
       guard_(service),
       policies_(policies),
-      volumes_(service, guard_),
-      secrets_(service, guard_),
-      tenants_(service, guard_),
-      templates_(service, guard_, policies_) {}
+      recorder_(service, trail, std::move(door)),
+      volumes_(service, guard_, recorder_),
+      secrets_(service, guard_, recorder_),
+      tenants_(service, guard_, recorder_),
+      templates_(service, guard_, policies_, recorder_) {}
 
 Result<std::vector<Approval>> GuardedService::waiting(const Caller& caller) {
-  GB_TRY(guard_.tenant(caller, kRead));
+  GB_TRY(recorder_.allowed(caller, deed("approval.list"), guard_.tenant(caller, kRead)));
   return policies_.approvals().waiting(caller.tenant);
 }
 
 Result<void> GuardedService::decide(const Caller& caller,
                                     std::string_view id,
                                     const ApprovalReply& reply) {
-  GB_TRY(guard_.tenant(caller, kApprove));
-  return policies_.approvals().decide(caller, id, reply);
+  Deed deciding = deed_about(reply.agree ? "approval.allow" : "approval.refuse", id);
+  deciding.details["hash"] = to_utf8(std::string_view(reply.hash).substr(0, 64));
+  deciding.details["remember"] = reply.remember;
+  return recorder_.act(caller, std::move(deciding), guard_.tenant(caller, kApprove),
+                       [&] { return policies_.approvals().decide(caller, id, reply); });
+}
+
+Result<Caller> GuardedService::authenticate(std::string_view key) {
+  auto caller = inner_.authenticate(key);
+  if (!caller && caller.error().code() == ErrorCode::kRefused) {
+    (void)recorder_.allowed({}, deed("authenticate"), caller.error());
+  }
+  return caller;
 }
 
 Result<void> GuardedService::admit(const Caller& caller, std::string_view scope) {
-  return guard_.scope(caller, scope);
+  return recorder_.allowed(caller, deed_about("admit", scope), guard_.scope(caller, scope));
+}
+
+// An emergency stop does not wait for what is being made at the moment, and must not miss it.
+Result<SandboxInfo> GuardedService::unless_stopped(const Caller& caller, Result<SandboxInfo> made) {
+  const auto stop = made ? inner_.stop_of(caller.tenant, made->id) : std::nullopt;
+  if (stop) {
+    (void)inner_.kill(caller, made->id);
+    return refusal_by(*stop);
+  }
+  return made;
+}
+
+// Its workspace on disk is evidence, which the end of a sandbox would take away.
+Result<SandboxInfo> GuardedService::paused_if_stopped(const Caller& caller,
+                                                      Result<SandboxInfo> resumed) {
+  const auto stop = resumed ? inner_.stop_of(caller.tenant, resumed->id) : std::nullopt;
+  if (stop) {
+    (void)inner_.pause(caller, resumed->id);
+    return refusal_by(*stop);
+  }
+  return resumed;
+}
+
+Result<std::vector<SandboxInfo>> GuardedService::unless_stopped(
+    const Caller& caller, Result<std::vector<SandboxInfo>> made) {
+  const auto stop = made ? inner_.stop_of(caller.tenant, {}) : std::nullopt;
+  if (stop) {
+    for (const SandboxInfo& info : *made) {
+      (void)inner_.kill(caller, info.id);
+    }
+    return refusal_by(*stop);
+  }
+  return made;
+}
+
+// Those of a sandbox with network rules, which its end takes away.
+void GuardedService::add_connections(const Caller& caller, Deed& deed) {
+  constexpr std::size_t kMost = 50;
+  const auto found = inner_.find(caller, deed.sandbox);
+  const auto made = found && found->network != NetworkRules()
+                        ? inner_.connections(caller, deed.sandbox)
+                        : Result<SandboxConnections>(SandboxConnections());
+  if (!made || made->connections.empty()) {
+    return;
+  }
+  deed.details["connections"] = made->connections.size() + made->more;
+  for (const ConnectionRecord& each : made->connections) {
+    if (deed.details["hosts"].size() == kMost) {
+      break;
+    }
+    deed.details["hosts"].push_back({{"host", to_utf8(each.host.substr(0, 256))},
+                                     {"port", each.port},
+                                     {"verdict", to_string(each.verdict)},
+                                     {"address", to_utf8(each.address.substr(0, 64))},
+                                     {"sent", each.sent},
+                                     {"received", each.received}});
+  }
 }
 
 // Sandboxes.
 
 Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRequest& request) {
-  GB_TRY(guard_.tenant(caller, kRun));
-  GB_TRY(policies_.known(request.policies));
-  return inner_.create(caller, request);
+  return recorder_.act(
+      caller, deed_of(request), guard_.work(caller),
+      [&]() -> Result<SandboxInfo> {
+        GB_TRY(policies_.known(request.policies));
+        return unless_stopped(caller, inner_.create(caller, request));
+      },
+      [](const auto& made, Deed& deed) {
+        deed.sandbox = made->id;
+        deed.details["tier"] = made->tier;
+      });
 }
 
 Result<SandboxInfo> GuardedService::find(const Caller& caller, std::string_view sandbox) {
-  GB_TRY(guard_.sandbox(caller, kLook, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("sandbox.read", sandbox),
+                           guard_.sandbox(caller, kLook, sandbox)));
   return shown(caller, inner_.find(caller, sandbox));
 }
 
 Result<SandboxPage> GuardedService::list(const Caller& caller, const SandboxQuery& query) {
-  GB_TRY(guard_.tenant(caller, kRead));
+  GB_TRY(recorder_.allowed(caller, deed("sandbox.list"), guard_.tenant(caller, kRead)));
   return shown(caller, inner_.list(caller, query));
 }
 
 Result<SandboxInfo> GuardedService::change(const Caller& caller,
                                            std::string_view sandbox,
                                            const SandboxChange& change) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.change(caller, sandbox, change);
+  return recorder_.act(caller, deed_of(sandbox, change), guard_.sandbox(caller, kRun, sandbox),
+                       [&] { return inner_.change(caller, sandbox, change); });
 }
 
 Result<void> GuardedService::kill(const Caller& caller, std::string_view sandbox) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.kill(caller, sandbox);
+  const auto may = guard_.end(caller, sandbox);
+  Deed killing = freeing(deed("sandbox.kill", sandbox));
+  if (may && recorder_.trail() != nullptr) {
+    add_connections(caller, killing);
+  }
+  return recorder_.act(caller, std::move(killing), may,
+                       [&] { return inner_.kill(caller, sandbox); });
 }
 
 Result<void> GuardedService::pause(const Caller& caller, std::string_view sandbox) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.pause(caller, sandbox);
+  return recorder_.act(caller, freeing(deed("sandbox.pause", sandbox)),
+                       guard_.sandbox(caller, kRun, sandbox),
+                       [&] { return inner_.pause(caller, sandbox); });
 }
 
 Result<SandboxInfo> GuardedService::resume(const Caller& caller, std::string_view sandbox) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.resume(caller, sandbox);
+  return recorder_.act(caller, deed("sandbox.resume", sandbox), guard_.work(caller, sandbox),
+                       [&] { return paused_if_stopped(caller, inner_.resume(caller, sandbox)); });
 }
 
 Result<SandboxUsage> GuardedService::usage(const Caller& caller, std::string_view sandbox) {
-  GB_TRY(guard_.sandbox(caller, kRead, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("sandbox.read", sandbox),
+                           guard_.sandbox(caller, kRead, sandbox)));
   return inner_.usage(caller, sandbox);
 }
 
 Result<SandboxConnections> GuardedService::connections(const Caller& caller,
                                                        std::string_view sandbox) {
-  GB_TRY(guard_.sandbox(caller, kRead, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("sandbox.read", sandbox),
+                           guard_.sandbox(caller, kRead, sandbox)));
   return inner_.connections(caller, sandbox);
 }
 
 Result<std::string> GuardedService::snapshot(const Caller& caller,
                                              std::string_view sandbox,
                                              std::string_view name) {
-  GB_TRY(guard_.tenant(caller, kRun));
-  return inner_.snapshot(caller, sandbox, name);
+  Deed taking = deed("sandbox.snapshot", sandbox);
+  taking.subject = name;
+  return recorder_.act(
+      caller, std::move(taking), guard_.tenant(caller, kRun),
+      [&] { return inner_.snapshot(caller, sandbox, name); },
+      [](const auto& made, Deed& deed) { deed.subject = *made; });
 }
 
 Result<std::vector<SandboxInfo>> GuardedService::fork(
@@ -121,8 +217,14 @@ Result<std::vector<SandboxInfo>> GuardedService::fork(
     std::string_view sandbox,
     std::size_t count,
     std::optional<std::chrono::milliseconds> timeout) {
-  GB_TRY(guard_.tenant(caller, kRun));
-  return inner_.fork(caller, sandbox, count, timeout);
+  return recorder_.act(
+      caller, deed("sandbox.fork", sandbox), guard_.work(caller),
+      [&] { return unless_stopped(caller, inner_.fork(caller, sandbox, count, timeout)); },
+      [](const auto& made, Deed& deed) {
+        for (const SandboxInfo& info : *made) {
+          deed.details["sandboxes"].push_back(info.id);
+        }
+      });
 }
 
 // Contexts.
@@ -130,35 +232,43 @@ Result<std::vector<SandboxInfo>> GuardedService::fork(
 Result<ContextInfo> GuardedService::create_context(const Caller& caller,
                                                    std::string_view sandbox,
                                                    const ContextRequest& request) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.create_context(caller, sandbox, request);
+  Deed creating = deed("context.create", sandbox);
+  creating.subject = request.language;
+  return recorder_.act(
+      caller, std::move(creating), guard_.work(caller, sandbox),
+      [&] { return inner_.create_context(caller, sandbox, request); },
+      [](const auto& made, Deed& deed) { deed.context = made->id; });
 }
 
 Result<std::vector<ContextInfo>> GuardedService::contexts(const Caller& caller,
                                                           std::string_view sandbox) {
-  GB_TRY(guard_.sandbox(caller, kLook, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("context.list", sandbox),
+                           guard_.sandbox(caller, kLook, sandbox)));
   return inner_.contexts(caller, sandbox);
 }
 
 Result<void> GuardedService::delete_context(const Caller& caller,
                                             std::string_view sandbox,
                                             std::string_view context) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.delete_context(caller, sandbox, context);
+  return recorder_.act(caller, freeing(deed("context.delete", sandbox, context)),
+                       guard_.sandbox(caller, kRun, sandbox),
+                       [&] { return inner_.delete_context(caller, sandbox, context); });
 }
 
 Result<void> GuardedService::restart_context(const Caller& caller,
                                              std::string_view sandbox,
                                              std::string_view context) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.restart_context(caller, sandbox, context);
+  return recorder_.act(caller, deed("context.restart", sandbox, context),
+                       guard_.work(caller, sandbox),
+                       [&] { return inner_.restart_context(caller, sandbox, context); });
 }
 
 Result<void> GuardedService::interrupt(const Caller& caller,
                                        std::string_view sandbox,
                                        std::string_view context) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.interrupt(caller, sandbox, context);
+  return recorder_.act(caller, freeing(deed("context.interrupt", sandbox, context)),
+                       guard_.sandbox(caller, kRun, sandbox),
+                       [&] { return inner_.interrupt(caller, sandbox, context); });
 }
 
 Result<void> GuardedService::execute(const Caller& caller,
@@ -166,33 +276,40 @@ Result<void> GuardedService::execute(const Caller& caller,
                                      std::string_view context,
                                      const ExecuteRequest& request,
                                      const EventSink& sink) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  const PolicyGate::Turn turn =
-      GB_TRY(policies_.execution(caller, sandbox, context, request, sink));
-  return inner_.execute(caller, sandbox, context, request, sink);
+  return recorder_.execute(
+      caller, deed_of(sandbox, context, request, recorder_.trail()), guard_.work(caller, sandbox),
+      sink, [&](const EventSink& watched) -> Result<void> {
+        const PolicyGate::Turn turn =
+            GB_TRY(policies_.execution(caller, sandbox, context, request, watched));
+        return inner_.execute(caller, sandbox, context, request, watched);
+      });
 }
 
 Result<void> GuardedService::reply_input(const Caller& caller,
                                          std::string_view sandbox,
                                          std::string_view context,
                                          const InputReply& reply) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.reply_input(caller, sandbox, context, reply);
+  return recorder_.act(caller, deed("context.input", sandbox, context),
+                       guard_.sandbox(caller, kRun, sandbox),
+                       [&] { return inner_.reply_input(caller, sandbox, context, reply); });
 }
 
 Result<void> GuardedService::reply_tool(const Caller& caller,
                                         std::string_view sandbox,
                                         std::string_view context,
                                         const ToolReply& reply) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.reply_tool(caller, sandbox, context, reply);
+  Deed replying = deed("tool.reply", sandbox, context);
+  replying.subject = reply.call;
+  return recorder_.act(caller, std::move(replying), guard_.sandbox(caller, kRun, sandbox),
+                       [&] { return inner_.reply_tool(caller, sandbox, context, reply); });
 }
 
 Result<Completion> GuardedService::complete(const Caller& caller,
                                             std::string_view sandbox,
                                             std::string_view context,
                                             const CodePlace& place) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("context.complete", sandbox),
+                           guard_.sandbox(caller, kRun, sandbox)));
   return inner_.complete(caller, sandbox, context, place);
 }
 
@@ -201,40 +318,48 @@ Result<Inspection> GuardedService::inspect(const Caller& caller,
                                            std::string_view context,
                                            const CodePlace& place,
                                            int detail) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("context.inspect", sandbox),
+                           guard_.sandbox(caller, kRun, sandbox)));
   return inner_.inspect(caller, sandbox, context, place, detail);
 }
 
 Result<std::uint32_t> GuardedService::checkpoint(const Caller& caller,
                                                  std::string_view sandbox,
                                                  std::string_view context) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.checkpoint(caller, sandbox, context);
+  return recorder_.act(caller, deed("context.checkpoint", sandbox, context),
+                       guard_.sandbox(caller, kRun, sandbox),
+                       [&] { return inner_.checkpoint(caller, sandbox, context); });
 }
 
 Result<std::uint32_t> GuardedService::rollback(const Caller& caller,
                                                std::string_view sandbox,
                                                std::string_view context,
                                                std::optional<std::uint32_t> checkpoint) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.rollback(caller, sandbox, context, checkpoint);
+  return recorder_.act(caller, deed("context.rollback", sandbox, context),
+                       guard_.work(caller, sandbox),
+                       [&] { return inner_.rollback(caller, sandbox, context, checkpoint); });
 }
 
 Result<ContextInfo> GuardedService::fork_context(const Caller& caller,
                                                  std::string_view sandbox,
                                                  std::string_view context,
                                                  std::uint32_t checkpoint) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  ContextInfo fork = GB_TRY(inner_.fork_context(caller, sandbox, context, checkpoint));
-  policies_.forked(caller, sandbox, context, fork.id);
-  return fork;
+  return recorder_.act(
+      caller, deed("context.fork", sandbox, context), guard_.work(caller, sandbox),
+      [&]() -> Result<ContextInfo> {
+        ContextInfo fork = GB_TRY(inner_.fork_context(caller, sandbox, context, checkpoint));
+        policies_.forked(caller, sandbox, context, fork.id);
+        return fork;
+      },
+      [](const auto& made, Deed& deed) { deed.details["made"] = made->id; });
 }
 
 Result<std::string> GuardedService::notebook(const Caller& caller,
                                              std::string_view sandbox,
                                              std::string_view context,
                                              NotebookFormat format) {
-  GB_TRY(guard_.sandbox(caller, kRead, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("context.read", sandbox),
+                           guard_.sandbox(caller, kRead, sandbox)));
   return inner_.notebook(caller, sandbox, context, format);
 }
 
@@ -242,27 +367,33 @@ Result<void> GuardedService::install_packages(const Caller& caller,
                                               std::string_view sandbox,
                                               const PackagesRequest& request,
                                               const EventSink& sink) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  GB_TRY(policies_.packages(caller, sandbox, request, sink));
-  return inner_.install_packages(caller, sandbox, request, sink);
+  return recorder_.execute(caller, deed_of(sandbox, request), guard_.work(caller, sandbox), sink,
+                           [&](const EventSink& watched) -> Result<void> {
+                             GB_TRY(policies_.packages(caller, sandbox, request, watched));
+                             return inner_.install_packages(caller, sandbox, request, watched);
+                           });
 }
 
 Result<void> GuardedService::judge(const Caller& caller,
                                    const JudgeRequest& request,
                                    const EventSink& sink) {
-  GB_TRY(guard_.tenant(caller, kRun));
-  GB_TRY(policies_.known(request.program.policies));
-  GB_TRY(policies_.judge(caller, request, sink));
-  return inner_.judge(caller, request, sink);
+  return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
+                           [&](const EventSink& watched) -> Result<void> {
+                             GB_TRY(policies_.known(request.program.policies));
+                             GB_TRY(policies_.judge(caller, request, watched));
+                             return inner_.judge(caller, request, watched);
+                           });
 }
 
 Result<void> GuardedService::run(const Caller& caller,
                                  const RunRequest& request,
                                  const EventSink& sink) {
-  GB_TRY(guard_.tenant(caller, kRun));
-  GB_TRY(policies_.known(request.policies));
-  GB_TRY(policies_.run(caller, request, sink));
-  return inner_.run(caller, request, sink);
+  return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
+                           [&](const EventSink& watched) -> Result<void> {
+                             GB_TRY(policies_.known(request.policies));
+                             GB_TRY(policies_.run(caller, request, watched));
+                             return inner_.run(caller, request, watched);
+                           });
 }
 
 // Processes.
@@ -270,21 +401,27 @@ Result<void> GuardedService::run(const Caller& caller,
 Result<std::unique_ptr<ProcessFeed>> GuardedService::start_process(const Caller& caller,
                                                                    std::string_view sandbox,
                                                                    const ProcessRequest& request) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  GB_TRY(policies_.process(caller, sandbox, request));
-  return guard_.feed(caller, inner_.start_process(caller, sandbox, request));
+  const Deed starting = deed_of(sandbox, request, recorder_.trail());
+  auto feed = recorder_.act(caller, starting, guard_.work(caller, sandbox),
+                            [&]() -> Result<std::unique_ptr<ProcessFeed>> {
+                              GB_TRY(policies_.process(caller, sandbox, request));
+                              return inner_.start_process(caller, sandbox, request);
+                            });
+  return guard_.feed(caller, recorder_.follow(caller, starting, std::move(feed)));
 }
 
 Result<std::unique_ptr<ProcessFeed>> GuardedService::attach_process(const Caller& caller,
                                                                     std::string_view sandbox,
                                                                     std::uint32_t pid) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("process.attach", sandbox),
+                           guard_.sandbox(caller, kRun, sandbox)));
   return guard_.feed(caller, inner_.attach_process(caller, sandbox, pid));
 }
 
 Result<std::vector<ProcessInfo>> GuardedService::processes(const Caller& caller,
                                                            std::string_view sandbox) {
-  GB_TRY(guard_.sandbox(caller, kLook, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("process.list", sandbox),
+                           guard_.sandbox(caller, kLook, sandbox)));
   return inner_.processes(caller, sandbox);
 }
 
@@ -292,22 +429,32 @@ Result<void> GuardedService::signal_process(const Caller& caller,
                                             std::string_view sandbox,
                                             std::uint32_t pid,
                                             int signal) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
-  return inner_.signal_process(caller, sandbox, pid, signal);
+  Deed signaling = freeing(deed("process.signal", sandbox));
+  signaling.details = {{"pid", pid}, {"signal", signal}};
+  return recorder_.act(caller, std::move(signaling), guard_.sandbox(caller, kRun, sandbox),
+                       [&] { return inner_.signal_process(caller, sandbox, pid, signal); });
 }
 
 Result<void> GuardedService::write_process(const Caller& caller,
                                            std::string_view sandbox,
                                            std::uint32_t pid,
                                            std::string_view bytes) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  // Keys of a terminal are such writes, and commands: they are recorded, but wait for no disk.
+  Deed writing = deed("process.input", sandbox);
+  writing.details["pid"] = pid;
+  if (recorder_.trail() != nullptr) {
+    recorder_.trail()->add_text(writing.details, "input", bytes);
+  }
+  GB_TRY(recorder_.allowed(caller, writing, guard_.work(caller, sandbox)));
+  GB_TRY(recorder_.remark(caller, writing));
   return inner_.write_process(caller, sandbox, pid, bytes);
 }
 
 Result<void> GuardedService::close_stdin(const Caller& caller,
                                          std::string_view sandbox,
                                          std::uint32_t pid) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("process.input", sandbox),
+                           guard_.sandbox(caller, kRun, sandbox)));
   return inner_.close_stdin(caller, sandbox, pid);
 }
 
@@ -315,7 +462,8 @@ Result<void> GuardedService::resize(const Caller& caller,
                                     std::string_view sandbox,
                                     std::uint32_t pid,
                                     ProcessRequest::Terminal size) {
-  GB_TRY(guard_.sandbox(caller, kRun, sandbox));
+  GB_TRY(recorder_.allowed(caller, deed("process.resize", sandbox),
+                           guard_.sandbox(caller, kRun, sandbox)));
   return inner_.resize(caller, sandbox, pid, size);
 }
 
@@ -324,12 +472,17 @@ Result<void> GuardedService::resize(const Caller& caller,
 Result<FileClient> GuardedService::files(const Caller& caller,
                                          std::string_view sandbox,
                                          FileAccess access) {
-  GB_TRY(guard_.sandbox(caller, of(access), sandbox));
-  return limited(access, inner_.files(caller, sandbox, access));
+  const auto may = guard_.sandbox(caller, of(access), sandbox);
+  if (access != FileAccess::kUse) {
+    GB_TRY(recorder_.allowed(caller, deed("files.read", sandbox), may));
+    return limited(access, inner_.files(caller, sandbox, access));
+  }
+  return recorder_.act(caller, deed("files.open", sandbox), may,
+                       [&] { return inner_.files(caller, sandbox, access); });
 }
 
 Result<std::vector<std::string>> GuardedService::templates(const Caller& caller) {
-  GB_TRY(guard_.tenant(caller, kLook));
+  GB_TRY(recorder_.allowed(caller, deed("template.list"), guard_.tenant(caller, kLook)));
   return inner_.templates(caller);
 }
 
@@ -340,9 +493,40 @@ std::optional<Ending> GuardedService::ending(const Caller& caller,
                                                 : std::nullopt;
 }
 
-Result<std::size_t> GuardedService::emergency_stop(const Caller& caller) {
-  GB_TRY(guard_.tenant(caller, kAdmin));
-  return inner_.emergency_stop(caller);
+Result<std::size_t> GuardedService::emergency_stop(const Caller& caller, const StopScope& scope) {
+  Deed stopping = freeing(deed_of(scope));
+  GB_TRY(recorder_.allowed(caller, stopping, guard_.tenant(caller, kAdmin)));
+  // It is done in any case, also where it cannot be recorded.
+  auto stopped = inner_.emergency_stop(caller, scope);
+  if (stopped) {
+    stopping.details["stopped"] = *stopped;
+  }
+  recorder_.insist(caller, stopping, stopped ? nullptr : &stopped.error());
+  return stopped;
+}
+
+Result<void> GuardedService::lift_emergency_stop(const Caller& caller, const StopScope& scope) {
+  Deed lifting = deed_of(scope);
+  lifting.action = "emergency_stop.resume";
+  return recorder_.act(caller, std::move(lifting), guard_.tenant(caller, kAdmin),
+                       [&] { return inner_.lift_emergency_stop(caller, scope); });
+}
+
+Result<std::vector<EmergencyStop>> GuardedService::emergency_stops(const Caller& caller) {
+  GB_TRY(recorder_.allowed(caller, deed("emergency_stop.read"), guard_.tenant(caller, kAdmin)));
+  return inner_.emergency_stops(caller);
+}
+
+Result<audit::Page> GuardedService::audit_records(const Caller& caller, const audit::Query& query) {
+  GB_TRY(recorder_.allowed(caller, deed("audit.read"), guard_.tenant(caller, kAdmin)));
+  if (recorder_.trail() == nullptr) {
+    return inner_.audit_records(caller, query);
+  }
+  audit::Query own = query;
+  if (caller.tenant != kDefaultTenant) {
+    own.tenant = caller.tenant;  // The tenant of the daemon itself sees all.
+  }
+  return recorder_.trail()->read(own);
 }
 
 }  // namespace glovebox

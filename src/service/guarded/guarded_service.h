@@ -2,7 +2,8 @@
 // GuardedService: the service as doors see it. Each call is let through by a Guard, or refused.
 //
 // This is the one place where it is decided what a key may do: doors and the service behind it
-// check nothing of the kind. A method is one line that names what it takes, and the call. Quotas
+// check nothing of the kind. A method names what it takes, what is recorded of it (recorder.h), and
+// the call; those that only look are recorded when they are refused. Quotas
 // and admission to executions are counted behind it, where it is known what a request costs.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include "service/guarded/guard.h"
 #include "service/guarded/guarded_parts.h"
 #include "service/guarded/policy_gate.h"
+#include "service/guarded/recorder.h"
 #include "service/sandbox_service.h"
 
 namespace glovebox {
@@ -17,9 +19,13 @@ namespace glovebox {
 // Any thread. The service and the policies, which all doors share, outlive it.
 class GuardedService final : public SandboxService, public ApprovalDesk {
  public:
-  GuardedService(SandboxService& service, PolicyGate& policies);
+  // With a trail, which outlives it, what callers do is recorded, as done through this door.
+  GuardedService(SandboxService& service,
+                 PolicyGate& policies,
+                 AuditTrail* trail = nullptr,
+                 std::string door = {});
 
-  Result<Caller> authenticate(std::string_view key) override { return inner_.authenticate(key); }
+  Result<Caller> authenticate(std::string_view key) override;
   Caller unix_peer() override { return inner_.unix_peer(); }
   Result<void> admit(const Caller& caller, std::string_view scope) override;
   Result<void> renew(const Caller& caller) override { return inner_.renew(caller); }
@@ -149,7 +155,14 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   std::optional<Ending> ending(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context) override;
-  Result<std::size_t> emergency_stop(const Caller& caller) override;
+  Result<std::size_t> emergency_stop(const Caller& caller, const StopScope& scope) override;
+  Result<void> lift_emergency_stop(const Caller& caller, const StopScope& scope) override;
+  Result<std::vector<EmergencyStop>> emergency_stops(const Caller& caller) override;
+  [[nodiscard]] std::optional<EmergencyStop> stop_of(std::string_view tenant,
+                                                     std::string_view sandbox) override {
+    return inner_.stop_of(tenant, sandbox);
+  }
+  Result<audit::Page> audit_records(const Caller& caller, const audit::Query& query) override;
 
   VolumeService& volumes() override { return volumes_; }
   SecretService& secrets() override { return secrets_; }
@@ -157,9 +170,16 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   TemplateService& template_service() override { return templates_; }
 
  private:
+  Result<SandboxInfo> unless_stopped(const Caller& caller, Result<SandboxInfo> made);
+  Result<std::vector<SandboxInfo>> unless_stopped(const Caller& caller,
+                                                  Result<std::vector<SandboxInfo>> made);
+  Result<SandboxInfo> paused_if_stopped(const Caller& caller, Result<SandboxInfo> resumed);
+  void add_connections(const Caller& caller, Deed& deed);
+
   SandboxService& inner_;
   const Guard guard_;
   PolicyGate& policies_;
+  const Recorder recorder_;
   GuardedVolumes volumes_;
   GuardedSecrets secrets_;
   GuardedTenants tenants_;

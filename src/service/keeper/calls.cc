@@ -197,6 +197,11 @@ Result<json> kill(const json& arguments, CallContext& context) {
   return json();
 }
 
+Result<json> emergency_end(const json& arguments, CallContext& context) {
+  GB_TRY(context.keeper.end(text(arguments, "sandbox"), EndReason::kEmergencyStop));
+  return json();
+}
+
 std::set<std::string> texts(const json& arguments, const char* name) {
   std::set<std::string> all;
   for (const json& each : object(arguments, name)) {
@@ -229,8 +234,8 @@ Result<json> build_template(const json& arguments, CallContext& context) {
   return json();
 }
 
-Result<json> kill_all(const json&, CallContext& context) {
-  return json(context.keeper.kill_all(true));
+Result<json> emergency_end_all(const json&, CallContext& context) {
+  return json(context.keeper.end_all(EndReason::kEmergencyStop));
 }
 
 Result<json> stop(const json&, CallContext& context) {
@@ -535,7 +540,8 @@ constexpr std::array kCalls = {
     Call{"warm_up", warm_up, kShort},
     Call{"change", change, kShort},
     Call{"kill", kill, kEnds},
-    Call{"kill_all", kill_all, kEnds},
+    Call{"emergency_end", emergency_end, kEnds},
+    Call{"emergency_end_all", emergency_end_all, kEnds},
     Call{"sweep_contents", sweep_contents, kLong},
     Call{"build_template", build_template, kStream},
     Call{"export_template", build_template, kStream},

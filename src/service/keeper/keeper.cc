@@ -98,7 +98,7 @@ Keeper::~Keeper() {
   watcher_.join();
   sweeper_.join();
   hoard_watcher_.join();
-  (void)kill_all(false);
+  (void)end_all(EndReason::kKeeperEnded);
 }
 
 Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredentials& credentials) {
@@ -349,40 +349,43 @@ std::vector<std::shared_ptr<HeldSandbox>> Keeper::all() {
 }
 
 Result<void> Keeper::kill(std::string_view id) {
-  std::shared_ptr<HeldSandbox> gone;
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = sandboxes_.find(id);
-    if (found == sandboxes_.end()) {
-      return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
-    }
-    gone = std::move(found->second.sandbox);
-    sandboxes_.erase(found);
-    endings_.note(id, EndReason::kDeleted);
-  }
+  std::shared_ptr<HeldSandbox> gone = GB_TRY(take_out(id, EndReason::kDeleted));
   gone->kill();
   gone->discard_workspace();
   return {};
 }
 
-std::size_t Keeper::kill_all(bool for_good) {
+Result<void> Keeper::end(std::string_view id, EndReason reason) {
+  GB_TRY(take_out(id, reason))->kill();
+  return {};
+}
+
+Result<std::shared_ptr<HeldSandbox>> Keeper::take_out(std::string_view id, EndReason reason) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = sandboxes_.find(id);
+  if (found == sandboxes_.end()) {
+    return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
+  }
+  auto gone = std::move(found->second.sandbox);
+  sandboxes_.erase(found);
+  endings_.note(id, reason);
+  return gone;
+}
+
+std::size_t Keeper::end_all(EndReason reason) {
   HeldById gone;
   {
     const std::scoped_lock lock(mutex_);
     gone.swap(sandboxes_);
     for (const auto& [id, held] : gone) {
-      endings_.note(id, for_good ? EndReason::kEmergencyStop : EndReason::kKeeperEnded);
+      endings_.note(id, reason);
     }
   }
   for (const auto& [id, held] : gone) {
     held.sandbox->kill();
   }
   for (auto& [id, held] : gone) {
-    chores_.post(held.tenant, [sandbox = std::move(held.sandbox), for_good] {
-      if (for_good) {
-        sandbox->discard_workspace();
-      }
-    });
+    chores_.post(held.tenant, [sandbox = std::move(held.sandbox)] {});
   }
   (void)chores_.wait(kEndPatience);
   return gone.size();

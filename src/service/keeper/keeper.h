@@ -93,9 +93,12 @@ class Keeper {
   [[nodiscard]] std::string tenant_of(std::string_view id);
   // Before descriptors are opened for something new: see DescriptorBudget::admit().
   Result<void> admit(std::size_t descriptors) { return descriptors_.admit(descriptors); }
+  // With its workspace on disk.
   Result<void> kill(std::string_view id);
-  // Returns how many there were. Without `for_good` their workspaces on disk stay.
-  std::size_t kill_all(bool for_good);
+  // For this reason; its workspace on disk stays.
+  Result<void> end(std::string_view id, EndReason reason);
+  // The same for all. Returns how many there were.
+  std::size_t end_all(EndReason reason);
 
   // Asks for the end of all of this; stop_fd() becomes readable.
   void stop();
@@ -121,6 +124,8 @@ class Keeper {
   [[nodiscard]] bool stays() const { return options_.stays; }
 
  private:
+  // Off the books, with the reason.
+  Result<std::shared_ptr<HeldSandbox>> take_out(std::string_view id, EndReason reason);
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);
   Result<SandboxSpec> spec_of(const CreateOrder& order, const EdgeCredentials& credentials);
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);

@@ -354,7 +354,7 @@ Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, in
     }
   }
   // What waits for a guest learns of its end; who only waits for the next call is cut off with us.
-  (void)keeper->kill_all(false);
+  (void)keeper->end_all(EndReason::kKeeperEnded);
   if (const std::string names = connections.wait_for_calls(5s); !names.empty()) {
     served = Error(ErrorCode::kUnavailable, "did not finish in time: " + names);
   }

@@ -87,8 +87,8 @@ TEST_F(KeeperServerTest, NoRequestEndsTheKeeper) {
   const json strange =
       json::array({5, nullptr, "/nonexistent/x", json::array({1, 2}), {{"a", 1}}, -1, 1.5});
   for (const char* const name :
-       {"change", "kill", "execute", "run", "judge", "start_process", "warm_up", "files",
-        "copy_image", "remove_image", "make_image", "image_files", "build_template",
+       {"change", "kill", "emergency_end", "execute", "run", "judge", "start_process", "warm_up",
+        "files", "copy_image", "remove_image", "make_image", "image_files", "build_template",
         "export_template", "sweep_contents", "create_context", "fork_context", "cancel"}) {
     for (const json& value : strange) {
       json arguments;

@@ -77,16 +77,21 @@ bool LocalService::sleeps_on_disk(const SandboxInfo& info) const {
   return info.state == SandboxState::kPaused && info.restarted && workspaces_.has(info);
 }
 
-// One whose workspace is on disk only sleeps when its processes are gone without anybody's wish.
+// One whose workspace is on disk only sleeps when its processes are gone without a wish of its
+// tenant's.
 void LocalService::lose(const SandboxEntry& entry, const Ending& ending) {
   SandboxInfo info = entry.info;
-  if (!is_alarming(ending.reason) || !workspaces_.has(info)) {
+  const bool stays = is_alarming(ending.reason) || ending.reason == EndReason::kEmergencyStop;
+  if (!stays || !workspaces_.has(info)) {
     forget(info.id, ending);
     return;
   }
   info.state = SandboxState::kPaused;
   info.restarted = true;
   book_.set(info);
+  if (ended_) {
+    ended_(entry.tenant, info.id, ending);
+  }
   tell(log_, entry.tenant, info.id, ending, " stopped, and can be resumed from its disk: ");
 }
 
@@ -102,6 +107,9 @@ void LocalService::end_record(const std::string& tenant,
                               const Ending& ending) {
   (void)records_.end(tenant, id, ending.at, to_string(ending.reason), Durability::kProcess);
   ++ends_[static_cast<std::size_t>(ending.reason)];
+  if (ended_) {
+    ended_(tenant, id, ending);
+  }
   tell(log_, tenant, id, ending, " ended: ");
 }
 

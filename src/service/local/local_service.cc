@@ -45,6 +45,7 @@ LocalService::LocalService(std::string directory,
       records_(*database_),
       template_records_(*database_),
       claims_(*database_),
+      stops_in_effect_(*database_),
       quotas_([this](std::string_view tenant) { return tenants_->quotas(tenant); }, now),
       tenant_calls_(*tenants_, quotas_),
       pressure_({}, read_memory_state, now),
@@ -64,6 +65,7 @@ LocalService::LocalService(std::string directory,
       keep_records_(options.keep_records),
       network_(options.network),
       warm_(options.warm),
+      ended_(options.ended),
       packages_(std::move(packages)),
       revive_(std::move(revive)),
       log_(log) {}
@@ -83,6 +85,7 @@ Result<std::unique_ptr<LocalService>> LocalService::open(const std::string& dire
       directory, keeper_socket, std::move(revive), std::move(database), std::move(tenants),
       std::move(packages), std::move(signing_key), log, options));
   GB_TRY(service->secrets_.prepare());
+  GB_TRY(service->stops_in_effect_.load());
   service->warm_up();
   GB_TRY(service->adopt());
   service->sweep_snapshots();
@@ -565,13 +568,6 @@ Result<std::string> LocalService::languages() {
                     {"package", language.package}});
   }
   return json{{"schema", schema_of("languages")}, {"languages", std::move(list)}}.dump();
-}
-
-Result<std::size_t> LocalService::emergency_stop(const Caller&) {
-  ++stops_;  // Which one-shot runs look for.
-  const json stopped = GB_TRY(keeper_.call("kill_all", json::object()));
-  look_for_ended();
-  return stopped.is_number() ? stopped.get<std::size_t>() : 0;
 }
 
 }  // namespace glovebox

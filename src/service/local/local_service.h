@@ -24,6 +24,7 @@
 #include "service/local/local_packages.h"
 #include "service/local/local_pages.h"
 #include "service/local/local_secrets.h"
+#include "service/local/local_stops.h"
 #include "service/local/local_templates.h"
 #include "service/local/local_tenants.h"
 #include "service/local/local_volumes.h"
@@ -58,6 +59,9 @@ class LocalService final : public SandboxService {
     NetworkPolicy network = NetworkPolicy::kNone;
     // The built-in templates of which sandboxes are made ahead.
     std::vector<std::string> warm = kind_names();
+    // Told of each sandbox that has ended, or lost its processes.
+    std::function<void(std::string_view tenant, std::string_view sandbox, const Ending& ending)>
+        ended{};
   };
 
   // Starts a keeper when there is none.
@@ -198,7 +202,10 @@ class LocalService final : public SandboxService {
   std::optional<Ending> ending(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context) override;
-  Result<std::size_t> emergency_stop(const Caller& caller) override;
+  Result<std::size_t> emergency_stop(const Caller& caller, const StopScope& scope) override;
+  Result<void> lift_emergency_stop(const Caller& caller, const StopScope& scope) override;
+  Result<std::vector<EmergencyStop>> emergency_stops(const Caller& caller) override;
+  std::optional<EmergencyStop> stop_of(std::string_view tenant, std::string_view sandbox) override;
 
   // Of all tenants. Asks the keeper.
   ServiceFigures figures();
@@ -346,6 +353,7 @@ class LocalService final : public SandboxService {
   SandboxRecords records_;
   TemplateRecords template_records_;
   IdempotencyRecords claims_;
+  LocalStops stops_in_effect_;
   QuotaBook quotas_;
   LocalTenants tenant_calls_;
   MemoryPressure pressure_;
@@ -359,6 +367,7 @@ class LocalService final : public SandboxService {
   const std::chrono::milliseconds keep_records_;
   const NetworkPolicy network_;
   const std::vector<std::string> warm_;
+  const decltype(Options::ended) ended_;
   const LocalPackages packages_;
   LocalPages pages_;
   const Revive revive_;

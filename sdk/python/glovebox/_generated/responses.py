@@ -14,12 +14,12 @@ from .requests import Quotas
 from .words import EndReason, JudgeVerdict, SandboxState, Status
 
 __all__ = [
-    "ApiKey", "Approval", "CaseUsage", "CommandResult", "Completion", "ConnectionRecord",
-    "Connections", "ContextInfo", "FileChange", "FileEntry", "FileEvent", "Finding", "GuestError",
-    "Inspection", "JudgeReport", "JudgedCase", "LimitState", "MountedVolume", "NewApiKey",
-    "PerStream", "PerStreamBytes", "PerStreamTruncated", "ProcessEvent", "ProcessInfo", "Result",
-    "RunUsage", "SandboxInfo", "SandboxUsage", "TemplateEvent", "TemplateInfo", "TenantInfo",
-    "TenantUsed", "Verdict", "VolumeInfo",
+    "ApiKey", "Approval", "AuditRecord", "CaseUsage", "CommandResult", "Completion",
+    "ConnectionRecord", "Connections", "ContextInfo", "EmergencyStop", "FileChange", "FileEntry",
+    "FileEvent", "Finding", "GuestError", "Inspection", "JudgeReport", "JudgedCase", "LimitState",
+    "MountedVolume", "NewApiKey", "PerStream", "PerStreamBytes", "PerStreamTruncated",
+    "ProcessEvent", "ProcessInfo", "Result", "RunUsage", "SandboxInfo", "SandboxUsage",
+    "TemplateEvent", "TemplateInfo", "TenantInfo", "TenantUsed", "Verdict", "VolumeInfo",
 ]
 
 
@@ -62,6 +62,54 @@ class Approval(Model):
         "findings": list_of(Finding.from_json),
         "asked": time_of,
         "expires": time_of,
+    }
+
+
+@dataclass(frozen=True)
+class AuditRecord(Model):
+    """What happened once. docs/audit.md lists the actions and their details."""
+
+    seq: Optional[int] = None
+    """The number of the record, of all tenants' records."""
+    time: Optional[datetime] = None
+    action: Optional[str] = None
+    tenant: Optional[str] = None
+    key: Optional[str] = None
+    """The id of the API key; absent for another proof, such as the Unix socket or a sandbox's
+    token.
+    """
+    door: Optional[str] = None
+    """rest, e2b or mcp."""
+    sandbox: Optional[str] = None
+    context: Optional[str] = None
+    subject: Optional[str] = None
+    """What else it is about: the name of a template, for example."""
+    decision: Optional[Literal["allowed", "refused"]] = None
+    result: Optional[str] = None
+    """ok, the name of an error, or the status of an execution."""
+    details: Optional[Mapping[str, Any]] = None
+    hash: Optional[str] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "time": time_of,
+    }
+
+
+@dataclass(frozen=True)
+class EmergencyStop(Model):
+    """The schema ``EmergencyStop``."""
+
+    scope: Optional[Literal["all", "tenant", "sandbox"]] = None
+    name: Optional[str] = None
+    """Of the tenant, or the sandbox's id; absent for all."""
+    by_tenant: Optional[str] = None
+    """Who stopped it."""
+    by_key: Optional[str] = None
+    """The id of the API key; null for the Unix socket."""
+    at: Optional[datetime] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "at": time_of,
     }
 
 

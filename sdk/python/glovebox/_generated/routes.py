@@ -238,6 +238,12 @@ DECIDE_APPROVAL = Route(
 LIST_AUDIT = Route(
     "listAudit", "GET", "/v1/audit",
     max_body=65536, idempotency=False)
+LIST_EMERGENCY_STOPS = Route(
+    "listEmergencyStops", "GET", "/v1/emergency-stop",
+    max_body=65536, idempotency=False)
+LIFT_EMERGENCY_STOP = Route(
+    "liftEmergencyStop", "DELETE", "/v1/emergency-stop",
+    max_body=65536, idempotency=False)
 EMERGENCY_STOP = Route(
     "emergencyStop", "POST", "/v1/emergency-stop",
     max_body=65536, idempotency=False)
@@ -348,6 +354,8 @@ ROUTES = (
     LIST_APPROVALS,
     DECIDE_APPROVAL,
     LIST_AUDIT,
+    LIST_EMERGENCY_STOPS,
+    LIFT_EMERGENCY_STOP,
     EMERGENCY_STOP,
     LIST_TENANTS,
     CREATE_TENANT,

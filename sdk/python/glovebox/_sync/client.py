@@ -29,7 +29,14 @@ from .._generated.requests import (
     Network,
     RunRequest,
 )
-from .._generated.responses import Approval, JudgedCase, JudgeReport, Verdict
+from .._generated.responses import (
+    Approval,
+    AuditRecord,
+    EmergencyStop,
+    JudgedCase,
+    JudgeReport,
+    Verdict,
+)
 from .._judge import cases_of
 from .._model import Duration, Model, Size
 from .._request import Callback, json_body, limits_of, user_agent
@@ -401,6 +408,41 @@ class Client:
         reply = ApprovalReply(decision=decision, hash=approval.hash, remember=remember)
         self.ask(routes.DECIDE_APPROVAL, {"id": approval.id}, body=reply)
 
-    def emergency_stop(self) -> int:
-        """Ends every sandbox of every tenant, and returns how many. Needs the scope admin."""
-        return int((self.ask(routes.EMERGENCY_STOP))["stopped"])
+    def audit_records(
+        self,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        action: Optional[str] = None,
+        sandbox: Optional[str] = None,
+    ) -> List[AuditRecord]:
+        """Records of what was done, oldest first, from behind the number `after` on. A page may have
+        fewer than `limit`. Needs the scope admin.
+        """
+        query = {"after": str(after), "limit": str(limit), "action": action, "sandbox": sandbox}
+        found = self.ask(routes.LIST_AUDIT, query=query)
+        return [AuditRecord.from_json(each) for each in found["records"]]
+
+    def emergency_stop(
+        self, *, tenant: Optional[str] = None, sandbox: Optional[str] = None
+    ) -> int:
+        """Ends every sandbox and execution of a tenant, of a sandbox, or of everybody, and returns
+        how many sandboxes. Needs the scope admin.
+
+        Nothing starts there until lift_emergency_stop().
+        """
+        scope = {"tenant": tenant, "sandbox": sandbox}
+        body = {name: value for name, value in scope.items() if value is not None}
+        return int((self.ask(routes.EMERGENCY_STOP, body=body))["stopped"])
+
+    def emergency_stops(self) -> List[EmergencyStop]:
+        """The stops in effect, oldest first. Needs the scope admin."""
+        found = self.ask(routes.LIST_EMERGENCY_STOPS)
+        return [EmergencyStop.from_json(each) for each in found["stops"]]
+
+    def lift_emergency_stop(
+        self, *, tenant: Optional[str] = None, sandbox: Optional[str] = None
+    ) -> None:
+        """Lets sandboxes and executions of this scope start again. Needs the scope admin."""
+        query = {"tenant": tenant, "sandbox": sandbox}
+        self.ask(routes.LIFT_EMERGENCY_STOP, query=query)

@@ -282,3 +282,7 @@ async def an_emergency_stop_ends_everything(world):
         with raises(Gone) as caught:
             await sandbox.info()
         same(caught.error.reason, "emergency_stop")
+        with raises(Forbidden):
+            await client.sandboxes.create()
+        await client.lift_emergency_stop()
+        await client.sandboxes.create()

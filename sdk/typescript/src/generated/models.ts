@@ -158,6 +158,39 @@ export interface PortTokenRequest {
   expires_in?: Duration | undefined;
 }
 
+/** What happened once. docs/audit.md lists the actions and their details. */
+export interface AuditRecord {
+  /** The number of the record, of all tenants' records. */
+  seq?: number | undefined;
+  time?: string | undefined;
+  action?: string | undefined;
+  tenant?: string | undefined;
+  /** The id of the API key; absent for another proof, such as the Unix socket or a sandbox's token. */
+  key?: string | undefined;
+  /** rest, e2b or mcp. */
+  door?: string | undefined;
+  sandbox?: string | undefined;
+  context?: string | undefined;
+  /** What else it is about: the name of a template, for example. */
+  subject?: string | undefined;
+  decision?: "allowed" | "refused" | undefined;
+  /** ok, the name of an error, or the status of an execution. */
+  result?: string | undefined;
+  details?: Record<string, unknown> | undefined;
+  hash?: string | undefined;
+}
+
+export interface EmergencyStop {
+  scope?: "all" | "tenant" | "sandbox" | undefined;
+  /** Of the tenant, or the sandbox's id; absent for all. */
+  name?: string | undefined;
+  /** Who stopped it. */
+  by_tenant?: string | undefined;
+  /** The id of the API key; null for the Unix socket. */
+  by_key?: string | null | undefined;
+  at?: string | undefined;
+}
+
 export interface TenantRequest {
   name: string;
   quotas?: Quotas | undefined;

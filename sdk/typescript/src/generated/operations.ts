@@ -456,14 +456,33 @@ export interface Operations {
   };
   /** Agrees to a program that waits, or refuses it, once. Scope approve. */
   decideApproval: { path: { id: string }; query: {}; body: models.ApprovalReply; response: void };
-  /** Not implemented yet: 501. Scope admin. */
-  listAudit: { path: {}; query: {}; body?: undefined; response: void };
-  /** Ends every sandbox of every tenant. Scope admin. */
-  emergencyStop: {
+  /** Lists records of the audit journal, oldest first: the caller's tenant's, or all for the tenant 'default'. 501 if the daemon keeps no journal. Scope admin. */
+  listAudit: {
+    path: {};
+    query: { after?: number | undefined; limit?: number | undefined; newest?: number | undefined; action?: string | undefined; sandbox?: string | undefined };
+    body?: undefined;
+    response: { schema: "glovebox.audit/1"; records: models.AuditRecord[]; next: string };
+  };
+  /** Lists the emergency stops in effect, oldest first. Scope admin. */
+  listEmergencyStops: {
     path: {};
     query: {};
     body?: undefined;
+    response: { schema: "glovebox.stops/1"; stops: models.EmergencyStop[] };
+  };
+  /** Ends every sandbox and execution of a tenant, of a sandbox, or, without a body, of everything, and refuses new ones until the stop is lifted. Workspaces on disk stay. Scope admin. */
+  emergencyStop: {
+    path: {};
+    query: {};
+    body?: { tenant?: string | undefined; sandbox?: string | undefined } | undefined;
     response: { schema: "glovebox.stop/1"; stopped: number };
+  };
+  /** Lifts the emergency stop of this scope: of a tenant, of a sandbox, or, without parameters, of everything. 404 if there is none. Scope admin. */
+  liftEmergencyStop: {
+    path: {};
+    query: { tenant?: string | undefined; sandbox?: string | undefined };
+    body?: undefined;
+    response: void;
   };
   /** Lists tenants with their usage and quotas. Scope admin. */
   listTenants: {
@@ -594,7 +613,9 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   listApprovals: { method: "GET", path: "/v1/approvals" },
   decideApproval: { method: "POST", path: "/v1/approvals/{id}" },
   listAudit: { method: "GET", path: "/v1/audit" },
+  listEmergencyStops: { method: "GET", path: "/v1/emergency-stop" },
   emergencyStop: { method: "POST", path: "/v1/emergency-stop" },
+  liftEmergencyStop: { method: "DELETE", path: "/v1/emergency-stop" },
   listTenants: { method: "GET", path: "/v1/tenants" },
   createTenant: { method: "POST", path: "/v1/tenants" },
   getTenant: { method: "GET", path: "/v1/tenants/{tenant}" },

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Journal: what happened, in order, in files that show whether somebody has changed them.
+//
+// Whoever appends writes the line itself, in its turn; a thread flushes what many have written with
+// one fdatasync(2), signs a checkpoint after some records or some time, and renews the head. What
+// is promised to fit is allocated before (reserve()), so that an act that has begun can be recorded
+// although the disk has filled up meanwhile.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "audit/head.h"
+#include "audit/record.h"
+#include "audit/signing.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox::audit {
+
+class Journal;
+
+// Room for records to come. Ends before the journal does.
+class [[nodiscard]] Room {
+ public:
+  Room() = default;
+  Room(Room&& other) noexcept;
+  Room& operator=(Room&& other) noexcept;
+  ~Room();
+
+ private:
+  friend class Journal;
+  Room(Journal& journal, std::size_t bytes) : journal_(&journal), bytes_(bytes) {}
+
+  Journal* journal_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// Safe to use from any thread.
+class Journal {
+ public:
+  using Clock = std::function<std::chrono::system_clock::time_point()>;
+
+  struct Options {
+    // Whether wait() waits for the disk. Without, records survive the death of this program, and
+    // what a power failure takes are those since the last checkpoint.
+    bool durable = true;
+    std::size_t segment_size = 16UL << 20;  // Bytes after which another segment is begun.
+    std::size_t checkpoint_records = 256;
+    std::chrono::milliseconds checkpoint_time{1000};
+    // How long whole segments are kept after their last record; none: for ever.
+    std::optional<std::chrono::seconds> keep{};
+    std::string witness{};  // A file, elsewhere, to which each head is appended; empty: none.
+    Clock clock = std::chrono::system_clock::now;
+  };
+
+  // Opens the journal of a directory, or begins one. Cuts what a death in the middle of a write has
+  // left, and records that. kUnavailable where it is not what it was when it was closed: a key, a
+  // head, or records that the head covers are missing or were changed. kConflict while another
+  // program writes it.
+  static Result<std::unique_ptr<Journal>> open(const std::string& path, Options options);
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+  ~Journal();  // Signs what is not signed yet.
+
+  // Room for one record of this many bytes. kUnavailable where there is none, or where the journal
+  // has failed. `from_reserve` also takes from what is kept for acts that free something.
+  Result<Room> reserve(std::size_t bytes = kUsualLine, bool from_reserve = false);
+
+  // Writes a record, and returns its number. It survives the death of this program. With room that
+  // was reserved for it, it fails only where the disk does.
+  Result<std::uint64_t> append(const Entry& entry);
+  // Blocks until the record is as durable as the options say.
+  Result<void> wait(std::uint64_t number);
+  Result<void> record(const Entry& entry);  // Both.
+
+  // Signs what is not signed yet, and renews the head.
+  Result<void> checkpoint();
+
+  [[nodiscard]] const std::string& directory() const { return path_; }
+
+ private:
+  friend class Room;
+
+  Journal(std::string path, Options options, UniqueFd directory, UniqueFd head, SigningKey key);
+
+  Result<void> recover();
+  // All of these but publish() with the lock.
+  Result<void> write(const Entry& entry);
+  Result<void> write_body(const Entry& entry, bool with_signature);
+  Result<void> write_line(std::string_view line);
+  Result<void> write_checkpoint();
+  Result<void> begin_segment();
+  Result<void> rotate();
+  Result<void> allocate(std::size_t beyond);
+  Result<void> remove_old();
+  [[nodiscard]] bool checkpoint_due() const;
+  void loop();
+  Result<void> flush(std::unique_lock<std::mutex>& lock, bool renew_head);
+  Result<void> publish(const Head& head);
+  void fail(const Error& error);
+
+  const std::string path_;
+  const Options options_;
+  const UniqueFd directory_;
+  const UniqueFd head_file_;
+  const SigningKey key_;
+  UniqueFd witness_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::condition_variable flushed_;
+  std::shared_ptr<UniqueFd> file_;
+  std::uint64_t segment_ = 0;    // The number of its first record.
+  std::uint64_t rotate_at_ = 0;  // The size at which another one is begun.
+  std::uint64_t size_ = 0;       // Of the file.
+  std::uint64_t allocated_ = 0;  // Bytes of it for which there is room on the disk.
+  bool allocates_ = true;        // Whether the file system can say so.
+  std::size_t reserved_ = 0;
+  std::uint64_t number_ = 0;  // Of the last record,
+  std::string hash_;          // its hash,
+  std::string time_;          // and its time.
+  std::uint64_t signed_ = 0;  // The last checkpoint.
+  std::chrono::steady_clock::time_point first_unsigned_{};
+  std::chrono::steady_clock::time_point not_before_{};  // For the next one.
+  std::uint64_t durable_ = 0;                           // The last record that was flushed.
+  std::uint64_t wanted_ = 0;                            // The last record that somebody waits for.
+  std::optional<Error> failed_;
+  bool stopping_ = false;
+
+  std::mutex publishing_;  // Heads are written one after the other.
+  unsigned place_ = 0;
+  std::uint64_t published_ = 0;
+  std::thread thread_;  // Last: it uses all of the above.
+};
+
+// The directory of the journal of a daemon's data directory.
+[[nodiscard]] std::string journal_directory(const std::string& data_directory);
+
+}  // namespace glovebox::audit

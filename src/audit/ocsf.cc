@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit/ocsf.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+namespace glovebox::audit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// schema.ocsf.io, version 1.3.0.
+constexpr const char* kSchema = "1.3.0";
+constexpr int kClass = 6003;
+constexpr int kCategory = 6;
+enum Activity { kCreate = 1, kUpdate = 3, kDelete = 4, kOther = 99 };
+enum Severity { kInformational = 1, kLow = 2, kCritical = 5 };
+enum Status { kSuccess = 1, kFailure = 2 };
+
+Activity activity_of(std::string_view action) {
+  const std::string_view verb = action.substr(std::min(action.rfind('.') + 1, action.size()));
+  constexpr std::array<std::string_view, 6> kCreates = {"create", "fork",  "snapshot",
+                                                        "build",  "start", "import"};
+  constexpr std::array<std::string_view, 5> kUpdates = {"change", "pause", "resume", "rotate",
+                                                        "restart"};
+  constexpr std::array<std::string_view, 4> kDeletes = {"kill", "delete", "remove", "revoke"};
+  return std::ranges::find(kCreates, verb) != kCreates.end()   ? kCreate
+         : std::ranges::find(kUpdates, verb) != kUpdates.end() ? kUpdate
+         : std::ranges::find(kDeletes, verb) != kDeletes.end() ? kDelete
+                                                               : kOther;
+}
+
+// Of "2026-11-23T12:00:00.250Z"; 0 for what is none.
+std::int64_t milliseconds_of(const std::string& time) {
+  tm parts{};
+  int milliseconds = 0;
+  if (std::sscanf(time.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec,
+                  &milliseconds) != 7) {
+    return 0;
+  }
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return static_cast<std::int64_t>(::timegm(&parts)) * 1000 + milliseconds;
+}
+
+}  // namespace
+
+std::string to_ocsf(const Record& record, const std::string& version) {
+  const Entry& entry = record.entry;
+  const Activity activity = activity_of(entry.action);
+  const bool refused = entry.decision == "refused";
+  const bool stop = entry.action.starts_with("emergency_stop");
+  const Severity severity = stop ? kCritical : refused ? kLow : kInformational;
+  Json event{
+      {"category_uid", kCategory},
+      {"class_uid", kClass},
+      {"activity_id", static_cast<int>(activity)},
+      {"type_uid", kClass * 100 + static_cast<int>(activity)},
+      {"time", milliseconds_of(record.time)},
+      {"severity_id", static_cast<int>(severity)},
+      {"status_id", static_cast<int>(entry.result == "ok" ? kSuccess : kFailure)},
+      {"status_code", entry.result},
+      {"metadata",
+       {{"version", kSchema},
+        {"product", {{"name", "Glovebox"}, {"vendor_name", "Glovebox"}, {"version", version}}},
+        {"log_name", "audit"},
+        {"sequence", record.number},
+        {"uid", record.hash}}},
+      {"api", {{"operation", entry.action}, {"service", {{"name", "glovebox"}}}}},
+      {"actor",
+       {{"user",
+         {{"uid", entry.key.empty() ? "unknown" : entry.key}, {"org", {{"uid", entry.tenant}}}}}}},
+      {"src_endpoint", {{"name", entry.door.empty() ? "glovebox" : entry.door}}}};
+  if (!entry.decision.empty()) {
+    event["action_id"] = refused ? 2 : 1;
+  }
+  Json resources = Json::array();
+  const auto add = [&](const char* type, const std::string& uid) {
+    if (!uid.empty()) {
+      resources.push_back({{"type", type}, {"uid", uid}});
+    }
+  };
+  add("sandbox", entry.sandbox);
+  add("context", entry.context);
+  add("subject", entry.subject);
+  if (!resources.empty()) {
+    event["resources"] = std::move(resources);
+  }
+  event["unmapped"] = Json::parse(entry.details, nullptr, false);
+  return event.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace glovebox::audit

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit/record.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "audit/digest.h"
+#include "base/text.h"
+#include "spec/json/bounded_json.h"
+
+namespace glovebox::audit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFirst = R"({"seq":)";
+constexpr std::string_view kPrevious = R"(,"prev":")";
+constexpr std::string_view kHash = R"(,"hash":")";
+constexpr std::string_view kSignature = R"(,"signature":")";
+constexpr std::string_view kEnd = R"("})";
+constexpr std::size_t kSignatureSize = 128;
+
+std::string cut(std::string_view text) { return to_utf8(text.substr(0, kMostText)); }
+
+void put(std::string& body, const char* name, std::string_view text) {
+  if (!text.empty()) {
+    body += std::string(",\"") + name +
+            "\":" + Json(cut(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+}
+
+Error no_record(std::string_view why) {
+  return {ErrorCode::kInvalid, "this is not a record: " + std::string(why)};
+}
+
+// The text of `name` at the very end of `text`, whose value has this many characters, and a quote.
+std::string_view take_last(std::string_view& text, std::string_view name, std::size_t size) {
+  const std::size_t length = name.size() + size + 1;
+  if (text.size() < length || text.substr(text.size() - length, name.size()) != name ||
+      text.back() != '"') {
+    return {};
+  }
+  const std::string_view value = text.substr(text.size() - size - 1, size);
+  text.remove_suffix(length);
+  return value;
+}
+
+}  // namespace
+
+std::string body_of(const Entry& entry,
+                    std::uint64_t number,
+                    std::string_view previous,
+                    std::string_view time,
+                    std::uint64_t uptime_ms) {
+  std::string body(kFirst);
+  body += std::to_string(number);
+  body += kPrevious;
+  body += previous;
+  body += R"(","time":")";
+  body += time;
+  body += R"(","uptime_ms":)";
+  body += std::to_string(uptime_ms);
+  put(body, "tenant", entry.tenant);
+  put(body, "key", entry.key);
+  put(body, "door", entry.door);
+  put(body, "action", entry.action);
+  put(body, "sandbox", entry.sandbox);
+  put(body, "context", entry.context);
+  put(body, "subject", entry.subject);
+  put(body, "decision", entry.decision);
+  put(body, "result", entry.result);
+  body += R"(,"details":)";
+  body += entry.details.empty() ? "{}" : entry.details;
+  return body;
+}
+
+std::string line_of(std::string_view body) {
+  std::string line(body);
+  line += kHash;
+  line += sha256(body);
+  line += kEnd;
+  line += '\n';
+  return line;
+}
+
+std::string signed_line_of(std::string_view body, std::string_view signature) {
+  std::string whole(body);
+  whole += kSignature;
+  whole += signature;
+  whole += '"';
+  return line_of(whole);
+}
+
+Result<Link> parse_link(std::string_view line) {
+  if (line.size() > kMostLine || !line.starts_with(kFirst) || !line.ends_with('}')) {
+    return no_record("its form is wrong");
+  }
+  Link link;
+  const char* const digits = line.data() + kFirst.size();
+  const auto [after, wrong] = std::from_chars(digits, line.data() + line.size(), link.number);
+  const auto at = static_cast<std::size_t>(after - line.data());
+  // One way to write a number.
+  if (wrong != std::errc() || link.number == 0 || *digits == '0' ||
+      line.substr(at, kPrevious.size()) != kPrevious) {
+    return no_record("it has no number");
+  }
+  link.previous = line.substr(at + kPrevious.size(), kHashSize);
+  if (!is_hash(link.previous) || line.substr(at + kPrevious.size() + kHashSize, 2) != "\",") {
+    return no_record("it does not name the record before");
+  }
+  std::string_view rest = line.substr(0, line.size() - 1);
+  link.hash = take_last(rest, kHash, kHashSize);
+  if (!is_hash(link.hash)) {
+    return no_record("it has no hash");
+  }
+  link.hashed = rest;
+  link.signature = take_last(rest, kSignature, kSignatureSize);
+  link.signed_part = rest;
+  return link;
+}
+
+Result<Record> parse_record(std::string_view line) {
+  const Link link = GB_TRY(parse_link(line));
+  const nlohmann::json parsed = GB_TRY(parse_json(line));
+  if (!parsed.is_object()) {
+    return no_record("it is not an object");
+  }
+  bool whole = true;
+  const auto text = [&](const char* name) -> std::string {
+    const auto found = parsed.find(name);
+    if (found == parsed.end()) {
+      return {};
+    }
+    whole = whole && found->is_string();
+    return found->is_string() ? found->get<std::string>() : std::string();
+  };
+  Record record{.number = link.number,
+                .time = text("time"),
+                .entry = {.tenant = text("tenant"),
+                          .key = text("key"),
+                          .door = text("door"),
+                          .action = text("action"),
+                          .sandbox = text("sandbox"),
+                          .context = text("context"),
+                          .subject = text("subject"),
+                          .decision = text("decision"),
+                          .result = text("result")},
+                .hash = std::string(link.hash)};
+  const auto uptime = parsed.find("uptime_ms");
+  const auto details = parsed.find("details");
+  if (!whole || uptime == parsed.end() || !uptime->is_number_unsigned() ||
+      details == parsed.end() || !details->is_object() || record.entry.action.empty() ||
+      record.time.empty()) {
+    return no_record("a field is missing or is of another type");
+  }
+  record.uptime_ms = uptime->get<std::uint64_t>();
+  record.entry.details = details->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return record;
+}
+
+}  // namespace glovebox::audit

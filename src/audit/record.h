@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of the journal: what is to be recorded, and the line that it becomes.
+//
+// A line is one JSON object without spaces between its parts. "seq" and "prev" are its first names
+// and "hash" is its last. The hash is SHA-256 over the bytes of the line in front of `,"hash":`,
+// and "prev" is the hash of the record before: so the bytes on the disk are what is hashed, and no
+// two programs can disagree about a canonical form. A checkpoint is a record whose last name but
+// one is "signature", over the bytes in front of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace glovebox::audit {
+
+// The most bytes of a line. What could be longer is cut when the record is made.
+inline constexpr std::size_t kMostLine = 2UL << 20;
+// Bytes of a record without text of a client's that is recorded in full.
+inline constexpr std::size_t kUsualLine = 8UL << 10;
+// Bytes of any one of its texts.
+inline constexpr std::size_t kMostText = 512;
+
+inline constexpr std::string_view kCheckpoint = "audit.checkpoint";
+// What a checkpoint's signature is for (audit/signing.h).
+inline constexpr std::string_view kCheckpointPurpose = "glovebox.audit/1 checkpoint";
+inline constexpr std::string_view kRetention = "audit.retention";
+
+// What happened, as whoever saw it says it. Texts that are too long are cut; those that are no
+// UTF-8 are made some.
+struct Entry {
+  std::string tenant{};
+  std::string key{};   // The id of the caller's key; empty: another proof.
+  std::string door{};  // "rest", "e2b", "mcp"; empty: none.
+  std::string action{};
+  std::string sandbox{};
+  std::string context{};
+  std::string subject{};             // What else it is about: the name of a template, say.
+  std::string decision = "allowed";  // Or "refused".
+  std::string result = "ok";         // Of an execution its status; else the name of an error.
+  std::string details = "{}";        // JSON text of an object: fixed fields of each action.
+};
+
+// A record without its end: what hashes and signatures are made of.
+[[nodiscard]] std::string body_of(const Entry& entry,
+                                  std::uint64_t number,
+                                  std::string_view previous,
+                                  std::string_view time,
+                                  std::uint64_t uptime_ms);
+
+// The line that a body becomes, with its line break.
+[[nodiscard]] std::string line_of(std::string_view body);
+[[nodiscard]] std::string signed_line_of(std::string_view body, std::string_view signature);
+
+// The parts of a line that hold the chain together. They point into the line.
+struct Link {
+  std::uint64_t number = 0;
+  std::string_view previous{};
+  std::string_view hash{};       // As the line says it.
+  std::string_view hashed{};     // The bytes that it is of.
+  std::string_view signature{};  // Of a checkpoint; else empty.
+  std::string_view signed_part{};
+};
+
+// Of a line without its line break. kInvalid where it is none; says nothing of whether its hash is
+// right, nor of what stands between the parts.
+Result<Link> parse_link(std::string_view line);
+
+// What a record says. kInvalid where the line is no record.
+struct Record {
+  std::uint64_t number = 0;
+  std::string time{};
+  Entry entry{};
+  std::uint64_t uptime_ms = 0;
+  std::string hash{};
+};
+Result<Record> parse_record(std::string_view line);
+
+}  // namespace glovebox::audit

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a journal looks like when it is opened: how far it goes, and what has to be cut.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "audit/head.h"
+#include "base/result.h"
+
+namespace glovebox::audit {
+
+struct Recovered {
+  std::uint64_t segment = 0;  // The last one; 0: there is none.
+  std::uint64_t size = 0;     // What of it is whole.
+  std::uint64_t number = 0;   // The last record, 0: none,
+  std::string hash{};         // its hash,
+  std::string time{};         // and its time.
+  std::uint64_t cut = 0;      // Bytes behind it, which belong to no whole record.
+  std::uint64_t unsigned_records = 0;
+};
+
+// Reads the last segment, and removes those that hold no record. kUnavailable where what the head
+// covers is missing or was changed.
+Result<Recovered> recover_journal(int directory, const std::optional<Head>& head);
+
+}  // namespace glovebox::audit

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/guarded/audit_trail.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "audit/digest.h"
+#include "audit/segments.h"
+#include "base/text.h"
+#include "base/time_text.h"
+
+namespace glovebox {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Failures of a tenant's that are recorded: so many at once, and so many a second.
+constexpr double kFailureBurst = 50;
+constexpr double kFailureRate = 5;
+// Tenants that are remembered for that. Callers without a key are one of them.
+constexpr std::size_t kMostTenants = 4096;
+// Of code that is recorded in full. JSON makes up to six bytes of one.
+constexpr std::size_t kMostCode = 256UL << 10;
+constexpr std::size_t kMostDetails = 1800UL << 10;
+
+std::string text_of(const Json& details) {
+  return details.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string_view result_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return "invalid";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kConflict:
+      return "conflict";
+    case ErrorCode::kExhausted:
+      return "exhausted";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kUnavailable:
+      return "unavailable";
+    case ErrorCode::kRefused:
+      return "refused";
+    case ErrorCode::kInternal:
+      break;
+  }
+  return "internal";
+}
+
+void AuditTrail::add_text(Json& details, const char* name, std::string_view text) const {
+  const std::string prefix(name);
+  details[prefix + "_sha256"] = audit::sha256(text);
+  details[prefix + "_bytes"] = text.size();
+  if (options_.code_in_full) {
+    details[prefix] = to_utf8(text.substr(0, kMostCode));
+    if (text.size() > kMostCode) {
+      details[prefix + "_cut"] = true;
+    }
+  }
+}
+
+Result<audit::Room> AuditTrail::room(const Deed& deed) {
+  const std::size_t details = options_.code_in_full ? text_of(deed.details).size() : 0;
+  return journal_.reserve(audit::kUsualLine + details, deed.frees);
+}
+
+Result<std::uint64_t> AuditTrail::append(const Caller& caller,
+                                         std::string_view door,
+                                         const Deed& deed,
+                                         std::string_view decision,
+                                         std::string_view result) {
+  std::string details = text_of(deed.details);
+  if (details.size() > kMostDetails) {
+    details = R"({"cut":true})";
+  }
+  return journal_.append({.tenant = caller.tenant,
+                          .key = caller.key,
+                          .door = std::string(door),
+                          .action = deed.action,
+                          .sandbox = deed.sandbox,
+                          .context = deed.context,
+                          .subject = deed.subject,
+                          .decision = std::string(decision),
+                          .result = std::string(result),
+                          .details = std::move(details)});
+}
+
+bool AuditTrail::admit_failure(const std::string& tenant, std::uint64_t& suppressed) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::scoped_lock lock(mutex_);
+  auto found = failures_.find(tenant);
+  if (found == failures_.end()) {
+    // Names of tenants come from keys that were valid; all the same they are bounded.
+    const std::string name = failures_.size() < kMostTenants ? tenant : std::string();
+    found = failures_
+                .try_emplace(
+                    name, Failures{.bucket = {kFailureRate, kFailureBurst, now}, .suppressed = 0})
+                .first;
+  }
+  if (found->second.bucket.take(now) > std::chrono::nanoseconds(0)) {
+    ++found->second.suppressed;
+    return false;
+  }
+  suppressed = std::exchange(found->second.suppressed, 0);
+  return true;
+}
+
+Result<std::uint64_t> AuditTrail::note(const Caller& caller,
+                                       std::string_view door,
+                                       const Deed& deed,
+                                       const Error* error) {
+  if (error == nullptr) {
+    return append(caller, door, deed, "allowed", "ok");
+  }
+  Deed failed = deed;
+  std::uint64_t suppressed = 0;
+  if (!admit_failure(caller.tenant, suppressed)) {
+    return std::uint64_t{0};
+  }
+  if (suppressed > 0) {
+    failed.details["suppressed_before"] = suppressed;
+  }
+  return append(caller, door, failed, "allowed", result_name(error->code()));
+}
+
+Result<std::uint64_t> AuditTrail::note_end(const Caller& caller,
+                                           std::string_view door,
+                                           const Deed& deed,
+                                           std::string_view status) {
+  return append(caller, door, deed, "allowed", status);
+}
+
+void AuditTrail::note_refusal(const Caller& caller,
+                              std::string_view door,
+                              const Deed& deed,
+                              const Error& error) {
+  std::uint64_t suppressed = 0;
+  if (!admit_failure(caller.tenant, suppressed)) {
+    return;
+  }
+  Deed refused = deed;
+  refused.details = {{"reason", to_utf8(error.message().substr(0, audit::kMostText))}};
+  if (suppressed > 0) {
+    refused.details["suppressed_before"] = suppressed;
+  }
+  // It is refused in any case: nobody waits for the disk to say so, and nobody is told of a
+  // failure.
+  (void)append(caller, door, refused, "refused", result_name(error.code()));
+}
+
+void AuditTrail::note_ending(std::string_view tenant,
+                             std::string_view sandbox,
+                             const Ending& ending) {
+  (void)journal_.append({.tenant = std::string(tenant),
+                         .action = "sandbox.end",
+                         .sandbox = std::string(sandbox),
+                         .decision = "",
+                         .result = std::string(to_string(ending.reason)),
+                         .details = Json{{"at", to_rfc3339(ending.at)}}.dump()});
+}
+
+Result<audit::Page> AuditTrail::read(const audit::Query& query) {
+  const UniqueFd directory = GB_TRY(audit::open_directory(journal_.directory()));
+  return audit::read_page(directory.get(), query);
+}
+
+}  // namespace glovebox

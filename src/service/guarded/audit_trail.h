@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// AuditTrail: what callers do, put into the journal by all doors.
+//
+// It knows fixed fields of each call and nothing else: no value of a variable, no content of a
+// file, no key, no token and no answer of a tool gets here.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "audit/journal.h"
+#include "audit/query.h"
+#include "base/result.h"
+#include "service/caller.h"
+#include "service/ending.h"
+#include "service/tenants/token_bucket.h"
+
+namespace glovebox {
+
+// Something that a caller wants to do, or has done.
+struct Deed {
+  std::string action{};
+  std::string sandbox{};
+  std::string context{};
+  std::string subject{};
+  nlohmann::ordered_json details = nlohmann::ordered_json::object();
+  // It ends or takes away something, and is possible while the disk is full.
+  bool frees = false;
+};
+
+// Safe to use from any thread. The journal outlives it.
+class AuditTrail {
+ public:
+  struct Options {
+    bool code_in_full = false;  // Code and commands are recorded too, not only what they hash to.
+  };
+
+  AuditTrail(audit::Journal& journal, const Options& options)
+      : journal_(journal), options_(options) {}
+
+  // Room for the record of a deed that is allowed: kUnavailable where it could not be recorded.
+  Result<audit::Room> room(const Deed& deed);
+
+  // What was done; of a failure, its error. Failures of a tenant are bounded in number, since they
+  // cost it nothing: beyond, they are counted. Returns the record to wait for; 0: none was made.
+  Result<std::uint64_t> note(const Caller& caller,
+                             std::string_view door,
+                             const Deed& deed,
+                             const Error* error);
+  // The same with a status in place of "ok"; never bounded.
+  Result<std::uint64_t> note_end(const Caller& caller,
+                                 std::string_view door,
+                                 const Deed& deed,
+                                 std::string_view status);
+  // What the guard has refused.
+  void note_refusal(const Caller& caller,
+                    std::string_view door,
+                    const Deed& deed,
+                    const Error& error);
+  // A sandbox has ended, for whatever reason.
+  void note_ending(std::string_view tenant, std::string_view sandbox, const Ending& ending);
+
+  Result<void> wait(std::uint64_t record) {
+    return record == 0 ? Result<void>() : journal_.wait(record);
+  }
+  Result<void> checkpoint() { return journal_.checkpoint(); }
+
+  Result<audit::Page> read(const audit::Query& query);
+
+  // Its SHA-256 and its size, as "NAME_sha256" and "NAME_bytes"; and itself where that is wanted.
+  void add_text(nlohmann::ordered_json& details, const char* name, std::string_view text) const;
+
+ private:
+  struct Failures {
+    TokenBucket bucket;
+    std::uint64_t suppressed = 0;
+  };
+
+  // Whether one more failure of the tenant's is recorded; else it is counted. `suppressed` becomes
+  // how many were only counted since the last one.
+  bool admit_failure(const std::string& tenant, std::uint64_t& suppressed);
+  Result<std::uint64_t> append(const Caller& caller,
+                               std::string_view door,
+                               const Deed& deed,
+                               std::string_view decision,
+                               std::string_view result);
+
+  audit::Journal& journal_;
+  const Options options_;
+  std::mutex mutex_;
+  std::map<std::string, Failures, std::less<>> failures_;
+};
+
+// As in records: "not_found". They never change.
+[[nodiscard]] std::string_view result_name(ErrorCode code);
+
+}  // namespace glovebox

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/guarded/recorder.h"
+
+#include <optional>
+
+#include "audit/digest.h"
+
+namespace glovebox {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Calls of tools of one execution that have records of their own; the others are counted.
+constexpr std::uint64_t kMostToolCalls = 1000;
+// Connections of one verdict that are recorded with their hosts.
+constexpr std::size_t kMostConnections = 20;
+
+// The type of an event that begins as ours do. Most events are output, and need not be parsed.
+bool is_event(std::string_view event, std::string_view type) {
+  const std::string wanted = R"("type":")" + std::string(type) + '"';
+  return event.find(wanted) != std::string_view::npos;
+}
+
+std::optional<nlohmann::json> parsed_as(std::string_view event, std::string_view type) {
+  if (!is_event(event, type)) {
+    return std::nullopt;
+  }
+  auto parsed = nlohmann::json::parse(event, nullptr, false);
+  return parsed.is_object() && parsed.value("type", "") == type ? std::optional(std::move(parsed))
+                                                                : std::nullopt;
+}
+
+void copy_field(const nlohmann::json& from, const char* name, Json& into) {
+  if (const auto found = from.find(name); found != from.end() && !found->is_null()) {
+    into[name] = *found;
+  }
+}
+
+Json limits_hit(const nlohmann::json& verdict) {
+  Json hit = Json::array();
+  if (const auto limits = verdict.find("limits"); limits != verdict.end()) {
+    for (const auto& [name, limit] : limits->items()) {
+      if (limit.is_object() && limit.contains("hit") && limit["hit"].is_boolean() &&
+          limit["hit"].get<bool>()) {
+        hit.push_back(name);
+      }
+    }
+  }
+  return hit;
+}
+
+// Host, port and what became of it; never what was sent.
+Json connections_of(const nlohmann::json& verdict, std::size_t& count) {
+  Json told = Json::array();
+  const auto all = verdict.find("connections");
+  if (all == verdict.end() || !all->is_array()) {
+    return told;
+  }
+  count = all->size();
+  for (const auto& each : *all) {
+    if (told.size() == kMostConnections || !each.is_object()) {
+      break;
+    }
+    Json connection = Json::object();
+    for (const char* name : {"host", "port", "verdict", "address"}) {
+      copy_field(each, name, connection);
+    }
+    told.push_back(std::move(connection));
+  }
+  return told;
+}
+
+// Of a verdict or of a judge's report: fixed fields, and nothing that the guest has written.
+Json outcome_of(const nlohmann::json& verdict) {
+  Json details = Json::object();
+  for (const char* name :
+       {"exit_code", "signal", "limit", "tier", "usage", "points", "points_of"}) {
+    copy_field(verdict, name, details);
+  }
+  if (Json hit = limits_hit(verdict); !hit.empty()) {
+    details["limits_hit"] = std::move(hit);
+  }
+  std::size_t count = 0;
+  if (Json connections = connections_of(verdict, count); count > 0) {
+    details["connections"] = count;
+    details["hosts"] = std::move(connections);
+  }
+  return details;
+}
+
+std::string status_of(const nlohmann::json& verdict) {
+  for (const char* name : {"status", "verdict"}) {
+    if (const auto found = verdict.find(name); found != verdict.end() && found->is_string()) {
+      return found->get<std::string>();
+    }
+  }
+  return "unknown";
+}
+
+Deed tool_call_of(const Deed& deed, const nlohmann::json& event) {
+  const std::string arguments =
+      event.contains("arguments")
+          ? event["arguments"].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+          : std::string();
+  return {.action = "tool.call",
+          .sandbox = deed.sandbox,
+          .context = deed.context,
+          .subject = event.value("name", ""),
+          .details = {{"call", event.value("id", "")},
+                      {"arguments_sha256", audit::sha256(arguments)},
+                      {"arguments_bytes", arguments.size()}}};
+}
+
+class RecordedFeed final : public ProcessFeed {
+ public:
+  RecordedFeed(AuditTrail& trail,
+               std::string door,
+               Caller caller,
+               const Deed& start,
+               std::unique_ptr<ProcessFeed> inner)
+      : trail_(trail),
+        door_(std::move(door)),
+        caller_(std::move(caller)),
+        end_{.action = "process.end", .sandbox = start.sandbox, .subject = start.subject},
+        inner_(std::move(inner)) {}
+  [[nodiscard]] int fd() const override { return inner_->fd(); }
+  Result<ProcessEvent> next() override {
+    auto event = inner_->next();
+    if (event && event->kind == ProcessEvent::Kind::kStarted) {
+      end_.details["pid"] = event->pid;
+    } else if (event && event->kind == ProcessEvent::Kind::kEnded) {
+      end_.details["exit_code"] = event->exit_code;
+      (void)trail_.note_end(caller_, door_, end_, to_string(event->reason));
+    }
+    return event;
+  }
+
+ private:
+  AuditTrail& trail_;
+  const std::string door_;
+  const Caller caller_;
+  Deed end_;
+  const std::unique_ptr<ProcessFeed> inner_;
+};
+
+}  // namespace
+
+Result<void> Recorder::remark(const Caller& caller, const Deed& deed) const {
+  if (trail_ != nullptr) {
+    const audit::Room room = GB_TRY(trail_->room(deed));
+    (void)GB_TRY(trail_->note(caller, door_, deed, nullptr));
+  }
+  return {};
+}
+
+void Recorder::insist(const Caller& caller, const Deed& deed, const Error* error) const {
+  if (trail_ != nullptr) {
+    (void)trail_->note(caller, door_, deed, error);
+    (void)trail_->checkpoint();
+  }
+}
+
+Result<std::unique_ptr<ProcessFeed>> Recorder::follow(
+    const Caller& caller, const Deed& start, Result<std::unique_ptr<ProcessFeed>> feed) const {
+  if (!feed || trail_ == nullptr) {
+    return feed;
+  }
+  return std::unique_ptr<ProcessFeed>(
+      std::make_unique<RecordedFeed>(*trail_, door_, caller, start, *std::move(feed)));
+}
+
+Result<void> Recorder::execute(const Caller& caller,
+                               Deed deed,
+                               Result<void> may,
+                               const EventSink& sink,
+                               const Execution& call) const {
+  GB_TRY(allowed(caller, deed, std::move(may)));
+  const std::string tenant = caller.tenant;
+  const std::string sandbox = deed.sandbox;
+  std::optional<EmergencyStop> stop;
+  const EventSink stoppable = [&](std::string_view event) {
+    stop = service_.stop_of(tenant, sandbox);
+    return !stop && sink(event);
+  };
+  auto done = trail_ == nullptr ? call(stoppable) : execute_recorded(caller, deed, stoppable, call);
+  return stop ? Result<void>(refusal_by(*stop)) : done;
+}
+
+Result<void> Recorder::execute_recorded(const Caller& caller,
+                                        const Deed& deed,
+                                        const EventSink& sink,
+                                        const Execution& call) const {
+  Deed start = deed;
+  start.action += ".start";
+  Deed end{.action = deed.action + ".end",
+           .sandbox = deed.sandbox,
+           .context = deed.context,
+           .subject = deed.subject};
+  const audit::Room of_start = GB_TRY(trail_->room(start));
+  const audit::Room of_end = GB_TRY(trail_->room(end));
+  // It is in the file before anything runs; that the disk has it is waited for with the end.
+  const std::uint64_t started = GB_TRY(trail_->note(caller, door_, start, nullptr));
+  end.details["start"] = started;
+  std::optional<std::string> last;
+  bool left = false;
+  std::uint64_t tool_calls = 0;
+  Result<void> recorded;
+  const auto done = call([&](std::string_view event) {
+    if (const auto tool = parsed_as(event, "tool_call"); tool && ++tool_calls <= kMostToolCalls) {
+      // Before the client has it, so that no tool is called that was not recorded.
+      const Deed called = tool_call_of(deed, *tool);
+      const auto room = trail_->room(called);
+      const auto noted =
+          room ? trail_->note(caller, door_, called, nullptr) : Result<std::uint64_t>(room.error());
+      if (!noted) {
+        recorded = noted.error();
+        return false;
+      }
+    }
+    if (const auto verdict = parsed_as(event, "verdict")) {
+      end.details.update(outcome_of(*verdict));
+      last = status_of(*verdict) + "\n" + std::string(event);
+      return true;
+    }
+    left = !sink(event);
+    return !left;
+  });
+  if (tool_calls > 0) {
+    end.details["tool_calls"] = tool_calls;
+  }
+  const std::string status = last    ? last->substr(0, last->find('\n'))
+                             : !done ? std::string(result_name(done.error().code()))
+                             : left  ? "interrupted"
+                                     : "unknown";
+  const std::uint64_t number = GB_TRY(trail_->note_end(caller, door_, end, status));
+  GB_TRY(trail_->wait(number));
+  GB_TRY(std::move(recorded));
+  if (last) {
+    (void)sink(std::string_view(*last).substr(last->find('\n') + 1));
+  }
+  return done;
+}
+
+}  // namespace glovebox

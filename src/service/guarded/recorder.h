@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorder: does what the guard has allowed, and records it before the answer. One for each door.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "service/guarded/audit_trail.h"
+#include "service/sandbox_service.h"
+
+namespace glovebox {
+
+// Any thread. Without a trail it does and records nothing beyond the call.
+class Recorder {
+ public:
+  // `door` is as in records. The trail and the service outlive it.
+  Recorder(SandboxService& service, AuditTrail* trail, std::string door)
+      : service_(service), trail_(trail), door_(std::move(door)) {}
+
+  [[nodiscard]] AuditTrail* trail() const { return trail_; }
+
+  // `allowed`, after it was recorded where it is a refusal.
+  Result<void> allowed(const Caller& caller, const Deed& deed, Result<void> allowed) const {
+    if (!allowed && trail_ != nullptr) {
+      trail_->note_refusal(caller, door_, deed, allowed.error());
+    }
+    return allowed;
+  }
+
+  // Does `call` where it is allowed. `note` adds to the deed what only the outcome tells.
+  template <typename Call, typename Note>
+  auto act(const Caller& caller, Deed deed, Result<void> may, Call call, Note note) const
+      -> decltype(call()) {
+    GB_TRY(allowed(caller, deed, std::move(may)));
+    if (trail_ == nullptr) {
+      return call();
+    }
+    const audit::Room room = GB_TRY(trail_->room(deed));
+    auto done = call();
+    if (done) {
+      note(done, deed);
+    }
+    const std::uint64_t record =
+        GB_TRY(trail_->note(caller, door_, deed, done ? nullptr : &done.error()));
+    GB_TRY(trail_->wait(record));
+    return done;
+  }
+  template <typename Call>
+  auto act(const Caller& caller, Deed deed, Result<void> may, Call call) const -> decltype(call()) {
+    return act(caller, std::move(deed), std::move(may), std::move(call), [](const auto&, Deed&) {});
+  }
+
+  // Something that runs code: ACTION.start is recorded before it begins, and ACTION.end, with the
+  // status, before the verdict is told. Calls of tools are recorded as they come. It is interrupted
+  // when an emergency stop comes to hold for it.
+  using Execution = std::function<Result<void>(const EventSink& sink)>;
+  Result<void> execute(const Caller& caller,
+                       Deed deed,
+                       Result<void> may,
+                       const EventSink& sink,
+                       const Execution& call) const;
+
+  // A record that nobody waits for: it comes to the disk with the next one, or within a second.
+  Result<void> remark(const Caller& caller, const Deed& deed) const;
+  // A record of what has happened whether it can be recorded or not.
+  void insist(const Caller& caller, const Deed& deed, const Error* error) const;
+  // The feed of a process that was started: its end is recorded when somebody hears of it.
+  [[nodiscard]] Result<std::unique_ptr<ProcessFeed>> follow(
+      const Caller& caller, const Deed& start, Result<std::unique_ptr<ProcessFeed>> feed) const;
+
+ private:
+  Result<void> execute_recorded(const Caller& caller,
+                                const Deed& deed,
+                                const EventSink& sink,
+                                const Execution& call) const;
+
+  SandboxService& service_;
+  AuditTrail* const trail_;
+  const std::string door_;
+};
+
+}  // namespace glovebox
