@@ -3,6 +3,7 @@
 
 import http.client
 import pathlib
+import urllib.parse
 
 from daemon import Daemon
 
@@ -28,6 +29,9 @@ class Victim:
 
     def renew(self):
         """Makes anew what a request has ended, and ends what requests have made."""
+        for stop in self.daemon.must(200, "GET", "/v1/emergency-stop")["stops"]:
+            scope = {stop["scope"]: stop["name"]} if "name" in stop else {}
+            self.daemon.must(204, "DELETE", "/v1/emergency-stop?" + urllib.parse.urlencode(scope))
         page = self.daemon.must(200, "GET", "/v1/sandboxes?limit=1000")
         own = self.sandbox.id if self.sandbox else None
         for one in page["sandboxes"]:
