@@ -102,12 +102,17 @@ class Worker:
         generation = self.oracle.generation
         while not self.over.is_set():
             try:
-                answer = self.ask(None, (201,), "POST", "/v1/sandboxes", wishes, key)
+                answer = self.ask(None, (201, 409), "POST", "/v1/sandboxes", wishes, key)
             except NoAnswer:
                 self.wait_for_the_next_one()
                 continue
             break
         else:
+            return
+        if answer.status == 409:
+            # Made by a request that was lost, and killed before this one.
+            if generation == self.oracle.generation or "has ended" not in answer.json["message"]:
+                self.oracle.say(f"the creation of {made} was answered with {answer}")
             return
         known = Known(number, Sandbox(self.daemon, answer.json["id"]))
         self.oracle.add(known, generation)

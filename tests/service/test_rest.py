@@ -75,6 +75,14 @@ class Life(Case):
             with self.subTest(other):
                 self.daemon.must(409, "POST", "/v1/sandboxes", other, **how)
 
+    def test_a_key_whose_sandbox_has_ended_makes_no_other(self):
+        how = {"headers": {"Idempotency-Key": "made-and-ended"}}
+        made = self.daemon.must(201, "POST", "/v1/sandboxes", {}, **how)
+        self.daemon.must(204, "DELETE", "/v1/sandboxes/" + made["id"])
+        told = self.daemon.must(409, "POST", "/v1/sandboxes", {}, **how)
+        self.assertIn(f"sandbox '{made['id']}', created with this idempotency key, has ended", told["message"])
+        self.assertIn("new key", told["hint"])
+
     def test_mistakes_are_told_apart(self):
         sandbox = self.create()
         for status, method, path, body in (

@@ -200,7 +200,13 @@ Result<SandboxInfo> LocalService::create(const Caller& caller, const SandboxRequ
   const std::string subject = random_name();
   const std::string what = name_of("create", text_of(request));
   if (const auto known = GB_TRY(claim(caller, key, what, subject))) {
-    return find(caller, *known);
+    auto info = find(caller, *known);
+    if (!info && info.error().code() == ErrorCode::kNotFound) {
+      return Error(ErrorCode::kConflict,
+                   "sandbox '" + *known + "', created with this idempotency key, has ended",
+                   "send the request with a new key to create another sandbox");
+    }
+    return info;
   }
   auto made = create_once(caller, request, subject);
   settle(caller, key, subject, made ? std::optional(made->id) : std::nullopt);
