@@ -68,7 +68,8 @@ class ContextRun {
       GB_TRY(prepare_foreign_root(root.get()));
     }
     if (brought_.module.empty()) {
-      zygote_ = GB_TRY(Zygote::start({}));
+      // Nothing preloaded: an attack gains nothing by modules that it could import itself.
+      zygote_ = GB_TRY(Zygote::start({.modules = {}, .env = {}}));
     } else {
       zygote_ = GB_TRY(Zygote::start({.modules = {brought_.module},
                                       .env = request_.env,
