@@ -31,9 +31,10 @@ def rehearse(context, agent, roots) -> None:
     wire = context.wire
     ask_secret = getpass.getpass
     handler = signal.getsignal(signal.SIGINT)
-    cells = [cells[0] for root, cells in warmup.BY_MODULE.items() if root in roots]
     fresh.prepare()
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
+        chosen = roots if number == 0 else roots - warmup.DRAWING
+        cells = [cells[0] for root, cells in warmup.BY_MODULE.items() if root in chosen]
         _serve_once(context, agent, (*cells, *CELLS))
         _act_as_child()
     context.leave(wire)

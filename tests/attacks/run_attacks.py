@@ -7,7 +7,6 @@ of its own. Each must be one that its case expects; and the host must be as it w
 """
 
 import argparse
-import datetime
 import functools
 import json
 import os
@@ -18,11 +17,14 @@ import sys
 import time
 import tomllib
 
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
 from host import Host
 from oracles import ORACLES
+from parts import part_of_today
 from positions import PLACE, POSITIONS, TELL, why_not_here
 
-HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 180
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
         "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user"}
@@ -38,8 +40,7 @@ def main():
         cases = [case for case in cases if works_without_walls(case, arguments)]
         if arguments.position in POSITIONS:
             cases = [case for case in cases if not why_not_here(case)]
-    if arguments.parts > 1:
-        cases = part_of_today(cases, arguments.parts)
+    cases = part_of_today(cases, arguments.parts)
     uid = arguments.as_user if arguments.as_user is not None else os.geteuid()
     host = Host(uid)
     runner = Runner(arguments, host, uid)
@@ -77,7 +78,7 @@ def parse_arguments():
                         help="run only this case; repeatable")
     parser.add_argument("--parts", type=int, default=1, metavar="N",
                         help="run one of N parts of the cases, every day another one; all of them "
-                             "if GLOVEBOX_ALL_ATTACKS is set")
+                             "if GLOVEBOX_ALL_PARTS is set")
     parser.add_argument("--cgroup-only", action="store_true",
                         help="run only what depends on the version of cgroups")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results to FILE")
@@ -98,14 +99,6 @@ def load_cases(wanted):
         if not wanted or case["number"] in wanted:
             cases.append(case)
     return cases
-
-
-def part_of_today(cases, parts):
-    if os.environ.get("GLOVEBOX_ALL_ATTACKS"):
-        return cases
-    part = datetime.date.today().toordinal() % parts
-    print(f"part {part + 1} of {parts}, today's", flush=True)
-    return cases[part::parts]
 
 
 def works_without_walls(case, arguments):

@@ -15,6 +15,10 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from parts import part_of_today
+
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/fuzz"
 
@@ -90,7 +94,7 @@ LIBRARIES = {"tar": ["-larchive"], "layer": ["-larchive"], "jupyter_wire": ["-lc
 # Where the seeds are those of the project itself.
 SEEDS = {"language_file": ROOT / "languages", "notebook": ROOT / "tests/notebooks",
          "policy_file": ROOT / "policies"}
-FLAGS = ["-std=c++2b", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all",
+FLAGS = ["-std=c++2b", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all",
          f"-I{ROOT / 'src'}", f"-I{ROOT / 'agents/jupyter'}", f"-I{HERE}"]
 SANITIZE = "-fsanitize=fuzzer,address,undefined"
 FEWEST_EXECUTIONS = 100
@@ -107,26 +111,26 @@ def is_fresh(made, depends):
     return all(os.path.exists(name) and os.path.getmtime(name) <= age for name in names)
 
 
-def compile_source(compiler, source, level):
-    made = BUILD / f"O{level}" / source.relative_to(ROOT).with_suffix(".o")
+def compile_source(compiler, source):
+    made = BUILD / "objects" / source.relative_to(ROOT).with_suffix(".o")
     depends = made.with_suffix(".d")
     if not is_fresh(made, depends):
         made.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([compiler, *FLAGS, f"-O{level}", SANITIZE, "-MMD", "-MF", depends, "-c", source, "-o",
+        subprocess.run([compiler, *FLAGS, SANITIZE, "-MMD", "-MF", depends, "-c", source, "-o",
                         made], check=True)
     return made
 
 
-def build(compiler, targets, parallel, level):
+def build(compiler, targets, parallel):
     """Target -> its program."""
     sources = {target: [HERE / f"{target}_fuzz.cc",
                         *((ROOT / "src" / name).resolve() for name in TARGETS[target])] for target in targets}
     every = sorted({source for of_target in sources.values() for source in of_target})
     with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
-        objects = dict(zip(every, pool.map(lambda s: compile_source(compiler, s, level), every)))
+        objects = dict(zip(every, pool.map(lambda s: compile_source(compiler, s), every)))
     programs = {}
     for target in targets:
-        program = BUILD / f"O{level}" / f"{target}_fuzz"
+        program = BUILD / f"{target}_fuzz"
         parts = [objects[source] for source in sources[target]]
         newest = max(part.stat().st_mtime for part in parts)
         if not program.exists() or program.stat().st_mtime < newest:
@@ -169,8 +173,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=5, help="seconds to fuzz each target")
     parser.add_argument("--parallel", type=int, default=2)
-    parser.add_argument("--optimize", type=int, default=1, choices=range(3), metavar="LEVEL",
-                        help="compile with -O0, -O1 or -O2 (default: 1)")
+    parser.add_argument("--parts", type=int, default=1, metavar="N",
+                        help="fuzz one of N parts of the targets, every day another one; all of "
+                             "them if GLOVEBOX_ALL_PARTS is set")
     parser.add_argument("--compiler", default="clang++-14")
     parser.add_argument("targets", nargs="*", metavar="TARGET",
                         help=f"one of: {', '.join(TARGETS)} (default: all)")
@@ -179,9 +184,9 @@ def main():
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
     if shutil.which(options.compiler) is None:
         sys.exit(f"{options.compiler} is not installed: apt-get install clang-14")
-    targets = options.targets or list(TARGETS)
+    targets = options.targets or part_of_today(list(TARGETS), options.parts)
     try:
-        programs = build(options.compiler, targets, options.parallel, options.optimize)
+        programs = build(options.compiler, targets, options.parallel)
     except subprocess.CalledProcessError as failure:
         sys.exit(f"cannot build: {failure.cmd[-1]}")
 
