@@ -51,7 +51,7 @@ class FaultsOfAContext : public Contexts {
   Execution fault(const std::string& code, std::chrono::milliseconds wall = 10s) {
     const int answered = bystander_->answers();
     Execution execution = run(code, {.code = {}, .limits = {.wall = wall, .output = 64_KiB}});
-    EXPECT_LE(execution.usage.wall, wall + kMost);
+    EXPECT_LE(execution.usage.wall, wall + kSoonUnderLoad);
     if (execution.usage.wall > 1s) {
       EXPECT_GT(bystander_->answers(), answered) << "the bystander had to wait";
     }
@@ -67,8 +67,6 @@ class FaultsOfAContext : public Contexts {
     EXPECT_FALSE(context().execute({.code = "1"}));
   }
 
-  // Past the limit: the grace, and what a machine takes that has a bomb to clear away.
-  static constexpr auto kMost = 2s;
   static constexpr Limits kLimits{.memory = 256_MiB, .pids = 64};
 
  private:

@@ -20,6 +20,9 @@
 
 namespace glovebox::conformance {
 
+// What a machine under load may take beyond a limit; without the limit it would be for ever.
+inline constexpr std::chrono::seconds kSoonUnderLoad{10};
+
 // How a context comes to be.
 struct Way {
   std::string name;  // Of the test's instance.
