@@ -35,9 +35,10 @@ constexpr microseconds kFirstCheck = 20ms;
 constexpr microseconds kSlowestCheck = 100ms;
 constexpr microseconds kFastestCheck = 2ms;
 
-// The kernel's own limit on processor time goes by samples: a guest that reached it has used nearly
-// all of it. One that has not has sent itself the signal.
-constexpr double kNearly = 0.9;
+// The kernel's own limit on processor time goes by samples, which may count a guest that is often
+// preempted a sixth too much: who reached it has used most of it. Who has not has sent itself the
+// signal.
+constexpr double kNearly = 0.75;
 
 // The process of a sandbox that is ours: the warden.
 constexpr std::uint64_t kOwnProcesses = 1;

@@ -18,6 +18,7 @@ LASTING = {
     "daemon.lock",
     "secrets.key",
     "signing-key",
+    "audit",
 }
 LASTING |= {"keeper.lock", "keeper.log", "keeper.log.1", "snapshots", "workspaces", "volumes"}
 LASTING |= {"images", "templates"}

@@ -419,6 +419,7 @@ class TestTerminal(ReplCase):
             terminal.expect(r"In \[1\]: ")
             terminal.type("'a' if 1 else 2\r")
             terminal.expect(r"Out\[1\]: 'a'\r\n")
+            terminal.expect(r"In \[2\]: ")
             self.assertNotIn("\x1b[3", terminal.everything)
             self.assertEqual(terminal.finish(), 0)
 
