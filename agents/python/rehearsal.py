@@ -33,8 +33,7 @@ def rehearse(context, agent, roots) -> None:
     handler = signal.getsignal(signal.SIGINT)
     fresh.prepare()
     for number in range(ROUNDS):
-        chosen = roots if number == 0 else roots - warmup.DRAWING
-        cells = [cells[0] for root, cells in warmup.BY_MODULE.items() if root in chosen]
+        cells = [cells[0] for cells in warmup.cells_of(roots, number)]
         _serve_once(context, agent, (*cells, *CELLS))
         _act_as_child()
     context.leave(wire)

@@ -66,10 +66,9 @@ def warm(context, modules) -> set[str]:
         for number in range(ROUNDS):
             for cell in GENERAL:
                 _run(context, cell)
-            for root, cells in BY_MODULE.items():
-                if root in (roots if number == 0 else roots - DRAWING):
-                    for cell in cells:
-                        _run(context, cell)
+            for cells in cells_of(roots, number):
+                for cell in cells:
+                    _run(context, cell)
         context.query_all("x = 1\nx.", 8)
         fresh.renew()
     finally:
@@ -78,6 +77,15 @@ def warm(context, modules) -> set[str]:
         sys.stdout, sys.stderr = streams
     forget(shell, before)
     return roots
+
+
+def cells_of(roots, number) -> list[tuple[str, ...]]:
+    """The cells of each of these packages that are worth running in round `number`, from 0."""
+    return [
+        cells
+        for root, cells in BY_MODULE.items()
+        if root in roots and (number == 0 or root not in DRAWING)
+    ]
 
 
 def _import(modules) -> set[str]:
