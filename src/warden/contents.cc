@@ -131,6 +131,14 @@ Result<void> Contents::prepare(int directory) {
     return {};
   }
   UniqueFd store(::openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
+  if (!store && errno == EOPNOTSUPP) {
+    // For a moment it has a name. Where that can be, the directory is none that guests can see.
+    constexpr const char* kName = "store";
+    store = UniqueFd(::openat(directory, kName, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
+    if (store) {
+      (void)::unlinkat(directory, kName, 0);
+    }
+  }
   if (!store) {
     return Error::from_errno("allocate space for snapshots");
   }

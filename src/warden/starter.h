@@ -33,8 +33,9 @@ struct Started {
 enum class Pids { kOwn, kShared };
 
 // Who guests are. For root we hold CAP_SYS_ADMIN of the sandbox's own user namespace, without which
-// nobody who may gain privileges can be put under a filter; no guest gets it.
-enum class Guests { kUser, kRoot };
+// nobody who may gain privileges can be put under a filter; no guest gets it. Guests that are
+// another user than we (moving_in.h) cannot signal us, whom their kernel does not protect as PID 1.
+enum class Guests { kUser, kRoot, kOtherUser };
 
 class Starter {
  public:

@@ -251,6 +251,8 @@ void Warden::handle(const Frame& frame) {
       done(frame.channel,
            workspace_.serve_snapshot(static_cast<Request>(frame.type), frame.payload));
       break;
+    case Request::kMoveIn:
+      break;  // Done before this loop, or not asked of this warden: once is enough.
   }
 }
 
