@@ -74,7 +74,7 @@ TEST_P(TerminalsInside, EndWithTheRun) {
     output_of(
         "script -qec 'trap \"\" HUP TERM; sleep 1000' /dev/null </dev/null >/dev/null 2>&1 & "
         "while ! test -c /dev/pts/0; do :; done");
-    EXPECT_TRUE(eventually([this] { return guests().empty(); }));
+    EXPECT_TRUE(eventually([this] { return living_guests() == 0; }));
     EXPECT_TRUE(eventually([this] { return output_of("ls /dev/pts") == "ptmx\n"; }));
   }
 }

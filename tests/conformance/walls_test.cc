@@ -213,7 +213,7 @@ TEST_P(WallsOf, HideSandboxesFromEachOther) {
         << directory;
   }
   const std::vector<pid_t> theirs = guests();
-  EXPECT_EQ(theirs.size(), 1U);
+  EXPECT_TRUE(theirs.size() == 1U || features().own_kernel);
   for (const pid_t pid : theirs) {
     const std::string number = std::to_string(pid);
     EXPECT_NE(sh("kill -0 " + number).exit_code, 0);

@@ -271,7 +271,7 @@ Result<void> write_bundle(const std::string& directory,
 }
 
 warden::MoveInRequest moving_in(const SandboxSpec& spec) {
-  const policy::Filter filter = policy::default_filter();
+  const policy::Filter filter = policy::own_kernel_filter();
   warden::MoveInRequest request;
   request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   request.directories = {spec.home, "/tmp", "/dev/shm"};
