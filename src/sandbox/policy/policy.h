@@ -29,7 +29,7 @@ Filter default_filter();
 // The same where the guest is root of its user namespace: with chroot.
 Filter root_filter();
 
-// The same where the guests' kernel is gVisor.
+// The same where the guests' kernel is gVisor, which answers some calls otherwise than Linux.
 Filter own_kernel_filter();
 
 // The same for the landlock tier, which has no namespaces to lean on: no network sockets, no

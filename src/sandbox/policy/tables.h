@@ -153,6 +153,9 @@ inline constexpr std::array kOwnKernelGroups = {
     Group{"attributes of links", refuse(EOPNOTSUPP),
           "gVisor (2024) fails with EBADF for files of the host, which ls(1) takes for an error.",
           {SYS_lgetxattr, SYS_llistxattr}},
+    Group{"mknod", examine(Check::kNoDevice),
+          "gVisor (2024) lets anybody make devices. They are its own, not the host's.", {SYS_mknod}},
+    Group{"mknodat", examine(Check::kNoDeviceAt), "Likewise.", {SYS_mknodat}},
 };
 
 // What the landlock tier refuses on top: without namespaces these reach the host.

@@ -18,6 +18,7 @@
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
+#include "base/sys/undumpable.h"
 #include "spec/guest.h"
 
 namespace glovebox {
@@ -180,6 +181,7 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
     clone.flags |= abi::kCloneIntoCgroup;
     clone.cgroup = static_cast<std::uint64_t>(cgroup.directory_fd());
   }
+  sys::become_undumpable();
   const long pid = sys::clone3_on_stack(clone, &run_start, &start);
   if (pid < 0) {
     return Error::from_errno("clone", static_cast<int>(-pid));
