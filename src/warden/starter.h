@@ -54,6 +54,10 @@ class Starter {
   void signal_everything(int signal) const;
   void kill_everything() const;
 
+  // Whether a process that is being born while everything is killed may live on: gVisor looks for
+  // processes first and signals them then, where Linux lets no fork come in between.
+  [[nodiscard]] bool misses_births() const { return guests_ == Guests::kOtherUser; }
+
  private:
   Pids pids_;
   Guests guests_;
