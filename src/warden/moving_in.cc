@@ -127,6 +127,33 @@ Result<UniqueFd> hide_own_process() {
   return own;
 }
 
+// Of the kernel's own devices, what no guest needs and bugs have come through.
+void remove_devices() {
+  for (const char* const device : {"/dev/fuse", "/dev/net/tun"}) {
+    (void)sys::raw(SYS_unlink, device);
+  }
+  (void)sys::raw(SYS_rmdir, "/dev/net");
+}
+
+// In the place of the kernel's own /sys: what programs ask how many processors there are.
+Result<void> arrange_sys() {
+  std::string path = in_place("sys");
+  GB_TRY(make_directory(path, 0755));
+  for (const char* const name : {"/devices", "/system", "/cpu"}) {
+    path += name;
+    GB_TRY(make_directory(path, 0755));
+  }
+  const UniqueFd online(::open((path + "/online").c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+  if (!online) {
+    return Error::from_errno("create " + path + "/online");
+  }
+  for (const char* const name : {"/possible", "/present"}) {
+    GB_TRY(checked(sys::raw(SYS_symlink, "online", (path + name).c_str()), "link " + path + name));
+  }
+  GB_TRY(show(in_place("sys"), "/sys"));
+  return make_read_only("/sys");
+}
+
 Result<UniqueFd> arrange_store() {
   const std::string path = in_place("store");
   GB_TRY(make_directory(path, 0700));
@@ -176,8 +203,10 @@ Result<Belongings> move_in(int control) {
   GB_TRY(put_out_of_sight(kMovingArchiver));
   GB_TRY(put_out_of_sight(kMovingWarden));
   GB_TRY(arrange_directories(request.directories));
+  GB_TRY(arrange_sys());
   own.machine = GB_TRY(arrange_machine(request));
   own.store = GB_TRY(arrange_store());
+  remove_devices();
   own.proc_self = GB_TRY(hide_own_process());
   GB_TRY(put_out_of_sight(kMovingPlace));
   GB_TRY(checked(sys::raw(SYS_chdir, request.directories.front().c_str()), "enter the workspace"));

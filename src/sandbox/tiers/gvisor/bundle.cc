@@ -230,7 +230,9 @@ Json Bundle::config() const {
         {"noNewPrivileges", true},
         // When the host runs out of memory, sandboxes go first.
         {"oomScoreAdj", 1000},
-        {"rlimits", {{{"type", "RLIMIT_NOFILE"}, {"hard", kOpenFiles}, {"soft", kOpenFiles}}}},
+        {"rlimits",
+         {{{"type", "RLIMIT_NOFILE"}, {"hard", kOpenFiles}, {"soft", kOpenFiles}},
+          {{"type", "RLIMIT_CORE"}, {"hard", 0}, {"soft", 0}}}},
         {"capabilities",
          {{"bounding", capabilities}, {"effective", capabilities}, {"permitted", capabilities}}}}},
       {"linux",
