@@ -125,9 +125,10 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
   GB_TRY(validate(spec.limits));
   const std::vector<Tier*> tiers = GB_TRY(candidate_tiers(wish));
   std::vector<std::string> notes;
-  std::optional<Error> last;
+  std::optional<Error> first;
   for (Tier* const tier : tiers) {
     auto enclosure = tier->enclose(spec);
+    std::optional<Error> error;
     if (enclosure) {
       std::unique_ptr<Sandbox> sandbox(
           new Sandbox(std::move(enclosure).value(), tier->name(), spec));
@@ -149,20 +150,24 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
         return sandbox;
       }
       (void)sandbox->end();
-      last = std::move(stands).error();
+      error = std::move(stands).error();
     } else {
-      last = std::move(enclosure).error();
+      error = std::move(enclosure).error();
     }
-    if (last->code() != ErrorCode::kUnsupported) {
-      break;
+    if (error->code() != ErrorCode::kUnsupported) {
+      return *std::move(error);
     }
     notes.push_back("tier " + std::string(tier->name()) +
-                    " does not work here: " + last->message());
+                    " does not work here: " + error->message());
+    // What the tier lacks that is tried first is what most people can mend.
+    if (!first) {
+      first = std::move(error);
+    }
   }
-  if (!last) {
+  if (!first) {
     return Error(ErrorCode::kUnsupported, "no isolation tier is available");
   }
-  return *std::move(last);
+  return *std::move(first);
 }
 
 Sandbox::~Sandbox() { (void)end(); }
