@@ -95,11 +95,14 @@ Finding tier(Tier& tier) {
   need(walls.ipc_ns, "ipc namespace");
   need(walls.uts_ns, "uts namespace");
   need(walls.cgroup_ns, "cgroup namespace");
-  need(walls.landlock > 0, "Landlock");
+  const bool own_kernel = (*sandbox)->features().own_kernel;
+  need(walls.landlock > 0 || own_kernel, "Landlock");
   need(walls.cgroup != "none", "cgroup");
   need(walls.no_capabilities, "locked capabilities");
   finding.good = true;
-  finding.detail = absent.empty() ? "works, with every wall in place" : "works, without: " + absent;
+  finding.detail = !absent.empty() ? "works, without: " + absent
+                   : own_kernel    ? "works, with a kernel of its own"
+                                   : "works, with every wall in place";
   return finding;
 }
 
@@ -139,7 +142,7 @@ std::vector<Finding> examine() {
   if (auto found = native ? std::nullopt : place(); found) {
     // What else they advise is for machines, or leads back here.
     for (Finding& each : findings) {
-      if (!each.good && each.what.starts_with("tier ")) {
+      if (!each.good && (each.what == "tier native" || each.what == "tier landlock")) {
         each.hint = "see 'place'";
       }
     }

@@ -78,8 +78,9 @@ Result<int> Cgroup::add_branch(Slot& slot, const std::string& parent) {
   return static_cast<int>(branches_.size()) - 1;
 }
 
-Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits) {
+Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits, std::optional<Kernel> kernel) {
   Cgroup group;
+  group.kernel_ = kernel;
   group.mode_ = cgroup_host().support.mode;
   switch (group.mode_) {
     case CgroupMode::kNone:
@@ -135,8 +136,10 @@ Result<void> Cgroup::create_v2(Slot& slot, const Limits& limits) {
 }
 
 Result<void> Cgroup::set_limits(const Limits& limits) {
-  const std::string memory = std::to_string(limits.memory.count);
-  const std::string pids = std::to_string(limits.pids + kOwnProcesses);
+  const std::string memory =
+      std::to_string(limits.memory.count + (kernel_ ? kernel_->memory.count : 0));
+  const std::string pids =
+      std::to_string(kernel_ ? kernel_->most_threads : limits.pids + kOwnProcesses);
   if (mode_ == CgroupMode::kV1) {
     // With swap accounting the sum of both is limited too; it may never be below the memory alone,
     // so which of the two goes first depends on the direction.
@@ -285,12 +288,12 @@ void Cgroup::reclaim() const {
 }
 
 std::optional<std::uint64_t> Cgroup::pids_peak() const {
-  const auto peak = read_number(pids_, "pids.peak");
+  const auto peak = read_number(guests_pids(), "pids.peak");
   return peak && *peak >= kOwnProcesses ? std::optional(*peak - kOwnProcesses) : std::nullopt;
 }
 
 std::optional<std::uint64_t> Cgroup::pids_now() const {
-  const auto now = read_number(pids_, "pids.current");
+  const auto now = read_number(guests_pids(), "pids.current");
   return now && *now >= kOwnProcesses ? std::optional(*now - kOwnProcesses) : std::nullopt;
 }
 
@@ -299,7 +302,9 @@ std::uint64_t Cgroup::oom_kills() const {
                     "oom_kill");
 }
 
-std::uint64_t Cgroup::pids_refusals() const { return read_keyed(pids_, "pids.events", "max"); }
+std::uint64_t Cgroup::pids_refusals() const {
+  return read_keyed(guests_pids(), "pids.events", "max");
+}
 
 std::vector<pid_t> Cgroup::members() const {
   return branches_.empty() ? std::vector<pid_t>() : listed(branches_.front().directory.get());

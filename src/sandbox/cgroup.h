@@ -49,9 +49,20 @@ class Cgroup final : public Meter {
   // Asks the host. Found out once in a process; later changes of the host are not seen.
   static const CgroupSupport& support();
 
+  // What is in the group besides guests: the kernel that they run on, where that is a program of
+  // this host. It needs memory of its own beyond the limit. The group cannot tell its threads from
+  // the guests' processes, so that it neither counts nor limits those; `most_threads` only keeps
+  // the whole from the host.
+  struct Kernel {
+    Bytes memory{};
+    std::uint64_t most_threads = 0;
+  };
+
   // Makes the group of `slot` and sets `limits` as far as the host can; where it can do nothing,
-  // the group is empty and enforces nothing.
-  static Result<Cgroup> create(Slot& slot, const Limits& limits);
+  // the group is empty and enforces nothing. Without a kernel the guests run on the host's.
+  static Result<Cgroup> create(Slot& slot,
+                               const Limits& limits,
+                               std::optional<Kernel> kernel = std::nullopt);
 
   Cgroup(Cgroup&& other) noexcept = default;
   Cgroup& operator=(Cgroup&& other) noexcept = default;
@@ -63,7 +74,7 @@ class Cgroup final : public Meter {
 
   [[nodiscard]] CgroupMode mode() const { return mode_; }
   [[nodiscard]] bool limits_memory() const { return memory_ >= 0; }
-  [[nodiscard]] bool limits_pids() const { return pids_ >= 0; }
+  [[nodiscard]] bool limits_pids() const { return guests_pids() >= 0; }
   [[nodiscard]] bool limits_cpus() const { return cpu_ >= 0; }
   [[nodiscard]] bool limits_io() const { return io_limited_; }
   [[nodiscard]] bool counts_cpu_time() const { return cpu_time_ >= 0; }
@@ -127,11 +138,14 @@ class Cgroup final : public Meter {
   Result<void> write(int branch, const char* file, std::string_view value) const;
   [[nodiscard]] std::optional<std::string> read(int branch, const char* file) const;
   [[nodiscard]] std::optional<std::uint64_t> read_number(int branch, const char* file) const;
+  // The branch that counts guests' processes, or -1.
+  [[nodiscard]] int guests_pids() const { return kernel_ ? -1 : pids_; }
   [[nodiscard]] std::uint64_t read_keyed(int branch, const char* file, std::string_view key) const;
   Result<void> set_limits(const Limits& limits);
   Result<void> limit_io(Bytes rate);
 
   CgroupMode mode_ = CgroupMode::kNone;
+  std::optional<Kernel> kernel_;
   bool ours_ = true;
   std::vector<Branch> branches_;
   std::vector<UniqueFd> tasks_;

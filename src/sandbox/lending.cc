@@ -27,6 +27,7 @@ constexpr std::size_t kMaxNotes = 64;
 template <typename Features, typename WallsSeen>
 auto flags(Features& features, WallsSeen& walls) {
   return std::array{&features.limits_disk,
+                    &features.limits_inodes,
                     &features.limits_memory,
                     &features.limits_pids,
                     &features.own_kernel,

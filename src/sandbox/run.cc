@@ -103,7 +103,7 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   const Limits& limits = options.limits;
   const TierFeatures& features = sandbox.enclosure_.features;
   const Cgroup& cgroup = sandbox.enclosure_.cgroup;
-  const std::string& tree = sandbox.enclosure_.tree;
+  const std::string tree = features.own_root ? std::string() : sandbox.enclosure_.tree;
   warden::StartRequest request;
   add_environment(request.env, sandbox.environment());
   add_environment(request.env, command.env);
@@ -121,7 +121,9 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   }
   // Where the cgroup does not do it, the rlimit that comes nearest.
   if (!cgroup.limits_pids() && features.limits_pids) {
-    request.processes = limits.pids + kOwnProcesses;
+    // gVisor counts a process for the user that it was born as: not the one that the warden starts.
+    request.processes = features.own_kernel ? std::max<std::uint64_t>(limits.pids, 2) - 1
+                                            : limits.pids + kOwnProcesses;
   }
   if (!cgroup.limits_memory()) {
     request.data_size = limits.memory.count;
@@ -370,12 +372,13 @@ RunOutcome Run::judge() {
 
   // A tier without a file system of its own would tell of the host's.
   const bool own_disk = sandbox_.enclosure_.features.limits_disk;
+  const bool own_inodes = sandbox_.enclosure_.features.limits_inodes;
   if (own_disk) {
     outcome.usage.disk = Bytes{ended_.disk_used};
-    outcome.usage.inodes = ended_.inodes_used;
+    outcome.usage.inodes = own_inodes ? ended_.inodes_used : 0;
   }
   const bool disk_full = own_disk && ended_.disk_full;
-  const bool inodes_full = own_disk && ended_.inodes_full;
+  const bool inodes_full = own_inodes && ended_.inodes_full;
   if (used.oom_kills > 0) {
     outcome.hits.emplace_back("memory");
   }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #include "base/sys/raw.h"
 #include "base/sys/tree.h"
+#include "base/text.h"
 #include "base/wire.h"
 #include "sandbox/cgroup_host.h"
 #include "sandbox/child/plan.h"
@@ -54,6 +56,12 @@ std::uint64_t own_namespace(const char* name) {
   struct stat status {};
   const std::string path = std::string("/proc/self/ns/") + name;
   return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+// As ReadyReport::kernel has it.
+std::string own_kernel_name() {
+  utsname name{};
+  return ::uname(&name) == 0 ? std::string(name.release) + " " + name.version : std::string();
 }
 
 // The number by which our /proc knows the process, which is alive or a zombie of ours.
@@ -104,6 +112,8 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
       timings_(std::move(enclosure_.timings)),
       notes_(std::move(enclosure_.notes)) {
   env_.insert(env_.end(), spec.env.begin(), spec.env.end());
+  // The start of a kernel has used processor time.
+  used_ = enclosure_.features.own_kernel;
   walls_.user = spec.as_root ? "root" : "user";
   if (spec.relay) {
     enclosure_.features.passes_descriptors = false;
@@ -115,13 +125,17 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
   GB_TRY(validate(spec.limits));
   const std::vector<Tier*> tiers = GB_TRY(candidate_tiers(wish));
   std::vector<std::string> notes;
-  std::optional<Error> last;
+  std::optional<Error> first;
   for (Tier* const tier : tiers) {
     auto enclosure = tier->enclose(spec);
+    std::optional<Error> error;
     if (enclosure) {
       std::unique_ptr<Sandbox> sandbox(
           new Sandbox(std::move(enclosure).value(), tier->name(), spec));
       auto stands = sandbox->await_walls();
+      if (!stands) {
+        stands = sandbox->with_complaints(std::move(stands).error());
+      }
       if (stands && !sandbox->features().passes_descriptors) {
         stands = sandbox->relay_streams();
       }
@@ -136,26 +150,47 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
         return sandbox;
       }
       (void)sandbox->end();
-      last = std::move(stands).error();
+      error = std::move(stands).error();
     } else {
-      last = std::move(enclosure).error();
+      error = std::move(enclosure).error();
     }
-    if (last->code() != ErrorCode::kUnsupported) {
-      break;
+    if (error->code() != ErrorCode::kUnsupported) {
+      return *std::move(error);
     }
     notes.push_back("tier " + std::string(tier->name()) +
-                    " does not work here: " + last->message());
+                    " does not work here: " + error->message());
+    // What the tier lacks that is tried first is what most people can mend.
+    if (!first) {
+      first = std::move(error);
+    }
   }
-  if (!last) {
+  if (!first) {
     return Error(ErrorCode::kUnsupported, "no isolation tier is available");
   }
-  return *std::move(last);
+  return *std::move(first);
 }
 
 Sandbox::~Sandbox() { (void)end(); }
 
 uid_t Sandbox::helper_uid() const {
   return ::geteuid() == 0 && enclosure_.slot ? enclosure_.slot->helper_uid() : 0;
+}
+
+Error Sandbox::with_complaints(Error error) const {
+  std::array<char, 4096> bytes;
+  const ssize_t got =
+      enclosure_.complaints ? ::read(enclosure_.complaints.get(), bytes.data(), bytes.size()) : 0;
+  std::string_view said(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  while (said.ends_with('\n')) {
+    said.remove_suffix(1);
+  }
+  if (said.empty()) {
+    return error;
+  }
+  // Its last word: what comes before are warnings.
+  const std::string last = printable(said.substr(said.rfind('\n') + 1));
+  return {ErrorCode::kUnsupported, "set up the sandbox: " + last,
+          "run 'glovebox doctor' to see which isolation features work here"};
 }
 
 Result<void> Sandbox::relay_streams() {
@@ -184,6 +219,11 @@ Result<void> Sandbox::await_walls() {
       watch.lap("walls");
       continue;
     }
+    if (static_cast<warden::Reply>(frame.type) == warden::Reply::kDone) {
+      const auto report = GB_TRY(warden::DoneReport::decode(frame.payload));
+      return Error(ErrorCode::kUnsupported, "set up the sandbox: " + printable(report.error),
+                   "run 'glovebox doctor' to see which isolation features work here");
+    }
     if (static_cast<warden::Reply>(frame.type) != warden::Reply::kReady) {
       return Error(ErrorCode::kInternal, "the warden started with a frame of the wrong type");
     }
@@ -192,8 +232,14 @@ Result<void> Sandbox::await_walls() {
     if (ready.namespaces.size() != 7) {
       return Error(ErrorCode::kInternal, "the warden reported the wrong namespaces");
     }
-    const auto own = [&ready](std::size_t index, const char* name) {
-      return ready.namespaces[index] != 0 && ready.namespaces[index] != own_namespace(name);
+    const bool own_kernel = enclosure_.features.own_kernel;
+    if (own_kernel && ready.kernel == own_kernel_name()) {
+      return Error(ErrorCode::kInternal, "the sandbox started on the host's own kernel");
+    }
+    // Another kernel's numbers mean nothing beside ours, and nothing of ours is in it.
+    const auto own = [&](std::size_t index, const char* name) {
+      return own_kernel ||
+             (ready.namespaces[index] != 0 && ready.namespaces[index] != own_namespace(name));
     };
     walls_.user_ns = own(0, "user");
     walls_.mount_ns = own(1, "mnt");
@@ -222,7 +268,7 @@ Result<void> Sandbox::await_walls() {
     if (is_root && (ready.capabilities & ~policy::kRootCapabilityMask) != 0) {
       return Error(ErrorCode::kInternal, "the sandbox started with more capabilities than root's");
     }
-    if (enclosure_.landlock == 0 && !enclosure_.realm) {
+    if (enclosure_.landlock == 0 && !enclosure_.realm && !own_kernel) {
       notes_.emplace_back("this kernel has no Landlock; the other walls are in place");
     }
     if (!walls_.user_ns && ready.uid == ::geteuid()) {
@@ -477,7 +523,8 @@ void Sandbox::kill() {
 }
 
 std::optional<Hoard> Sandbox::end_hoarders() {
-  if (!enclosure_.pidfd) {
+  // A kernel of its own has its own locks and sockets, in memory that is limited.
+  if (!enclosure_.pidfd || enclosure_.features.own_kernel) {
     return std::nullopt;
   }
   return hoards_.end_hoarders({.cgroup = enclosure_.cgroup,
@@ -537,12 +584,16 @@ std::vector<LimitReport> Sandbox::limit_reports(const Limits& limits) const {
       {"cpus", limits.cpus, cgroup.limits_cpus() || limits.cpus >= cgroup_host().processors, false},
       {"pids", number(limits.pids), features.limits_pids, false},
       {"disk", number(limits.disk.count), features.limits_disk, false},
-      {"inodes", number(limits.inodes), features.limits_disk, false},
+      {"inodes", number(limits.inodes), features.limits_inodes, false},
       {"open_files", number(open_files_here(limits)), true, false},
       {"output", number(limits.output.count), true, false},
-      {std::string(limit_of(Hoard::kLocks)), number(HoardWatch::kMostLocks), true, false},
-      {std::string(limit_of(Hoard::kSockets)), number(HoardWatch::kMostQueued), true, false},
   };
+  if (!features.own_kernel) {
+    reports.push_back(
+        {std::string(limit_of(Hoard::kLocks)), number(HoardWatch::kMostLocks), true, false});
+    reports.push_back(
+        {std::string(limit_of(Hoard::kSockets)), number(HoardWatch::kMostQueued), true, false});
+  }
   if (limits.cpu_time.count() > 0) {
     // RLIMIT_CPU alone bounds each process, not all of them together.
     reports.push_back({"cpu_time", seconds(limits.cpu_time), cgroup.counts_cpu_time(), false});

@@ -245,6 +245,8 @@ class Sandbox {
 
   Result<void> await_walls();
   Result<void> relay_streams();
+  // The error, or in its place what the program that builds the walls says of its failure.
+  [[nodiscard]] Error with_complaints(Error error) const;
   // Sends a question, and waits for its answer of this type, which `take` is given.
   template <typename Take>
   auto ask(warden::Request request,

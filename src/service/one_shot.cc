@@ -286,8 +286,9 @@ class OneShotRun {
       return {};
     }
     // Where it is known that the guest made nothing, nobody needs to look.
-    const bool untouched = sandbox_->features().limits_disk && result_.verdict.usage.inodes == 0 &&
-                           request_.files.empty() && !request_.in_place.empty();
+    const bool untouched = sandbox_->features().limits_inodes &&
+                           result_.verdict.usage.inodes == 0 && request_.files.empty() &&
+                           !request_.in_place.empty();
     if (!untouched) {
       Sandbox::Changes changes = GB_TRY(sandbox_->changed_files());
       result_.verdict.files = std::move(changes.files);

@@ -142,6 +142,30 @@ Result<SnapshotRequest> SnapshotRequest::decode(std::string_view bytes) {
   return checked(in, request, "snapshot request");
 }
 
+std::string MoveInRequest::encode() const {
+  WireWriter out;
+  out.text(filter);
+  out.texts(directories);
+  out.texts(machine_targets);
+  out.texts(machine_texts);
+  return out.take();
+}
+
+Result<MoveInRequest> MoveInRequest::decode(std::string_view bytes) {
+  constexpr std::size_t kMostDirectories = 16;
+  WireReader in(bytes);
+  MoveInRequest request;
+  request.filter = in.text();
+  request.directories = in.texts(kMostDirectories);
+  request.machine_targets = in.texts(kMachineFiles);
+  request.machine_texts = in.texts(kMachineFiles);
+  if (request.directories.empty() ||
+      request.machine_targets.size() != request.machine_texts.size()) {
+    return Error(ErrorCode::kInvalid, "malformed request to move in");
+  }
+  return checked(in, std::move(request), "request to move in");
+}
+
 Result<SetupReport> SetupReport::decode(std::string_view bytes) {
   WireReader in(bytes);
   SetupReport report;
@@ -168,6 +192,7 @@ std::string ReadyReport::encode() const {
   out.u8(no_new_privs ? 1 : 0);
   out.u8(no_capabilities ? 1 : 0);
   out.u64(capabilities);
+  out.text(kernel);
   return out.take();
 }
 
@@ -189,6 +214,7 @@ Result<ReadyReport> ReadyReport::decode(std::string_view bytes) {
   report.no_new_privs = in.u8() != 0;
   report.no_capabilities = in.u8() != 0;
   report.capabilities = in.u64();
+  report.kernel = in.text();
   return checked(in, std::move(report), "ready report");
 }
 

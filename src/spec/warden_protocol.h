@@ -51,6 +51,8 @@ enum class Request : std::uint8_t {
   kTaken = 15,         // StreamReport: so many bytes from a stream were passed on.
   kMachine = 17,       // kMachineFiles texts (WireWriter::texts()): what files that describe the
                        // machine say from now on. Only where the root is ours; no answer.
+  kMoveIn = 18,        // MoveInRequest: the first of a warden that builds its walls itself, and no
+                       // other's. Answered by ReadyReport, or by kDone, which says what failed.
   kSettle = 16,        // Answered by kSettled, once what the process has written to its standard
                        // output and error until now was sent. A process that ended has no answer.
 };
@@ -151,6 +153,27 @@ struct SnapshotRequest {
   static Result<SnapshotRequest> decode(std::string_view bytes);
 };
 
+// Where the warden of a kernel of its own finds an empty file system in memory that holds all that
+// guests may write, and its programs. Both are out of sight once it has moved in.
+inline constexpr const char* kMovingPlace = "/run/moving";
+inline constexpr const char* kMovingWarden = "/run/programs/glovebox-warden";
+inline constexpr const char* kMovingArchiver = "/run/programs/glovebox-archiver";
+
+// What the warden of a kernel of its own needs to build the walls that are built from outside
+// elsewhere. It starts as root of that kernel.
+struct MoveInRequest {
+  std::string filter{};  // Of system calls (sock_filter array), for the warden and all guests.
+  // Directories that guests may write, absolute and there: the first is their home and theirs, the
+  // others are everybody's.
+  std::vector<std::string> directories{};
+  // Files that describe the machine: what covers them. One that is not there is left out.
+  std::vector<std::string> machine_targets{};
+  std::vector<std::string> machine_texts{};
+
+  [[nodiscard]] std::string encode() const;
+  static Result<MoveInRequest> decode(std::string_view bytes);
+};
+
 // Sent by the set-up code between clone and exec (sandbox/child), before the warden runs.
 struct SetupReport {
   std::uint32_t failed_step = 0;       // A SetupStep; 0 when all went well.
@@ -172,6 +195,7 @@ struct ReadyReport {
   bool no_new_privs = false;
   bool no_capabilities = false;
   std::uint64_t capabilities = 0;  // That guests can have: the bounding set, a bit for each.
+  std::string kernel{};            // Release and version, as uname(2) has them.
 
   [[nodiscard]] std::string encode() const;
   static Result<ReadyReport> decode(std::string_view bytes);

@@ -45,7 +45,8 @@ ReadyReport some_ready() {
           .uid = 23,
           .no_new_privs = true,
           .no_capabilities = false,
-          .capabilities = 1ULL << 40};
+          .capabilities = 1ULL << 40,
+          .kernel = "4.4.0 #1"};
 }
 
 FilesReport some_files() {
@@ -77,6 +78,13 @@ SignalRequest some() {
 template <>
 WriteRequest some() {
   return {.path = "a/b", .mode = 0755, .bytes = "content"};
+}
+template <>
+MoveInRequest some() {
+  return {.filter = std::string("\x00\xff\x01", 3),
+          .directories = {"/workspace", "/tmp"},
+          .machine_targets = {"/proc/meminfo", "/proc/stat"},
+          .machine_texts = {"MemTotal: 1 kB\n", ""}};
 }
 template <>
 PackRequest some() {
@@ -117,6 +125,7 @@ using Messages = ::testing::Types<StartRequest,
                                   WriteRequest,
                                   PackRequest,
                                   SnapshotRequest,
+                                  MoveInRequest,
                                   ReadyReport,
                                   EndedReport,
                                   DoneReport,

@@ -115,7 +115,8 @@ bool open_for_writing(int file) {
   // back, the kernel tells us by a signal that we ignore.
   (void)::fcntl(file, F_SETSIG, static_cast<long>(SIGURG));
   if (::fcntl(file, F_SETLEASE, static_cast<long>(F_RDLCK)) != 0) {
-    return errno == EAGAIN;
+    // A kernel without leases (gVisor) cannot tell: then it has to be taken for so.
+    return errno == EAGAIN || errno == EINVAL;
   }
   (void)::fcntl(file, F_SETLEASE, static_cast<long>(F_UNLCK));
   return false;
@@ -131,6 +132,14 @@ Result<void> Contents::prepare(int directory) {
     return {};
   }
   UniqueFd store(::openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
+  if (!store && errno == EOPNOTSUPP) {
+    // For a moment it has a name. Where that can be, the directory is none that guests can see.
+    constexpr const char* kName = "store";
+    store = UniqueFd(::openat(directory, kName, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
+    if (store) {
+      (void)::unlinkat(directory, kName, 0);
+    }
+  }
   if (!store) {
     return Error::from_errno("allocate space for snapshots");
   }
@@ -222,9 +231,14 @@ Result<void> Contents::copy_extent(Bytes& bytes,
 }
 
 void Contents::free_extents(const Bytes& bytes) {
-  for (const Extent& extent : bytes.extents) {
-    (void)::fallocate(store_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset(extent.at),
-                      offset(page_end(extent.size)));
+  // The last ones first: where holes cannot be punched (gVisor), what is at the end is cut off.
+  for (auto extent = bytes.extents.rbegin(); extent != bytes.extents.rend(); ++extent) {
+    const bool punched = ::fallocate(store_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                     offset(extent->at), offset(page_end(extent->size))) == 0;
+    if (!punched && extent->at + extent->size == end_) {
+      (void)::ftruncate(store_.get(), offset(extent->at));
+      end_ = extent->at;
+    }
   }
 }
 

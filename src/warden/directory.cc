@@ -14,8 +14,13 @@ namespace {
 // what it names. Debian 12's headers do not have its number.
 constexpr long kFchmodat2 = 452;
 
-bool change_mode(const UniqueFd& path, mode_t mode) {
-  const long result = sys::raw(kFchmodat2, path.get(), "", mode, AT_EMPTY_PATH);
+// Where it is not there, by name: should a guest put a link in its place meanwhile, that changes
+// what it could change itself, for we have its rights and no others.
+bool change_mode(const UniqueFd& path, int directory, const std::string& name, mode_t mode) {
+  long result = sys::raw(kFchmodat2, path.get(), "", mode, AT_EMPTY_PATH);
+  if (result == -ENOSYS) {
+    result = sys::raw(SYS_fchmodat, directory, name.c_str(), mode);
+  }
   if (result < 0) {
     errno = EACCES;  // That it could not be read is what was wrong, not that this did not help.
   }
@@ -45,10 +50,10 @@ UniqueFd open_anyway(int directory, const std::string& name, int flags) {
     errno = EACCES;
     return fd;
   }
-  if (change_mode(path, (status.st_mode & 07777U) | 0700U)) {
+  if (change_mode(path, directory, name, (status.st_mode & 07777U) | 0700U)) {
     fd = UniqueFd(::openat(directory, name.c_str(), all));
     const int error = errno;
-    (void)change_mode(path, status.st_mode & 07777U);
+    (void)change_mode(path, directory, name, status.st_mode & 07777U);
     errno = error;
   }
   return fd;

@@ -5,7 +5,8 @@
 // capability, cannot leave, and lives under the filter that its guests inherit. Descriptor 3 is the
 // control socket, descriptor 4 the archiver's program; the current directory is the workspace. With
 // a root of our own, descriptors 6 and above are the files that describe the machine, and, where
-// the guest is root, our own directory of /proc, which nobody inside sees.
+// the guest is root, our own directory of /proc, which nobody inside sees. In a kernel of its own
+// (gVisor) it is the warden that builds them, with descriptor 3 and nothing else: moving_in.h.
 //
 // It is freestanding (freestanding/start.cc), because libc's own start takes longer than all else
 // that happens here before a guest runs.
@@ -21,6 +22,7 @@
 #include <string_view>
 
 #include "base/sys/raw.h"
+#include "warden/moving_in.h"
 #include "warden/starter.h"
 #include "warden/walls.h"
 #include "warden/warden.h"
@@ -56,24 +58,39 @@ void prefer_us_for_oom(int proc_self) {
   }
 }
 
+// What the set-up outside has left for us.
+Belongings given(Pids pids, Guests guests) {
+  Belongings own{.archiver = UniqueFd(kArchiverFd)};
+  for (std::size_t i = 0; pids == Pids::kOwn && i < own.machine.size(); ++i) {
+    own.machine[i] = UniqueFd(kFirstMachineFd + static_cast<int>(i));
+  }
+  own.proc_self =
+      UniqueFd(guests == Guests::kRoot ? kFirstMachineFd + static_cast<int>(own.machine.size())
+                                       : ::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return own;
+}
+
 int serve(Pids pids, Guests guests) {
   UniqueFd control(kControlFd);
-  UniqueFd archiver(kArchiverFd);
-  Warden::Machine machine;
-  for (std::size_t i = 0; pids == Pids::kOwn && i < machine.size(); ++i) {
-    machine[i] = UniqueFd(kFirstMachineFd + static_cast<int>(i));
+  Belongings own;
+  if (guests == Guests::kOtherUser) {
+    auto moved = move_in(control.get());
+    if (!moved) {
+      refuse(control.get(), moved.error());
+      return 2;
+    }
+    own = std::move(moved).value();
+  } else {
+    own = given(pids, guests);
   }
-  UniqueFd proc_self(guests == Guests::kRoot
-                         ? kFirstMachineFd + static_cast<int>(machine.size())
-                         : ::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const ReadyReport walls = observe_walls(proc_self.get());
+  const ReadyReport walls = observe_walls(own.proc_self.get());
   if (!stands_within(walls, pids, guests)) {
     constexpr std::string_view kMessage = "glovebox-warden runs only inside sandboxes\n";
     (void)!::write(STDERR_FILENO, kMessage.data(), kMessage.size());
     return 2;
   }
-  prefer_us_for_oom(proc_self.get());
-  proc_self.reset();
+  prefer_us_for_oom(own.proc_self.get());
+  own.proc_self.reset();
   // Guests share our uid: without this they could read our memory and descriptors in /proc.
   (void)::prctl(PR_SET_DUMPABLE, 0);
   (void)::umask(022);
@@ -87,12 +104,12 @@ int serve(Pids pids, Guests guests) {
     (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   UniqueFd ended(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
-  auto workspace = Workspace::create();
+  auto workspace = Workspace::create(std::move(own.store));
   if (!workspace || !ended) {
     return 1;
   }
-  Warden warden(std::move(control), std::move(ended), std::move(archiver), std::move(machine),
-                Starter(pids, guests), std::move(workspace).value());
+  Warden warden(std::move(control), std::move(ended), std::move(own.archiver),
+                std::move(own.machine), Starter(pids, guests), std::move(workspace).value());
   warden.send(Reply::kReady, 0, walls.encode());
   warden.run();
   return 0;
@@ -101,12 +118,16 @@ int serve(Pids pids, Guests guests) {
 }  // namespace
 }  // namespace glovebox::warden
 
-// Usage: glovebox-warden own-pids|shared-pids [root]; only glovebox starts it.
+// Usage: glovebox-warden own-pids|shared-pids [root], or glovebox-warden own-kernel; only glovebox
+// starts it.
 int main(int argc, char** argv) {
   using glovebox::warden::Guests;
   using glovebox::warden::Pids;
   const std::string_view pids = argc > 1 ? argv[1] : "own-pids";
   const std::string_view guests = argc > 2 ? argv[2] : "";
+  if (pids == "own-kernel") {
+    return glovebox::warden::serve(Pids::kOwn, Guests::kOtherUser);
+  }
   return glovebox::warden::serve(pids == "own-pids" ? Pids::kOwn : Pids::kShared,
                                  guests == "root" ? Guests::kRoot : Guests::kUser);
 }

@@ -34,7 +34,7 @@ Result<void> Snapshots::take(std::uint32_t id) {
   if (taken_.size() >= kMaxSnapshots) {
     return Error(ErrorCode::kInvalid, "too many snapshots; drop one first");
   }
-  GB_TRY(contents_.prepare(workspace_.get()));
+  GB_TRY(contents_.prepare(place_ ? place_.get() : workspace_.get()));
   const Deadline deadline(kMaxTakeNs);
   struct stat status {};
   const UniqueFd root = open_directory(workspace_.get(), ".", 0500, status);

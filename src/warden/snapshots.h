@@ -32,8 +32,10 @@ struct Rewritten {
 
 class Snapshots {
  public:
-  // `workspace` is its directory.
-  explicit Snapshots(UniqueFd workspace) : workspace_(std::move(workspace)) {}
+  // `workspace` is its directory; `place` another one in the same file system that guests cannot
+  // see, for what is kept, or none.
+  Snapshots(UniqueFd workspace, UniqueFd place)
+      : workspace_(std::move(workspace)), place_(std::move(place)) {}
 
   // Keeps the workspace under a number that is not taken. Fails without a trace of it, above all
   // when the disk is full.
@@ -63,6 +65,7 @@ class Snapshots {
   void release(const Manifest& manifest);
 
   UniqueFd workspace_;
+  UniqueFd place_;
   Contents contents_;
   std::map<std::uint32_t, Manifest> taken_;
 };

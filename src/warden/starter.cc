@@ -27,6 +27,7 @@
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
+#include "spec/guest.h"
 
 namespace glovebox::warden {
 namespace {
@@ -116,6 +117,18 @@ long pass_no_capability_on() {
   return sys::raw(SYS_capset, &header, data.data());
 }
 
+// For good: what is left of the warden's own user is nobody's any more.
+long become_guest() {
+  const long r = sys::raw(SYS_setresgid, kGuestGid, kGuestGid, kGuestGid);
+  return r < 0 ? r : sys::raw(SYS_setresuid, kGuestUid, kGuestUid, kGuestUid);
+}
+
+// gVisor refuses an end past that of its int.
+long close_on_exec_from(unsigned first) {
+  const long r = sys::raw(SYS_close_range, first, ~0U, CLOSE_RANGE_CLOEXEC);
+  return r == -EINVAL ? sys::raw(SYS_close_range, first, ~0U >> 1, CLOSE_RANGE_CLOEXEC) : r;
+}
+
 long execute(const Start& start) {
   if (start.program_fd >= 0) {
     return sys::raw(SYS_execveat, start.program_fd, "", start.argv.data(), start.env.data(),
@@ -163,7 +176,7 @@ long become(const Start& start) {
       return r;
     }
   }
-  if (const long r = sys::raw(SYS_close_range, first_closed, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
+  if (const long r = close_on_exec_from(first_closed); r < 0) {
     return r;
   }
   if (const long r = sys::raw(SYS_chdir, start.cwd.c_str()); r < 0) {
@@ -176,6 +189,11 @@ long become(const Start& start) {
   }
   if (start.guests == Guests::kRoot) {
     if (const long r = pass_no_capability_on(); r < 0) {
+      return r;
+    }
+  }
+  if (start.guests == Guests::kOtherUser) {
+    if (const long r = become_guest(); r < 0) {
       return r;
     }
   }

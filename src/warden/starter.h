@@ -33,8 +33,9 @@ struct Started {
 enum class Pids { kOwn, kShared };
 
 // Who guests are. For root we hold CAP_SYS_ADMIN of the sandbox's own user namespace, without which
-// nobody who may gain privileges can be put under a filter; no guest gets it.
-enum class Guests { kUser, kRoot };
+// nobody who may gain privileges can be put under a filter; no guest gets it. Guests that are
+// another user than we (moving_in.h) cannot signal us, whom their kernel does not protect as PID 1.
+enum class Guests { kUser, kRoot, kOtherUser };
 
 class Starter {
  public:
@@ -52,6 +53,10 @@ class Starter {
   // Sends a signal to every process of the sandbox but this one.
   void signal_everything(int signal) const;
   void kill_everything() const;
+
+  // Whether a process that is being born while everything is killed may live on: gVisor looks for
+  // processes first and signals them then, where Linux lets no fork come in between.
+  [[nodiscard]] bool misses_births() const { return guests_ == Guests::kOtherUser; }
 
  private:
   Pids pids_;

@@ -5,10 +5,12 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <string>
 
 #include "base/sys/raw.h"
 
@@ -56,6 +58,10 @@ ReadyReport observe_walls(int proc_self) {
   report.no_new_privs = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
   report.capabilities = bounding_set();
   report.no_capabilities = report.capabilities == 0 && holds_no_capabilities();
+  utsname name{};
+  if (sys::raw(SYS_uname, &name) == 0) {
+    report.kernel = std::string(name.release) + " " + name.version;
+  }
   return report;
 }
 

@@ -144,7 +144,7 @@ bool Warden::serve() {
     } else if (process.timer) {
       process.hit_deadline = true;
       process.timer.reset();
-      starter_.kill_everything();
+      end_guests();
     }
   }
   return true;
@@ -251,6 +251,8 @@ void Warden::handle(const Frame& frame) {
       done(frame.channel,
            workspace_.serve_snapshot(static_cast<Request>(frame.type), frame.payload));
       break;
+    case Request::kMoveIn:
+      break;  // Done before this loop, or not asked of this warden: once is enough.
   }
 }
 
@@ -285,6 +287,9 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
   if (!request) {
     report_start_error(channel, EINVAL);
     return;
+  }
+  if (ending_) {
+    reap();  // It may be that nobody was left to be killed, and so nobody to be reaped.
   }
   auto streams = make_streams(request.value(), passed_);
   if (!streams) {
@@ -375,6 +380,10 @@ void Warden::signal(std::uint32_t channel, std::string_view payload) {
   if (!request || request->signal > 64) {
     return;
   }
+  if (request->everything && request->signal == SIGKILL) {
+    end_guests();
+    return;
+  }
   if (request->everything) {
     starter_.signal_everything(static_cast<int>(request->signal));
     return;
@@ -389,10 +398,16 @@ void Warden::signal(std::uint32_t channel, std::string_view payload) {
 void Warden::reap() {
   std::array<signalfd_siginfo, 8> ignored;
   (void)!::read(children_.get(), ignored.data(), sizeof ignored);
-  for (;;) {
+  for (bool reaped = false;; reaped = true) {
     int status = 0;
     rusage usage{};
     const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
+    if (pid == 0 && ending_ && reaped) {
+      starter_.kill_everything();  // Whatever those had still given birth to is there now.
+    }
+    if (pid < 0) {
+      ending_ = false;  // All are our children once their own parents are gone.
+    }
     if (pid <= 0) {
       return;
     }
@@ -411,7 +426,7 @@ void Warden::reap() {
           end(process.streams.in[0]);
         }
         if (process.alone) {
-          starter_.kill_everything();
+          end_guests();
         }
       }
     }
@@ -419,6 +434,11 @@ void Warden::reap() {
       orphans_cpu_us_ += cpu_us;
     }
   }
+}
+
+void Warden::end_guests() {
+  starter_.kill_everything();
+  ending_ = starter_.misses_births();
 }
 
 void Warden::take_input(std::uint32_t channel, Stream stream, std::string_view bytes) {
@@ -546,7 +566,7 @@ void Warden::finish(std::uint32_t channel, Process& process) {
       process.settling = false;
     }
   }
-  if (!process.exited) {
+  if (!process.exited || ending_) {
     return;
   }
   if (!process.reported) {

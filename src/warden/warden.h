@@ -79,6 +79,9 @@ class Warden {
   void done(std::uint32_t channel, const Result<void>& result);
 
   void reap();
+  // Kills all guests. What escapes that (Starter::misses_births()) is killed once its parent, which
+  // did not, has been reaped: until nobody is left.
+  void end_guests();
   void take_input(std::uint32_t channel, Stream stream, std::string_view bytes);
   // Whoever is outside no longer sends into this stream, or takes what comes from it.
   void end_stream(std::uint32_t channel, std::string_view payload);
@@ -102,6 +105,7 @@ class Warden {
   std::vector<UniqueFd> passed_;  // Came with frames and were not asked for yet.
   std::string outgoing_;
   std::map<std::uint32_t, Process> processes_;
+  bool ending_ = false;               // Of end_guests().
   std::uint64_t orphans_cpu_us_ = 0;  // Of processes that nobody in the sandbox waited for.
 };
 

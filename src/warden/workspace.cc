@@ -41,13 +41,13 @@ Start start_of(int workspace, std::string_view path) {
 
 }  // namespace
 
-Result<Workspace> Workspace::create() {
+Result<Workspace> Workspace::create(UniqueFd place) {
   UniqueFd root(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   UniqueFd again(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root || !again) {
     return Error::from_errno("open the workspace");
   }
-  Workspace workspace(std::move(root), std::move(again));
+  Workspace workspace(std::move(root), std::move(again), std::move(place));
   workspace.used_by_us_ = workspace.disk_use();
   return workspace;
 }

@@ -20,8 +20,8 @@ namespace glovebox::warden {
 
 class Workspace {
  public:
-  // The current directory is the workspace.
-  static Result<Workspace> create();
+  // The current directory is the workspace. `place` is as Snapshots has it.
+  static Result<Workspace> create(UniqueFd place);
 
   // Opens a file or directory below the workspace (sys::open_beneath). `path` may be absolute if it
   // names something in the workspace, or below /tmp, which the guest may write as well.
@@ -65,7 +65,8 @@ class Workspace {
   [[nodiscard]] Listing walk(std::string_view path, bool& truncated) const;
 
  private:
-  Workspace(UniqueFd root, UniqueFd again) : root_(std::move(root)), snapshots_(std::move(again)) {}
+  Workspace(UniqueFd root, UniqueFd again, UniqueFd place)
+      : root_(std::move(root)), snapshots_(std::move(again), std::move(place)) {}
 
   void keep_marks(const std::vector<Rewritten>& files);
 

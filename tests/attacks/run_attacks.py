@@ -28,7 +28,7 @@ from positions import PLACE, POSITIONS, TELL, why_not_here
 TIMEOUT_SECONDS = 180
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
         "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user"}
-TIERS = ["native", "landlock"]
+TIERS = ["native", "landlock", "gvisor"]
 
 
 def main():
@@ -343,9 +343,10 @@ def judge_verdict(case, places, verdict):
         complaints.append(f"status {verdict['status']}, expected {' or '.join(allowed)}; "
                           f"signal {verdict.get('signal')}; {verdict.get('stderr', '')[-300:]!r}")
     for limit in case.get("hit", []):
-        # Only a cgroup counts what it refused.
+        # Only a cgroup counts what it refused, and processes only of the host's own kernel.
         has_cgroup = verdict.get("walls", {}).get("cgroup") != "none"
         counted = has_cgroup or limit not in {"pids", "memory"}
+        counted = counted and (limit != "pids" or verdict.get("tier") != "gvisor")
         if counted and not verdict.get("limits", {}).get(limit, {}).get("hit"):
             complaints.append(f"the verdict does not say that the limit of {limit} was hit")
     if verdict.get("leaks"):

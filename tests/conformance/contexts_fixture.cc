@@ -152,7 +152,8 @@ std::vector<Way> ways() {
   return {{.name = "fork", .tier = "native", .forked = true},
           {.name = "native", .tier = "native"},
           {.name = "landlock", .tier = "landlock"},
-          {.name = "native_relayed", .tier = "native", .relayed = true}};
+          {.name = "native_relayed", .tier = "native", .relayed = true},
+          {.name = "gvisor", .tier = "gvisor"}};
 }
 
 void Contexts::SetUp() {

@@ -57,7 +57,7 @@ pid_t parent_of(pid_t pid) {
   return std::atoi(stat.c_str() + name_end + 4);
 }
 
-std::vector<std::string> tiers() { return {"native", "landlock", "native_relayed"}; }
+std::vector<std::string> tiers() { return {"native", "landlock", "native_relayed", "gvisor"}; }
 
 std::string tier_of(const std::string& parameter) {
   return parameter.substr(0, parameter.find('_'));
@@ -206,6 +206,19 @@ std::vector<pid_t> Conformance::guests() const {
   std::vector<pid_t> found = processes();
   std::erase_if(found, [](pid_t pid) { return parent_of(pid) == ::getpid(); });
   return found;
+}
+
+std::size_t Conformance::living_guests() {
+  if (!features_.own_kernel) {
+    return guests().size();
+  }
+  if (!sandbox().alive()) {
+    return 0;
+  }
+  // Without the warden and the shell that counts.
+  const RunOutcome counted =
+      sh("set -- /proc/[0-9]*; echo $(($# - 2))", {.limits = {}, .kill_rest = false});
+  return counted.out.bytes.empty() ? 0 : std::stoul(counted.out.bytes);
 }
 
 void Conformance::look_at_guest(const std::function<void(pid_t guest)>& look) {

@@ -76,6 +76,10 @@ class Conformance : public testing::TestWithParam<std::string> {
   // Those without what we started ourselves: the wardens.
   [[nodiscard]] std::vector<pid_t> guests() const;
 
+  // How many processes of guests the test's own sandbox holds, zombies too. Another kernel's are
+  // none of the host's, and are counted from within.
+  [[nodiscard]] std::size_t living_guests();
+
   // Runs a shell in the sandbox and looks at it from the host with `look` while it waits.
   void look_at_guest(const std::function<void(pid_t guest)>& look);
 

@@ -37,6 +37,9 @@ class TerminalsInside : public Conformance {
 };
 
 TEST_P(TerminalsInside, HaveNamesAndControlTheirSessions) {
+  if (features().own_kernel) {
+    GTEST_SKIP() << "gVisor's /proc names no terminal of a process";
+  }
   if (exist()) {
     EXPECT_EQ(output_of("script -qec 'tty; cut -d\" \" -f7 /proc/self/stat' /dev/null </dev/null"),
               "/dev/pts/0\r\n34816\r\n");
@@ -44,6 +47,9 @@ TEST_P(TerminalsInside, HaveNamesAndControlTheirSessions) {
 }
 
 TEST_P(TerminalsInside, AreSixtyFourInASandboxWhateverOthersHave) {
+  if (features().own_kernel) {
+    GTEST_SKIP() << "terminals are memory of gVisor's there, which is limited, and no host's";
+  }
   if (!exist()) {
     return;
   }
@@ -63,6 +69,9 @@ TEST_P(TerminalsInside, AreSeenInNoOtherSandbox) {
 }
 
 TEST_P(TerminalsInside, AreMountedWithoutProgramsAndSetuid) {
+  if (features().own_kernel) {
+    GTEST_SKIP() << "gVisor mounts them itself, and shows no such options";
+  }
   if (exist()) {
     EXPECT_THAT(output_of("grep ' /dev/pts ' /proc/mounts"),
                 StartsWith("devpts /dev/pts devpts rw,nosuid,noexec,"));
@@ -74,7 +83,7 @@ TEST_P(TerminalsInside, EndWithTheRun) {
     output_of(
         "script -qec 'trap \"\" HUP TERM; sleep 1000' /dev/null </dev/null >/dev/null 2>&1 & "
         "while ! test -c /dev/pts/0; do :; done");
-    EXPECT_TRUE(eventually([this] { return guests().empty(); }));
+    EXPECT_TRUE(eventually([this] { return living_guests() == 0; }));
     EXPECT_TRUE(eventually([this] { return output_of("ls /dev/pts") == "ptmx\n"; }));
   }
 }

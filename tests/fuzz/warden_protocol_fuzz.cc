@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr void (*kDecoders[])(std::string_view) = {
       decode<StartRequest>, decode<SignalRequest>,   decode<WriteRequest>, decode<PackRequest>,
       decode<SetupReport>,  decode<ReadyReport>,     decode<EndedReport>,  decode<DoneReport>,
-      decode<FilesReport>,  decode<SnapshotRequest>, decode<StreamReport>};
+      decode<FilesReport>,  decode<SnapshotRequest>, decode<StreamReport>, decode<MoveInRequest>};
   kDecoders[data[0] % std::size(kDecoders)](bytes);
   return 0;
 }

@@ -7,10 +7,62 @@
 
 #include <cerrno>
 #include <string>
+#include <vector>
 
 #include "base/sys/raw.h"
 
 namespace glovebox::sys {
+namespace {
+
+// The components of a path below a directory, without "." and with ".." taken out; nothing where it
+// leads above the directory. "a/.." needs no "a" then: it stays below all the same.
+bool components_beneath(std::string_view path, std::vector<std::string>& components) {
+  if (path.starts_with('/')) {
+    return false;
+  }
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    const std::string_view name = path.substr(0, slash);
+    if (name == ".." && components.empty()) {
+      return false;
+    }
+    if (name == "..") {
+      components.pop_back();
+    } else if (!name.empty() && name != ".") {
+      components.emplace_back(name);
+    }
+    path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+  }
+  return true;
+}
+
+// What openat2 does, one component after the other, for kernels without it. Each is opened in the
+// directory that the one before it was when it was opened, and a link is never followed.
+long open_by_steps(int directory_fd, std::string_view path, int flags, std::uint64_t mode) {
+  std::vector<std::string> components;
+  if (!components_beneath(path, components)) {
+    return -EXDEV;
+  }
+  const bool directory = path.ends_with('/') || components.empty();
+  std::string last = ".";
+  if (!components.empty()) {
+    last = std::move(components.back());
+    components.pop_back();
+  }
+  UniqueFd above;
+  for (const std::string& name : components) {
+    const long next = raw(SYS_openat, above ? above.get() : directory_fd, name.c_str(),
+                          O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (next < 0) {
+      return next;
+    }
+    above = UniqueFd(static_cast<int>(next));
+  }
+  return raw(SYS_openat, above ? above.get() : directory_fd, last.c_str(),
+             flags | (directory ? O_DIRECTORY : 0), mode);
+}
+
+}  // namespace
 
 Result<UniqueFd> open_beneath(int directory_fd,
                               std::string_view path,
@@ -26,7 +78,10 @@ Result<UniqueFd> open_beneath(int directory_fd,
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const std::string text(path);
-  const long fd = raw(SYS_openat2, directory_fd, text.c_str(), &how, sizeof how);
+  long fd = raw(SYS_openat2, directory_fd, text.c_str(), &how, sizeof how);
+  if (fd == -ENOSYS) {
+    fd = open_by_steps(directory_fd, path, static_cast<int>(how.flags), how.mode);
+  }
   if (fd < 0) {
     return Error::from_errno("open " + text, static_cast<int>(-fd));
   }

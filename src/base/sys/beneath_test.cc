@@ -2,10 +2,15 @@
 #include "base/sys/beneath.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -21,8 +26,31 @@ namespace {
 namespace fs = std::filesystem;
 
 // A directory "inside" and a file "secret" beside it that no path from inside may reach.
-class BeneathTest : public ::testing::Test {
+// With the kernel's own call for it, and as on a kernel that does not have it.
+enum class Kernel { kWhole, kWithoutOpenat2 };
+
+class BeneathTest : public ::testing::TestWithParam<Kernel> {
  protected:
+  void SetUp() override {
+    if (GetParam() == Kernel::kWithoutOpenat2) {
+      refuse_openat2();
+    }
+  }
+
+  // For as long as this thread lives, so that these tests come last.
+  static void refuse_openat2() {
+    std::array<sock_filter, 4> code = {
+        {{BPF_LD | BPF_W | BPF_ABS, 0, 0, 0},  // The number of the call.
+         {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_openat2},
+         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS},
+         {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}}};
+    const sock_fprog program{code.size(), code.data()};
+    ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), 0);
+    ASSERT_EQ(::syscall(SYS_openat2, -1, "", nullptr, 0), -1);
+    ASSERT_EQ(errno, ENOSYS);
+  }
+
   BeneathTest() {
     std::string path = ::testing::TempDir() + "glovebox-beneath-XXXXXX";
     root_ = ::mkdtemp(path.data());
@@ -47,7 +75,7 @@ std::string text_of(const UniqueFd& file) {
   return {text.data(), static_cast<std::size_t>(size < 0 ? 0 : size)};
 }
 
-TEST_F(BeneathTest, OpensFilesBelowTheDirectory) {
+TEST_P(BeneathTest, OpensFilesBelowTheDirectory) {
   fs::create_directories(inside() / "a/b");
   std::ofstream(inside() / "a/b/file") << "text";
 
@@ -58,7 +86,7 @@ TEST_F(BeneathTest, OpensFilesBelowTheDirectory) {
   }
 }
 
-TEST_F(BeneathTest, NeverLeavesTheDirectory) {
+TEST_P(BeneathTest, NeverLeavesTheDirectory) {
   fs::create_directory(inside() / "a");
   const std::string absolute = (outside() / "secret").string();
 
@@ -70,7 +98,7 @@ TEST_F(BeneathTest, NeverLeavesTheDirectory) {
   }
 }
 
-TEST_F(BeneathTest, FollowsNoLinkWhereverItIsAndLeads) {
+TEST_P(BeneathTest, FollowsNoLinkWhereverItIsAndLeads) {
   fs::create_directory(inside() / "a");
   std::ofstream(inside() / "a/file") << "text";
   fs::create_symlink(outside(), inside() / "out");
@@ -85,7 +113,7 @@ TEST_F(BeneathTest, FollowsNoLinkWhereverItIsAndLeads) {
   EXPECT_EQ(fs::file_size(outside() / "secret"), 6U);
 }
 
-TEST_F(BeneathTest, CreatesNothingThroughADanglingLink) {
+TEST_P(BeneathTest, CreatesNothingThroughADanglingLink) {
   fs::create_symlink(outside() / "new", inside() / "link");
 
   EXPECT_FALSE(open_beneath(fd(), "link", O_WRONLY | O_CREAT, 0600));
@@ -93,7 +121,7 @@ TEST_F(BeneathTest, CreatesNothingThroughADanglingLink) {
   EXPECT_FALSE(fs::exists(outside() / "new"));
 }
 
-TEST_F(BeneathTest, FollowsNoMagicLinkOfProc) {
+TEST_P(BeneathTest, FollowsNoMagicLinkOfProc) {
   const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   ASSERT_TRUE(open_beneath(proc.get(), std::to_string(::getpid()) + "/stat", O_RDONLY));
 
@@ -103,7 +131,7 @@ TEST_F(BeneathTest, FollowsNoMagicLinkOfProc) {
   }
 }
 
-TEST_F(BeneathTest, RefusesPathsThatTheKernelWouldReadOtherwise) {
+TEST_P(BeneathTest, RefusesPathsThatTheKernelWouldReadOtherwise) {
   std::ofstream(inside() / "file") << "text";
 
   for (const std::string_view path :
@@ -114,14 +142,14 @@ TEST_F(BeneathTest, RefusesPathsThatTheKernelWouldReadOtherwise) {
   }
 }
 
-TEST_F(BeneathTest, DoesNotWaitForAFifo) {
+TEST_P(BeneathTest, DoesNotWaitForAFifo) {
   ASSERT_EQ(::mkfifo((inside() / "pipe").c_str(), 0600), 0);
 
   EXPECT_TRUE(open_beneath(fd(), "pipe", O_RDONLY));
   EXPECT_FALSE(open_beneath(fd(), "pipe", O_WRONLY));
 }
 
-TEST_F(BeneathTest, ClosesWhatItOpenedOnExec) {
+TEST_P(BeneathTest, ClosesWhatItOpenedOnExec) {
   std::ofstream(inside() / "file") << "text";
 
   for (const int flags : {O_RDONLY, O_PATH}) {
@@ -131,14 +159,14 @@ TEST_F(BeneathTest, ClosesWhatItOpenedOnExec) {
   }
 }
 
-TEST_F(BeneathTest, CreatesFilesWithTheModeThatWasAskedFor) {
+TEST_P(BeneathTest, CreatesFilesWithTheModeThatWasAskedFor) {
   ASSERT_TRUE(open_beneath(fd(), "file", O_WRONLY | O_CREAT, 0600));
 
   EXPECT_EQ(fs::status(inside() / "file").permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST_F(BeneathTest, SaysWhatIsMissing) {
+TEST_P(BeneathTest, SaysWhatIsMissing) {
   const auto file = open_beneath(fd(), "none", O_RDONLY);
 
   ASSERT_FALSE(file);
@@ -146,7 +174,7 @@ TEST_F(BeneathTest, SaysWhatIsMissing) {
   EXPECT_EQ(file.error().message(), "open none: No such file or directory");
 }
 
-TEST_F(BeneathTest, MakesTheParentsButNotTheLastComponent) {
+TEST_P(BeneathTest, MakesTheParentsButNotTheLastComponent) {
   ASSERT_TRUE(make_parents_beneath(fd(), "a/b/c"));
   ASSERT_TRUE(make_parents_beneath(fd(), "a/b/d/e"));
   ASSERT_TRUE(make_parents_beneath(fd(), "file"));
@@ -157,7 +185,7 @@ TEST_F(BeneathTest, MakesTheParentsButNotTheLastComponent) {
   EXPECT_FALSE(fs::exists(inside() / "file"));
 }
 
-TEST_F(BeneathTest, MakesNoParentsOutside) {
+TEST_P(BeneathTest, MakesNoParentsOutside) {
   fs::create_symlink(outside(), inside() / "out");
 
   for (const std::string& path : {std::string("../new/file"), std::string("a/../../new/file"),
@@ -167,13 +195,20 @@ TEST_F(BeneathTest, MakesNoParentsOutside) {
   EXPECT_FALSE(fs::exists(outside() / "new"));
 }
 
-TEST_F(BeneathTest, FailsWhereAParentIsNoDirectory) {
+TEST_P(BeneathTest, FailsWhereAParentIsNoDirectory) {
   std::ofstream(inside() / "file") << "text";
   fs::create_symlink(".", inside() / "link");
 
   EXPECT_FALSE(make_parents_beneath(fd(), "file/a"));
   EXPECT_FALSE(make_parents_beneath(fd(), "link/a"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Kernels,
+                         BeneathTest,
+                         ::testing::Values(Kernel::kWhole, Kernel::kWithoutOpenat2),
+                         [](const auto& kernel) {
+                           return kernel.param == Kernel::kWhole ? "Whole" : "WithoutOpenat2";
+                         });
 
 }  // namespace
 }  // namespace glovebox::sys

@@ -39,6 +39,8 @@ enum class Check : std::uint8_t {
   kPriority,     // setpriority(2): of the calling process.
   kIoPriority,   // ioprio_set(2): of the calling process.
   kOwnClock,     // Its first argument is a clock: none of another process's.
+  kNoDevice,     // mknod(2): FIFOs, sockets and files.
+  kNoDeviceAt,   // mknodat(2): likewise.
   kNoPath,       // Its second argument is a path: none, which means the descriptor itself.
 };
 
@@ -263,6 +265,14 @@ constexpr void emit_check(Assembler& out, Check check) {
     case Check::kNotFirst:
       out.load(argument(0));
       out.ret_if_equal(1, kEperm);
+      out.ret(kAllow);
+      break;
+    case Check::kNoDevice:
+    case Check::kNoDeviceAt:
+      out.load(argument(check == Check::kNoDevice ? 1 : 2));
+      out.emit(BPF_ALU | BPF_AND | BPF_K, 0170000);  // S_IFMT
+      out.ret_if_equal(0020000, kEperm);             // S_IFCHR
+      out.ret_if_equal(0060000, kEperm);             // S_IFBLK
       out.ret(kAllow);
       break;
     case Check::kNoPath:

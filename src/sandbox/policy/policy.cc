@@ -57,6 +57,13 @@ consteval Program make_root() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
+consteval Program make_own_kernel() {
+  RuleTable table;
+  add(table, kDefaultGroups);
+  add(table, kOwnKernelGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
 consteval Program make_no_namespaces() {
   RuleTable table;
   add(table, kDefaultGroups);
@@ -119,6 +126,7 @@ consteval RefusalTable list_refusals() {
 
 constexpr Program kDefault = make_default();
 constexpr Program kRoot = make_root();
+constexpr Program kOwnKernel = make_own_kernel();
 constexpr Program kNoNamespaces = make_no_namespaces();
 constexpr Program kSharedUser = make_shared_user();
 constexpr Program kGuest = make_guest();
@@ -131,6 +139,7 @@ constexpr RefusalTable kRefusals = list_refusals();
 
 Filter default_filter() { return kDefault.instructions(); }
 Filter root_filter() { return kRoot.instructions(); }
+Filter own_kernel_filter() { return kOwnKernel.instructions(); }
 Filter no_namespaces_filter() { return kNoNamespaces.instructions(); }
 Filter shared_user_filter() { return kSharedUser.instructions(); }
 Filter guest_filter() { return kGuest.instructions(); }

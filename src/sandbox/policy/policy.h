@@ -29,6 +29,9 @@ Filter default_filter();
 // The same where the guest is root of its user namespace: with chroot.
 Filter root_filter();
 
+// The same where the guests' kernel is gVisor, which answers some calls otherwise than Linux.
+Filter own_kernel_filter();
+
 // The same for the landlock tier, which has no namespaces to lean on: no network sockets, no
 // connect, no System V IPC or message queues.
 Filter no_namespaces_filter();

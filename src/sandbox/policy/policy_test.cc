@@ -111,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Policies,
                          ::testing::Values(Policy{"default", default_filter()},
                                            Policy{"fork", fork_filter()},
                                            Policy{"no_namespaces", no_namespaces_filter()},
+                                           Policy{"own_kernel", own_kernel_filter()},
                                            Policy{"shared_user", shared_user_filter()},
                                            Policy{"strict", strict_filter()}),
                          [](const auto& policy) { return policy.param.name; });

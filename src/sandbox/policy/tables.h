@@ -148,6 +148,16 @@ inline constexpr std::array kRootGroups = {
           {SYS_chroot}},
 };
 
+// What gVisor answers wrongly, and so is refused where it is the guests' kernel.
+inline constexpr std::array kOwnKernelGroups = {
+    Group{"attributes of links", refuse(EOPNOTSUPP),
+          "gVisor (2024) fails with EBADF for files of the host, which ls(1) takes for an error.",
+          {SYS_lgetxattr, SYS_llistxattr}},
+    Group{"mknod", examine(Check::kNoDevice),
+          "gVisor (2024) lets anybody make devices. They are its own, not the host's.", {SYS_mknod}},
+    Group{"mknodat", examine(Check::kNoDeviceAt), "Likewise.", {SYS_mknodat}},
+};
+
 // What the landlock tier refuses on top: without namespaces these reach the host.
 inline constexpr std::array kNoNamespacesGroups = {
     Group{"shared IPC", refuse(EPERM), "System V IPC and message queues of the whole host.",

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "sandbox/tiers/gvisor/gvisor.h"
 #include "sandbox/tiers/landlock/landlock.h"
 #include "sandbox/tiers/native/native.h"
 #include "sandbox/tiers/tier.h"
@@ -28,8 +29,9 @@ Result<Tier*> find_tier(std::string_view name) {
 
 const std::vector<Tier*>& all_tiers() {
   static NativeTier native;
+  static GvisorTier gvisor;
   static LandlockTier landlock;
-  static const std::vector<Tier*> kTiers = {&native, &landlock};
+  static const std::vector<Tier*> kTiers = {&gvisor, &native, &landlock};
   return kTiers;
 }
 

@@ -24,7 +24,8 @@ namespace glovebox {
 
 // What a tier can do on this host. Found out by trying, not by reading version numbers.
 struct TierFeatures {
-  bool limits_disk = false;    // Limits::disk and inodes hold for all that a guest can write.
+  bool limits_disk = false;    // Limits::disk holds for all that a guest can write.
+  bool limits_inodes = false;  // Likewise Limits::inodes, and they are counted.
   bool limits_memory = false;  // Limits::memory holds for all processes together.
   bool limits_pids = false;    // Likewise Limits::pids.
   bool own_kernel = false;     // The guest does not share the host's kernel.
@@ -61,6 +62,8 @@ struct Enclosure {
   // The process of ours whose end is the sandbox's: the warden's, or of what the guest's kernel
   // runs in. None where no process of this host is; the end of `control` ends the sandbox anyway.
   UniqueFd pidfd;
+  // Where a program that builds the walls says why it could not; read without waiting. Or none.
+  UniqueFd complaints{};
   std::string tree;  // A directory of the host that is removed with the sandbox, or empty.
   TierFeatures features;
   std::string seccomp;  // The name of the policy in force.

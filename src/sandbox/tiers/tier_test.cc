@@ -23,6 +23,17 @@ TEST(TierTest, TheFirstChoiceIsWhatWouldBeTriedFirst) {
   EXPECT_FALSE(first_choice_can({.exactly = "landlock"}, &TierTraits::can_hold_realms));
 }
 
+TEST(TierTest, NativeIsTriedFirstThoughGvisorIsStronger) {
+  const auto tiers = candidate_tiers({});
+  ASSERT_TRUE(tiers);
+  ASSERT_EQ(tiers->size(), 2U);
+  EXPECT_EQ(tiers->front()->name(), "native");
+  EXPECT_GT(tiers->back()->strength(), tiers->front()->strength());
+  const auto strong = candidate_tiers({.at_least = "gvisor"});
+  ASSERT_TRUE(strong);
+  EXPECT_EQ(strong->front()->name(), "gvisor");
+}
+
 TEST(TierTest, ATierThatThereIsNotCanDoNothing) {
   EXPECT_FALSE(traits_of("none").can_place_mounts);
   EXPECT_FALSE(first_choice_can({.exactly = "none"}, &TierTraits::can_lend));

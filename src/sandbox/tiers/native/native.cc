@@ -87,6 +87,7 @@ Result<UniqueFd> user_namespace_of(pid_t pid) {
 TierFeatures features() {
   const CgroupSupport& cgroups = Cgroup::support();
   return {.limits_disk = true,
+          .limits_inodes = true,
           .limits_memory = cgroups.memory,
           .limits_pids = true,
           .own_pids = true,

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "sandbox/foreign_root.h"
 #include "sandbox/machine.h"
+#include "sandbox/system_view.h"
 
 namespace glovebox {
 namespace {
@@ -28,12 +29,6 @@ constexpr std::uint64_t kReadOnly = abi::kMountRdonly | abi::kMountNosuid | abi:
 constexpr std::uint64_t kOwnBytes = 128 * 1024;
 constexpr std::uint32_t kOwnInodes = 64;
 constexpr std::uint64_t kPage = 4096;
-
-// Top-level names that are links into /usr on every merged system, and directories elsewhere.
-constexpr std::array<const char*, 5> kUsrLinks = {"bin", "sbin", "lib", "lib64", "lib32"};
-
-// What every program may need of /etc and what is no secret of the host.
-constexpr std::array<const char*, 2> kCommonEtc = {"/etc/alternatives", "/etc/ld.so.cache"};
 
 // What /proc shows everybody of the host, beyond the guest's own processes.
 // Locks of other sandboxes would be a channel between any two.
@@ -66,21 +61,6 @@ constexpr const char* kTerminalOptions = "mode=0620,ptmxmode=0666,max=64";
 constexpr const char* kMasks = "run/masks";
 constexpr const char* kMaskFile = "run/masks/file";
 constexpr const char* kMaskDirectory = "run/masks/directory";
-
-std::string passwd(const SandboxSpec& spec) {
-  return "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n" + spec.user +
-         ":x:1000:1000:" + spec.user + ":" + spec.home +
-         ":/bin/bash\n"
-         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
-}
-
-std::string group(const SandboxSpec& spec) {
-  return "root:x:0:\n" + spec.user + ":x:1000:\nnogroup:x:65534:\n";
-}
-
-constexpr const char* kResolvConf = "resolv.conf";
-constexpr std::string_view kNsswitch =
-    "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
 
 constexpr std::uint64_t kRead = abi::kFsExecute | abi::kFsReadFile | abi::kFsReadDir;
 constexpr std::uint64_t kWriteDevices =
@@ -330,20 +310,8 @@ void RootPlan::add_writable(const SandboxSpec& spec) {
   add_directory("proc", 0555);
 }
 
-RootPlan::EtcFiles RootPlan::shared_etc(const SandboxSpec& spec) {
-  EtcFiles files = {
-      {"nsswitch.conf", std::string(kNsswitch)},
-      {"hosts", "127.0.0.1 localhost " + spec.hostname + "\n::1 localhost ip6-localhost\n"}};
-  if (spec.egress_port != 0) {
-    files.emplace_back(kResolvConf, "nameserver 127.0.0.1\n");  // The proxy.
-  }
-  return files;
-}
-
 void RootPlan::add_own_etc(const SandboxSpec& spec) {
-  EtcFiles files = shared_etc(spec);
-  files.emplace_back("passwd", passwd(spec));
-  files.emplace_back("group", group(spec));
+  const std::vector<EtcFile> files = etc_of_guest(spec);
   if (spec.root.empty()) {
     for (const auto& [name, text] : files) {
       files_.push_back({keep(std::string("etc/") + name), keep(text)});
@@ -357,7 +325,7 @@ void RootPlan::add_own_etc(const SandboxSpec& spec) {
     files_.push_back({own, keep(text)});
     // A root may lack this one, or have it as a link that leads nowhere: 127.0.0.1 is then asked
     // all the same (resolv.conf(5)).
-    const bool optional = std::string_view(name) == kResolvConf;
+    const bool optional = name == kResolvConf;
     binds_.push_back({own, keep(std::string("etc/") + name), kReadOnly, optional});
   }
 }

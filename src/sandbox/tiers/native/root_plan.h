@@ -59,8 +59,6 @@ class RootPlan {
   void add_devices();
   void add_writable(const SandboxSpec& spec);
   void add_etc(const SandboxSpec& spec);
-  using EtcFiles = std::vector<std::pair<const char*, std::string>>;  // Name and text.
-  static EtcFiles shared_etc(const SandboxSpec& spec);
   void add_own_etc(const SandboxSpec& spec);
   void add_own_files(const SandboxSpec& spec);
   void add_proc_masks();

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/sys/beneath.h"
+#include "sandbox/system_view.h"
 #include "sandbox/tiers/native/root_plan.h"
 
 namespace glovebox {
@@ -326,7 +327,7 @@ Result<void> RootPlan::add_written_etc(const SandboxSpec& spec) {
     }
   }
   GB_TRY(add_accounts(spec, etc));
-  for (auto& [name, text] : shared_etc(spec)) {
+  for (auto& [name, text] : etc_of_all(spec)) {
     add_text(etc + "/" + name, std::move(text));
   }
   add_text(etc + "/hostname", spec.hostname + "\n");

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/tiers/gvisor/bundle.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "base/unique_fd.h"
+#include "sandbox/machine.h"
+#include "sandbox/policy/policy.h"
+#include "sandbox/system_view.h"
+
+namespace glovebox {
+namespace {
+
+using Json = nlohmann::json;
+
+// Of our own directories and files beside the guests', so that they get what they were promised.
+constexpr std::uint64_t kOwnBytes = 128UL * 1024;
+
+// The root of one sandbox, on the host, with what is mounted on it.
+class Bundle {
+ public:
+  Bundle(std::string directory, const SandboxSpec& spec)
+      : root_(std::move(directory)), spec_(spec) {}
+
+  Result<void> add_system();
+  Result<void> add_etc();
+  Result<void> add_programs(const InnerPrograms& programs);
+  Result<void> add_mount(const Mount& mount);
+  Result<void> add_own_files();
+  Result<void> add_writable();
+  [[nodiscard]] Json config() const;
+
+ private:
+  Result<void> make_directory(const std::string& path);
+  // With the directories above it.
+  Result<void> make_directories(const std::string& path);
+  Result<void> write(const std::string& path, std::string_view text);
+  Result<void> link(const std::string& path, const std::string& target);
+  Result<void> bind(const std::string& source, const std::string& target, bool directory);
+
+  std::string root_;
+  const SandboxSpec& spec_;
+  std::vector<std::string> made_;
+  // Directories that are the host's own: what is mounted in them would be made on the host.
+  std::vector<std::string> hosts_;
+  Json mounts_ = Json::array();
+};
+
+Result<void> Bundle::make_directory(const std::string& path) {
+  if (std::ranges::find(made_, path) != made_.end()) {
+    return {};
+  }
+  if (::mkdir((root_ + path).c_str(), 0755) != 0) {
+    return Error::from_errno("create " + root_ + path);
+  }
+  made_.push_back(path);
+  return {};
+}
+
+Result<void> Bundle::make_directories(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    GB_TRY(make_directory(path.substr(0, slash)));
+  }
+  return make_directory(path);
+}
+
+Result<void> Bundle::write(const std::string& path, std::string_view text) {
+  const UniqueFd file(
+      ::open((root_ + path).c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+  if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text)) {
+    return Error::from_errno("write " + root_ + path);
+  }
+  return {};
+}
+
+Result<void> Bundle::link(const std::string& path, const std::string& target) {
+  return ::symlink(target.c_str(), (root_ + path).c_str()) == 0
+             ? Result<void>()
+             : Error::from_errno("create " + root_ + path);
+}
+
+Result<void> Bundle::bind(const std::string& source, const std::string& target, bool directory) {
+  if (std::ranges::any_of(hosts_, [&target](const std::string& host) {
+        return target == host || target.starts_with(host + "/");
+      })) {
+    return Error(
+        ErrorCode::kUnsupported,
+        "the gvisor tier cannot mount anything at " + target + ", in a directory of the host",
+        "choose another path, or use the native tier");
+  }
+  if (directory) {
+    GB_TRY(make_directories(target));
+    hosts_.push_back(target);
+  } else {
+    const std::size_t slash = target.rfind('/');
+    if (slash > 0) {
+      GB_TRY(make_directories(target.substr(0, slash)));
+    }
+    GB_TRY(write(target, {}));
+  }
+  mounts_.push_back({{"destination", target},
+                     {"type", "bind"},
+                     {"source", source},
+                     {"options", {"bind", "ro", "nosuid", "nodev"}}});
+  return {};
+}
+
+Result<void> Bundle::add_system() {
+  GB_TRY(bind("/usr", "/usr", true));
+  for (const char* const name : kUsrLinks) {
+    const std::string path = std::string("/") + name;
+    std::array<char, PATH_MAX> target{};
+    const ssize_t size = ::readlink(path.c_str(), target.data(), target.size() - 1);
+    if (size > 0) {
+      GB_TRY(link(path, std::string(target.data(), static_cast<std::size_t>(size))));
+    } else if (errno == EINVAL) {
+      GB_TRY(bind(path, path, true));
+    }
+  }
+  return {};
+}
+
+Result<void> Bundle::add_etc() {
+  GB_TRY(make_directory("/etc"));
+  for (const auto& [name, text] : etc_of_guest(spec_)) {
+    GB_TRY(write("/etc/" + name, text));
+  }
+  for (const char* const path : kCommonEtc) {
+    GB_TRY(add_mount({.source = path, .target = path, .optional = true}));
+  }
+  return {};
+}
+
+Result<void> Bundle::add_programs(const InnerPrograms& programs) {
+  for (const auto& [fd, target] : {std::pair{programs.warden, warden::kMovingWarden},
+                                   std::pair{programs.archiver, warden::kMovingArchiver}}) {
+    std::array<char, PATH_MAX> path{};
+    const std::string descriptor = "/proc/self/fd/" + std::to_string(fd);
+    if (::readlink(descriptor.c_str(), path.data(), path.size() - 1) < 0) {
+      return Error::from_errno("readlink " + descriptor);
+    }
+    GB_TRY(bind(path.data(), target, false));
+  }
+  return {};
+}
+
+Result<void> Bundle::add_mount(const Mount& mount) {
+  if (mount.target.size() < 2 || mount.target.front() != '/' ||
+      (mount.target + "/").find("/../") != std::string::npos) {
+    return Error(ErrorCode::kInvalid,
+                 "mount target '" + mount.target + "' is not an absolute path");
+  }
+  struct stat status {};
+  if (::stat(mount.source.c_str(), &status) != 0) {
+    return mount.optional && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
+               ? Result<void>()
+               : Error::from_errno("mount " + mount.source);
+  }
+  return bind(mount.source, mount.target, S_ISDIR(status.st_mode));
+}
+
+Result<void> Bundle::add_own_files() {
+  const std::string own(SandboxSpec::kOwnFiles);
+  for (const SandboxSpec::OwnFile& file : spec_.own_files) {
+    GB_TRY(make_directories(own));
+    const std::string path = own + "/" + file.name;
+    GB_TRY(write(path, file.content));
+    if (!file.shown_at.empty() && ::access((root_ + file.shown_at).c_str(), F_OK) == 0) {
+      mounts_.push_back({{"destination", file.shown_at},
+                         {"type", "bind"},
+                         {"source", root_ + path},
+                         {"options", {"bind", "ro"}}});
+    }
+  }
+  return {};
+}
+
+Result<void> Bundle::add_writable() {
+  if (spec_.home != kWorkspace) {
+    GB_TRY(link(std::string(kWorkspace), spec_.home));
+  }
+  GB_TRY(make_directories(spec_.home));
+  for (const char* const path : {"/tmp", "/dev", "/proc", "/sys", "/var"}) {
+    GB_TRY(make_directory(path));
+  }
+  GB_TRY(link("/var/tmp", "../tmp"));
+  GB_TRY(make_directories(warden::kMovingPlace));
+  const std::uint64_t size = spec_.limits.disk.count + kOwnBytes + machine_room();
+  mounts_.push_back(
+      {{"destination", warden::kMovingPlace},
+       {"type", "tmpfs"},
+       {"source", "tmpfs"},
+       {"options", {"nosuid", "nodev", "mode=0755", "size=" + std::to_string(size)}}});
+  return {};
+}
+
+Json Bundle::config() const {
+  // Of the sandbox's own root, for the warden's set-up, which gives them all up.
+  const Json capabilities = {"CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP",
+                             "CAP_CHOWN"};
+  // More than any guest is allowed, whose own limits come with each start.
+  constexpr std::uint64_t kOpenFiles = 1U << 20;
+  Json mounts = mounts_;
+  mounts.push_back({{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}});
+  mounts.push_back({{"destination", "/sys"},
+                    {"type", "sysfs"},
+                    {"source", "sysfs"},
+                    {"options", {"ro", "nosuid", "nodev", "noexec"}}});
+  return {
+      {"ociVersion", "1.0.2"},
+      {"hostname", spec_.hostname},
+      {"root", {{"path", "root"}, {"readonly", true}}},
+      {"mounts", std::move(mounts)},
+      {"process",
+       {{"user", {{"uid", 0}, {"gid", 0}}},
+        {"args", {warden::kMovingWarden, "own-kernel"}},
+        {"env", Json::array()},
+        {"cwd", "/"},
+        {"noNewPrivileges", true},
+        // When the host runs out of memory, sandboxes go first.
+        {"oomScoreAdj", 1000},
+        {"rlimits",
+         {{{"type", "RLIMIT_NOFILE"}, {"hard", kOpenFiles}, {"soft", kOpenFiles}},
+          {{"type", "RLIMIT_CORE"}, {"hard", 0}, {"soft", 0}}}},
+        {"capabilities",
+         {{"bounding", capabilities}, {"effective", capabilities}, {"permitted", capabilities}}}}},
+      {"linux",
+       {{"namespaces",
+         {{{"type", "pid"}},
+          {{"type", "mount"}},
+          {{"type", "ipc"}},
+          {{"type", "uts"}},
+          {{"type", "network"}}}}}}};
+}
+
+}  // namespace
+
+Result<void> write_bundle(const std::string& directory,
+                          const SandboxSpec& spec,
+                          const InnerPrograms& programs) {
+  const std::string root = directory + "/root";
+  if (::mkdir(root.c_str(), 0755) != 0) {
+    return Error::from_errno("create " + root);
+  }
+  Bundle bundle(root, spec);
+  GB_TRY(bundle.add_writable());
+  GB_TRY(bundle.add_system());
+  GB_TRY(bundle.add_etc());
+  GB_TRY(bundle.add_programs(programs));
+  for (const Mount& mount : spec.mounts) {
+    GB_TRY(bundle.add_mount(mount));
+  }
+  GB_TRY(bundle.add_own_files());
+  const std::string path = directory + "/config.json";
+  // What is not UTF-8 can be the name of a file, but none that runsc would find.
+  const std::string text = bundle.config().dump(-1, ' ', false, Json::error_handler_t::replace);
+  const UniqueFd file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text)) {
+    return Error::from_errno("write " + path);
+  }
+  return {};
+}
+
+warden::MoveInRequest moving_in(const SandboxSpec& spec) {
+  const policy::Filter filter = policy::own_kernel_filter();
+  warden::MoveInRequest request;
+  request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  request.directories = {spec.home, "/tmp", "/dev/shm"};
+  for (std::string& text : machine_texts(spec.limits)) {
+    request.machine_targets.push_back(std::string("/") +
+                                      kMachineFiles[request.machine_texts.size()].shown_as);
+    request.machine_texts.push_back(std::move(text));
+  }
+  return request;
+}
+
+}  // namespace glovebox

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/tiers/gvisor/runsc.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
+#include "base/sys/spawn.h"
+#include "base/sys/undumpable.h"
+#include "spec/guest.h"
+
+namespace glovebox {
+namespace {
+
+constexpr int kControlFd = 3;
+
+// All that the child needs, made before it exists: it runs in our memory until its exec.
+struct Start {
+  const char* program = nullptr;
+  char* const* argv = nullptr;
+  char* const* env = nullptr;
+  int null = -1;
+  int complaints = -1;
+  int control = -1;
+  std::span<const int> tasks;  // Of cgroups (v1) that it joins.
+  long error = 0;
+};
+
+GB_NO_SANITIZER long become(const Start& start) {
+  (void)sys::raw(SYS_setsid);
+  for (int signal = 1; signal <= 64; ++signal) {
+    // SIG_DFL is zero, and so is the rest of an action that has no handler.
+    constexpr std::array<std::uint64_t, 4> kByDefault{};
+    (void)sys::raw(SYS_rt_sigaction, signal, kByDefault.data(), nullptr, 8);
+  }
+  const std::uint64_t none = 0;
+  (void)sys::raw(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, 8);
+  for (const int tasks : start.tasks) {
+    if (const long r = sys::raw(SYS_write, tasks, "0", 1); r < 0) {
+      return r;
+    }
+  }
+  // None of these is below 4: their owner has seen to that.
+  const std::array<int, 4> places = {start.null, start.null, start.complaints, start.control};
+  for (std::size_t place = 0; place < places.size(); ++place) {
+    if (const long r = sys::raw(SYS_dup2, places[place], place); r < 0) {
+      return r;
+    }
+  }
+  if (const long r = sys::raw(SYS_close_range, kControlFd + 1, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
+    return r;
+  }
+  return sys::raw(SYS_execve, start.program, start.argv, start.env);
+}
+
+GB_NO_SANITIZER [[noreturn]] void run_start(void* argument) {
+  auto& start = *static_cast<Start*>(argument);
+  start.error = -become(start);
+  for (;;) {
+    (void)sys::raw(SYS_exit, 127);
+  }
+}
+
+// A descriptor out of the way of those that the child arranges.
+Result<UniqueFd> lifted(int fd) {
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, kControlFd + 1));
+  return copy ? Result<UniqueFd>(std::move(copy)) : Error::from_errno("dup");
+}
+
+std::vector<std::string> arguments_of(const RunscOrder& order) {
+  std::vector<std::string> arguments = {
+      "runsc", "--root=" + order.state,
+      // Needs no virtualization, and no ptrace of the host's.
+      "--platform=systrap",
+      // Its own network stack, with a loopback device and nothing else.
+      "--network=none",
+      // We have made the groups, and it is born in them.
+      "--ignore-cgroups",
+      // Nothing under the root is ever written.
+      "--overlay2=none",
+      // Only root can have ids of its own for it.
+      ::geteuid() == 0 ? "--rootless=false" : "--rootless=true"};
+  arguments.insert(
+      arguments.end(),
+      {"run", "--bundle=" + order.bundle,
+       "--pass-fd=" + std::to_string(kControlFd) + ":" + std::to_string(kControlFd), order.id});
+  return arguments;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) {
+    result.push_back(text.data());
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+Result<std::string> look_for_runsc() {
+  // NOLINTBEGIN(concurrency-mt-unsafe): nothing here changes the environment.
+  const char* const named = std::getenv("GLOVEBOX_RUNSC");
+  const char* const path = std::getenv("PATH");
+  // NOLINTEND(concurrency-mt-unsafe)
+  const auto usable = [](const std::string& file) { return ::access(file.c_str(), X_OK) == 0; };
+  if (named != nullptr) {
+    return usable(named) ? Result<std::string>(named)
+                         : Error(ErrorCode::kUnsupported,
+                                 std::string("GLOVEBOX_RUNSC is '") + named +
+                                     "', which is not a program that can be started",
+                                 "set it to the path of runsc");
+  }
+  std::string_view rest = path != nullptr ? std::string_view(path) : kRootPath;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find(':');
+    const std::string file = std::string(rest.substr(0, colon)) + "/runsc";
+    if (file.starts_with('/') && usable(file)) {
+      return file;
+    }
+    rest = colon == std::string_view::npos ? std::string_view{} : rest.substr(colon + 1);
+  }
+  return Error(ErrorCode::kUnsupported, "gVisor's program runsc is not installed",
+               "on Debian 12, enable bookworm-backports and run 'apt install -t "
+               "bookworm-backports runsc'; elsewhere, see docs/gvisor.md");
+}
+
+}  // namespace
+
+Result<std::string> find_runsc() {
+  static const Result<std::string> kFound = look_for_runsc();
+  return kFound;
+}
+
+Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    return Error::from_errno("pipe");
+  }
+  UniqueFd complaints(ends[0]);
+  const UniqueFd write_end(ends[1]);
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) {
+    return Error::from_errno("open /dev/null");
+  }
+  const UniqueFd to_null = GB_TRY(lifted(null.get()));
+  const UniqueFd to_complaints = GB_TRY(lifted(write_end.get()));
+  const UniqueFd to_control = GB_TRY(lifted(order.control));
+  std::vector<std::string> arguments = arguments_of(order);
+  std::vector<std::string> environment = {"PATH=" + std::string(kRootPath)};
+  const std::vector<char*> argv = pointers(arguments);
+  const std::vector<char*> env = pointers(environment);
+  Start start{.program = order.program.c_str(),
+              .argv = argv.data(),
+              .env = env.data(),
+              .null = to_null.get(),
+              .complaints = to_complaints.get(),
+              .control = to_control.get(),
+              .tasks = cgroup.task_fds()};
+  alignas(16) std::array<std::byte, 16UL * 1024> stack;
+  int pidfd = -1;
+  abi::CloneArgs clone{};
+  // Our memory is the child's until its exec, for which we wait: it is no guest that could delay
+  // it. Without its own signal handlers from the first moment, one of ours would run in it.
+  clone.flags = CLONE_PIDFD | CLONE_VM | CLONE_VFORK | abi::kCloneClearSighand;
+  clone.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  clone.exit_signal = SIGCHLD;
+  clone.stack = reinterpret_cast<std::uint64_t>(stack.data());
+  clone.stack_size = stack.size();
+  if (cgroup.directory_fd() >= 0) {
+    clone.flags |= abi::kCloneIntoCgroup;
+    clone.cgroup = static_cast<std::uint64_t>(cgroup.directory_fd());
+  }
+  sys::become_undumpable();
+  const long pid = sys::clone3_on_stack(clone, &run_start, &start);
+  if (pid < 0) {
+    return Error::from_errno("clone", static_cast<int>(-pid));
+  }
+  Cloned process{.pid = static_cast<pid_t>(pid), .pidfd = UniqueFd(pidfd)};
+  if (start.error != 0) {
+    const Unborn failed(std::move(process));
+    return Error::from_errno("start " + order.program, static_cast<int>(start.error));
+  }
+  return Runsc{.process = std::move(process), .complaints = std::move(complaints)};
+}
+
+}  // namespace glovebox

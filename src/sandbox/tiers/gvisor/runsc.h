@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program runsc, which runs a gVisor sandbox: finding it, and starting it.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/launch.h"
+
+namespace glovebox {
+
+// The file that GLOVEBOX_RUNSC names, else the first runsc on the PATH. kUnsupported, with how to
+// install it, where there is none. Found once in a process.
+Result<std::string> find_runsc();
+
+struct RunscOrder {
+  std::string program;
+  std::string id;      // Of the container.
+  std::string bundle;  // OCI's: the directory of its config.json.
+  std::string state;   // A directory for this sandbox alone, where runsc keeps what it must.
+  int control = -1;    // Becomes descriptor 3 of the sandbox's first process.
+};
+
+struct Runsc {
+  Cloned process;
+  // What it says of its failure comes here; read without waiting. Keep it open as long as the
+  // process lives: a program of Go dies of a standard error that nobody reads.
+  UniqueFd complaints;
+};
+
+// Starts it in `cgroup`, as our child. The sentry and the gofer that it starts die with it, and it
+// ends with the sandbox's first process. It holds nothing of ours but what `order` names. Returns
+// once it runs; that the sandbox stands is known when its first process speaks.
+Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup);
+
+}  // namespace glovebox

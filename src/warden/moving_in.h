@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The walls of a sandbox with a kernel of its own, from within: there none of our code runs before
+// the warden, and the outside has only the socket.
+//
+// What the outside has arranged is the view of the files, read-only. The warden, still root of its
+// kernel, makes of one file system in memory all that guests may write, so that one size bounds it,
+// and puts out of sight what is its own. Then it gives up every capability and becomes a user whom
+// no guest can signal or trace, and whose effective user is the guests': it reaches their files and
+// processes, and needs no privilege to start one as them.
+#pragma once
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "warden/warden.h"
+
+namespace glovebox::warden {
+
+// What a warden works with besides its socket.
+struct Belongings {
+  UniqueFd archiver{};
+  Warden::Machine machine{};
+  UniqueFd proc_self{};  // Its own directory of /proc, which guests may not see.
+  UniqueFd store{};      // Where snapshots are kept, out of the guests' sight; may be absent.
+};
+
+// Waits for the MoveInRequest on `control` and does what it says. The current directory is the
+// workspace afterwards, and the process under its filter. On failure the process is unfit to go on.
+Result<Belongings> move_in(int control);
+
+// Tells the outside why there will be no sandbox.
+void refuse(int control, const Error& error);
+
+}  // namespace glovebox::warden
