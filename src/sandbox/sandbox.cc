@@ -223,7 +223,10 @@ Result<void> Sandbox::await_walls() {
       return Error(ErrorCode::kInternal, "the sandbox started with more capabilities than root's");
     }
     if (enclosure_.landlock == 0 && !enclosure_.realm) {
-      notes_.emplace_back("this kernel has no Landlock; the other walls are in place");
+      notes_.emplace_back(
+          enclosure_.carrier
+              ? "the container engine's own filter refuses Landlock; the other walls are in place"
+              : "this kernel has no Landlock; the other walls are in place");
     }
     if (!walls_.user_ns && ready.uid == ::geteuid()) {
       notes_.emplace_back(
@@ -448,7 +451,8 @@ Result<void> Sandbox::drop_snapshot(std::uint32_t id) {
 
 Result<void> Sandbox::set_limits(const Limits& limits) {
   GB_TRY(validate(limits));
-  GB_TRY(enclosure_.cgroup.change_limits(limits));
+  GB_TRY(enclosure_.carrier ? enclosure_.carrier->change_limits(limits)
+                            : enclosure_.cgroup.change_limits(limits));
   limits_ = limits;
   if (enclosure_.features.own_root) {
     const auto texts = machine_texts(limits);
@@ -466,12 +470,12 @@ bool Sandbox::alive() const {
 
 void Sandbox::kill() {
   dead_ = true;
-  if (enclosure_.features.own_pids && enclosure_.pidfd) {
-    (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
+  if (enclosure_.features.own_pids && enclosure_.pidfd &&
+      sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0) != -EPERM) {
     return;
   }
-  // Without a pid namespace, or a process to be killed, the warden must do it, which it does when
-  // its socket closes.
+  // Without a pid namespace, or a process that is ours to be killed, the warden must do it, which
+  // it does when its socket closes.
   link_.shut_down();
   enclosure_.cgroup.kill();
 }
@@ -512,6 +516,10 @@ Result<void> Sandbox::end() {
   relay_.reset();
   link_.close();
   auto removed = enclosure_.cgroup.remove();
+  if (enclosure_.carrier) {
+    removed = enclosure_.carrier->remove();
+    dead = dead || removed.has_value();
+  }
   if (!enclosure_.tree.empty()) {
     if (auto cleared = sys::remove_tree(enclosure_.tree); !cleared) {
       removed = std::move(cleared);

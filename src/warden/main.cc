@@ -17,8 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/sys/raw.h"
 #include "warden/starter.h"
@@ -56,7 +60,7 @@ void prefer_us_for_oom(int proc_self) {
   }
 }
 
-int serve(Pids pids, Guests guests) {
+int serve(Pids pids, Guests guests, std::span<char* const> places) {
   UniqueFd control(kControlFd);
   UniqueFd archiver(kArchiverFd);
   Warden::Machine machine;
@@ -87,7 +91,11 @@ int serve(Pids pids, Guests guests) {
     (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   UniqueFd ended(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
-  auto workspace = Workspace::create();
+  std::vector<UniqueFd> others;
+  for (const char* const place : places) {
+    others.emplace_back(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  auto workspace = Workspace::create(std::move(others));
   if (!workspace || !ended) {
     return 1;
   }
@@ -101,12 +109,15 @@ int serve(Pids pids, Guests guests) {
 }  // namespace
 }  // namespace glovebox::warden
 
-// Usage: glovebox-warden own-pids|shared-pids [root]; only glovebox starts it.
+// Usage: glovebox-warden own-pids|shared-pids [root|user [PLACE…]]; only glovebox starts it. Each
+// PLACE is a file system beside the workspace's that guests write to.
 int main(int argc, char** argv) {
   using glovebox::warden::Guests;
   using glovebox::warden::Pids;
   const std::string_view pids = argc > 1 ? argv[1] : "own-pids";
   const std::string_view guests = argc > 2 ? argv[2] : "";
   return glovebox::warden::serve(pids == "own-pids" ? Pids::kOwn : Pids::kShared,
-                                 guests == "root" ? Guests::kRoot : Guests::kUser);
+                                 guests == "root" ? Guests::kRoot : Guests::kUser,
+                                 std::span(argv, static_cast<std::size_t>(argc))
+                                     .subspan(static_cast<std::size_t>(std::min(argc, 3))));
 }

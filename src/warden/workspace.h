@@ -20,8 +20,9 @@ namespace glovebox::warden {
 
 class Workspace {
  public:
-  // The current directory is the workspace.
-  static Result<Workspace> create();
+  // The current directory is the workspace. `others` are further places that guests write to, and
+  // file systems of their own: what is used of them counts, too.
+  static Result<Workspace> create(std::vector<UniqueFd> others);
 
   // Opens a file or directory below the workspace (sys::open_beneath). `path` may be absolute if it
   // names something in the workspace, or below /tmp, which the guest may write as well.
@@ -65,11 +66,13 @@ class Workspace {
   [[nodiscard]] Listing walk(std::string_view path, bool& truncated) const;
 
  private:
-  Workspace(UniqueFd root, UniqueFd again) : root_(std::move(root)), snapshots_(std::move(again)) {}
+  Workspace(UniqueFd root, UniqueFd again, std::vector<UniqueFd> others)
+      : root_(std::move(root)), others_(std::move(others)), snapshots_(std::move(again)) {}
 
   void keep_marks(const std::vector<Rewritten>& files);
 
   UniqueFd root_;
+  std::vector<UniqueFd> others_;
   Snapshots snapshots_;
   Listing marked_;
   DiskUse used_by_us_;  // What the set-up itself made.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "sandbox/tiers/docker/docker.h"
 #include "sandbox/tiers/landlock/landlock.h"
 #include "sandbox/tiers/native/native.h"
 #include "sandbox/tiers/tier.h"
@@ -28,8 +29,9 @@ Result<Tier*> find_tier(std::string_view name) {
 
 const std::vector<Tier*>& all_tiers() {
   static NativeTier native;
+  static DockerTier docker;
   static LandlockTier landlock;
-  static const std::vector<Tier*> kTiers = {&native, &landlock};
+  static const std::vector<Tier*> kTiers = {&native, &docker, &landlock};
   return kTiers;
 }
 
