@@ -21,7 +21,8 @@ std::string with_default(const char* description, const Value& value) {
 
 void add_shared_options(CLI::App& command, SharedOptionsText& options, const char* cpu_time) {
   command
-      .add_option("--tier", options.tier, "Require exactly this isolation tier: native, landlock")
+      .add_option("--tier", options.tier,
+                  "Require exactly this isolation tier: native, docker, landlock")
       ->type_name("TIER")
       ->group(kIsolationOptions);
   command

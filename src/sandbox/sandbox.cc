@@ -225,7 +225,8 @@ Result<void> Sandbox::await_walls() {
     if (enclosure_.landlock == 0 && !enclosure_.realm) {
       notes_.emplace_back(
           enclosure_.carrier
-              ? "the container engine's own filter refuses Landlock; the other walls are in place"
+              ? "no Landlock inside: the engine's filter refuses it, or its runtime's kernel has "
+                "none; the other walls are in place"
               : "this kernel has no Landlock; the other walls are in place");
     }
     if (!walls_.user_ns && ready.uid == ::geteuid()) {

@@ -32,6 +32,9 @@ void PrintTo(const Way& way, std::ostream* out);
 // Every way that glovebox has.
 std::vector<Way> ways();
 
+// Those in which a context can go back to a checkpoint, or cannot.
+std::vector<Way> ways_that(bool keep_checkpoints);
+
 // A sandbox with a context in it.
 struct Live {
   std::unique_ptr<Sandbox> sandbox;

@@ -103,14 +103,11 @@ TierFeatures features(const Cgroup& cgroup, const launcher::Greeting& greeting) 
 }  // namespace
 
 Result<TierFeatures> DockerTier::probe() {
-  GB_TRY(prepare(kWorkspace));
-  // What depends on the engine's runtime is known of a sandbox only when it is there.
-  return TierFeatures{.limits_disk = true,
-                      .limits_memory = true,
-                      .limits_pids = true,
-                      .own_pids = true,
-                      .own_root = true,
-                      .loopback_network = true};
+  // What a runtime can do, a container of it says.
+  static const Result<TierFeatures> kTried = [this]() -> Result<TierFeatures> {
+    return GB_TRY(enclose({})).features;
+  }();
+  return kTried;
 }
 
 Result<Enclosure> DockerTier::enclose(const SandboxSpec& spec) {

@@ -264,7 +264,7 @@ Error refusal(std::string_view attempt, const Answer& answer) {
 Result<nlohmann::json> json_of(const Answer& answer) {
   auto json = parse_json(answer.body, kJsonBounds);
   if (!json || !json->is_object()) {
-    return Error(ErrorCode::kUnavailable, "the container engine's answer is no JSON object");
+    return Error(ErrorCode::kUnavailable, "the container engine's answer is not a JSON object");
   }
   return json;
 }
