@@ -108,7 +108,7 @@ class DockerTier(unittest.TestCase):
             "mount_ns", "pid_ns", "net_ns", "ipc_ns", "uts_ns", "no_capabilities", "no_new_privs")),
             walls)
         self.assertEqual((walls["seccomp"], walls["network"]), ("default", "none"))
-        enforced = {each["name"] for each in verdict["limits"] if each["enforced"]}
+        enforced = {name for name, limit in verdict["limits"].items() if limit["enforced"]}
         self.assertLessEqual({"memory", "pids", "cpus", "disk", "inodes", "time"}, enforced)
 
     def test_each_limit_ends_what_goes_beyond_it(self):
@@ -164,8 +164,6 @@ class DockerTier(unittest.TestCase):
         self.assertEqual(left, [names["/run/somebody-else"]])
 
     def test_a_named_image_brings_its_own_system(self):
-        verdict = self.run_sh("ls /usr/bin | wc -l; id -u", env={"GLOVEBOX_DOCKER_IMAGE": IMAGE})
-        self.assertEqual(verdict["status"], "error", "it has neither ls nor wc")
         verdict = self.run_sh("echo /usr/bin/*; pwd", env={"GLOVEBOX_DOCKER_IMAGE": IMAGE})
         self.assertEqual(verdict["stdout"],
                          "/usr/bin/cat /usr/bin/dash /usr/bin/id /usr/bin/sh\n/workspace\n")
@@ -176,12 +174,12 @@ class DockerTier(unittest.TestCase):
                 ({"DOCKER_HOST": "tcp://127.0.0.1:1"}, "no Unix socket", "unix://"),
                 ({"GLOVEBOX_DOCKER_IMAGE": "no/such:image"}, "no/such:image", "docker pull"),
                 ({"GLOVEBOX_DOCKER_IMAGE": "../../x"}, "not the name of an image", "local image"),
-                ({"GLOVEBOX_DOCKER_RUNTIME": "no-such-runtime"}, "no-such-runtime", "")):
+                ({"GLOVEBOX_DOCKER_RUNTIME": "no-such-runtime"}, "no-such-runtime", "docker info")):
             with self.subTest(env=env):
                 done = self.glovebox("run", "--tier", "docker", "--json", "-l", "sh", "-e", "true",
                                      env=env)
                 said = json.loads(done.stdout)
-                self.assertEqual((done.returncode, said["code"]), (125, "unsupported"), said)
+                self.assertEqual((done.returncode, said["error"]), (125, "unsupported"), said)
                 self.assertIn(message, said["message"])
                 self.assertIn(hint, said.get("hint", ""))
                 self.assertEqual(list(self.runtime.iterdir()), [])

@@ -94,7 +94,8 @@ Result<std::unique_ptr<Container>> Container::create(Engine engine,
     answer = GB_TRY(create());
   }
   if (answer.status != 201) {
-    return refusal("make a container", answer);
+    return refusal("make a container", answer)
+        .with_hint("see whether 'docker info' lists the runtime, and 'docker run' works");
   }
   container->id_ = text_of(GB_TRY(json_of(answer)), "Id");
   if (container->id_.empty()) {
