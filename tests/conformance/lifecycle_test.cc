@@ -40,10 +40,10 @@ class Lifecycle : public Conformance {
     }));
     for (const pid_t pid : all) {
       if (std::ranges::find(rest, pid) == rest.end()) {
+        // By what is readable for a zombie, too: reaping it is the sandbox's part, or an engine's.
+        pollfd dead{sandbox().pidfd(), POLLIN, 0};
         ASSERT_EQ(::kill(pid, SIGKILL), 0);
-        siginfo_t info{};
-        // Left as a zombie: reaping it is the sandbox's part.
-        ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+        ASSERT_EQ(::poll(&dead, 1, 10'000), 1);
       }
     }
   }

@@ -89,10 +89,12 @@ bool is_this_kernel(const std::string& boot_id) {
 }
 
 TierFeatures features(const Cgroup& cgroup, const launcher::Greeting& greeting) {
+  const bool own_kernel = !is_this_kernel(greeting.hello.boot_id);
   return {.limits_disk = true,
           .limits_memory = cgroup.limits_memory(),
-          .limits_pids = cgroup.limits_pids(),
-          .own_kernel = !is_this_kernel(greeting.hello.boot_id),
+          // Another kernel's threads are among what the host counts; its processes are not.
+          .limits_pids = cgroup.limits_pids() && !own_kernel,
+          .own_kernel = own_kernel,
           .own_pids = true,
           .own_root = true,
           .loopback_network = true,

@@ -18,8 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kRuntimeVariable = "GLOVEBOX_DOCKER_RUNTIME";
-
 // The warden is in the group as well.
 constexpr std::uint32_t kOwnProcesses = 1;
 // The least that engines take.
@@ -78,6 +76,28 @@ json binds(const std::vector<Mount>& mounts) {
   return list;
 }
 
+// A devpts of the sandbox's own: nothing charges the buffers of terminals to it, and all of the
+// host's sandboxes share kernel.pty.max. It goes with the container.
+json terminals() {
+  return {{"Type", "volume"},
+          {"Target", "/dev/pts"},
+          {"VolumeOptions",
+           {{"NoCopy", true},
+            {"DriverConfig",
+             {{"Name", "local"},
+              {"Options",
+               {{"type", "devpts"},
+                {"device", "devpts"},
+                {"o", "nosuid,noexec,mode=0620,ptmxmode=0666,max=64"}}}}}}}};
+}
+
+// What the environment chooses of the engine's; empty: the engine's default.
+std::string runtime() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  const char* const name = std::getenv("GLOVEBOX_DOCKER_RUNTIME");
+  return name != nullptr ? name : "";
+}
+
 void add_limits(json& to, const Limits& limits) {
   to["Memory"] = limits.memory.count;
   to["MemorySwap"] = limits.memory.count;  // Both together: no swap.
@@ -114,10 +134,12 @@ std::string create_request(const Image& image,
       {"Ulimits", json::array({{{"Name", "core"}, {"Soft", 0}, {"Hard", 0}}})},
   };
   add_limits(host, spec.limits);
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
-  if (const char* const runtime = std::getenv(kRuntimeVariable);
-      runtime != nullptr && *runtime != '\0') {
-    host["Runtime"] = runtime;
+  const std::string chosen = runtime();
+  if (!chosen.empty()) {
+    host["Runtime"] = chosen;
+  }
+  if (chosen.empty() || chosen == "runc" || chosen == "crun") {
+    host["Mounts"].push_back(terminals());  // A kernel of its own has its own.
   }
   return json{{"Image", image.name},
               {"Hostname", spec.hostname},

@@ -14,7 +14,7 @@
 
 namespace glovebox::docker {
 
-// The labels by which containers are known as ours, and whose they are.
+// The label that says which runtime directory a container belongs to.
 inline constexpr const char* kOwnerLabel = "glovebox.owner";
 
 // As JSON: a container of that image whose only process is the launcher, with every wall that the
