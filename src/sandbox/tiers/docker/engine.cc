@@ -142,6 +142,7 @@ Result<Answer> receive(const UniqueFd& socket, Clock::time_point deadline) {
   parser.body_limit(kMaxBody);
   parser.eager(true);
   std::string pending;
+  std::uint64_t received = 0;
   std::array<char, 16 * 1024> block{};
   boost::beast::error_code error;
   while (!parser.is_done()) {
@@ -163,6 +164,11 @@ Result<Answer> receive(const UniqueFd& socket, Clock::time_point deadline) {
       break;
     }
     pending.append(block.data(), static_cast<std::size_t>(got));
+    // The parser's own limit does not hold for a length that was announced.
+    received += static_cast<std::uint64_t>(got);
+    if (received > kMaxHead + kMaxBody) {
+      return Error(ErrorCode::kUnavailable, "its answer is too long");
+    }
     for (std::size_t used = 1; used > 0 && !pending.empty() && !parser.is_done();) {
       used = parser.put(boost::asio::buffer(pending.data(), pending.size()), error);
       pending.erase(0, used);

@@ -29,7 +29,8 @@ TEST(DockerRequestTest, AllThatCanBeWrittenIsWithinTheLimitOfDisk) {
     const Limits limits{.disk = Bytes{megabytes << 20U}, .inodes = 1000};
     std::uint64_t bytes = 0;
     std::uint64_t inodes = 0;
-    for (const auto& [place, options] : host_config(limits)["Tmpfs"].items()) {
+    const auto host = host_config(limits);
+    for (const auto& [place, options] : host["Tmpfs"].items()) {
       bytes += option(options, "size");
       inodes += option(options, "nr_inodes") - 1;  // Its root.
       EXPECT_EQ(option(options, "uid"), 77U) << place;
@@ -41,8 +42,9 @@ TEST(DockerRequestTest, AllThatCanBeWrittenIsWithinTheLimitOfDisk) {
 }
 
 TEST(DockerRequestTest, NoFileSystemOfAGuestIsWithoutALimit) {
-  for (const auto& [place, options] :
-       host_config({.disk = Bytes{1}, .inodes = 1})["Tmpfs"].items()) {
+  const auto host = host_config({.disk = Bytes{1}, .inodes = 1});
+  EXPECT_EQ(host["Tmpfs"].size(), 3U);
+  for (const auto& [place, options] : host["Tmpfs"].items()) {
     EXPECT_GT(option(options, "size"), 0U) << place;
     EXPECT_GT(option(options, "nr_inodes"), 0U) << place;
   }
