@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/tiers/docker/request.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -134,6 +136,11 @@ std::string create_request(const Image& image,
       {"Ulimits", json::array({{{"Name", "core"}, {"Soft", 0}, {"Hard", 0}}})},
   };
   add_limits(host, spec.limits);
+  // Engines switch it off on the loopback of a container without a network.
+  if (constexpr const char* kIpv6 = "/proc/sys/net/ipv6/conf/lo/disable_ipv6";
+      ::access(kIpv6, F_OK) == 0) {
+    host["Sysctls"] = {{"net.ipv6.conf.lo.disable_ipv6", "0"}};
+  }
   const std::string chosen = runtime();
   if (!chosen.empty()) {
     host["Runtime"] = chosen;
