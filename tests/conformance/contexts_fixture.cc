@@ -159,6 +159,12 @@ std::vector<Way> ways() {
           {.name = "native_relayed", .tier = "native", .relayed = true}};
 }
 
+std::vector<Way> ways_by_fork() {
+  std::vector<Way> found = ways();
+  std::erase_if(found, [](const Way& way) { return !way.forked; });
+  return found;
+}
+
 std::vector<Way> ways_that(bool keep_checkpoints) {
   std::vector<Way> found = ways();
   std::erase_if(found, [=](const Way& way) {

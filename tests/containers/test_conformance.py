@@ -21,8 +21,6 @@ DIFFERENCES = {
         "/tmp is a file system of its own, so what is in it takes no room from the workspace",
     "Ways/CheckpointsOfAContext.AreForkedWhileOthersOfTheSandboxRunOutOfMemory/docker":
         "the copy of a workspace goes to /tmp, which has its own part of the limits",
-    "Ways/PagesOfForks.*/docker":
-        "about interpreters that are forked from a zygote, which is in a realm of native's",
     "Tiers/Lifecycle.LeavesItsOwnerUndumpable/docker":
         "no process inside has ever shared our memory",
 }
