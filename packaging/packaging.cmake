@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 
 install(TARGETS glovebox DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS glovebox-daemon glovebox-egress glovebox-warden glovebox-archiver glovebox-render
+install(TARGETS glovebox-daemon glovebox-egress glovebox-warden glovebox-archiver glovebox-launcher glovebox-render
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
 install(TARGETS glovebox-files DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/files)
 # As the build laid them out: the part before the last slash is not repeated.
@@ -18,5 +18,5 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # What the packages are made of, without tests and benchmarks.
-add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-warden glovebox-archiver
+add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-warden glovebox-archiver glovebox-launcher
   glovebox-egress glovebox-files glovebox-render agents)

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "language/suggest.h"
+#include "service/tier_floor.h"
 
 namespace glovebox::cli {
 namespace {
@@ -97,7 +98,10 @@ Result<std::string> read_text_file(const std::string& path, std::size_t most) {
 Result<policy::Policy> load_policy(const std::string& file_or_name) {
   if (is_file_name(file_or_name)) {
     const std::string text = GB_TRY(read_text_file(file_or_name, policy::kMaxPolicyFile));
-    return policy::parse_policy(text, file_or_name);
+    policy::Policy policy = GB_TRY(policy::parse_policy(text, file_or_name));
+    // A daemon refuses to start with it, instead of refusing every program later.
+    GB_TRY(raise_floor(TierWish{}, {policy}));
+    return policy;
   }
   const std::string_view shipped = policy::shipped_policy(file_or_name);
   if (shipped.empty()) {

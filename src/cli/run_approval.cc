@@ -13,6 +13,7 @@
 #include "language/suggest.h"
 #include "service/analysis.h"
 #include "service/content_hash.h"
+#include "service/tier_floor.h"
 
 namespace glovebox::cli {
 namespace {
@@ -58,9 +59,7 @@ bool stderr_has_colour() {
 
 }  // namespace
 
-Result<void> approve(const std::vector<std::string>& policies,
-                     const OneShot& request,
-                     bool events) {
+Result<void> approve(const std::vector<std::string>& policies, OneShot& request, bool events) {
   if (policies.empty()) {
     return {};
   }
@@ -68,6 +67,7 @@ Result<void> approve(const std::vector<std::string>& policies,
   for (const std::string& each : policies) {
     loaded.push_back(GB_TRY(load_policy(each)));
   }
+  request.tier = GB_TRY(raise_floor(request.tier, loaded));
   const auto programs =
       GB_TRY(analyse({{request.language.id, request.code}}, in_own_sandbox(request.tier)));
   const Assessment assessment = policy::assess(loaded, programs.front());

@@ -12,7 +12,7 @@ namespace glovebox::cli {
 
 // Lets a program pass, or fails with kRefused: shows the findings on standard error and asks at the
 // terminal where a policy wants a person to decide. `events` says whether what is asked is printed
-// as an event on standard output, too.
-Result<void> approve(const std::vector<std::string>& policies, const OneShot& request, bool events);
+// as an event on standard output, too. Raises the tier of the request to what the policies demand.
+Result<void> approve(const std::vector<std::string>& policies, OneShot& request, bool events);
 
 }  // namespace glovebox::cli

@@ -124,6 +124,56 @@ Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits) {
   return {};
 }
 
+Result<Cgroup> Cgroup::of_process(pid_t pid, const Limits& limits) {
+  Cgroup group;
+  group.ours_ = false;
+  const auto add = [&](std::string_view controller) {
+    std::string path = cgroup_directory(pid, controller);
+    UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory) {
+      return -1;
+    }
+    group.branches_.push_back({std::move(path), std::move(directory)});
+    return static_cast<int>(group.branches_.size()) - 1;
+  };
+  group.memory_ = add("memory");
+  if (group.memory_ >= 0) {
+    group.mode_ = CgroupMode::kV1;
+    group.pids_ = add("pids");
+    group.cpu_ = add("cpu");
+    group.cpu_time_ = add("cpuacct");
+  } else {
+    group.mode_ = CgroupMode::kV2;
+    group.memory_ = group.pids_ = group.cpu_ = group.cpu_time_ = add("");
+  }
+  if (group.branches_.empty()) {
+    return Error(ErrorCode::kUnsupported,
+                 "the cgroups of process " + std::to_string(pid) + " are out of sight",
+                 "mount them below /sys/fs/cgroup");
+  }
+  group.check_limits(limits);
+  return group;
+}
+
+void Cgroup::check_limits(const Limits& limits) {
+  const bool v1 = mode_ == CgroupMode::kV1;
+  const auto within = [this](int branch, const char* file, std::uint64_t most) {
+    const auto value = read_number(branch, file);
+    return value && *value <= most;
+  };
+  if (!within(memory_, v1 ? "memory.limit_in_bytes" : "memory.max", limits.memory.count)) {
+    memory_ = -1;
+  }
+  if (!within(pids_, "pids.max", std::uint64_t{limits.pids} + kOwnProcesses)) {
+    pids_ = -1;
+  }
+  // Of the usual period, which engines keep to.
+  const auto quota = static_cast<std::uint64_t>(std::llround(limits.cpus * kCpuPeriodUs));
+  if (!within(cpu_, v1 ? "cpu.cfs_quota_us" : "cpu.max", std::max<std::uint64_t>(quota, 1000))) {
+    cpu_ = -1;
+  }
+}
+
 Result<void> Cgroup::create_v2(Slot& slot, const Limits& limits) {
   const CgroupHost& host = cgroup_host();
   const int only = GB_TRY(add_branch(slot, host.v2_parent));

@@ -97,6 +97,11 @@ class Cgroup final : public Meter {
   [[nodiscard]] std::uint64_t pids_refusals() const override;
   void reclaim() const override;
 
+  // The groups of a process that somebody else has put into them, and limits: remove() only forgets
+  // them. A limit that does not hold there counts as none. Fails with kUnsupported where they are
+  // out of sight.
+  static Result<Cgroup> of_process(pid_t pid, const Limits& limits);
+
   // The processes in the group, by their numbers outside: all of them where they are fewer than
   // about a thousand.
   [[nodiscard]] std::vector<pid_t> members() const;
@@ -142,6 +147,8 @@ class Cgroup final : public Meter {
   [[nodiscard]] int guests_pids() const { return kernel_ ? -1 : pids_; }
   [[nodiscard]] std::uint64_t read_keyed(int branch, const char* file, std::string_view key) const;
   Result<void> set_limits(const Limits& limits);
+  // Forgets limits that are larger than these, or none.
+  void check_limits(const Limits& limits);
   Result<void> limit_io(Bytes rate);
 
   CgroupMode mode_ = CgroupMode::kNone;

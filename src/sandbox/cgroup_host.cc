@@ -214,6 +214,20 @@ const CgroupHost& cgroup_host() {
   return kHost;
 }
 
+std::string cgroup_directory(pid_t pid, std::string_view controller) {
+  const auto table = read_file("/proc/" + std::to_string(pid) + "/cgroup");
+  const auto path = table ? own_path(*table, controller) : std::nullopt;
+  if (!path) {
+    return {};
+  }
+  std::string directory(kCgroupRoot);
+  if (!controller.empty()) {
+    directory += "/" + std::string(controller);
+  }
+  directory += *path == "/" ? "" : *path;
+  return ::access((directory + "/cgroup.procs").c_str(), F_OK) == 0 ? directory : std::string();
+}
+
 std::vector<std::string> block_devices() {
   std::vector<std::string> devices;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/sys/block"), ::closedir);

@@ -2,6 +2,8 @@
 // What this host's cgroups look like, and where ours may go: found out once in a process.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,10 @@ struct CgroupHost {
 };
 
 const CgroupHost& cgroup_host();
+
+// Where a process is in the hierarchy of `controller` (v1), or in v2's when that is empty: a
+// directory that we can see. Empty where there is none.
+std::string cgroup_directory(pid_t pid, std::string_view controller);
 
 // "MAJOR:MINOR" of each whole disk of the host.
 std::vector<std::string> block_devices();

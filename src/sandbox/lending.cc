@@ -64,6 +64,7 @@ Result<void> Sandbox::lend(int socket) {
   }
   writer.u32(bits);
   writer.text(enclosure_.seccomp);
+  writer.text(walls_.kernel);
   writer.text(walls_.seccomp);
   writer.u32(static_cast<std::uint32_t>(walls_.landlock));
   writer.text(walls_.cgroup);
@@ -109,6 +110,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::borrow(UniqueFd lease,
     bit <<= 1;
   }
   const std::string policy(reader.text());
+  walls.kernel = reader.text();
   walls.seccomp = reader.text();
   walls.landlock = static_cast<int>(reader.u32());
   walls.cgroup = reader.text();

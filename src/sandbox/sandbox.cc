@@ -158,7 +158,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
       return *std::move(error);
     }
     notes.push_back("tier " + std::string(tier->name()) +
-                    " does not work here: " + error->message());
+                    " could not be used: " + error->message());
     // What the tier lacks that is tried first is what most people can mend.
     if (!first) {
       first = std::move(error);
@@ -241,6 +241,7 @@ Result<void> Sandbox::await_walls() {
       return own_kernel ||
              (ready.namespaces[index] != 0 && ready.namespaces[index] != own_namespace(name));
     };
+    walls_.kernel = printable(ready.kernel);
     walls_.user_ns = own(0, "user");
     walls_.mount_ns = own(1, "mnt");
     walls_.pid_ns = own(2, "pid");
@@ -269,7 +270,11 @@ Result<void> Sandbox::await_walls() {
       return Error(ErrorCode::kInternal, "the sandbox started with more capabilities than root's");
     }
     if (enclosure_.landlock == 0 && !enclosure_.realm && !own_kernel) {
-      notes_.emplace_back("this kernel has no Landlock; the other walls are in place");
+      notes_.emplace_back(
+          enclosure_.carrier
+              ? "no Landlock inside: the engine's filter refuses it, or its runtime's kernel has "
+                "none; the other walls are in place"
+              : "this kernel has no Landlock; the other walls are in place");
     }
     if (!walls_.user_ns && ready.uid == ::geteuid()) {
       notes_.emplace_back(
@@ -494,7 +499,8 @@ Result<void> Sandbox::drop_snapshot(std::uint32_t id) {
 
 Result<void> Sandbox::set_limits(const Limits& limits) {
   GB_TRY(validate(limits));
-  GB_TRY(enclosure_.cgroup.change_limits(limits));
+  GB_TRY(enclosure_.carrier ? enclosure_.carrier->change_limits(limits)
+                            : enclosure_.cgroup.change_limits(limits));
   limits_ = limits;
   if (enclosure_.features.own_root) {
     const auto texts = machine_texts(limits);
@@ -512,12 +518,12 @@ bool Sandbox::alive() const {
 
 void Sandbox::kill() {
   dead_ = true;
-  if (enclosure_.features.own_pids && enclosure_.pidfd) {
-    (void)sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0);
+  if (enclosure_.features.own_pids && enclosure_.pidfd &&
+      sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0) != -EPERM) {
     return;
   }
-  // Without a pid namespace, or a process to be killed, the warden must do it, which it does when
-  // its socket closes.
+  // Without a pid namespace, or a process that is ours to be killed, the warden must do it, which
+  // it does when its socket closes.
   link_.shut_down();
   enclosure_.cgroup.kill();
 }
@@ -559,6 +565,10 @@ Result<void> Sandbox::end() {
   relay_.reset();
   link_.close();
   auto removed = enclosure_.cgroup.remove();
+  if (enclosure_.carrier) {
+    removed = enclosure_.carrier->remove();
+    dead = dead || removed.has_value();
+  }
   if (!enclosure_.tree.empty()) {
     if (auto cleared = sys::remove_tree(enclosure_.tree); !cleared) {
       removed = std::move(cleared);

@@ -20,6 +20,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/id_range.h"
 #include "sandbox/runtime_directory.h"
+#include "sandbox/tiers/tier.h"
 
 namespace glovebox {
 namespace {
@@ -77,6 +78,12 @@ void sweep_line(std::string_view line, Swept& swept) {
       swept.failures.push_back(removed.error().message());
     } else {
       ++swept.trees;
+    }
+  } else {
+    const auto tier = std::ranges::find(all_tiers(), kind, &Tier::name);
+    const auto removed = tier == all_tiers().end() ? Result<void>() : (*tier)->sweep(path);
+    if (!removed) {
+      swept.failures.push_back(removed.error().message());
     }
   }
 }
@@ -166,17 +173,27 @@ void Slot::give_back() noexcept {
 
 std::string Slot::name() const { return "glovebox-" + file_name(number_); }
 
-Result<void> Slot::note(std::string_view kind, std::string_view path) {
-  const std::string line = std::string(kind) + " " + std::string(path) + "\n";
+Result<void> Slot::note(std::string_view kind, std::string_view what) {
+  const std::string line = std::string(kind) + " " + std::string(what) + "\n";
   if (::write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     return Error::from_errno("write to the slot");
   }
-  noted_.emplace_back(path);
   return {};
 }
 
-Result<void> Slot::note_cgroup(std::string_view path) { return note("cgroup", path); }
-Result<void> Slot::note_tree(std::string_view path) { return note("tree", path); }
+Result<void> Slot::note_cgroup(std::string_view path) {
+  noted_.emplace_back(path);
+  return note("cgroup", path);
+}
+
+Result<void> Slot::note_tree(std::string_view path) {
+  noted_.emplace_back(path);
+  return note("tree", path);
+}
+
+Result<void> Slot::note_for(std::string_view tier, std::string_view what) {
+  return note(tier, what);
+}
 
 Swept sweep_leftovers() {
   Swept swept;

@@ -37,6 +37,9 @@ class Slot {
   // or a directory tree. Absolute paths without line breaks.
   Result<void> note_cgroup(std::string_view path);
   Result<void> note_tree(std::string_view path);
+  // Likewise something that only the tier of that name can remove (Tier::sweep()). It begins with
+  // our name().
+  Result<void> note_for(std::string_view tier, std::string_view what);
 
   [[nodiscard]] std::uint32_t number() const { return number_; }
   // "glovebox-1a2b3": also the name of its cgroups.
@@ -61,7 +64,7 @@ class Slot {
  private:
   Slot(std::uint32_t number, UniqueFd directory, UniqueFd file)
       : number_(number), directory_(std::move(directory)), file_(std::move(file)) {}
-  Result<void> note(std::string_view kind, std::string_view path);
+  Result<void> note(std::string_view kind, std::string_view what);
   void give_back() noexcept;
 
   std::uint32_t number_ = 0;

@@ -37,6 +37,7 @@ std::string_view to_string(Status status);
 
 // The walls as they were seen from inside the sandbox, not as they were asked for.
 struct Walls {
+  std::string kernel{};  // Release and version, as uname(2) has them inside.
   bool user_ns = false;
   bool mount_ns = false;
   bool pid_ns = false;

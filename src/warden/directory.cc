@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <string>
 
 namespace glovebox::warden {
 namespace {
@@ -14,11 +15,12 @@ namespace {
 // what it names. Debian 12's headers do not have its number.
 constexpr long kFchmodat2 = 452;
 
-// Where it is not there, by name: should a guest put a link in its place meanwhile, that changes
-// what it could change itself, for we have its rights and no others.
+// Where it is not there, or an engine's filter does not know it, by name: should a guest put a link
+// in its place meanwhile, that changes what it could change itself, for we have its rights and no
+// others.
 bool change_mode(const UniqueFd& path, int directory, const std::string& name, mode_t mode) {
   long result = sys::raw(kFchmodat2, path.get(), "", mode, AT_EMPTY_PATH);
-  if (result == -ENOSYS) {
+  if (result == -ENOSYS || result == -EPERM) {
     result = sys::raw(SYS_fchmodat, directory, name.c_str(), mode);
   }
   if (result < 0) {

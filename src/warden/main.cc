@@ -18,8 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/sys/raw.h"
 #include "warden/moving_in.h"
@@ -59,7 +63,7 @@ void prefer_us_for_oom(int proc_self) {
 }
 
 // What the set-up outside has left for us.
-Belongings given(Pids pids, Guests guests) {
+Belongings given(Pids pids, Guests guests, std::span<char* const> places) {
   Belongings own{.archiver = UniqueFd(kArchiverFd)};
   for (std::size_t i = 0; pids == Pids::kOwn && i < own.machine.size(); ++i) {
     own.machine[i] = UniqueFd(kFirstMachineFd + static_cast<int>(i));
@@ -67,10 +71,13 @@ Belongings given(Pids pids, Guests guests) {
   own.proc_self =
       UniqueFd(guests == Guests::kRoot ? kFirstMachineFd + static_cast<int>(own.machine.size())
                                        : ::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (const char* const place : places) {
+    own.places.emplace_back(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
   return own;
 }
 
-int serve(Pids pids, Guests guests) {
+int serve(Pids pids, Guests guests, std::span<char* const> places) {
   UniqueFd control(kControlFd);
   Belongings own;
   if (guests == Guests::kOtherUser) {
@@ -81,7 +88,7 @@ int serve(Pids pids, Guests guests) {
     }
     own = std::move(moved).value();
   } else {
-    own = given(pids, guests);
+    own = given(pids, guests, places);
   }
   const ReadyReport walls = observe_walls(own.proc_self.get());
   if (!stands_within(walls, pids, guests)) {
@@ -104,7 +111,7 @@ int serve(Pids pids, Guests guests) {
     (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   UniqueFd ended(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
-  auto workspace = Workspace::create(std::move(own.store));
+  auto workspace = Workspace::create(std::move(own.store), std::move(own.places));
   if (!workspace || !ended) {
     return 1;
   }
@@ -118,16 +125,19 @@ int serve(Pids pids, Guests guests) {
 }  // namespace
 }  // namespace glovebox::warden
 
-// Usage: glovebox-warden own-pids|shared-pids [root], or glovebox-warden own-kernel; only glovebox
-// starts it.
+// Usage: glovebox-warden own-pids|shared-pids [root|user [PLACE…]], or glovebox-warden own-kernel;
+// only glovebox starts it. Each PLACE is a file system beside the workspace's that guests write
+// to.
 int main(int argc, char** argv) {
   using glovebox::warden::Guests;
   using glovebox::warden::Pids;
   const std::string_view pids = argc > 1 ? argv[1] : "own-pids";
   const std::string_view guests = argc > 2 ? argv[2] : "";
   if (pids == "own-kernel") {
-    return glovebox::warden::serve(Pids::kOwn, Guests::kOtherUser);
+    return glovebox::warden::serve(Pids::kOwn, Guests::kOtherUser, {});
   }
   return glovebox::warden::serve(pids == "own-pids" ? Pids::kOwn : Pids::kShared,
-                                 guests == "root" ? Guests::kRoot : Guests::kUser);
+                                 guests == "root" ? Guests::kRoot : Guests::kUser,
+                                 std::span(argv, static_cast<std::size_t>(argc))
+                                     .subspan(static_cast<std::size_t>(std::min(argc, 3))));
 }

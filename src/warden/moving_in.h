@@ -9,6 +9,8 @@
 // processes, and needs no privilege to start one as them.
 #pragma once
 
+#include <vector>
+
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "warden/warden.h"
@@ -21,6 +23,7 @@ struct Belongings {
   Warden::Machine machine{};
   UniqueFd proc_self{};  // Its own directory of /proc, which guests may not see.
   UniqueFd store{};      // Where snapshots are kept, out of the guests' sight; may be absent.
+  std::vector<UniqueFd> places{};  // File systems beside the workspace's that guests write to.
 };
 
 // Waits for the MoveInRequest on `control` and does what it says. The current directory is the

@@ -41,13 +41,13 @@ Start start_of(int workspace, std::string_view path) {
 
 }  // namespace
 
-Result<Workspace> Workspace::create(UniqueFd place) {
+Result<Workspace> Workspace::create(UniqueFd store, std::vector<UniqueFd> others) {
   UniqueFd root(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   UniqueFd again(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root || !again) {
     return Error::from_errno("open the workspace");
   }
-  Workspace workspace(std::move(root), std::move(again), std::move(place));
+  Workspace workspace(std::move(root), std::move(again), std::move(store), std::move(others));
   workspace.used_by_us_ = workspace.disk_use();
   return workspace;
 }
@@ -191,17 +191,23 @@ FilesReport Workspace::changes() const {
 }
 
 Workspace::DiskUse Workspace::disk_use() const {
-  struct statfs status {};
-  if (::fstatfs(root_.get(), &status) != 0) {
-    return {};
+  DiskUse use;
+  const auto add = [&use](const UniqueFd& place) {
+    struct statfs status {};
+    if (::fstatfs(place.get(), &status) == 0) {
+      use.bytes += (status.f_blocks - status.f_bfree) * static_cast<std::uint64_t>(status.f_bsize);
+      use.inodes += status.f_files - status.f_ffree;
+      use.bytes_full = use.bytes_full || status.f_bavail == 0;
+      use.inodes_full = use.inodes_full || (status.f_files > 0 && status.f_ffree == 0);
+    }
+  };
+  add(root_);
+  for (const UniqueFd& other : others_) {
+    add(other);
   }
-  const auto block = static_cast<std::uint64_t>(status.f_bsize);
-  const std::uint64_t bytes = (status.f_blocks - status.f_bfree) * block;
-  const std::uint64_t inodes = status.f_files - status.f_ffree;
-  return {.bytes = bytes - std::min(bytes, used_by_us_.bytes),
-          .inodes = inodes - std::min(inodes, used_by_us_.inodes),
-          .bytes_full = status.f_bavail == 0,
-          .inodes_full = status.f_files > 0 && status.f_ffree == 0};
+  use.bytes -= std::min(use.bytes, used_by_us_.bytes);
+  use.inodes -= std::min(use.inodes, used_by_us_.inodes);
+  return use;
 }
 
 }  // namespace glovebox::warden

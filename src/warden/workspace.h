@@ -20,8 +20,10 @@ namespace glovebox::warden {
 
 class Workspace {
  public:
-  // The current directory is the workspace. `place` is as Snapshots has it.
-  static Result<Workspace> create(UniqueFd place);
+  // The current directory is the workspace. `store` is what Snapshots calls its place. `others` are
+  // further places that guests write to, and file systems of their own: what is used of them
+  // counts, too.
+  static Result<Workspace> create(UniqueFd store, std::vector<UniqueFd> others);
 
   // Opens a file or directory below the workspace (sys::open_beneath). `path` may be absolute if it
   // names something in the workspace, or below /tmp, which the guest may write as well.
@@ -65,12 +67,15 @@ class Workspace {
   [[nodiscard]] Listing walk(std::string_view path, bool& truncated) const;
 
  private:
-  Workspace(UniqueFd root, UniqueFd again, UniqueFd place)
-      : root_(std::move(root)), snapshots_(std::move(again), std::move(place)) {}
+  Workspace(UniqueFd root, UniqueFd again, UniqueFd store, std::vector<UniqueFd> others)
+      : root_(std::move(root)),
+        others_(std::move(others)),
+        snapshots_(std::move(again), std::move(store)) {}
 
   void keep_marks(const std::vector<Rewritten>& files);
 
   UniqueFd root_;
+  std::vector<UniqueFd> others_;
   Snapshots snapshots_;
   Listing marked_;
   DiskUse used_by_us_;  // What the set-up itself made.

@@ -28,7 +28,7 @@ from positions import PLACE, POSITIONS, TELL, why_not_here
 TIMEOUT_SECONDS = 180
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
         "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user"}
-TIERS = ["native", "landlock", "gvisor"]
+TIERS = ["native", "landlock", "gvisor", "docker"]
 
 
 def main():
@@ -133,6 +133,8 @@ class Runner:
                             "GLOVEBOX_RUNTIME_DIR": host.slots,
                             "TMPDIR": "/tmp", "LANG": "C.UTF-8",
                             "GLOVEBOX_ATTACK_SECRET": host.secret}
+        if "DOCKER_HOST" in os.environ:
+            self.environment["DOCKER_HOST"] = os.environ["DOCKER_HOST"]
 
     def neighbour(self, code):
         """Starts a second sandbox of the same user, which runs `code` and has nothing to do with

@@ -63,7 +63,7 @@ glovebox run --pids many hello.py
 glovebox run --pids 0 hello.py
 glovebox run --disk 99999999T hello.py
 glovebox run --output x hello.py
-glovebox run --tier docker hello.py
+glovebox run --tier none hello.py
 glovebox run --seccomp none hello.py
 glovebox run --template gpu hello.py
 glovebox run --env =value hello.py

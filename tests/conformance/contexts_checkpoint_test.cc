@@ -406,7 +406,7 @@ huge, used = huge_memory(), used_memory())");
 
 INSTANTIATE_TEST_SUITE_P(Ways,
                          CheckpointsOfAContext,
-                         testing::Values(ways()[0], ways()[1]),
+                         testing::ValuesIn(ways_that(true)),
                          [](const auto& way) { return way.param.name; });
 
 GB_FOR_FORKS(PagesOfForks);
@@ -426,7 +426,7 @@ TEST_P(ContextsWithoutCheckpoints, SaySo) {
 // descriptors are passed it can name none.
 INSTANTIATE_TEST_SUITE_P(Ways,
                          ContextsWithoutCheckpoints,
-                         testing::Values(ways()[2], ways()[3]),
+                         testing::ValuesIn(ways_that(false)),
                          [](const auto& way) { return way.param.name; });
 
 }  // namespace

@@ -149,11 +149,29 @@ def frame(kind, number, payload):
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
 std::vector<Way> ways() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread.
+  if (const char* const named = std::getenv("GLOVEBOX_CONFORMANCE_TIER"); named != nullptr) {
+    return {{.name = named, .tier = tier_of(named), .relayed = is_relayed(named)}};
+  }
   return {{.name = "fork", .tier = "native", .forked = true},
           {.name = "native", .tier = "native"},
           {.name = "landlock", .tier = "landlock"},
           {.name = "native_relayed", .tier = "native", .relayed = true},
           {.name = "gvisor", .tier = "gvisor"}};
+}
+
+std::vector<Way> ways_by_fork() {
+  std::vector<Way> found = ways();
+  std::erase_if(found, [](const Way& way) { return !way.forked; });
+  return found;
+}
+
+std::vector<Way> ways_that(bool keep_checkpoints) {
+  std::vector<Way> found = ways();
+  std::erase_if(found, [=](const Way& way) {
+    return (!way.relayed && way.tier != "landlock") != keep_checkpoints;
+  });
+  return found;
 }
 
 void Contexts::SetUp() {

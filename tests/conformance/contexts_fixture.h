@@ -35,6 +35,12 @@ void PrintTo(const Way& way, std::ostream* out);
 // Every way that glovebox has.
 std::vector<Way> ways();
 
+// Those in which it comes from a zygote; none where another tier runs alone.
+std::vector<Way> ways_by_fork();
+
+// Those in which a context can go back to a checkpoint, or cannot.
+std::vector<Way> ways_that(bool keep_checkpoints);
+
 // A sandbox with a context in it.
 struct Live {
   std::unique_ptr<Sandbox> sandbox;
@@ -132,6 +138,7 @@ extern const char* const kFindChannel;
 #define GB_FOR_EVERY_WAY(suite)                                                             \
   INSTANTIATE_TEST_SUITE_P(Ways, suite, testing::ValuesIn(::glovebox::conformance::ways()), \
                            [](const auto& way) { return way.param.name; })
-#define GB_FOR_FORKS(suite)                                                                       \
-  INSTANTIATE_TEST_SUITE_P(Ways, suite, testing::Values(::glovebox::conformance::ways().front()), \
+#define GB_FOR_FORKS(suite)                                                            \
+  INSTANTIATE_TEST_SUITE_P(Ways, suite,                                                \
+                           testing::ValuesIn(::glovebox::conformance::ways_by_fork()), \
                            [](const auto& way) { return way.param.name; })

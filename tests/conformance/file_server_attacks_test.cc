@@ -36,8 +36,8 @@ TEST_P(FileAttacks, ALinkLeadsToTheFilesOfTheSandboxOnly) {
   files();
   guest("ln -s /etc/passwd link; ln -s /proc/1/root/etc/passwd other; ln -s / root");
   if (features().own_root) {
-    EXPECT_THAT(get("link"), HasSubstr("guest:x:1000"));
-    EXPECT_THAT(get("root/etc/passwd"), HasSubstr("guest:x:1000"));
+    EXPECT_THAT(get("link"), HasSubstr("guest:x:"));
+    EXPECT_THAT(get("root/etc/passwd"), HasSubstr("guest:x:"));
   } else {
     EXPECT_EQ(code_of(files().open("link")), ErrorCode::kRefused);
     EXPECT_EQ(code_of(files().open("root/etc/passwd")), ErrorCode::kRefused);

@@ -28,6 +28,13 @@ class WardenOfThisBuild : public testing::Environment {
 
 const auto* const kWarden = testing::AddGlobalTestEnvironment(new WardenOfThisBuild);
 
+// The number of the process of a pidfd; zero for one that is gone, or without a pidfd.
+pid_t pid_of(int pidfd) {
+  const std::string info = read_file("/proc/self/fdinfo/" + std::to_string(pidfd));
+  const std::size_t at = info.find("\nPid:");
+  return pidfd < 0 || at == std::string::npos ? 0 : std::max(std::atoi(info.c_str() + at + 5), 0);
+}
+
 bool descends_from_us(pid_t pid) {
   do {
     pid = parent_of(pid);
@@ -57,7 +64,13 @@ pid_t parent_of(pid_t pid) {
   return std::atoi(stat.c_str() + name_end + 4);
 }
 
-std::vector<std::string> tiers() { return {"native", "landlock", "native_relayed", "gvisor"}; }
+std::vector<std::string> tiers() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread.
+  if (const char* const named = std::getenv("GLOVEBOX_CONFORMANCE_TIER"); named != nullptr) {
+    return {named};
+  }
+  return {"native", "landlock", "native_relayed", "gvisor"};
+}
 
 std::string tier_of(const std::string& parameter) {
   return parameter.substr(0, parameter.find('_'));
@@ -187,6 +200,8 @@ std::string Conformance::output_of(const std::string& script) {
 
 std::vector<pid_t> Conformance::processes() const {
   std::vector<pid_t> found;
+  // Which an engine may have started in our place.
+  const pid_t warden = sandbox_ ? pid_of(sandbox_->pidfd()) : 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) {
@@ -195,7 +210,8 @@ std::vector<pid_t> Conformance::processes() const {
     const pid_t pid = std::atoi(name.c_str());
     // A zombie has no environment any more, and a process that lost its parent no descent.
     const std::string environment = '\0' + read_file(entry.path() / "environ");
-    if (descends_from_us(pid) || environment.find('\0' + marker_ + '\0') != std::string::npos) {
+    if (descends_from_us(pid) || pid == warden ||
+        environment.find('\0' + marker_ + '\0') != std::string::npos) {
       found.push_back(pid);
     }
   }
@@ -204,7 +220,8 @@ std::vector<pid_t> Conformance::processes() const {
 
 std::vector<pid_t> Conformance::guests() const {
   std::vector<pid_t> found = processes();
-  std::erase_if(found, [](pid_t pid) { return parent_of(pid) == ::getpid(); });
+  const pid_t warden = sandbox_ ? pid_of(sandbox_->pidfd()) : 0;
+  std::erase_if(found, [=](pid_t pid) { return pid == warden || parent_of(pid) == ::getpid(); });
   return found;
 }
 

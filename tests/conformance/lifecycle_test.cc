@@ -40,10 +40,10 @@ class Lifecycle : public Conformance {
     }));
     for (const pid_t pid : all) {
       if (std::ranges::find(rest, pid) == rest.end()) {
+        // By what is readable for a zombie, too: reaping it is the sandbox's part, or an engine's.
+        pollfd dead{sandbox().pidfd(), POLLIN, 0};
         ASSERT_EQ(::kill(pid, SIGKILL), 0);
-        siginfo_t info{};
-        // Left as a zombie: reaping it is the sandbox's part.
-        ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+        ASSERT_EQ(::poll(&dead, 1, 10'000), 1);
       }
     }
   }
@@ -236,7 +236,8 @@ TEST_P(Lifecycle, EndsWhenItsOwnerIsKilled) {
   const ssize_t got = ::read(reader.get(), home.data(), home.size());
   const std::vector<pid_t> before = processes();
   EXPECT_GT(got, 0);
-  EXPECT_GE(before.size(), 4U);  // The owner, the warden, the shell, a daemon at the least.
+  // The owner, the shell, a daemon at the least; a warden only where it is the owner's child.
+  EXPECT_GE(before.size(), 3U);
   EXPECT_EQ(::kill(owner, SIGKILL), 0);
   EXPECT_EQ(::waitpid(owner, nullptr, 0), owner);
   for (const pid_t pid : before) {

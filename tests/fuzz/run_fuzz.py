@@ -32,6 +32,7 @@ TARGETS = {
     "warden_protocol": [*BASE, "base/wire.cc", "spec/warden_protocol.cc", "spec/verdict.cc"],
     "relayed_process": [*FRAME, "base/unique_fd.cc", "sandbox/relayed_process.cc",
                         "spec/warden_protocol.cc", "spec/verdict.cc"],
+    "launcher": [*BASE, "base/wire.cc", "sandbox/launcher/protocol.cc"],
     "files_protocol": [*BASE, "base/wire.cc", "files/protocol.cc"],
     "tar": [*BASE, "base/archive/tar.cc", "base/sys/beneath.cc", "base/sys/tree.cc",
             "base/text.cc", "base/unique_fd.cc"],

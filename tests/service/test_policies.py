@@ -333,5 +333,45 @@ class OfASandboxTest(unittest.TestCase):
         self.assertIn("untrusted", problem["hint"])
 
 
+class TierTest(unittest.TestCase):
+    """A policy that demands a tier which is stronger than the usual one."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.discard)
+        policy = cls.daemon.dir / "strong.toml"
+        policy.write_text('min_tier = "gvisor"\n')
+        policy.chmod(0o644)
+        cls.daemon.options = ["--policy", str(policy)]
+        cls.daemon.start()
+
+    def test_sandboxes_get_the_tier_or_none(self):
+        for path, body in [("/v1/run", {"language": "sh", "code": "true"}), ("/v1/sandboxes", {})]:
+            answer = self.daemon.ask("POST", path, body)
+            if answer.status in (200, 201):
+                self.assertEqual(answer.json["tier"], "gvisor")
+            else:
+                self.assertEqual(answer.status, 501, answer)
+                self.assertIn("runsc", answer.json["message"])
+
+    def test_a_request_for_a_weaker_tier_is_refused(self):
+        for path, body in [("/v1/run", {"language": "sh", "code": "true"}), ("/v1/sandboxes", {})]:
+            answer = self.daemon.must(403, "POST", path, {**body, "tier": "native"})
+            self.assertIn("requires tier 'gvisor'", answer.json["message"])
+
+
+class UnknownTierTest(unittest.TestCase):
+    def test_a_daemon_does_not_start_with_it(self):
+        daemon = Daemon()
+        self.addCleanup(daemon.discard)
+        policy = daemon.dir / "wrong.toml"
+        policy.write_text('min_tier = "gviser"\n')
+        policy.chmod(0o644)
+        ended = subprocess.run([GLOVEBOX, "serve", "--policy", str(policy)], capture_output=True,
+                               text=True, check=False, timeout=60)
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn("unknown tier 'gviser'", ended.stderr)
+
 if __name__ == "__main__":
     unittest.main()

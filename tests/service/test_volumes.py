@@ -199,6 +199,17 @@ print(call(166, b'/volumes/data', 2))  # umount2
         self.daemon.must(204, "DELETE", f"{VOLUMES}/busy")
         self.daemon.must(404, "GET", f"{VOLUMES}/busy")
 
+    def test_a_volume_of_a_sandbox_that_was_just_ended_is_removed(self):
+        for _ in range(20):
+            self.volume("ended")
+            sandbox = self.with_volume("ended")
+            # Others have the sandbox in their hands while it is ended.
+            events = sandbox.context().start("print('there', flush=True)\nwhile True: pass")
+            events.until("stdout")
+            sandbox.kill()
+            self.daemon.must(204, "DELETE", f"{VOLUMES}/ended")
+            events.close()
+
     def test_files_of_a_volume_are_there_without_a_sandbox(self):
         self.volume("files")
         path = f"{VOLUMES}/files/files"

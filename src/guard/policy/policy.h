@@ -57,6 +57,7 @@ enum class Subject : std::uint8_t {
 struct Policy {
   std::string origin;       // The file, or the name of a shipped policy; for messages.
   std::string description;  // One line.
+  std::string min_tier;     // The least isolation tier that programs get; empty: any.
   // For what could not be analysed, and for languages that cannot be and that no entry allows.
   Action unparsed = Action::kAsk;
   // Sums of risk at and above which the decision is at least `ask` or `refuse`; 0: never.

@@ -226,14 +226,17 @@ Result<void> Reader::language(std::string_view name, const toml::node& node, Pol
 }
 
 Result<Policy> Reader::policy(const toml::table& file) {
-  static const Words kKeys = {"description", "unparsed", "risk",     "languages", "commands",
-                              "hosts",       "files",    "patterns", "python",    "javascript"};
+  static const Words kKeys = {"description", "min_tier", "unparsed",  "risk",
+                              "languages",   "commands", "hosts",     "files",
+                              "patterns",    "python",   "javascript"};
   Policy policy;
   policy.origin = origin_;
   for (const auto& [key, value] : file) {
     const std::string_view name = key.str();
     if (name == "description") {
       policy.description = GB_TRY(text(value, kMaxPattern));
+    } else if (name == "min_tier") {
+      policy.min_tier = GB_TRY(text(value, kMaxPattern));
     } else if (name == "unparsed") {
       // Never `allow`: what cannot be read must not pass as if it had been.
       policy.unparsed = GB_TRY(action(value, {"ask", "refuse"}));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "sandbox/tiers/docker/docker.h"
 #include "sandbox/tiers/gvisor/gvisor.h"
 #include "sandbox/tiers/landlock/landlock.h"
 #include "sandbox/tiers/native/native.h"
@@ -11,14 +12,15 @@ namespace glovebox {
 namespace {
 
 constexpr std::string_view kDefaultFloor = "native";
+constexpr std::string_view kStrongest = "auto";
 
 Result<Tier*> find_tier(std::string_view name) {
-  std::string known;
+  std::string known(kStrongest);
   for (Tier* const tier : all_tiers()) {
     if (tier->name() == name) {
       return tier;
     }
-    known += known.empty() ? "" : ", ";
+    known += ", ";
     known += tier->name();
   }
   return Error(ErrorCode::kInvalid, "unknown tier '" + std::string(name) + "'",
@@ -30,15 +32,16 @@ Result<Tier*> find_tier(std::string_view name) {
 const std::vector<Tier*>& all_tiers() {
   static NativeTier native;
   static GvisorTier gvisor;
+  static DockerTier docker;
   static LandlockTier landlock;
-  static const std::vector<Tier*> kTiers = {&gvisor, &native, &landlock};
+  static const std::vector<Tier*> kTiers = {&gvisor, &native, &docker, &landlock};
   return kTiers;
 }
 
 Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
   const Tier* const floor =
       GB_TRY(find_tier(wish.at_least.empty() ? kDefaultFloor : std::string_view(wish.at_least)));
-  if (!wish.exactly.empty()) {
+  if (!wish.exactly.empty() && wish.exactly != kStrongest) {
     Tier* const tier = GB_TRY(find_tier(wish.exactly));
     if (!wish.at_least.empty() && tier->strength() < floor->strength()) {
       return Error(
@@ -55,12 +58,24 @@ Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
       tiers.push_back(tier);
     }
   }
+  if (wish.exactly == kStrongest) {
+    return tiers;
+  }
   // Stronger ones in rising order, for the weakest of them is the quickest; weaker ones falling.
   std::ranges::stable_sort(tiers, {}, [preferred](const Tier* tier) {
     const int strength = tier->strength();
     return strength >= preferred ? strength - preferred : 1'000'000 - strength;
   });
   return tiers;
+}
+
+Result<TierWish> raise_floor(TierWish wish, std::string_view tier) {
+  const Tier* const floor = GB_TRY(find_tier(tier));
+  if (wish.at_least.empty() || GB_TRY(find_tier(wish.at_least))->strength() < floor->strength()) {
+    wish.at_least = floor->name();
+  }
+  GB_TRY(candidate_tiers(wish));
+  return wish;
 }
 
 TierWish tier_that(bool TierTraits::*can) {

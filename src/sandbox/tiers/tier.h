@@ -51,12 +51,29 @@ struct WayOut {
   UniqueFd names{};
 };
 
+// What carries a sandbox that is not made of our own child: a container of an engine, for instance.
+// One thread at a time uses it.
+class Carrier {
+ public:
+  virtual ~Carrier() = default;
+  // Changes the limits of the living sandbox, as Cgroup::change_limits() does.
+  virtual Result<void> change_limits(const Limits& limits) = 0;
+  // Ends what still runs and removes every trace. Once; what fails is left to the next sweep.
+  virtual Result<void> remove() = 0;
+
+ protected:
+  Carrier() = default;
+  Carrier(const Carrier&) = default;
+  Carrier& operator=(const Carrier&) = default;
+};
+
 // The kernel objects of one new sandbox, with its warden already running in it.
 struct Enclosure {
   std::optional<Slot> slot;              // None: another process has it (Sandbox::borrow()).
   IdRange ids{};                         // Of a root guest; else empty.
   Cgroup cgroup{};                       // None where the tier limits in another way.
   std::unique_ptr<const Meter> meter{};  // What counts in place of the cgroup; may be absent.
+  std::unique_ptr<Carrier> carrier{};    // None: our own child is all of it.
   UniqueFd control;                      // Stream socket to the warden (spec/warden_protocol.h).
   WayOut way_out{};  // As SandboxSpec::egress_port asks; empty where the set-up has failed.
   // The process of ours whose end is the sandbox's: the warden's, or of what the guest's kernel
@@ -93,6 +110,10 @@ class Tier {
   // Builds the walls and starts the warden. Answers as soon as the process exists; that the walls
   // stand is known when the warden's reports have come over `control`.
   virtual Result<Enclosure> enclose(const SandboxSpec& spec) = 0;
+
+  // Removes what a dead owner has left, as the tier itself noted it (Slot::note_for()). Nothing is
+  // left where the tier notes nothing.
+  virtual Result<void> sweep(std::string_view /*note*/) { return {}; }
 };
 
 // Every tier of this build, strongest first. The objects live as long as the program.
@@ -100,15 +121,20 @@ const std::vector<Tier*>& all_tiers();
 
 // What a caller asked for. Empty names: no wish, and no floor but that of `native`.
 struct TierWish {
-  std::string exactly{};   // This tier or none.
+  std::string exactly{};   // This tier or none. "auto": the strongest that serves the order.
   std::string at_least{};  // This one or a stronger one.
 };
 
-// The tiers that fit, the one to try first in front: the one asked for; otherwise `native`, then
-// what is stronger, then what is weaker but not below the floor. Whether they work here shows when
+// The tiers that fit, the one to try first in front: the one asked for; for "auto", the strongest
+// first; otherwise `native`, then what is stronger. Weaker ones follow, but none below the floor,
+// which is `native` where none is given. Whether they work here shows when
 // they are tried; asking probe() first would cost each start what only a few hosts need. Fails with
 // kInvalid for unknown names and for a wish that contradicts itself.
 Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
+
+// The same wish with a floor of at least `tier`'s strength. Fails with kInvalid for unknown names,
+// and for a wish that names a tier below that floor.
+Result<TierWish> raise_floor(TierWish wish, std::string_view tier);
 
 // A wish for the first tier, in that order, that has the trait. Requires: one of this build's
 // tiers has it.

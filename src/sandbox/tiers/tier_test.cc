@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 namespace glovebox {
 namespace {
 
@@ -32,6 +35,28 @@ TEST(TierTest, NativeIsTriedFirstThoughGvisorIsStronger) {
   const auto strong = candidate_tiers({.at_least = "gvisor"});
   ASSERT_TRUE(strong);
   EXPECT_EQ(strong->front()->name(), "gvisor");
+}
+
+TEST(TierTest, AutoTriesTheStrongestFirstDownToTheFloor) {
+  for (const auto* const floor : {"", "landlock"}) {
+    const auto tiers = candidate_tiers({.exactly = "auto", .at_least = floor});
+    ASSERT_TRUE(tiers);
+    EXPECT_TRUE(std::ranges::is_sorted(*tiers, std::greater(), &Tier::strength));
+    EXPECT_EQ(tiers->front(), all_tiers().front());
+    EXPECT_EQ(tiers->back()->name(), *floor == '\0' ? "native" : floor);
+  }
+}
+
+TEST(TierTest, AFloorIsRaisedAndNeverLowered) {
+  const auto raised = raise_floor({.at_least = "landlock"}, "gvisor");
+  ASSERT_TRUE(raised);
+  EXPECT_EQ(raised->at_least, "gvisor");
+  const auto kept = raise_floor({.at_least = "gvisor"}, "landlock");
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->at_least, "gvisor");
+  EXPECT_TRUE(raise_floor({.exactly = "auto"}, "gvisor"));
+  EXPECT_EQ(raise_floor({.exactly = "native"}, "gvisor").error().code(), ErrorCode::kInvalid);
+  EXPECT_EQ(raise_floor({}, "none").error().code(), ErrorCode::kInvalid);
 }
 
 TEST(TierTest, ATierThatThereIsNotCanDoNothing) {

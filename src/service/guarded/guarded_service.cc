@@ -141,7 +141,9 @@ Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRe
       caller, deed_of(request), guard_.work(caller),
       [&]() -> Result<SandboxInfo> {
         GB_TRY(policies_.known(request.policies));
-        return unless_stopped(caller, inner_.create(caller, request));
+        SandboxRequest raised = request;
+        raised.tier = GB_TRY(policies_.tier(request.policies, request.tier));
+        return unless_stopped(caller, inner_.create(caller, raised));
       },
       [](const auto& made, Deed& deed) {
         deed.sandbox = made->id;
@@ -381,7 +383,10 @@ Result<void> GuardedService::judge(const Caller& caller,
                            [&](const EventSink& watched) -> Result<void> {
                              GB_TRY(policies_.known(request.program.policies));
                              GB_TRY(policies_.judge(caller, request, watched));
-                             return inner_.judge(caller, request, watched);
+                             JudgeRequest raised = request;
+                             raised.program.tier = GB_TRY(
+                                 policies_.tier(request.program.policies, request.program.tier));
+                             return inner_.judge(caller, raised, watched);
                            });
 }
 
@@ -392,7 +397,9 @@ Result<void> GuardedService::run(const Caller& caller,
                            [&](const EventSink& watched) -> Result<void> {
                              GB_TRY(policies_.known(request.policies));
                              GB_TRY(policies_.run(caller, request, watched));
-                             return inner_.run(caller, request, watched);
+                             RunRequest raised = request;
+                             raised.tier = GB_TRY(policies_.tier(request.policies, request.tier));
+                             return inner_.run(caller, raised, watched);
                            });
 }
 

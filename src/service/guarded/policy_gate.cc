@@ -131,6 +131,10 @@ std::vector<Policy> PolicyGate::holding(const std::vector<std::string>& names) c
   return policies;
 }
 
+Result<TierWish> PolicyGate::tier(const std::vector<std::string>& names, TierWish wish) const {
+  return raise_floor(std::move(wish), holding(names));
+}
+
 std::vector<Policy> PolicyGate::of_sandbox(const Caller& caller, std::string_view sandbox) const {
   // One that is not there fails where it is to be used.
   const auto info = service_.find(caller, sandbox);

@@ -17,6 +17,7 @@
 #include "service/guarded/approvals.h"
 #include "service/guarded/cell_history.h"
 #include "service/sandbox_service.h"
+#include "service/tier_floor.h"
 #include "service/templates/recipe.h"
 
 namespace glovebox {
@@ -38,6 +39,9 @@ class PolicyGate {
 
   // kInvalid unless each is the name of a shipped policy.
   [[nodiscard]] Result<void> known(const std::vector<std::string>& names) const;
+
+  // The wish with the floor that the policies demand. Fails as raise_floor() does.
+  [[nodiscard]] Result<TierWish> tier(const std::vector<std::string>& names, TierWish wish) const;
 
   // The turn is to be held until the cell has been executed, so that the next one is analysed
   // together with it; nothing where no policy holds.

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -18,6 +19,8 @@ using namespace std::chrono_literals;
 constexpr auto kIdle = 5s;
 // For whoever opens or removes the same image.
 constexpr auto kPatience = 30s;
+// For a sandbox that is being ended to give its images up.
+constexpr auto kReturn = 10s;
 
 Limits server_limits() {
   Limits limits;
@@ -52,9 +55,16 @@ Result<std::shared_ptr<MountedImage>> HeldImages::mounted(const std::string& ima
     return found;
   }
   auto opened = GB_TRY(MountedImage::open(image));
+  MountedImage* const raw = opened.get();
+  std::shared_ptr<MountedImage> shared(
+      raw, [owner = std::move(opened), returns = returns_](MountedImage*) mutable {
+        owner.reset();
+        { const std::scoped_lock lock(returns->mutex); }  // Whoever looks, looks before or waits.
+        returns->returned.notify_all();
+      });
   const std::scoped_lock lock(mutex_);
-  images_[image] = opened;
-  return opened;
+  images_[image] = shared;
+  return shared;
 }
 
 Result<LentImages> HeldImages::lend(const std::vector<ImageOrder>& orders, SandboxSpec& spec) {
@@ -70,6 +80,8 @@ Result<LentImages> HeldImages::lend(const std::vector<ImageOrder>& orders, Sandb
     lent.mounts.push_back(GB_TRY(image->mount(orders[i].read_only)));
     lent.images.push_back(std::move(image));
     spec.attachments[i].mount_fd = lent.mounts.back().get();
+    const std::scoped_lock lock(mutex_);
+    users_.emplace(orders[i].image, lent.ending);
   }
   return lent;
 }
@@ -83,23 +95,40 @@ Result<void> HeldImages::copy(const std::string& image, const std::string& to) {
   return GB_TRY(mounted(image))->copy(to);
 }
 
+void HeldImages::end_server(const std::string& image) {
+  std::shared_ptr<Server> ended;  // Goes after the lock.
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = servers_.find(image); found != servers_.end()) {
+    ended = std::move(found->second);
+    *ended->lent.ending = true;
+    servers_.erase(found);
+  }
+}
+
+bool HeldImages::in_use(const std::string& image) const {
+  const auto found = images_.find(image);
+  return found != images_.end() && !found->second.expired();
+}
+
+bool HeldImages::has_living_user(const std::string& image) const {
+  const auto [first, last] = users_.equal_range(image);
+  return std::any_of(first, last, [](const auto& user) {
+    const auto ending = user.second.lock();
+    return ending != nullptr && !*ending;
+  });
+}
+
 Result<void> HeldImages::remove(const std::string& image) {
-  std::shared_ptr<Server> ended;  // Removed after the locks.
   const auto held = GB_TRY(reserve(image));
+  end_server(image);
   {
-    const std::scoped_lock lock(mutex_);
-    if (const auto found = servers_.find(image); found != servers_.end()) {
-      ended = std::move(found->second);
-      servers_.erase(found);
+    std::unique_lock lock(mutex_);
+    (void)returns_->returned.wait_for(lock, kReturn,
+                                      [&] { return !in_use(image) || has_living_user(image); });
+    if (in_use(image)) {
+      return Error(ErrorCode::kConflict, "a sandbox is using it", "end that sandbox first");
     }
-    if (const auto found = images_.find(image); found != images_.end()) {
-      const auto users = found->second.use_count();
-      const auto of_server = ended && !ended->lent.images.empty() ? 1 : 0;
-      if (users > of_server) {
-        return Error(ErrorCode::kConflict, "a sandbox is using it", "end that sandbox first");
-      }
-      images_.erase(found);
-    }
+    images_.erase(image);
   }
   if (::unlink(image.c_str()) != 0 && errno != ENOENT) {
     return Error::from_errno("remove a disk image");
@@ -161,6 +190,7 @@ std::vector<std::shared_ptr<void>> HeldImages::take_idle() {
     }
   }
   std::erase_if(images_, [](const auto& known) { return known.second.expired(); });
+  std::erase_if(users_, [](const auto& user) { return user.second.expired(); });
   return idle;
 }
 

@@ -2,7 +2,9 @@
 // HeldImages: the disk images that living sandboxes use: workspaces on disk, and volumes.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,6 +30,9 @@ struct ImageOrder {
 struct LentImages {
   std::vector<std::shared_ptr<MountedImage>> images;
   std::vector<UniqueFd> mounts;  // Needed until the sandbox is made.
+  // To be set when the sandbox is being ended: whoever removes an image then waits for its return
+  // instead of being refused.
+  std::shared_ptr<std::atomic<bool>> ending = std::make_shared<std::atomic<bool>>(false);
 };
 
 // Safe to use from several threads. An image is mounted once however many sandboxes have it, and
@@ -40,7 +45,8 @@ class HeldImages {
   // A copy as it is now, whether it is in use or not.
   Result<void> copy(const std::string& image, const std::string& to);
 
-  // Removes the file. kConflict when a sandbox has it.
+  // Removes the file. kConflict when a sandbox has it; one that is being ended is waited for, for
+  // some seconds.
   Result<void> remove(const std::string& image);
 
   // A socket to a file server that sees the image as its workspace (files/open.h). It is in a
@@ -60,15 +66,28 @@ class HeldImages {
     std::chrono::steady_clock::time_point used;
   };
 
+  // What users of an image share with us, who may be gone before them.
+  struct Returns {
+    std::mutex mutex;  // Held for a moment only.
+    std::condition_variable returned;
+  };
+
   Result<NamedLocks::Held> reserve(const std::string& image);
+  // Ends the file server of the image, if there is one.
+  void end_server(const std::string& image);
+  // Require the mutex.
+  [[nodiscard]] bool in_use(const std::string& image) const;
+  [[nodiscard]] bool has_living_user(const std::string& image) const;
   std::shared_ptr<MountedImage> known(const std::string& image);
   Result<std::shared_ptr<MountedImage>> mounted(const std::string& image);
   Result<std::shared_ptr<Server>> server(const std::string& image);
   static Result<std::shared_ptr<Server>> start_server(LentImages lent, const SandboxSpec& spec);
 
   NamedLocks named_;  // By image, taken before the mutex.
-  std::mutex mutex_;  // Of what follows; held for a moment only.
+  const std::shared_ptr<Returns> returns_ = std::make_shared<Returns>();
+  std::mutex& mutex_ = returns_->mutex;  // Of what follows.
   std::map<std::string, std::weak_ptr<MountedImage>> images_;
+  std::multimap<std::string, std::weak_ptr<const std::atomic<bool>>> users_;  // Their `ending`.
   std::map<std::string, std::shared_ptr<Server>> servers_;
 };
 

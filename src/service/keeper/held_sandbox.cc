@@ -55,8 +55,9 @@ HeldSandbox::~HeldSandbox() {
   }
 }
 
-void HeldSandbox::hold(std::vector<std::shared_ptr<MountedImage>> images, std::string workspace) {
+void HeldSandbox::hold(LentImages images, std::string workspace) {
   images_ = std::move(images);
+  images_.mounts.clear();
   workspace_image_ = std::move(workspace);
 }
 
@@ -75,6 +76,7 @@ void HeldSandbox::note_oom_kills() {
 }
 
 void HeldSandbox::kill() {
+  *images_.ending = true;
   sandbox_->kill();
   if (network_) {
     network_->cut();

@@ -24,12 +24,12 @@
 #include "service/ending.h"
 #include "service/keeper/follower.h"
 #include "service/keeper/held_context.h"
+#include "service/keeper/held_images.h"
 #include "service/keeper/held_network.h"
 #include "service/keeper/held_process.h"
 #include "service/keeper/kept_memory.h"
 #include "service/keeper/process_pump.h"
 #include "service/sandbox_service.h"
-#include "volume/mounted_image.h"
 
 namespace glovebox::keeper {
 
@@ -56,7 +56,7 @@ class HeldSandbox {
 
   // Disk images that it has, for as long as it lives; `workspace` is the path of the one that is
   // its own, or empty. To be called once, before anybody else knows of it.
-  void hold(std::vector<std::shared_ptr<MountedImage>> images, std::string workspace);
+  void hold(LentImages images, std::string workspace);
   // That it shows another root than the host's, and what of templates must stay while it lives. To
   // be called once, before anybody else knows of it.
   void show_template(bool other_root, std::vector<UniqueFd> contents);
@@ -144,7 +144,7 @@ class HeldSandbox {
   [[nodiscard]] Result<void> has_room_for_context() const;
   Result<void> make_room_for_process();
 
-  std::vector<std::shared_ptr<MountedImage>> images_;
+  LentImages images_;
   std::string workspace_image_;
   std::shared_ptr<Zygote> zygote_;
   std::unique_ptr<Sandbox> sandbox_;

@@ -264,7 +264,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   }
   auto sandbox = GB_TRY(Sandbox::create(spec, order.tier));
   auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, std::move(env));
-  held->hold(std::move(lent.images), std::move(workspace));
+  held->hold(std::move(lent), std::move(workspace));
   held->show_template(!order.shows.root.empty(), std::move(contents));
   return held;
 }

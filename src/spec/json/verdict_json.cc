@@ -17,7 +17,8 @@ double milliseconds(std::chrono::microseconds time) {
 }
 
 Json walls_json(const Walls& walls) {
-  Json json{{"user_ns", walls.user_ns},
+  Json json{{"kernel", walls.kernel},
+            {"user_ns", walls.user_ns},
             {"mount_ns", walls.mount_ns},
             {"pid_ns", walls.pid_ns},
             {"net_ns", walls.net_ns},

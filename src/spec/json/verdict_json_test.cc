@@ -44,9 +44,9 @@ TEST(VerdictJsonTest, HasTheNamesOfTheContractAndNoOthers) {
   EXPECT_THAT(names(json["truncated"]), UnorderedElementsAre("stdout", "stderr"));
   EXPECT_THAT(names(json["bytes"]), UnorderedElementsAre("stdout", "stderr"));
   EXPECT_THAT(names(json["walls"]),
-              UnorderedElementsAre("user_ns", "mount_ns", "pid_ns", "net_ns", "ipc_ns", "uts_ns",
-                                   "cgroup_ns", "network", "seccomp", "landlock", "cgroup", "uid",
-                                   "user", "no_capabilities", "no_new_privs"));
+              UnorderedElementsAre("kernel", "user_ns", "mount_ns", "pid_ns", "net_ns", "ipc_ns",
+                                   "uts_ns", "cgroup_ns", "network", "seccomp", "landlock",
+                                   "cgroup", "uid", "user", "no_capabilities", "no_new_privs"));
   EXPECT_THAT(names(json["usage"]),
               UnorderedElementsAre("wall_ms", "cpu_ms", "memory_peak", "pids_peak", "disk_bytes"));
 }

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/tiers/docker/container.h"
+
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/sys/raw.h"
+#include "sandbox/runtime_directory.h"
+#include "sandbox/tiers/docker/request.h"
+
+namespace glovebox::docker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto kStartPatience = 60s;
+constexpr int kLookMs = 500;  // How often a container that does not connect is looked at.
+constexpr auto kRemovePatience = 30s;
+constexpr int kRemovalPollMs = 20;
+
+// The engine's own slots: names of containers of different runtime directories may not meet.
+std::string random_suffix() {
+  std::array<unsigned char, 4> bytes{};
+  (void)!::getrandom(bytes.data(), bytes.size(), 0);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    text.push_back(kDigits[byte >> 4U]);
+    text.push_back(kDigits[byte & 0xfU]);
+  }
+  return text;
+}
+
+// Removes a container that may be about to go by itself (AutoRemove), and waits until it is gone.
+Result<void> remove_by_name(const Engine& engine, const std::string& name) {
+  const auto deadline = Clock::now() + kRemovePatience;
+  const std::string path = "/containers/" + name;
+  for (;;) {
+    const Answer answer = GB_TRY(engine.ask("DELETE", path + "?force=1&v=1"));
+    if (answer.status == 404) {
+      return {};
+    }
+    // 409: it is being removed. 500: that has just failed, as it was already gone.
+    const bool passing = answer.status == 204 || answer.status == 409 || answer.status == 500;
+    if (!passing || Clock::now() > deadline) {
+      return refusal("remove the container " + name, answer);
+    }
+    if (answer.status == 204) {
+      return {};
+    }
+    (void)::poll(nullptr, 0, kRemovalPollMs);
+  }
+}
+
+// Whether the process is in a cgroup of that container, in our own view of processes.
+bool belongs_to(pid_t pid, const std::string& container) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cgroup");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return text.find(container) != std::string::npos;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Container>> Container::create(Engine engine,
+                                                     const Image& image,
+                                                     const SandboxSpec& spec,
+                                                     Slot& slot) {
+  const std::string name = slot.name() + "-" + random_suffix();
+  const std::string path = runtime_directory() + "/" + slot.name() + ".stage";
+  GB_TRY(slot.note_tree(path));
+  GB_TRY(slot.note_for("docker", name + " " + engine.socket()));
+  // Without a user namespace, ids inside are the host's: each sandbox gets one that nobody has.
+  const uid_t uid = engine.maps_ids() ? kGuestUid : slot.host_uid();
+  const gid_t gid = engine.maps_ids() ? kGuestGid : slot.host_uid();
+  Stage stage = GB_TRY(Stage::create(path, spec, uid, gid, image.own_system));
+  std::unique_ptr<Container> container(new Container(std::move(engine), name, std::move(stage)));
+  const std::string request = create_request(image, spec, container->stage_.mounts(), uid, gid);
+  const auto create = [&] {
+    return container->engine_.ask("POST", "/containers/create?name=" + name, request);
+  };
+  Answer answer = GB_TRY(create());
+  if (answer.status == 404 && !image.own_system) {
+    GB_TRY(make_image(container->engine_, image, spec.home));
+    answer = GB_TRY(create());
+  }
+  if (answer.status != 201) {
+    return refusal("make a container", answer)
+        .with_hint("see whether 'docker info' lists the runtime, and 'docker run' works");
+  }
+  container->id_ = text_of(GB_TRY(json_of(answer)), "Id");
+  if (container->id_.empty()) {
+    return Error(ErrorCode::kUnavailable, "the container engine names no container");
+  }
+  return container;
+}
+
+Container::~Container() {
+  if (!removed_) {
+    (void)remove();
+  }
+}
+
+Result<UniqueFd> Container::start() {
+  const Answer answer = GB_TRY(engine_.ask("POST", "/containers/" + id_ + "/start"));
+  if (answer.status != 204) {
+    // What a runtime cannot do shows only now.
+    return Error(ErrorCode::kUnsupported, refusal("start a container", answer).message(),
+                 "see whether 'docker run' works with the same runtime");
+  }
+  for (const auto deadline = Clock::now() + kStartPatience;;) {
+    auto connection = stage_.accept(kLookMs);
+    if (connection || connection.error().code() != ErrorCode::kUnavailable) {
+      return connection;
+    }
+    const Answer state = GB_TRY(engine_.ask("GET", "/containers/" + id_ + "/json"));
+    if (state.status == 404 || Clock::now() > deadline) {
+      return Error(ErrorCode::kUnsupported,
+                   state.status == 404
+                       ? "the container ended before its first process connected to us"
+                       : connection.error().message(),
+                   "a runtime with a kernel of its own has to let sockets of mounts through "
+                   "(runsc: --host-uds=open)");
+    }
+  }
+}
+
+Result<Container::Process> Container::inspect() const {
+  const Answer answer = GB_TRY(engine_.ask("GET", "/containers/" + id_ + "/json"));
+  if (answer.status != 200) {
+    return refusal("look at the container", answer);
+  }
+  const auto json = GB_TRY(json_of(answer));
+  const nlohmann::json& host = object_of(json, "HostConfig");
+  if (!is_true(host, "ReadonlyRootfs") || text_of(host, "NetworkMode") != "none" ||
+      is_true(host, "Privileged")) {
+    return Error(ErrorCode::kUnsupported,
+                 "the container engine has not built the walls that it was asked for");
+  }
+  const nlohmann::json& state = object_of(json, "State");
+  const auto pid = state.find("Pid");
+  Process process;
+  process.pid = pid != state.end() && pid->is_number_integer() ? pid->get<pid_t>() : 0;
+  if (process.pid > 0) {
+    process.pidfd = UniqueFd(static_cast<int>(sys::raw(SYS_pidfd_open, process.pid, 0)));
+  }
+  // Looked at after it was opened: the number is still its own.
+  if (process.pid <= 0 || !process.pidfd || !belongs_to(process.pid, id_)) {
+    return Error(ErrorCode::kUnsupported,
+                 "the container engine runs its containers on another machine, or out of our sight",
+                 "use an engine on this machine, and run glovebox outside of containers");
+  }
+  return process;
+}
+
+Result<void> Container::change_limits(const Limits& limits) {
+  const Answer answer =
+      GB_TRY(engine_.ask("POST", "/containers/" + id_ + "/update", update_request(limits)));
+  if (answer.status != 200) {
+    return refusal("change the limits of a container", answer);
+  }
+  return stage_.describe_machine(limits);
+}
+
+Result<void> Container::remove() {
+  removed_ = true;
+  if (!id_.empty()) {
+    GB_TRY(remove_by_name(engine_, id_));
+  }
+  return stage_.remove();
+}
+
+Result<void> Container::remove_leftover(std::string_view note) {
+  const std::size_t space = note.find(' ');
+  if (space == std::string_view::npos || !note.starts_with("glovebox-")) {
+    return {};
+  }
+  const std::string name(note.substr(0, space));
+  const std::string socket(note.substr(space + 1));
+  if (::access(socket.c_str(), F_OK) != 0) {
+    return {};  // With its engine gone, no process of it is left, and the engine removes the rest.
+  }
+  const Engine engine = GB_TRY(Engine::at(socket));
+  const Answer answer = GB_TRY(engine.ask("GET", "/containers/" + name + "/json"));
+  if (answer.status == 404) {
+    return {};
+  }
+  const auto json = GB_TRY(json_of(answer));
+  if (text_of(object_of(object_of(json, "Config"), "Labels"), kOwnerLabel) != runtime_directory()) {
+    return {};  // Of somebody else who gives the same names.
+  }
+  return remove_by_name(engine, name);
+}
+
+}  // namespace glovebox::docker

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/tiers/docker/docker.h"
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/sys/kernel_abi.h"
+#include "sandbox/launch.h"
+#include "sandbox/launcher/handshake.h"
+#include "sandbox/policy/policy.h"
+#include "sandbox/stopwatch.h"
+#include "sandbox/tiers/docker/container.h"
+#include "sandbox/tiers/native/root_plan.h"
+
+namespace glovebox {
+namespace {
+
+constexpr std::uint32_t kScopesFrom = 6;  // The ABI that keeps signals inside (Linux 6.12).
+constexpr std::uint32_t kHighestAbi = 64;
+
+Error unsupported(std::string_view what, std::string_view instead) {
+  return {ErrorCode::kUnsupported, "the docker tier " + std::string(what),
+          "use the native tier, or " + std::string(instead)};
+}
+
+Result<void> check(const SandboxSpec& spec) {
+  if (spec.realm || spec.within != nullptr) {
+    return unsupported("has no namespaces to fork into", "start contexts by their command");
+  }
+  if (spec.as_root) {
+    return unsupported("has no guests that are root", "leave out --user root");
+  }
+  if (spec.egress_port != 0) {
+    return unsupported("has no network to filter", "leave out the network rules");
+  }
+  if (!spec.attachments.empty()) {
+    return unsupported("cannot mount volumes", "use a workspace in memory");
+  }
+  if (!spec.root.empty()) {
+    return unsupported("does not show templates with their own root",
+                       "give the engine the image and name it in GLOVEBOX_DOCKER_IMAGE");
+  }
+  return {};
+}
+
+struct Ready {
+  docker::Engine engine;
+  docker::Image image;
+};
+
+// The engine and an image that it can start, or what is missing.
+Result<Ready> prepare(std::string_view home) {
+  docker::Engine engine = GB_TRY(docker::Engine::find());
+  docker::Image image = docker::wanted_image(home);
+  if (image.own_system && home != kWorkspace) {
+    return unsupported("cannot move the workspace in an image", "unset GLOVEBOX_DOCKER_IMAGE");
+  }
+  GB_TRY(docker::check_image(engine, image));
+  return Ready{.engine = std::move(engine), .image = std::move(image)};
+}
+
+launcher::Order order_for(const SandboxSpec& spec, std::uint32_t landlock) {
+  launcher::Order order{
+      .workspace = spec.home,
+      .landlock_abi = landlock,
+      .landlock_fs = landlock_fs_rights(static_cast<int>(landlock)),
+      .rules = {},
+      .filter = {},
+      .warden_arguments = {"glovebox-warden", "own-pids", "user", "/tmp", "/dev/shm"}};
+  if (landlock >= kScopesFrom) {
+    order.landlock_scoped = abi::kScopeAbstractUnixSocket | abi::kScopeSignal;
+  }
+  for (const child::AccessRule& rule : native_access_rules()) {
+    order.rules.push_back({.path = rule.path, .access = rule.access, .optional = rule.optional});
+  }
+  const policy::Filter filter = policy::default_filter();
+  order.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  return order;
+}
+
+// Two kernels have different ones, and one that does not say it is not this one.
+bool is_this_kernel(const std::string& boot_id) {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string own;
+  return std::getline(file, own) && boot_id == own + "\n";
+}
+
+TierFeatures features(const Cgroup& cgroup, const launcher::Greeting& greeting) {
+  const bool own_kernel = !is_this_kernel(greeting.hello.boot_id);
+  return {.limits_disk = true,
+          .limits_inodes = true,
+          .limits_memory = cgroup.limits_memory(),
+          // Another kernel's threads are among what the host counts; its processes are not.
+          .limits_pids = cgroup.limits_pids() && !own_kernel,
+          .own_kernel = own_kernel,
+          .own_pids = true,
+          .own_root = true,
+          .loopback_network = true,
+          .passes_descriptors = greeting.hello.received_descriptor,
+          .returns_descriptors = greeting.returned_descriptor};
+}
+
+}  // namespace
+
+Result<TierFeatures> DockerTier::probe() {
+  // What a runtime can do, a container of it says.
+  static const Result<TierFeatures> kTried = [this]() -> Result<TierFeatures> {
+    return GB_TRY(enclose({})).features;
+  }();
+  return kTried;
+}
+
+Result<Enclosure> DockerTier::enclose(const SandboxSpec& spec) {
+  GB_TRY(check(spec));
+  Stopwatch watch;
+  Ready ready = GB_TRY(prepare(spec.home));
+  Slot slot = GB_TRY(Slot::take());
+  watch.lap("slot");
+  std::unique_ptr<docker::Container> container =
+      GB_TRY(docker::Container::create(std::move(ready.engine), ready.image, spec, slot));
+  watch.lap("container_made");
+  UniqueFd control = GB_TRY(container->start());
+  watch.lap("container_started");
+  const launcher::Greeting greeting = GB_TRY(launcher::greet(control));
+  docker::Container::Process process = GB_TRY(container->inspect());
+  Cgroup cgroup = GB_TRY(Cgroup::of_process(process.pid, spec.limits));
+  const std::uint32_t landlock = std::min(greeting.hello.landlock_abi, kHighestAbi);
+  GB_TRY(launcher::give_order(control, order_for(spec, landlock)));
+  watch.lap("launcher_told");
+  const TierFeatures found = features(cgroup, greeting);
+  return Enclosure{.slot = std::move(slot),
+                   .cgroup = std::move(cgroup),
+                   .carrier = std::move(container),
+                   .control = std::move(control),
+                   .pidfd = std::move(process.pidfd),
+                   .tree = {},
+                   .features = found,
+                   .seccomp = "default",
+                   .landlock = static_cast<int>(landlock),
+                   .timings = watch.laps(),
+                   .setup = {}};
+}
+
+Result<void> DockerTier::sweep(std::string_view note) {
+  return docker::Container::remove_leftover(note);
+}
+
+}  // namespace glovebox

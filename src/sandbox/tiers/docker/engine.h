@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A container engine that speaks the Docker Engine API over a Unix socket: Docker, or Podman.
+//
+// Whoever may talk to that socket is root, or may become it. So only our own process does, and
+// nothing of it goes inside. What the engine says comes from a program with at least our power; it
+// is bounded in size and time all the same.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace glovebox::docker {
+
+struct Answer {
+  int status = 0;  // Of HTTP.
+  std::string body;
+};
+
+// Thread-safe: each request has a connection of its own.
+class Engine {
+ public:
+  // The one that DOCKER_HOST names, or else the first that there is: Docker's of this machine or of
+  // this user, then Podman's. Found once in a process; a failure is found again. kUnsupported says
+  // what is missing.
+  static Result<Engine> find();
+
+  // The one at that socket, of a sandbox that an earlier process has left.
+  static Result<Engine> at(std::string socket);
+
+  // Sends a request and waits for the whole answer, whatever its status. `path` starts behind the
+  // API's version. kUnavailable where the engine does not answer within `patience`.
+  [[nodiscard]] Result<Answer> ask(std::string_view method,
+                                   std::string_view path,
+                                   std::string_view body = {},
+                                   std::string_view type = "application/json",
+                                   std::chrono::seconds patience = kPatience) const;
+
+  [[nodiscard]] const std::string& socket() const { return socket_; }
+  // Whether ids inside its containers are others outside: by user namespaces, or because the engine
+  // is an ordinary user's.
+  [[nodiscard]] bool maps_ids() const { return maps_ids_; }
+
+  static constexpr std::chrono::seconds kPatience{60};
+
+ private:
+  explicit Engine(std::string socket) : socket_(std::move(socket)) {}
+  Result<void> get_to_know();
+
+  std::string socket_;
+  std::string version_;  // "/v1.41"
+  bool maps_ids_ = false;
+};
+
+// What the engine says in an answer that is no success, with what was being attempted in front.
+Error refusal(std::string_view attempt, const Answer& answer);
+
+// The JSON object of an answer; kUnavailable where it is none.
+Result<nlohmann::json> json_of(const Answer& answer);
+
+// Of an object: empty, or false, where the name is missing or stands for something else.
+std::string text_of(const nlohmann::json& object, const char* name);
+bool is_true(const nlohmann::json& object, const char* name);
+const nlohmann::json& object_of(const nlohmann::json& object, const char* name);
+
+}  // namespace glovebox::docker
