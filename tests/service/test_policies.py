@@ -358,7 +358,7 @@ class TierTest(unittest.TestCase):
     def test_a_request_for_a_weaker_tier_is_refused(self):
         for path, body in [("/v1/run", {"language": "sh", "code": "true"}), ("/v1/sandboxes", {})]:
             answer = self.daemon.must(403, "POST", path, {**body, "tier": "native"})
-            self.assertIn("requires tier 'gvisor'", answer.json["message"])
+            self.assertIn("requires tier 'gvisor'", answer["message"])
 
 
 class UnknownTierTest(unittest.TestCase):
