@@ -17,8 +17,8 @@
 #include "service/guarded/approvals.h"
 #include "service/guarded/cell_history.h"
 #include "service/sandbox_service.h"
-#include "service/tier_floor.h"
 #include "service/templates/recipe.h"
+#include "service/tier_floor.h"
 
 namespace glovebox {
 
