@@ -65,6 +65,6 @@ function(gb_test name)
     add_test(NAME ${name}.${shard} COMMAND gb_${name})
     set_tests_properties(${name}.${shard} PROPERTIES
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}"
-      SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]" LABELS "${arg_LABELS}" TIMEOUT 300)
+      SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]" LABELS "${arg_LABELS}" TIMEOUT 600)
   endforeach()
 endfunction()

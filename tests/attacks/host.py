@@ -43,9 +43,10 @@ class Host:
         self.home = os.path.join(self.folder, "home")
         self.runtime = os.path.join(self.folder, "runtime")
         self.slots = os.path.join(self.runtime, "glovebox")
-        for folder in (self.home, self.runtime, self.slots):
+        for folder in (self.home, self.runtime):
             os.mkdir(folder, 0o700)
             os.chown(folder, uid, uid)
+        make_slots(self.slots, uid)
         private_folder = "/root" if os.geteuid() == 0 else self.folder
         self.canaries = {
             "private": os.path.join(private_folder, "canary-" + self.mark),
@@ -83,7 +84,7 @@ class Host:
         os.chmod(self.locked, 0o600)
         self.tokens["locked"] = self.locked
         self.start_victim()
-        self.before = self.snapshot()
+        self.begin_case()
 
     def start_victim(self):
         identity = {}
@@ -102,21 +103,24 @@ class Host:
             "mounts": read_or_none("/proc/self/mountinfo"),
             "ipc": read_ipc(),
             "victim's limits and scheduling": describe_process(self.victim.pid),
-            "leftovers": self.leftovers(),
         }
 
     def begin_case(self):
         self.before = self.snapshot()
+        self.left_before = self.leftovers()
 
     def complaints(self, output):
         """What the attack did to the host, one sentence each."""
         found = []
         if self.secret in output:
             found.append("a canary's text is in the output")
-        # Cleaning may outlive the answer by a moment.
+        # Cleaning may outlive the answer by a moment. One look that finds nothing is enough: another may
+        # meet a sandbox of others whose range of ids was given back between two steps of the look.
         deadline = time.monotonic() + SETTLE_SECONDS
-        while self.leftovers() - self.before["leftovers"] and time.monotonic() < deadline:
+        left = self.leftovers() - self.left_before
+        while left and time.monotonic() < deadline:
             time.sleep(0.02)
+            left = self.leftovers() - self.left_before
         after = self.snapshot()
         for what in ("canaries", "passwd", "shadow", "system", "mounts", "ipc",
                      "victim's limits and scheduling"):
@@ -125,7 +129,6 @@ class Host:
         for name, value in after["sysctls"].items():
             if value != self.before["sysctls"].get(name):
                 found.append(f"/proc/sys/kernel/{name} changed")
-        left = after["leftovers"] - self.before["leftovers"]
         if left:
             found.append(f"left behind: {', '.join(sorted(left))}")
         for name in ("tcp", "abstract", "path"):
@@ -151,7 +154,7 @@ class Host:
         Others use this machine, too: of the slots only those of our runtime directory are ours.
         """
         live = live_slots(self.slots)
-        first = os.stat(self.slots).st_ino % (SLOTS // WINDOW) * WINDOW
+        first = window_of(self.slots) * WINDOW
         ours = {f"{number:x}" for number in range(first, first + WINDOW)} - live
         found = {f"cgroup {path}" for path in find_cgroups() if slot_in(path) in ours}
         found |= {f"tree {path}" for path in glob.glob("/tmp/glovebox-*") if slot_in(path) in ours}
@@ -168,6 +171,28 @@ class Host:
         os.unlink(self.canaries["private"])
         os.unlink(self.locked)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def window_of(folder):
+    """Which of the slots are those of this runtime directory."""
+    return os.stat(folder).st_ino % (SLOTS // WINDOW)
+
+
+def make_slots(folder, uid):
+    """Makes a runtime directory whose slots are no other test's."""
+    taken = set()
+    for other in glob.glob("/run/glovebox-*/glovebox") + glob.glob(
+            "/tmp/glovebox-attack-bait-*/runtime/glovebox"):
+        with contextlib.suppress(OSError):
+            taken.add(window_of(other))
+    for attempt in range(SLOTS // WINDOW):
+        os.mkdir(folder, 0o700)
+        os.chown(folder, uid, uid)
+        if window_of(folder) not in taken:
+            return
+        # It stays, so that the next one has another number.
+        os.rename(folder, f"{folder}-{attempt}")
+    raise RuntimeError("the slots of all runtime directories are taken")
 
 
 def unix_socket(kind, address):

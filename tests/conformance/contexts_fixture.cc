@@ -25,17 +25,18 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
+std::unique_ptr<Zygote> shared_zygote;
+
 class AgentsOfThisBuild : public testing::Environment {
  public:
   void SetUp() override {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread.
     ::setenv("GLOVEBOX_AGENTS", GB_AGENTS_PATH, 0);
   }
+  void TearDown() override { shared_zygote.reset(); }
 };
 
 const auto* const kAgents = testing::AddGlobalTestEnvironment(new AgentsOfThisBuild);
-
-std::unique_ptr<Zygote> shared_zygote;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -184,8 +185,6 @@ void Contexts::SetUp() {
     GTEST_SKIP() << "the tier does not work here: " << features.error().message();
   }
 }
-
-void Contexts::TearDownTestSuite() { shared_zygote.reset(); }
 
 Zygote& Contexts::zygote() {
   if (!shared_zygote || !shared_zygote->alive()) {

@@ -47,11 +47,9 @@ struct Live {
   std::unique_ptr<Context> context;
 };
 
-// Makes contexts of one way. The zygote is shared by the tests of a suite: it takes a second.
+// Makes contexts of one way. The zygote is shared by all tests of a process: it takes a second.
 class Contexts : public testing::TestWithParam<Way> {
  protected:
-  static void TearDownTestSuite();
-
   // Skips where the way does not work on this host.
   void SetUp() override;
 
