@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tools/check_prose finds the wording that once stopped readers, and nothing in the tree."""
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -81,6 +82,17 @@ class Prose(unittest.TestCase):
         done = subprocess.run([ROOT / "tools/check_prose"], capture_output=True, text=True,
                               check=False)
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+
+    def test_a_proselint_that_does_not_understand_us_is_no_clean_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            linter = pathlib.Path(folder) / "proselint"
+            linter.write_text("#!/bin/sh\necho 'invalid choice' >&2\nexit 2\n", encoding="utf-8")
+            linter.chmod(0o755)
+            done = subprocess.run([ROOT / "tools/check_prose", "--proselint", ROOT / "README.md"],
+                                  capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "check_prose: proselint failed: invalid choice\n"))
 
     def test_lines_of_prose_have_a_hundred_characters(self):
         self.assertIn('"README.md"', (ROOT / "tools/check_prose").read_text(encoding="utf-8"))
