@@ -41,7 +41,7 @@ class FaultsOfAContext : public Contexts {
     end_context();
     EXPECT_EQ(bystander_->finish(), "");
     EXPECT_THAT(Traces::left_since(before_), IsEmpty());
-    EXPECT_TRUE(zygote().alive());
+    EXPECT_FALSE(zygote_has_died());
     const Live after = make(GetParam());
     ASSERT_TRUE(after.context);
     expect_well(*after.context);

@@ -186,6 +186,8 @@ void Contexts::SetUp() {
   }
 }
 
+bool Contexts::zygote_has_died() { return shared_zygote && !shared_zygote->alive(); }
+
 Zygote& Contexts::zygote() {
   if (!shared_zygote || !shared_zygote->alive()) {
     auto started = Zygote::start({});

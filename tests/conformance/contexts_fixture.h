@@ -56,7 +56,10 @@ class Contexts : public testing::TestWithParam<Way> {
   // Empty, with a failed test, when it could not be made.
   [[nodiscard]] static Live make(const Way& way, const Limits& limits = {});
   [[nodiscard]] static std::unique_ptr<Context> start(const Way& way, Sandbox& sandbox);
+  // Starts it where there is none, or none any more.
   [[nodiscard]] static Zygote& zygote();
+  // Whether the one that was started, if any, has died since.
+  [[nodiscard]] static bool zygote_has_died();
 
   // The test's own context, made when it is first asked for. make_with() is for other limits.
   Context& context();
