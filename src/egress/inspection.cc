@@ -233,13 +233,17 @@ asio::awaitable<void> Inspection::carry_answers(std::shared_ptr<Inspection> self
       more = co_await self->pass_rest();
     }
   }
+  error_code ignored;
   if (self->server_.ended() || !self->exchange_) {
     co_await self->guest_.finish();
+  } else {
+    // Half an answer, which must not look whole; a guest that is still sending must not wait for
+    // the rest of it either.
+    self->session_->guest().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   }
   self->over_ = true;
   self->answered_.cancel();
   if (self->sending_) {
-    error_code ignored;
     self->session_->server().close(ignored);
   } else {
     self->end();

@@ -7,7 +7,9 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import ssl
+import struct
 import subprocess
 import threading
 
@@ -47,7 +49,8 @@ class Authority:
 class SecureServer:
     """An HTTPS server on 127.0.0.1. `requests` has (method, path, [(name, value)], body) of each
     request. Its paths: /echo returns the headers, /redirect?URL leads there, /chunked and /close
-    are bodies in other framings, /early answers before the body has come, /upgrade becomes a line
+    are bodies in other framings, /early answers before the body has come, /half cuts such an answer off,
+    /upgrade becomes a line
     that echoes, /git/ is `git http-backend`, and everything else says 'here you are'. `pages` maps
     more paths to their bodies, which need an Authorization header, as git does."""
 
@@ -91,6 +94,15 @@ class SecureServer:
                 if self.path == "/early":
                     self.remember(b"")
                     self.answer(413, b"too much", Connection="close")
+                    self.close_connection = True
+                    return
+                if self.path == "/half":
+                    self.send_response(413)
+                    self.send_header("Content-Length", "8")
+                    self.end_headers()
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                               struct.pack("ii", 1, 0))
+                    os.close(self.connection.detach())
                     self.close_connection = True
                     return
                 body = self.body()

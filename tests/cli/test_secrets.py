@@ -132,6 +132,12 @@ print(to_api("POST /early HTTP/1.1\\r\\nHost: api.example:%d\\r\\nContent-Length
 """)
         self.assertIn("413", verdict["stdout"], verdict)
 
+    def test_half_an_early_answer_leaves_nobody_waiting(self):
+        self.inside("""
+to_api("POST /half HTTP/1.1\\r\\nHost: api.example:%d\\r\\nContent-Length: 100000\\r\\n\\r\\n"
+       % API + "x" * 100000)
+""")
+
     def test_continue_is_passed_on(self):
         verdict = self.inside("""
 line = secure(connect("api.example", API), "api.example")
