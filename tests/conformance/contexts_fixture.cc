@@ -170,7 +170,8 @@ std::vector<Way> ways_by_fork() {
 std::vector<Way> ways_that(bool keep_checkpoints) {
   std::vector<Way> found = ways();
   std::erase_if(found, [=](const Way& way) {
-    return (!way.relayed && way.tier != "landlock") != keep_checkpoints;
+    const bool keeps = !way.relayed && way.tier != "landlock" && way.tier != "gvisor";
+    return keeps != keep_checkpoints;
   });
   return found;
 }
