@@ -69,6 +69,15 @@ std::set<std::string> slots_of_others() {
   return slots;
 }
 
+// The slot that a file or directory of the runtime directory is for: "2a" of "2a", ".glovebox-2a"
+// and "glovebox-2a.stage".
+std::string slot_of(const std::string& name) {
+  constexpr std::string_view kName = "glovebox-";
+  const std::size_t at = name.find(kName);
+  const std::size_t begin = at == std::string::npos ? 0 : at + kName.size();
+  return name.substr(begin, name.find('.', begin) - begin);
+}
+
 // Whoever loses its parent in a sandbox becomes the warden's, and wardens are ours.
 std::vector<pid_t> descendants() {
   std::vector<pid_t> found;
@@ -103,7 +112,7 @@ std::set<std::string> look_around() {
            (!shares_slot_numbers() || window == runtime.st_ino % (Slot::kSlots / Slot::kWindow));
   };
   for (const auto& entry : fs::directory_iterator(runtime_directory(), ignored)) {
-    if (!others.contains(entry.path().filename())) {
+    if (!others.contains(slot_of(entry.path().filename()))) {
       found.insert("slot " + entry.path().filename().string());
     }
   }
