@@ -100,7 +100,7 @@ Result<policy::Policy> load_policy(const std::string& file_or_name) {
     const std::string text = GB_TRY(read_text_file(file_or_name, policy::kMaxPolicyFile));
     policy::Policy policy = GB_TRY(policy::parse_policy(text, file_or_name));
     // A daemon refuses to start with it, instead of refusing every program later.
-    GB_TRY(raise_floor(TierWish{}, {policy}));
+    GB_TRY(raise_floor(TierWish{}, policy));
     return policy;
   }
   const std::string_view shipped = policy::shipped_policy(file_or_name);

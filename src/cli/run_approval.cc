@@ -66,8 +66,8 @@ Result<void> approve(const std::vector<std::string>& policies, OneShot& request,
   std::vector<policy::Policy> loaded;
   for (const std::string& each : policies) {
     loaded.push_back(GB_TRY(load_policy(each)));
+    request.tier = GB_TRY(raise_floor(request.tier, loaded.back()));
   }
-  request.tier = GB_TRY(raise_floor(request.tier, loaded));
   const auto programs =
       GB_TRY(analyse({{request.language.id, request.code}}, in_own_sandbox(request.tier)));
   const Assessment assessment = policy::assess(loaded, programs.front());

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/spec.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 namespace glovebox {
 namespace {
@@ -64,6 +67,22 @@ Result<void> check_targets(const std::vector<Attachment>& attachments, std::stri
     }
   }
   return {};
+}
+
+Result<std::optional<mode_t>> type_of(const Mount& mount) {
+  if (mount.target.size() < 2 || mount.target.front() != '/' ||
+      (mount.target + "/").find("/../") != std::string::npos) {
+    return Error(ErrorCode::kInvalid,
+                 "mount target '" + mount.target + "' is not an absolute path");
+  }
+  struct stat status {};
+  if (::stat(mount.source.c_str(), &status) == 0) {
+    return std::optional(status.st_mode & S_IFMT);
+  }
+  if (mount.optional && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
+    return std::optional<mode_t>();
+  }
+  return Error::from_errno("mount " + mount.source);
 }
 
 Environment base_environment() {

@@ -2,7 +2,10 @@
 // SandboxSpec: what a sandbox is to be. A plain value.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +33,10 @@ struct Attachment {
 // Whether guests may have something mounted at this path: one outside the parts of the system, and
 // neither above nor below another target. kInvalid says what is wrong.
 Result<void> check_targets(const std::vector<Attachment>& attachments, std::string_view home);
+
+// What a mount shows: the type of its source as stat(2) has it (S_IFDIR, …), or nothing for an
+// optional one that is not there. kInvalid for a target that is no absolute path without "..".
+Result<std::optional<mode_t>> type_of(const Mount& mount);
 
 struct SandboxSpec {
   // Its id; empty: a random one.

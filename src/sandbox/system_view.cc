@@ -7,15 +7,14 @@ namespace {
 constexpr const char* kNsswitch =
     "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
 
-std::string passwd(const SandboxSpec& spec) {
+std::string passwd(const SandboxSpec& spec, uid_t uid, gid_t gid) {
   return "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n" + spec.user +
-         ":x:1000:1000:" + spec.user + ":" + spec.home +
-         ":/bin/bash\n"
-         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
+         ":x:" + std::to_string(uid) + ":" + std::to_string(gid) + ":" + spec.user + ":" +
+         spec.home + ":/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
 }
 
-std::string group(const SandboxSpec& spec) {
-  return "root:x:0:\n" + spec.user + ":x:1000:\nnogroup:x:65534:\n";
+std::string group(const SandboxSpec& spec, gid_t gid) {
+  return "root:x:0:\n" + spec.user + ":x:" + std::to_string(gid) + ":\nnogroup:x:65534:\n";
 }
 
 }  // namespace
@@ -30,10 +29,10 @@ std::vector<EtcFile> etc_of_all(const SandboxSpec& spec) {
   return files;
 }
 
-std::vector<EtcFile> etc_of_guest(const SandboxSpec& spec) {
+std::vector<EtcFile> etc_of_guest(const SandboxSpec& spec, uid_t uid, gid_t gid) {
   std::vector<EtcFile> files = etc_of_all(spec);
-  files.push_back({"passwd", passwd(spec)});
-  files.push_back({"group", group(spec)});
+  files.push_back({"passwd", passwd(spec, uid, gid)});
+  files.push_back({"group", group(spec, gid)});
   return files;
 }
 

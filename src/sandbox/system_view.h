@@ -2,6 +2,8 @@
 // What a sandbox with a root of its own shows of the system, whoever builds that root.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <string>
 #include <vector>
@@ -25,8 +27,11 @@ struct EtcFile {
 // Only where there is a way out.
 inline constexpr const char* kResolvConf = "resolv.conf";
 
-// Without the users, and with those of a sandbox whose guest is not root.
+// Without the users, and with those of a sandbox whose guest is not root but the user that `uid`
+// and `gid` name inside.
 std::vector<EtcFile> etc_of_all(const SandboxSpec& spec);
-std::vector<EtcFile> etc_of_guest(const SandboxSpec& spec);
+std::vector<EtcFile> etc_of_guest(const SandboxSpec& spec,
+                                  uid_t uid = kGuestUid,
+                                  gid_t gid = kGuestGid);
 
 }  // namespace glovebox

@@ -6,22 +6,17 @@
 
 namespace glovebox {
 
-Result<TierWish> raise_floor(TierWish wish, const std::vector<policy::Policy>& policies) {
-  for (const policy::Policy& policy : policies) {
-    if (policy.min_tier.empty()) {
-      continue;
-    }
-    GB_TRY(raise_floor(TierWish{}, policy.min_tier));  // That there is such a tier.
-    auto raised = raise_floor(wish, policy.min_tier);
-    if (!raised) {
-      return Error(ErrorCode::kRefused,
-                   "the policy '" + policy.origin + "' requires tier '" + policy.min_tier +
-                       "' or a stronger one",
-                   "leave out the tier, or name a stronger one");
-    }
-    wish = *std::move(raised);
+Result<TierWish> raise_floor(TierWish wish, const policy::Policy& policy) {
+  if (policy.min_tier.empty()) {
+    return wish;
   }
-  return wish;
+  GB_TRY(raise_floor(TierWish{}, policy.min_tier));  // That there is such a tier.
+  auto raised = raise_floor(std::move(wish), policy.min_tier);
+  return raised ? std::move(raised)
+                : Error(ErrorCode::kRefused,
+                        "the policy '" + policy.origin + "' requires tier '" + policy.min_tier +
+                            "' or a stronger one",
+                        "leave out the tier, or name a stronger one");
 }
 
 }  // namespace glovebox

@@ -215,6 +215,9 @@ Result<ReadyReport> ReadyReport::decode(std::string_view bytes) {
   report.no_capabilities = in.u8() != 0;
   report.capabilities = in.u64();
   report.kernel = in.text();
+  if (report.kernel.size() > kLongestKernelName) {
+    return Error(ErrorCode::kInvalid, "malformed ready report");
+  }
   return checked(in, std::move(report), "ready report");
 }
 

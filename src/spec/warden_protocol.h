@@ -196,6 +196,7 @@ struct ReadyReport {
   bool no_capabilities = false;
   std::uint64_t capabilities = 0;  // That guests can have: the bounding set, a bit for each.
   std::string kernel{};            // Release and version, as uname(2) has them.
+  static constexpr std::size_t kLongestKernelName = 256;
 
   [[nodiscard]] std::string encode() const;
   static Result<ReadyReport> decode(std::string_view bytes);

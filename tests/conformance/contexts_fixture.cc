@@ -167,7 +167,7 @@ std::vector<Way> ways() {
           {.name = "native", .tier = "native"},
           {.name = "landlock", .tier = "landlock"},
           {.name = "native_relayed", .tier = "native", .relayed = true},
-          {.name = "gvisor", .tier = "gvisor"}};
+          {.name = "gvisor", .tier = "gvisor", .relayed = true}};
 }
 
 std::vector<Way> ways_by_fork() {
@@ -179,8 +179,7 @@ std::vector<Way> ways_by_fork() {
 std::vector<Way> ways_that(bool keep_checkpoints) {
   std::vector<Way> found = ways();
   std::erase_if(found, [=](const Way& way) {
-    const bool keeps = !way.relayed && way.tier != "landlock" && way.tier != "gvisor";
-    return keeps != keep_checkpoints;
+    return (!way.relayed && way.tier != "landlock") != keep_checkpoints;
   });
   return found;
 }

@@ -132,6 +132,7 @@ TEST_P(WallsOf, StandWhateverTheTier) {
   }
   EXPECT_EQ(sandbox().tier(), tier_of(GetParam()));
   EXPECT_EQ(sandbox().id().size(), 12U);
+  EXPECT_EQ(output_of("printf '%s %s' \"$(uname -r)\" \"$(uname -v)\""), walls.kernel);
 }
 
 TEST_P(WallsOf, OfNamespacesAreThoseOfTheGuest) {

@@ -14,13 +14,14 @@ namespace {
 constexpr std::string_view kDefaultFloor = "native";
 constexpr std::string_view kStrongest = "auto";
 
-Result<Tier*> find_tier(std::string_view name) {
-  std::string known(kStrongest);
+// `others` are names that are no tier's but would do as well, for the hint.
+Result<Tier*> find_tier(std::string_view name, std::string_view others = {}) {
+  std::string known(others);
   for (Tier* const tier : all_tiers()) {
     if (tier->name() == name) {
       return tier;
     }
-    known += ", ";
+    known += known.empty() ? "" : ", ";
     known += tier->name();
   }
   return Error(ErrorCode::kInvalid, "unknown tier '" + std::string(name) + "'",
@@ -42,7 +43,7 @@ Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
   const Tier* const floor =
       GB_TRY(find_tier(wish.at_least.empty() ? kDefaultFloor : std::string_view(wish.at_least)));
   if (!wish.exactly.empty() && wish.exactly != kStrongest) {
-    Tier* const tier = GB_TRY(find_tier(wish.exactly));
+    Tier* const tier = GB_TRY(find_tier(wish.exactly, kStrongest));
     if (!wish.at_least.empty() && tier->strength() < floor->strength()) {
       return Error(
           ErrorCode::kInvalid,
@@ -86,6 +87,29 @@ TierWish tier_that(bool TierTraits::*can) {
       std::ranges::find_if(*tiers, [can](const Tier* tier) { return tier->traits().*can; });
   GB_CHECK(found != tiers->end());
   return {.exactly = std::string((*found)->name())};
+}
+
+Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_view tier) {
+  const auto refuse = [tier](std::string_view what, std::string_view instead) {
+    return Error(ErrorCode::kUnsupported, "the " + std::string(tier) + " tier " + std::string(what),
+                 "use the native tier" + std::string(instead));
+  };
+  if (spec.realm || spec.within != nullptr) {
+    return refuse("cannot fork a sandbox from a warm interpreter", "");
+  }
+  if (spec.as_root) {
+    return refuse("has no guests that are root", ", or leave out --user root");
+  }
+  if (spec.egress_port != 0) {
+    return refuse("has no network to filter", ", or leave out the network rules");
+  }
+  if (!spec.attachments.empty()) {
+    return refuse("cannot mount volumes", " as root, or a workspace in memory");
+  }
+  if (!spec.root.empty()) {
+    return refuse("does not show templates with their own root", " for this template");
+  }
+  return {};
 }
 
 TierTraits traits_of(std::string_view name) {

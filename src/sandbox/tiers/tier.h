@@ -123,13 +123,14 @@ const std::vector<Tier*>& all_tiers();
 struct TierWish {
   std::string exactly{};   // This tier or none. "auto": the strongest that serves the order.
   std::string at_least{};  // This one or a stronger one.
+  friend bool operator==(const TierWish&, const TierWish&) = default;
 };
 
 // The tiers that fit, the one to try first in front: the one asked for; for "auto", the strongest
 // first; otherwise `native`, then what is stronger. Weaker ones follow, but none below the floor,
-// which is `native` where none is given. Whether they work here shows when
-// they are tried; asking probe() first would cost each start what only a few hosts need. Fails with
-// kInvalid for unknown names and for a wish that contradicts itself.
+// which is `native` where none is given. Whether they work here shows when they are tried; asking
+// probe() first would cost each start what only a few hosts need. Fails with kInvalid for unknown
+// names and for a wish that contradicts itself.
 Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
 
 // The same wish with a floor of at least `tier`'s strength. Fails with kInvalid for unknown names,
@@ -139,6 +140,11 @@ Result<TierWish> raise_floor(TierWish wish, std::string_view tier);
 // A wish for the first tier, in that order, that has the trait. Requires: one of this build's
 // tiers has it.
 TierWish tier_that(bool TierTraits::*can);
+
+// Fails with kUnsupported for a sandbox that needs what only the native tier has: guests that are
+// root, forks of a warm interpreter, network rules, volumes, a root of a template. For the tiers
+// that have none of it; `tier` is the name of the one that was asked.
+Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_view tier);
 
 // Of the tier of that name; none where there is no such tier.
 TierTraits traits_of(std::string_view name);

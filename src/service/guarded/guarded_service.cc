@@ -35,6 +35,26 @@ Result<SandboxPage> shown(const Caller& caller, Result<SandboxPage> found) {
   return found;
 }
 
+template <typename Request>
+auto& tier_of(Request& request) {
+  if constexpr (requires { request.program; }) {
+    return request.program.tier;
+  } else {
+    return request.tier;
+  }
+}
+
+// Passes a request on with this tier. Requests can be large: one that has it already is not copied.
+template <typename Request, typename Next>
+auto with_tier(const Request& request, const TierWish& tier, const Next& next) {
+  if (tier_of(request) == tier) {
+    return next(request);
+  }
+  Request raised = request;
+  tier_of(raised) = tier;
+  return next(raised);
+}
+
 }  // namespace
 
 GuardedService::GuardedService(SandboxService& service,
@@ -141,9 +161,10 @@ Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRe
       caller, deed_of(request), guard_.work(caller),
       [&]() -> Result<SandboxInfo> {
         GB_TRY(policies_.known(request.policies));
-        SandboxRequest raised = request;
-        raised.tier = GB_TRY(policies_.tier(request.policies, request.tier));
-        return unless_stopped(caller, inner_.create(caller, raised));
+        const auto tier = GB_TRY(policies_.tier(request.policies, request.tier));
+        return with_tier(request, tier, [&](const SandboxRequest& raised) {
+          return unless_stopped(caller, inner_.create(caller, raised));
+        });
       },
       [](const auto& made, Deed& deed) {
         deed.sandbox = made->id;
@@ -379,15 +400,16 @@ Result<void> GuardedService::install_packages(const Caller& caller,
 Result<void> GuardedService::judge(const Caller& caller,
                                    const JudgeRequest& request,
                                    const EventSink& sink) {
-  return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
-                           [&](const EventSink& watched) -> Result<void> {
-                             GB_TRY(policies_.known(request.program.policies));
-                             GB_TRY(policies_.judge(caller, request, watched));
-                             JudgeRequest raised = request;
-                             raised.program.tier = GB_TRY(
-                                 policies_.tier(request.program.policies, request.program.tier));
-                             return inner_.judge(caller, raised, watched);
-                           });
+  return recorder_.execute(
+      caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
+      [&](const EventSink& watched) -> Result<void> {
+        GB_TRY(policies_.known(request.program.policies));
+        const auto tier = GB_TRY(policies_.tier(request.program.policies, request.program.tier));
+        GB_TRY(policies_.judge(caller, request, watched));
+        return with_tier(request, tier, [&](const JudgeRequest& raised) {
+          return inner_.judge(caller, raised, watched);
+        });
+      });
 }
 
 Result<void> GuardedService::run(const Caller& caller,
@@ -396,10 +418,12 @@ Result<void> GuardedService::run(const Caller& caller,
   return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
                            [&](const EventSink& watched) -> Result<void> {
                              GB_TRY(policies_.known(request.policies));
+                             const auto tier =
+                                 GB_TRY(policies_.tier(request.policies, request.tier));
                              GB_TRY(policies_.run(caller, request, watched));
-                             RunRequest raised = request;
-                             raised.tier = GB_TRY(policies_.tier(request.policies, request.tier));
-                             return inner_.run(caller, raised, watched);
+                             return with_tier(request, tier, [&](const RunRequest& raised) {
+                               return inner_.run(caller, raised, watched);
+                             });
                            });
 }
 

@@ -132,7 +132,16 @@ std::vector<Policy> PolicyGate::holding(const std::vector<std::string>& names) c
 }
 
 Result<TierWish> PolicyGate::tier(const std::vector<std::string>& names, TierWish wish) const {
-  return raise_floor(std::move(wish), holding(names));
+  for (const Policy& policy : always_) {
+    wish = GB_TRY(raise_floor(std::move(wish), policy));
+  }
+  for (const std::string& name : names) {
+    // What is not known here refuses everything.
+    if (const auto found = shipped_.find(name); found != shipped_.end()) {
+      wish = GB_TRY(raise_floor(std::move(wish), found->second));
+    }
+  }
+  return wish;
 }
 
 std::vector<Policy> PolicyGate::of_sandbox(const Caller& caller, std::string_view sandbox) const {

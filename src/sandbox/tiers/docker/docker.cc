@@ -21,31 +21,6 @@ namespace {
 constexpr std::uint32_t kScopesFrom = 6;  // The ABI that keeps signals inside (Linux 6.12).
 constexpr std::uint32_t kHighestAbi = 64;
 
-Error unsupported(std::string_view what, std::string_view instead) {
-  return {ErrorCode::kUnsupported, "the docker tier " + std::string(what),
-          "use the native tier, or " + std::string(instead)};
-}
-
-Result<void> check(const SandboxSpec& spec) {
-  if (spec.realm || spec.within != nullptr) {
-    return unsupported("has no namespaces to fork into", "start contexts by their command");
-  }
-  if (spec.as_root) {
-    return unsupported("has no guests that are root", "leave out --user root");
-  }
-  if (spec.egress_port != 0) {
-    return unsupported("has no network to filter", "leave out the network rules");
-  }
-  if (!spec.attachments.empty()) {
-    return unsupported("cannot mount volumes", "use a workspace in memory");
-  }
-  if (!spec.root.empty()) {
-    return unsupported("does not show templates with their own root",
-                       "give the engine the image and name it in GLOVEBOX_DOCKER_IMAGE");
-  }
-  return {};
-}
-
 struct Ready {
   docker::Engine engine;
   docker::Image image;
@@ -56,7 +31,8 @@ Result<Ready> prepare(std::string_view home) {
   docker::Engine engine = GB_TRY(docker::Engine::find());
   docker::Image image = docker::wanted_image(home);
   if (image.own_system && home != kWorkspace) {
-    return unsupported("cannot move the workspace in an image", "unset GLOVEBOX_DOCKER_IMAGE");
+    return Error(ErrorCode::kUnsupported, "the docker tier cannot move the workspace in an image",
+                 "use the native tier, or unset GLOVEBOX_DOCKER_IMAGE");
   }
   GB_TRY(docker::check_image(engine, image));
   return Ready{.engine = std::move(engine), .image = std::move(image)};
@@ -114,7 +90,7 @@ Result<TierFeatures> DockerTier::probe() {
 }
 
 Result<Enclosure> DockerTier::enclose(const SandboxSpec& spec) {
-  GB_TRY(check(spec));
+  GB_TRY(refuse_what_native_alone_has(spec, name()));
   Stopwatch watch;
   Ready ready = GB_TRY(prepare(spec.home));
   Slot slot = GB_TRY(Slot::take());

@@ -16,6 +16,7 @@
 #include "base/archive/tar.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "sandbox/system_view.h"
 #include "spec/guest.h"
 
 namespace glovebox::docker {
@@ -24,7 +25,6 @@ namespace {
 constexpr const char* kOwn = "glovebox/host";
 constexpr const char* kVariable = "GLOVEBOX_DOCKER_IMAGE";
 
-constexpr std::array<const char*, 5> kUsrLinks = {"bin", "sbin", "lib", "lib64", "lib32"};
 // What an engine mounts something on is made by it; these are seen empty.
 constexpr std::array<const char*, 10> kDirectories = {"dev", "etc", "proc", "run",  "sys",
                                                       "tmp", "usr", "var",  "home", "root"};

@@ -18,23 +18,15 @@
 #include "sandbox/launch.h"
 #include "sandbox/launcher/protocol.h"
 #include "sandbox/machine.h"
+#include "sandbox/system_view.h"
 
 namespace glovebox::docker {
 namespace {
-
-// What of the host's own system is shown where the image brings none. Links into /usr are the
-// image's (image.cc); where they are directories, they are shown as well.
-constexpr std::array<const char*, 6> kSystem = {"/usr", "/bin",   "/sbin",
-                                                "/lib", "/lib64", "/lib32"};
-constexpr std::array<const char*, 2> kCommonEtc = {"/etc/alternatives", "/etc/ld.so.cache"};
 
 // Files of the host that others may not read are of no use to a guest, and those that are ours are
 // for it: whatever our umask is.
 constexpr mode_t kFileMode = 0644;
 constexpr mode_t kDirectoryMode = 0755;
-
-constexpr std::string_view kNsswitch =
-    "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n";
 
 Result<void> make_directory(const std::string& path, mode_t mode) {
   if (::mkdir(path.c_str(), mode) != 0 || ::chmod(path.c_str(), mode) != 0) {
@@ -52,16 +44,6 @@ Result<void> write_file(const std::string& path, std::string_view text) {
     return Error::from_errno("write " + path);
   }
   return {};
-}
-
-std::string passwd(const SandboxSpec& spec, uid_t uid, gid_t gid) {
-  return "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n" + spec.user +
-         ":x:" + std::to_string(uid) + ":" + std::to_string(gid) + ":" + spec.user + ":" +
-         spec.home + ":/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
-}
-
-std::string group(const SandboxSpec& spec, gid_t gid) {
-  return "root:x:0:\n" + spec.user + ":x:" + std::to_string(gid) + ":\nnogroup:x:65534:\n";
 }
 
 // Where an open file is, by its name outside.
@@ -109,29 +91,29 @@ Result<void> Stage::add_file(const std::string& name, std::string_view text, std
   return {};
 }
 
+// Links into /usr are the image's (image.cc); where they are directories, they are shown as well.
 void Stage::add_system() {
-  for (const char* const name : kSystem) {
+  mounts_.push_back({.source = "/usr", .target = "/usr"});
+  for (const char* const name : kUsrLinks) {
+    const std::string path = std::string("/") + name;
     struct stat status {};
-    if (::lstat(name, &status) == 0 && S_ISDIR(status.st_mode)) {
-      mounts_.push_back({.source = name, .target = name});
+    if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+      mounts_.push_back({.source = path, .target = path});
     }
   }
-  for (const char* const name : kCommonEtc) {
-    if (::access(name, F_OK) == 0) {
-      mounts_.push_back({.source = name, .target = name});
+  for (const char* const path : kCommonEtc) {
+    if (::access(path, F_OK) == 0) {
+      mounts_.push_back({.source = path, .target = path});
     }
   }
 }
 
 Result<void> Stage::add_names(const SandboxSpec& spec, uid_t uid, gid_t gid) {
-  GB_TRY(add_file("passwd", passwd(spec, uid, gid), "/etc/passwd"));
-  GB_TRY(add_file("group", group(spec, gid), "/etc/group"));
-  GB_TRY(add_file("nsswitch.conf", kNsswitch, "/etc/nsswitch.conf"));
-  GB_TRY(add_file("hosts",
-                  "127.0.0.1 localhost " + spec.hostname + "\n::1 localhost ip6-localhost\n",
-                  "/etc/hosts"));
+  for (const auto& [name, text] : etc_of_guest(spec, uid, gid)) {
+    GB_TRY(add_file(name, text, "/etc/" + name));
+  }
   // An engine would show the host's name servers.
-  return add_file("resolv.conf", "", "/etc/resolv.conf");
+  return add_file(kResolvConf, "", std::string("/etc/") + kResolvConf);
 }
 
 Result<void> Stage::add_machine(const Limits& limits) {
@@ -186,16 +168,8 @@ Result<void> Stage::add_programs() {
 }
 
 Result<void> Stage::add_mount(const Mount& mount) {
-  if (mount.target.size() < 2 || mount.target.front() != '/' ||
-      (mount.target + "/").find("/../") != std::string::npos) {
-    return Error(ErrorCode::kInvalid,
-                 "mount target '" + mount.target + "' is not an absolute path");
-  }
-  if (::access(mount.source.c_str(), F_OK) != 0) {
-    if (mount.optional && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
-      return {};
-    }
-    return Error::from_errno("mount " + mount.source);
+  if (!GB_TRY(type_of(mount))) {
+    return {};
   }
   // The engine takes each target once; the first one is the system's, or ours.
   if (std::ranges::find(mounts_, mount.target, &Mount::target) == mounts_.end()) {

@@ -156,18 +156,8 @@ Result<void> Bundle::add_programs(const InnerPrograms& programs) {
 }
 
 Result<void> Bundle::add_mount(const Mount& mount) {
-  if (mount.target.size() < 2 || mount.target.front() != '/' ||
-      (mount.target + "/").find("/../") != std::string::npos) {
-    return Error(ErrorCode::kInvalid,
-                 "mount target '" + mount.target + "' is not an absolute path");
-  }
-  struct stat status {};
-  if (::stat(mount.source.c_str(), &status) != 0) {
-    return mount.optional && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
-               ? Result<void>()
-               : Error::from_errno("mount " + mount.source);
-  }
-  return bind(mount.source, mount.target, S_ISDIR(status.st_mode));
+  const auto type = GB_TRY(type_of(mount));
+  return type ? bind(mount.source, mount.target, S_ISDIR(*type)) : Result<void>();
 }
 
 Result<void> Bundle::add_own_files() {

@@ -41,32 +41,6 @@ TierFeatures features() {
           .returns_descriptors = false};
 }
 
-Error unsupported(std::string what, std::string hint) {
-  return {ErrorCode::kUnsupported, "the gvisor tier " + std::move(what), std::move(hint)};
-}
-
-Result<void> check(const SandboxSpec& spec) {
-  if (spec.realm || spec.within != nullptr) {
-    return unsupported("cannot fork a sandbox from a warm interpreter", "use the native tier");
-  }
-  if (spec.as_root) {
-    return unsupported("has no guest that is root",
-                       "use the native tier, or leave out --user root");
-  }
-  if (spec.egress_port != 0) {
-    return unsupported("has no way out to the network",
-                       "use the native tier, or leave out the network rules");
-  }
-  if (!spec.attachments.empty()) {
-    return unsupported("cannot mount volumes", "use the native tier, or a workspace in memory");
-  }
-  if (!spec.root.empty()) {
-    return unsupported("does not show templates with their own root",
-                       "use the native tier for this template");
-  }
-  return {};
-}
-
 // The sandbox's directory on the host, removed again unless it is kept.
 class Tree {
  public:
@@ -118,7 +92,7 @@ Result<TierFeatures> GvisorTier::probe() {
 
 Result<Enclosure> GvisorTier::enclose(const SandboxSpec& spec) {
   Stopwatch watch;
-  GB_TRY(check(spec));
+  GB_TRY(refuse_what_native_alone_has(spec, name()));
   const std::string runsc = GB_TRY(find_runsc());
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());

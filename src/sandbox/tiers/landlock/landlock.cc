@@ -112,26 +112,7 @@ Result<TierFeatures> LandlockTier::probe() {
 Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   Stopwatch watch;
   GB_TRY(check_kernel());
-  if (spec.realm || spec.within != nullptr) {
-    return Error(ErrorCode::kUnsupported, "the landlock tier has no namespaces to fork into");
-  }
-  if (spec.as_root) {
-    return Error(ErrorCode::kUnsupported, "the landlock tier has no users of its own",
-                 "use the native tier, or leave out --user root");
-  }
-  if (spec.egress_port != 0) {
-    return Error(ErrorCode::kUnsupported, "the landlock tier has no network to filter",
-                 "use the native tier, or leave out the network rules");
-  }
-  if (!spec.attachments.empty()) {
-    return Error(ErrorCode::kUnsupported, "the landlock tier cannot mount volumes",
-                 "run glovebox as root with the native tier, or use a workspace in memory");
-  }
-  if (!spec.root.empty()) {
-    return Error(ErrorCode::kUnsupported,
-                 "the landlock tier does not support templates with their own root",
-                 "use the native tier for this template");
-  }
+  GB_TRY(refuse_what_native_alone_has(spec, name()));
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
   watch.lap("slot");

@@ -121,17 +121,9 @@ void RootPlan::add_parents(const std::string& path) {
 }
 
 Result<void> RootPlan::add_mount(const Mount& mount) {
-  if (mount.target.size() < 2 || mount.target.front() != '/' ||
-      (mount.target + "/").find("/../") != std::string::npos) {
-    return Error(ErrorCode::kInvalid,
-                 "mount target '" + mount.target + "' is not an absolute path");
-  }
-  struct stat status {};
-  if (::stat(mount.source.c_str(), &status) != 0) {
-    if (mount.optional && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
-      return {};
-    }
-    return Error::from_errno("mount " + mount.source);
+  const auto type = GB_TRY(type_of(mount));
+  if (!type) {
+    return {};
   }
   const std::string target = mount.target.substr(1);
   if (is_of_other_root(target)) {
@@ -141,7 +133,7 @@ Result<void> RootPlan::add_mount(const Mount& mount) {
                                   "'" + mount.target + "' already exists in the template");
   }
   add_parents(target);
-  if (S_ISDIR(status.st_mode)) {
+  if (S_ISDIR(*type)) {
     add_directory(target, 0755);
   } else {
     files_.push_back({keep(target), {}});
