@@ -49,9 +49,9 @@ class Authority:
 class SecureServer:
     """An HTTPS server on 127.0.0.1. `requests` has (method, path, [(name, value)], body) of each
     request. Its paths: /echo returns the headers, /redirect?URL leads there, /chunked and /close
-    are bodies in other framings, /early answers before the body has come, /half cuts such an answer off,
-    /upgrade becomes a line
-    that echoes, /git/ is `git http-backend`, and everything else says 'here you are'. `pages` maps
+    are bodies in other framings, /early answers before the body has come, /half cuts such an answer
+    off behind its head once 1,000 bytes of the body are there, /upgrade becomes a line that echoes,
+    /git/ is `git http-backend`, and everything else says 'here you are'. `pages` maps
     more paths to their bodies, which need an Authorization header, as git does."""
 
     def __init__(self, certificate, repositories=None, pages=None, tls=True):
@@ -102,6 +102,7 @@ class SecureServer:
                     self.send_response(413)
                     self.send_header("Content-Length", "8")
                     self.end_headers()
+                    self.rfile.read(1000)  # Now the client has had the head.
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                                                struct.pack("ii", 1, 0))
                     os.close(self.connection.detach())

@@ -133,10 +133,16 @@ print(to_api("POST /early HTTP/1.1\\r\\nHost: api.example:%d\\r\\nContent-Length
         self.assertIn("413", verdict["stdout"], verdict)
 
     def test_half_an_early_answer_leaves_nobody_waiting(self):
-        self.inside("""
-to_api("POST /half HTTP/1.1\\r\\nHost: api.example:%d\\r\\nContent-Length: 100000\\r\\n\\r\\n"
-       % API + "x" * 100000)
+        # It has more to send, but waits for its answer first.
+        verdict = self.inside("""
+line = secure(connect("api.example", API), "api.example")
+line.sendall(("POST /half HTTP/1.1\\r\\nHost: api.example:%d\\r\\nContent-Length: 100000\\r\\n\\r\\n"
+              % API).encode())
+print(line.recv(100).decode())
+print("over", say(line, "x" * 1000))
 """)
+        self.assertIn("413", verdict["stdout"], verdict)
+        self.assertIn("over", verdict["stdout"], verdict)
 
     def test_continue_is_passed_on(self):
         verdict = self.inside("""

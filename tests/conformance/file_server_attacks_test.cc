@@ -11,6 +11,7 @@
 #include <archive_entry.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -55,13 +56,20 @@ TEST_P(FileAttacks, RemovingFollowsNoDirectoryThatIsSwappedForALink) {
   }
   // As often as it goes: what is a directory at one look is a link at the next.
   FileClient remover = another();
+  std::atomic<bool> swapping = true;
   std::thread guests([&] {
-    guest(
-        "n=0; while [ $n -lt 150 ]; do mkdir -p t/d/x; mv t/d t/e 2>/dev/null; "
-        "ln -sn ../kept t/d 2>/dev/null; mv t/e t/f 2>/dev/null; rm -f t/d; n=$((n+1)); "
-        "done 2>/dev/null; touch done");
+    guest(R"(python3 -c '
+import os
+for _ in range(150):
+    for call, names in ((os.makedirs, ["t/d/x"]), (os.rename, ["t/d", "t/e"]),
+                        (os.symlink, ["../kept", "t/d"]), (os.rename, ["t/e", "t/f"]),
+                        (os.remove, ["t/d"])):
+        try: call(*names)
+        except OSError: pass
+')");
+    swapping = false;
   });
-  while (!remover.stat("done")) {
+  while (swapping) {
     (void)remover.remove("t");
   }
   guests.join();

@@ -69,7 +69,7 @@ std::vector<std::string> tiers() {
   if (const char* const named = std::getenv("GLOVEBOX_CONFORMANCE_TIER"); named != nullptr) {
     return {named};
   }
-  return {"native", "landlock", "native_relayed", "gvisor"};
+  return {"native", "landlock", "native_relayed"};
 }
 
 std::string tier_of(const std::string& parameter) {

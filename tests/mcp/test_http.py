@@ -368,7 +368,8 @@ class Http(unittest.TestCase):
             _, answer = self.long_call(session, "from IPython.display import display\n"
                                        "print('on', flush=True)\n"
                                        "display({'image/png': 'A' * 1_000_000}, raw=True)")
-            self.assertGreater(len(answer.read()), 1_000_000, number)
+            text = answer.read()
+            self.assertGreater(len(text), 1_000_000, (number, answer.status, text))
         status, _, messages = self.send(None, method="GET", Mcp_Session_Id=session,
                                         Last_Event_ID=last)
         self.assertEqual(status, 410)
