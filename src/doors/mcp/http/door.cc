@@ -158,7 +158,7 @@ void HttpDoor::answer(const Message& message,
                       const std::shared_ptr<Conversation>& conversation,
                       http::Headers headers,
                       std::optional<Keeping> keeping) {
-  const auto entry = conversation->enter(message.id);
+  auto entry = conversation->enter(message.id);
   if (!entry) {
     (void)response.send(400, {{"Content-Type", "application/json"}},
                         response_text(message.id, RpcError{.code = code::kInvalidRequest,
@@ -188,6 +188,8 @@ void HttpDoor::answer(const Message& message,
     (void)::eventfd_write(over.get(), 1);
     watcher.join();
   }
+  // The client may use the id again once it has the response.
+  entry->reset();
   if (text.empty()) {  // Canceled: nobody waits.
     answer.abort();
     return;

@@ -152,7 +152,7 @@ void SseDoor::answer(const Endpoint& endpoint,
                      SseSession& session) {
   // The connection is busy until the call ends, so the client must not use it for a cancellation.
   (void)response.send(202, {{"Connection", "close"}}, "");
-  const auto entry = session.conversation().enter(message.id);
+  auto entry = session.conversation().enter(message.id);
   if (!entry) {
     session.send("message",
                  response_text(message.id, RpcError{.code = code::kInvalidRequest,
@@ -168,6 +168,8 @@ void SseDoor::answer(const Endpoint& endpoint,
     text = response_text(message.id,
                          RpcError{.code = code::kInternal, .message = "out of memory or threads"});
   }
+  // The client may use the id again once it has the response.
+  entry->reset();
   if (!text.empty()) {
     session.send("message", text);
   }
