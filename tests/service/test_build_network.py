@@ -166,7 +166,7 @@ class AsTheOperatorAllowsAny(BuildNetworkCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             done = build("debian", "--debootstrap", "bookworm", "--allow-net", "example.com")
             self.assertNotEqual(done.returncode, 0)
-            self.assertIn("need a Dockerfile or a recipe", done.stderr)
+            self.assertIn("need a Dockerfile, a recipe or --from-registry", done.stderr)
 
 
 class AsTheOperatorAllowsPublic(BuildNetworkCase):

@@ -174,7 +174,8 @@ RUN echo "$SAID" > /srv/said
     def test_what_cannot_be_built_is_said_with_its_line_and_a_way_out(self):
         for text, message, hint in (
                 ("FROM scratch", "line 1: 'scratch'", "FROM default"),
-                ("FROM debian:12", "line 1: no template is called 'debian:12'", "docker-archive:image.tar"),
+                ("FROM debian", "line 1: no template is called 'debian'", "docker-archive:image.tar"),
+                ("FROM debian:12", "line 1: a build has no network to pull", "registry-1.docker.io"),
                 ("FROM default\nVOLUME /x", "line 2: VOLUME is not supported", "attach a volume"),
                 ("FROM default\nUSER root", "line 2: the user of this base is 'guest'", "root of its own"),
                 ("FROM default\nCOPY a /etc/a", "line 2: '/etc/a' is outside the workspace", "root of its own"),

@@ -40,6 +40,7 @@ Examples:
   glovebox template build science -f science.toml
   docker save node:22 | glovebox template build node --from-docker-save -
   glovebox template build debian --debootstrap bookworm
+  glovebox template build tool --from-registry registry.example/tool:1 --allow-net registry.example
   glovebox template build tools --from-oci image/)";
 
 struct TemplateOptionsText {
@@ -92,7 +93,7 @@ Result<int> remove(const TemplateOptionsText& options) {
 void take_place(BuildOrder& order, const std::string& place, bool has_source) {
   const bool other_source = !(order.docker + order.oci + order.rootfs + order.suite).empty();
   if (!order.name.empty()) {
-    if (other_source) {
+    if (other_source || !order.registry.empty()) {
       throw CLI::ValidationError("--tag", "builds from a Dockerfile, and from nothing else");
     }
     order.context = place;
@@ -102,12 +103,13 @@ void take_place(BuildOrder& order, const std::string& place, bool has_source) {
     throw CLI::ValidationError("--build-arg, --no-cache", "need a Dockerfile and --tag");
   }
   if (other_source && !(order.network.allow.empty() && order.network.deny.empty())) {
-    throw CLI::ValidationError("--allow-net, --deny-net", "need a Dockerfile or a recipe");
+    throw CLI::ValidationError("--allow-net, --deny-net",
+                               "need a Dockerfile, a recipe or --from-registry");
   }
   if (!has_source) {
     throw CLI::RequiredError(
-        "one of --file, --from-docker-save, --from-oci, --from-rootfs, "
-        "--debootstrap and --tag");
+        "one of --file, --from-registry, --from-docker-save, --from-oci, "
+        "--from-rootfs, --debootstrap and --tag");
   }
   order.name = place;
 }
@@ -154,6 +156,9 @@ void add_build(CLI::App& group, Action* action) {
                    "Recipe file; with --tag, Dockerfile (default: DIR/Dockerfile); '-' reads "
                    "standard input")
       ->type_name("FILE");
+  from->add_option("--from-registry", order->registry,
+                   "Image of a container registry, whose hosts --allow-net must name")
+      ->type_name("IMAGE");
   from->add_option("--from-docker-save", order->docker,
                    "Archive written by 'docker save'; '-' reads standard input")
       ->type_name("FILE");

@@ -57,13 +57,13 @@ class ImageStream {
     }
   }
 
+  // A Dockerfile that copies no files.
+  Result<void> open_dockerfile(const std::string& dockerfile) {
+    return pack({GB_TRY(aside(dockerfile))}, {});
+  }
+
   // A directory without what its .dockerignore names, and the Dockerfile beside it.
   Result<void> open_context(const std::string& path, const std::string& dockerfile) {
-    dockerfile_ = UniqueFd(::memfd_create("dockerfile", MFD_CLOEXEC));
-    if (!dockerfile_ || ::write(dockerfile_.get(), dockerfile.data(), dockerfile.size()) !=
-                            static_cast<ssize_t>(dockerfile.size())) {
-      return Error::from_errno("pass on the Dockerfile");
-    }
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
       return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is not a directory",
@@ -72,12 +72,10 @@ class ImageStream {
     const std::string ignored = path + "/.dockerignore";
     rules_ = GB_TRY(dockerfile::IgnoreRules::parse(
         ::access(ignored.c_str(), F_OK) == 0 ? GB_TRY(read_program(ignored)) : ""));
-    return pack(
-        {{.source = path, .target = "."},
-         {.source = "/proc/self/fd/" + std::to_string(dockerfile_.get()), .target = kSentAside}},
-        [this](const std::string& name, bool is_directory) {
-          return rules_.ignores(name) && !(is_directory && rules_.has_exceptions());
-        });
+    return pack({{.source = path, .target = "."}, GB_TRY(aside(dockerfile))},
+                [this](const std::string& name, bool is_directory) {
+                  return rules_.ignores(name) && !(is_directory && rules_.has_exceptions());
+                });
   }
 
   Result<void> open(const std::string& path) {
@@ -115,6 +113,16 @@ class ImageStream {
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
  private:
+  Result<FileToCopy> aside(const std::string& dockerfile) {
+    dockerfile_ = UniqueFd(::memfd_create("dockerfile", MFD_CLOEXEC));
+    if (!dockerfile_ || ::write(dockerfile_.get(), dockerfile.data(), dockerfile.size()) !=
+                            static_cast<ssize_t>(dockerfile.size())) {
+      return Error::from_errno("pass on the Dockerfile");
+    }
+    return FileToCopy{.source = "/proc/self/fd/" + std::to_string(dockerfile_.get()),
+                      .target = kSentAside};
+  }
+
   // The files of a directory, each under its own name: a layout's index.json lies at the top.
   Result<void> pack(std::vector<FileToCopy> files, LeaveOut leave_out) {
     std::array<int, 2> ends{};
@@ -159,9 +167,13 @@ Result<std::unique_ptr<http::ClientAnswer>> send_image(DaemonClient& daemon,
 
 Result<std::unique_ptr<http::ClientAnswer>> send_context(DaemonClient& daemon,
                                                          const BuildOrder& order) {
-  const std::string file = order.recipe.empty() ? order.context + "/Dockerfile" : order.recipe;
   ImageStream context;
-  GB_TRY(context.open_context(order.context, GB_TRY(read_program(file))));
+  if (order.registry.empty()) {
+    const std::string file = order.recipe.empty() ? order.context + "/Dockerfile" : order.recipe;
+    GB_TRY(context.open_context(order.context, GB_TRY(read_program(file))));
+  } else {
+    GB_TRY(context.open_dockerfile("FROM " + order.registry + "\n"));
+  }
   const Json args = GB_TRY(pairs_json(order.build_args, "--build-arg"));
   Json network = Json::object();
   GB_TRY(put_network(network, order.network));
@@ -192,7 +204,7 @@ void show(const Json& event, const std::string& type) {
 Result<int> build_template(const BuildOrder& order) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(order.daemon));
   std::unique_ptr<http::ClientAnswer> answer;
-  if (!order.context.empty()) {
+  if (!order.context.empty() || !order.registry.empty()) {
     answer = GB_TRY(send_context(daemon, order));
   } else if (order.recipe.empty() && order.suite.empty()) {
     answer = GB_TRY(send_image(daemon, order));

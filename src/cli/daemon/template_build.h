@@ -19,9 +19,10 @@ struct BuildOrder {
   std::string oci{};
   std::string rootfs{};
   std::string suite{};
-  std::string context{};  // The directory of a Dockerfile's files.
+  std::string registry{};  // The name of an image.
+  std::string context{};   // The directory of a Dockerfile's files.
   std::vector<std::string> build_args{};
-  RemoteNetworkText network{};  // With a Dockerfile or a recipe.
+  RemoteNetworkText network{};  // With a Dockerfile, a recipe or a registry.
   bool no_cache = false;
   bool quiet = false;
 };

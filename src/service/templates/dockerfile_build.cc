@@ -19,6 +19,7 @@
 #include "service/templates/dockerfile_image.h"
 #include "service/templates/dockerfile_stage.h"
 #include "service/templates/image_workspace.h"
+#include "service/templates/registry_image.h"
 #include "service/templates/workspace_step.h"
 #include "spec/json/network_rules_json.h"
 
@@ -152,10 +153,14 @@ class Builder {
     return {};
   }
 
-  // An image in the context; an earlier stage, by its name or number; otherwise a template.
+  // An image in the context; an earlier stage, by its name or number; a template; otherwise an
+  // image of a registry.
   Result<BuiltStage> find_source(const std::string& name) {
+    if (const auto known = images_.find(name); known != images_.end()) {
+      return known->second;
+    }
     if (const auto image = image_in_context(name)) {
-      return find_image(name, *image);
+      return take_image(name, GB_TRY(root_from_context(*context_, *image, store_, monitor_)));
     }
     std::string stage = name;
     std::ranges::transform(stage, stage.begin(), [](char c) {
@@ -170,17 +175,21 @@ class Builder {
       return Error(ErrorCode::kUnsupported, "'scratch' has no files, and a template needs a root",
                    "begin with a template, for example: FROM default");
     }
-    auto parts = find_base_(name);
-    if (!parts) {
-      Error error = std::move(parts).error();
-      return error.code() == ErrorCode::kNotFound
-                 ? Error(ErrorCode::kNotFound,
-                         "no template is called '" + printable(name.substr(0, 200)) + "'",
-                         "images are not pulled from registries: run 'docker save -o image.tar', "
-                         "and use FROM docker-archive:image.tar")
-                 : std::move(error);
+    // No template has such a name.
+    const bool of_registry = name.find_first_of("/:") != std::string::npos;
+    auto parts = of_registry ? Error(ErrorCode::kNotFound, {}) : find_base_(name);
+    if (parts || parts.error().code() != ErrorCode::kNotFound) {
+      return begin_with(GB_TRY(std::move(parts)));
     }
-    return begin_with(*std::move(parts));
+    const auto image = parse_registry_image(name);
+    if (!of_registry && (!image || !lets_out(network_.rules))) {
+      return Error(ErrorCode::kNotFound,
+                   "no template is called '" + printable(name.substr(0, 200)) + "'",
+                   "an image of a registry is pulled if its host is allowed with --allow-net; "
+                   "of one that is a file: FROM docker-archive:image.tar");
+    }
+    return take_image(name, GB_TRY(root_from_registry(GB_TRY(image), network_, store_,
+                                                      scratch_.path(), monitor_)));
   }
 
   Result<BuiltStage> begin_with(TemplateParts parts) {
@@ -198,11 +207,7 @@ class Builder {
   }
 
   // Its root is kept for later builds, like the state after a step.
-  Result<BuiltStage> find_image(const std::string& name, const ImageInContext& image) {
-    if (const auto known = images_.find(name); known != images_.end()) {
-      return known->second;
-    }
-    RootContent root = GB_TRY(root_from_context(*context_, image, store_, monitor_));
+  Result<BuiltStage> take_image(const std::string& name, RootContent root) {
     TemplateParts parts;
     parts.root = root.content.key();
     parts.env = std::move(root.env);

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Templates from images of a registry: Debian's docker-registry on 127.0.0.1 of the host, under a name
+that the test's own name server resolves."""
+
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import urllib.parse
+from unittest import mock
+
+import images
+from daemon import GLOVEBOX, Daemon
+from test_network import NO_PROXY, sandbox_with_native_tier
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
+
+from network import NameServer, WebServer  # noqa: E402
+
+CONFIG = """version: 0.1
+storage: {{filesystem: {{rootdirectory: {place}}}}}
+http: {{addr: "127.0.0.1:0"}}
+"""
+
+
+class Registry:
+    """Holds what push() gives it."""
+
+    def __init__(self):
+        self.place = pathlib.Path(tempfile.mkdtemp(prefix="glovebox-registry-"))
+        config = self.place / "config.yml"
+        config.write_text(CONFIG.format(place=self.place / "data"), encoding="utf-8")
+        self.process = subprocess.Popen(["docker-registry", "serve", config], stderr=subprocess.PIPE,
+                                        stdout=subprocess.DEVNULL, text=True)
+        for line in self.process.stderr:
+            if found := re.search(r"listening on 127\.0\.0\.1:(\d+)", line):
+                self.port = int(found[1])
+                break
+        # It writes a line for each request.
+        self.drain = threading.Thread(target=self.process.stderr.read)
+        self.drain.start()
+
+    def push(self, archive, name):
+        path = self.place / "image.tar"
+        path.write_bytes(archive)
+        subprocess.run(["skopeo", "--insecure-policy", "copy", "-q", "--dest-tls-verify=false",
+                        f"oci-archive:{path}", f"docker://127.0.0.1:{self.port}/{name}"], check=True)
+
+    def blobs(self):
+        return set(self.place.glob("data/docker/registry/v2/blobs/sha256/*/*/data"))
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(60)
+        self.drain.join()
+        self.process.stderr.close()
+        shutil.rmtree(self.place)
+
+
+@unittest.skipUnless(shutil.which("docker-registry") and shutil.which("skopeo"),
+                     "needs Debian's docker-registry and skopeo")
+class FromARegistry(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.registry = Registry()
+        cls.addClassCleanup(cls.registry.close)
+        layer = images.tar_of([*images.small_root(), ("usr/mark", b"of the image\n")])
+        cls.registry.push(images.oci_layout([layer], env=["MARK=env"]), "tools/small:1")
+        cls.names = NameServer({"registry.example": [["127.0.0.1"]]})
+        cls.addClassCleanup(cls.names.close)
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.discard)
+        cls.daemon.options = ["--network", "any"]
+        with mock.patch.dict(os.environ, {**NO_PROXY, "GLOVEBOX_NAME_SERVERS": cls.names.address}):
+            cls.daemon.start()
+        if not sandbox_with_native_tier(cls.daemon):
+            raise unittest.SkipTest("the native tier does not work here")
+        cls.image = f"http://registry.example:{cls.registry.port}/tools/small:1"
+        cls.rules = cls.rules_for(cls.registry.port)
+
+    @staticmethod
+    def rules_for(port):
+        return {"allow": [f"registry.example:{port}", f"127.0.0.1:{port}"]}
+
+    def build(self, name, dockerfile, network=None):
+        query = {"format": "dockerfile"}
+        if network is not None:
+            query["network"] = json.dumps(network)
+        answer = self.daemon.ask(
+            "PUT", f"/v1/templates/{name}/archive?{urllib.parse.urlencode(query)}",
+            images.tar_of([("Dockerfile", dockerfile.encode())]), {"Content-Type": "application/x-tar"})
+        # What is wrong before the first step is the answer itself, and what fails later an event.
+        if answer.status != 200:
+            return [{**answer.json, "type": "failed"}]
+        return [json.loads(line) for line in answer.body.splitlines() if line]
+
+    def said(self, template, script):
+        sandbox = self.daemon.create(template=template, tier="native")
+        self.addCleanup(self.daemon.ask, "DELETE", sandbox.path)
+        return sandbox.must(200, "POST", "/commands", {"argv": ["bash", "-c", script]})["stdout"]
+
+    def assert_failed(self, events, message, hint=""):
+        self.assertEqual(events[-1]["type"], "failed", events)
+        self.assertIn(message, events[-1]["message"])
+        self.assertIn(hint, events[-1].get("hint", ""))
+        self.assertEqual(self.daemon.ask("GET", "/v1/templates/refused").status, 404)
+
+    def test_a_dockerfile_begins_with_an_image_and_changes_it(self):
+        events = self.build("grown", f"FROM {self.image}\nRUN [\"bash\", \"-c\", \"echo more >> /usr/mark\"]\n",
+                            self.rules)
+        self.assertEqual(events[-1]["type"], "built", events)
+        self.assertEqual(self.said("grown", "cat /usr/mark; echo $MARK"), "of the image\nmore\nenv\n")
+
+    def test_the_command_makes_a_template_of_an_image_and_the_second_time_unpacks_nothing(self):
+        def run():
+            rules = [word for rule in self.rules["allow"] for word in ("--allow-net", rule)]
+            return subprocess.run(
+                [GLOVEBOX, "template", "build", "pulled", "--from-registry", self.image, *rules, "--json",
+                 "--url", f"unix:{self.daemon.unix}"], capture_output=True, text=True, check=False)
+
+        for cached in (False, True):
+            done = run()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout.splitlines()[-1])["cached"] or not cached, True)
+        self.assertEqual(self.said("pulled", "cat /usr/mark"), "of the image\n")
+
+    def test_without_rules_nothing_is_pulled_and_the_hint_names_the_hosts(self):
+        self.assert_failed(self.build("refused", f"FROM {self.image}\n"),
+                           "a build has no network to pull", f"registry.example:{self.registry.port}")
+        self.assert_failed(self.build("refused", "FROM python:3.12\n"), "docker.io/library/python:3.12",
+                           "registry-1.docker.io")
+
+    def test_what_the_rules_do_not_name_is_refused_and_named(self):
+        self.assert_failed(self.build("refused", f"FROM {self.image}\n", {"allow": ["other.example"]}),
+                           "line 1: ", f"refused registry.example:{self.registry.port}")
+
+    def test_what_is_no_image_is_an_error_of_its_line(self):
+        for name, message in ((self.image + "23", "line 1: "), ("http://a b/c", "line 1: "),
+                              ("Python:3", "is not the name of an image"),
+                              ("localhost:5000/small", "is a loopback address"),
+                              (self.image.removeprefix("http://"), "HTTP response to HTTPS client")):
+            with self.subTest(name=name):
+                self.assert_failed(self.build("refused", f"FROM {name}\n", self.rules), message)
+
+    def test_a_registry_leads_nowhere_that_the_rules_do_not_allow(self):
+        secret = WebServer()
+        self.addCleanup(secret.close)
+
+        class Leads(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(307)
+                self.send_header("Location", f"http://registry.example:{secret.port}/v2/")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            do_HEAD = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Leads)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        self.addCleanup(lambda: (server.shutdown(), thread.join(), server.server_close()))
+        port = server.server_address[1]
+        self.assert_failed(self.build("refused", f"FROM http://registry.example:{port}/a\n",
+                                      self.rules_for(port)), "line 1: ",
+                           f"refused registry.example:{secret.port}")
+        self.assertEqual(secret.requests, [])
+
+    def test_a_layer_that_was_changed_in_the_registry_is_found(self):
+        layer = images.tar_of([*images.small_root(), ("usr/changed", b"x")])
+        before = self.registry.blobs()
+        self.registry.push(images.oci_layout([layer]), "tools/changed:1")
+        image = self.image.replace("small", "changed")
+        self.assertEqual(self.build("whole", f"FROM {image}\n", self.rules)[-1]["type"], "built")
+        packed = max(self.registry.blobs() - before, key=lambda blob: blob.stat().st_size)
+        content = bytearray(packed.read_bytes())
+        content[len(content) // 2] ^= 1
+        packed.write_bytes(content)
+        self.assert_failed(self.build("refused", f"FROM {image}\n", self.rules), "line 1: ")
+
+
+if __name__ == "__main__":
+    unittest.main()
