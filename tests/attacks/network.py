@@ -127,12 +127,15 @@ class Upstream:
                 client.close()
                 return
             self.heads.append(head.decode())
-            with client, socket.create_connection(("127.0.0.1", self.port_behind)) as server:
-                if head.startswith(b"CONNECT"):
-                    client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-                else:
-                    server.sendall(head)
-                splice(client, server)
+            threading.Thread(target=self.carry, args=(client, head), daemon=True).start()
+
+    def carry(self, client, head):
+        with client, socket.create_connection(("127.0.0.1", self.port_behind)) as server:
+            if head.startswith(b"CONNECT"):
+                client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            else:
+                server.sendall(head)
+            splice(client, server)
 
     def close(self):
         socket.create_connection(("127.0.0.1", self.port)).close()

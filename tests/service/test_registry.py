@@ -2,6 +2,7 @@
 """Templates from images of a registry: Debian's docker-registry on 127.0.0.1 of the host, under a name
 that the test's own name server resolves."""
 
+import hashlib
 import http.server
 import json
 import os
@@ -17,12 +18,12 @@ import urllib.parse
 from unittest import mock
 
 import images
-from daemon import GLOVEBOX, Daemon
+from daemon import GLOVEBOX, Daemon, wait_until
 from test_network import NO_PROXY, sandbox_with_native_tier
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import NameServer, WebServer  # noqa: E402
+from network import NameServer, Upstream, WebServer  # noqa: E402
 
 CONFIG = """version: 0.1
 storage: {{filesystem: {{rootdirectory: {place}}}}}
@@ -186,6 +187,80 @@ class FromARegistry(unittest.TestCase):
         content[len(content) // 2] ^= 1
         packed.write_bytes(content)
         self.assert_failed(self.build("refused", f"FROM {image}\n", self.rules), "line 1: ")
+
+
+@unittest.skipUnless(shutil.which("docker-registry") and shutil.which("skopeo"),
+                     "needs Debian's docker-registry and skopeo")
+class BuiltByE2b(unittest.TestCase):
+    """As E2B's SDKs build: everything public may be reached, here through a proxy of the operator's."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.registry = Registry()
+        cls.addClassCleanup(cls.registry.close)
+        layer = images.tar_of(images.small_root(
+            f"/usr/bin/{name}" for name in ("chmod", "cp", "dirname", "mkdir", "rm")))
+        cls.registry.push(images.oci_layout([layer], env=["MARK=env"]), "tools/small:1")
+        cls.upstream = Upstream(cls.registry.port)
+        cls.addClassCleanup(cls.upstream.close)
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.discard)
+        cls.daemon.options = ["--network", "any"]
+        proxy = f"http://127.0.0.1:{cls.upstream.port}"
+        with mock.patch.dict(os.environ, {**NO_PROXY, "http_proxy": proxy, "https_proxy": proxy}):
+            cls.daemon.start()
+        if not sandbox_with_native_tier(cls.daemon):
+            raise unittest.SkipTest("the native tier does not work here")
+
+    def build(self, name, steps, image="http://registry.example/tools/small:1"):
+        id = self.daemon.must(202, "POST", "/v3/templates", {"name": name})["buildID"]
+        self.assertEqual(self.daemon.ask("POST", f"/v2/templates/{name}/builds/{id}", {
+            "fromImage": image, "steps": steps}).status, 202)
+        path = f"/templates/{name}/builds/{id}/status"
+        wait_until(lambda: self.daemon.must(200, "GET", path)["status"] in ("ready", "error"), "its end")
+        return self.daemon.must(200, "GET", path)
+
+    def test_steps_change_the_whole_root_as_root(self):
+        files = images.tar_of([("a.txt", b"uploaded\n")])
+        digest = hashlib.sha256(files).hexdigest()
+        link = self.daemon.must(201, "GET", f"/templates/imaged/files/{digest}")
+        where = urllib.parse.urlsplit(link["url"]).path
+        self.assertEqual(self.daemon.ask("PUT", where, files).status, 200)
+        value = "it's $HOME, \"this\" \\ and `that`"
+        built = self.build("imaged", [
+            {"type": "ENV", "args": ["VALUE", value]},
+            {"type": "RUN", "args": ["echo \"$VALUE\" > /usr/value; id -u > /usr/who", "root"]},
+            {"type": "WORKDIR", "args": ["app"]},
+            {"type": "USER", "args": ["user"]},
+            {"type": "COPY", "args": ["a.txt", "b.txt", "", "0640"], "filesHash": digest},
+            {"type": "RUN", "args": ["pwd > /usr/place; ls / > /usr/top"]}])
+        self.assertEqual(built["status"], "ready", built)
+        sandbox = self.daemon.create(template="imaged", tier="native")
+        self.addCleanup(self.daemon.ask, "DELETE", sandbox.path)
+        said = sandbox.must(200, "POST", "/commands", {"argv": [
+            "bash", "-c", "cat /usr/value /usr/who /usr/place ~/app/b.txt; echo $VALUE; pwd"]})["stdout"]
+        self.assertEqual(said, f"{value}\n0\n/home/user/app\nuploaded\n{value}\n/home/user\n")
+        top = sandbox.must(200, "POST", "/commands", {"argv": ["cat", "/usr/top"]})["stdout"]
+        self.assertNotIn("copy", top)
+        self.assertTrue(any("/v2/tools/small/" in head for head in self.upstream.heads))
+
+    def test_a_step_that_fails_is_named_as_e2b_counts(self):
+        failed = self.build("failing", [{"type": "USER", "args": ["root"]},
+                                        {"type": "ENV", "args": ["A", "b"]},
+                                        {"type": "RUN", "args": ["exit 3"]}])
+        self.assertEqual((failed["status"], failed["reason"]["step"]), ("error", "3"), failed)
+        self.assertIn("exit status 3", failed["reason"]["message"])
+        failed = self.build("missing", [], "http://registry.example/no/such:1")
+        self.assertEqual((failed["status"], failed["reason"]["step"]), ("error", "base"), failed)
+
+    def test_an_instruction_cannot_be_smuggled_into_a_step(self):
+        for steps in ([{"type": "ENV", "args": ["A", "x\nRUN echo > /usr/smuggled"]}],
+                      [{"type": "ENV", "args": ["A=1\nRUN id", "x"]}],
+                      [{"type": "WORKDIR", "args": ["a\nRUN id"]}]):
+            self.assertEqual(self.build("smuggled", steps)["reason"]["step"], "1")
+        failed = self.build("smuggled", [], "http://registry.example/tools/small:1\nRUN id")
+        self.assertEqual(failed["reason"]["step"], "base")
+        self.assertIn("is not the name of an image", failed["reason"]["message"])
 
 
 if __name__ == "__main__":

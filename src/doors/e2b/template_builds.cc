@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doors/e2b/network.h"
+#include "doors/e2b/template_dockerfile.h"
 #include "doors/e2b/template_name.h"
 #include "doors/e2b/template_routes.h"
 #include "doors/e2b/template_steps.h"
@@ -292,9 +294,13 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
   } else {
     recipe->name = build->name;
     recipe->limits = build->limits;
+    if (service_.network_policy() != NetworkPolicy::kNone) {
+      recipe->network = GB_TRY(make_network(Json::object(), std::nullopt)).rules;
+    }
+    const Json* const steps = member(body, "steps");
     try {
-      build->thread =
-          std::thread(&TemplateBuilds::run, this, build, *std::move(recipe), std::move(files));
+      build->thread = std::thread(&TemplateBuilds::run, this, build, *std::move(recipe),
+                                  steps ? *steps : Json::array(), std::move(files));
       build->status = "building";
     } catch (const std::system_error&) {
       // It waits as before, so the client may start it again.
@@ -318,6 +324,7 @@ bool TemplateBuilds::note(Build& build, std::string level, std::string message) 
 
 void TemplateBuilds::run(const std::shared_ptr<Build>& build,
                          const Recipe& recipe,
+                         const Json& steps,
                          const std::vector<std::shared_ptr<const UniqueFd>>& /*held meanwhile*/) {
   std::size_t step = 0;
   const auto tell = [&](const BuildEvent& event) {
@@ -336,6 +343,9 @@ void TemplateBuilds::run(const std::shared_ptr<Build>& build,
   };
   const auto built = attempt();
   const std::string reason = built ? "" : whole(built.error());
+  if (recipe.dockerfile && step > 0) {
+    step = step_of_instruction(&steps, step - 1);  // The first is FROM.
+  }
   const std::string failed = built ? "" : step == 0 ? "base" : std::to_string(step);
   // Whoever has seen its end will see it again.
   keep(*build, built.has_value(), reason, failed);

@@ -2,8 +2,9 @@
 // TemplateBuilds: templates as E2B's SDK builds them: a name, files, a list of steps, and a build
 // that the client asks about until it is over.
 //
-// What the steps mean for us: the root stays as the base has it and cannot be written; COPY, RUN
-// and WORKDIR change the home directory, and that is kept. Both of E2B's users are the one guest.
+// What the steps mean for us: of a template, the root stays as it is and cannot be written; COPY,
+// RUN and WORKDIR change the home directory, and that is kept. Both of E2B's users are the one
+// guest. Of an image they change the root as well, as root. Commands reach what a sandbox reaches.
 #pragma once
 
 #include <chrono>
@@ -74,6 +75,7 @@ class TemplateBuilds {
   Result<void> make_room(const std::string& tenant);
   void run(const std::shared_ptr<Build>& build,
            const Recipe& recipe,
+           const Json& steps,
            const std::vector<std::shared_ptr<const UniqueFd>>& files);
   bool note(Build& build, std::string level, std::string message);
   [[nodiscard]] std::shared_ptr<const UniqueFd> upload(const Caller& caller,

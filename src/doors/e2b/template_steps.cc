@@ -8,6 +8,7 @@
 #include "base/shell_words.h"
 #include "base/text.h"
 #include "doors/e2b/options.h"
+#include "doors/e2b/template_dockerfile.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -20,26 +21,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOurImage
      {"e2bdev/code-interpreter", "code-interpreter"},
      {"base", "base"},
      {"code-interpreter", "code-interpreter"}}};
-
-// The content of a directory, or files into one, or a file under a new name.
-constexpr const char* kCopy = R"sh( || exit 1
-set -e
-shopt -s nullglob dotglob
-if [ -d "$from" ]; then
-  mkdir -p "$to"
-  cp -a "$from/." "$to/"
-else
-  IFS=
-  files=($from)
-  [ ${#files[@]} -gt 0 ] || { echo "nothing matches $from" >&2; exit 1; }
-  if [ "${to%/}" != "$to" ] || [ -d "$to" ] || [ ${#files[@]} -gt 1 ]; then
-    mkdir -p "$to"
-    cp -a "${files[@]}" "$to/"
-  else
-    mkdir -p "$(dirname "$to")"
-    cp -a "${files[0]}" "$to"
-  fi
-fi)sh";
 
 std::string absolute(const std::string& directory, const std::string& path) {
   return path.starts_with('/') ? path : directory + "/" + path;
@@ -95,14 +76,6 @@ class Translator {
   }
 
  private:
-  static Result<void> check_user(const std::string& user) {
-    if (user.empty() || user == "user" || user == "root") {
-      return {};
-    }
-    return Error(ErrorCode::kUnsupported, "unknown user '" + printable(user) + "'",
-                 "use user or root");
-  }
-
   Result<void> add_command(Recipe& recipe,
                            const std::string& text,
                            const std::string& cwd = {}) const {
@@ -134,14 +107,7 @@ class Translator {
     unpack.path = scratch;
     unpack.archive = archive;
     recipe.steps.push_back(std::move(unpack));
-    const std::string mode = args.size() > 3 ? args[3] : "";
-    std::string text = "to=" + shell_quoted(target) + "; from=" + shell_quoted(args[0]) + "; cd " +
-                       shell_quoted(scratch) + kCopy;
-    if (!mode.empty()) {
-      text += "\nchmod -R " + shell_quoted(mode) + " \"$to\"";
-    }
-    text += "\ncd /; rm -rf " + shell_quoted(scratch);
-    return add_command(recipe, text, kHome);
+    return add_command(recipe, copy_script(args, target, scratch), kHome);
   }
 
   const FindUpload& find_upload_;
@@ -149,25 +115,40 @@ class Translator {
   Environment env_;
 };
 
-Result<std::string> base_of(const Json& body, const FindTemplate& find_template) {
+// A template of ours, or the name of an image of a registry.
+struct Base {
+  std::string name;
+  bool image = false;
+};
+
+Result<Base> base_of(const Json& body, const FindTemplate& find_template) {
   if (const auto name = GB_TRY(text_member(body, "fromTemplate")); name && !name->empty()) {
-    return find_template(*name);
+    return Base{.name = GB_TRY(find_template(*name))};
   }
   const std::string image = GB_TRY(text_member(body, "fromImage")).value_or("e2bdev/base");
   const std::string bare = image.substr(0, image.find(':', image.rfind('/') + 1));
   for (const auto& [known, ours] : kOurImages) {
     if (bare == known) {
-      return std::string(ours);
+      return Base{.name = std::string(ours)};
     }
   }
-  return Error(ErrorCode::kUnsupported,
-               "the image '" + printable(image.substr(0, 200)) +
-                   "' would have to be pulled from a registry, which is not supported",
-               "run 'docker save', import the archive with 'glovebox template build', and use "
-               "fromTemplate");
+  if (const Json* const login = member(body, "fromImageRegistry"); login && !login->is_null()) {
+    return Error(ErrorCode::kUnsupported, "images of registries with a login are not supported",
+                 "pull the image elsewhere, run 'docker save', import the archive with 'glovebox "
+                 "template build', and use fromTemplate");
+  }
+  return Base{.name = image, .image = true};
 }
 
 }  // namespace
+
+Result<void> check_user(const std::string& user) {
+  if (user.empty() || user == "user" || user == "root") {
+    return {};
+  }
+  return Error(ErrorCode::kUnsupported, "unknown user '" + printable(user) + "'",
+               "use user or root");
+}
 
 Result<Recipe> recipe_of_build(const Json& body,
                                const FindUpload& find_upload,
@@ -175,17 +156,22 @@ Result<Recipe> recipe_of_build(const Json& body,
                                std::string& failed_step) {
   failed_step = "base";
   Recipe recipe;
-  recipe.base = GB_TRY(base_of(body, find_template));
+  const Base base = GB_TRY(base_of(body, find_template));
   recipe.home = kHome;
   recipe.user = "user";
   const Json* const steps = member(body, "steps");
   if (steps != nullptr && (!steps->is_array() || steps->size() > kMaxSteps)) {
     return Error(ErrorCode::kInvalid, "'steps' must be a list of at most 1000");
   }
-  Translator translator(find_upload);
-  for (std::size_t i = 0; steps != nullptr && i < steps->size(); ++i) {
-    failed_step = std::to_string(i + 1);
-    GB_TRY(translator.take((*steps)[i], i, recipe));
+  if (base.image) {
+    recipe.dockerfile = GB_TRY(dockerfile_of_build(base.name, steps, find_upload, failed_step));
+  } else {
+    recipe.base = base.name;
+    Translator translator(find_upload);
+    for (std::size_t i = 0; steps != nullptr && i < steps->size(); ++i) {
+      failed_step = std::to_string(i + 1);
+      GB_TRY(translator.take((*steps)[i], i, recipe));
+    }
   }
   failed_step = "finalize";
   recipe.start = GB_TRY(text_member(body, "startCmd")).value_or("");

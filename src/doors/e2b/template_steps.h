@@ -22,4 +22,7 @@ Result<Recipe> recipe_of_build(const Json& body,
                                const FindTemplate& find_template,
                                std::string& failed_step);
 
+// kUnsupported for one that E2B's own templates do not have.
+Result<void> check_user(const std::string& user);
+
 }  // namespace glovebox::e2b

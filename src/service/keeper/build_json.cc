@@ -163,10 +163,18 @@ Result<json> recipe_json(const Recipe& recipe, std::vector<UniqueFd>& opened) {
                              {"packages", recipe.debootstrap->packages}};
   }
   if (recipe.dockerfile) {
-    object["dockerfile"] = {{"context", GB_TRY(open_file(recipe.dockerfile->context, opened))},
-                            {"path", recipe.dockerfile->path},
+    json files = json::array();
+    for (const DockerfileBuild::File& file : recipe.dockerfile->files) {
+      files.push_back({{"name", file.name}, {"file", GB_TRY(open_file(file.path, opened))}});
+    }
+    object["dockerfile"] = {{"path", recipe.dockerfile->path},
+                            {"text", recipe.dockerfile->text},
+                            {"files", std::move(files)},
                             {"args", keeper::to_json(recipe.dockerfile->args)},
                             {"use_cache", recipe.dockerfile->use_cache}};
+    if (!recipe.dockerfile->context.empty()) {
+      object["dockerfile"]["context"] = GB_TRY(open_file(recipe.dockerfile->context, opened));
+    }
   }
   if (recipe.image) {
     object["image"] = {{"format", static_cast<int>(recipe.image->format)},
@@ -206,10 +214,19 @@ Result<Recipe> to_recipe(const json& object, const std::vector<UniqueFd>& opened
   if (object.contains("dockerfile")) {
     const json& wanted = object["dockerfile"];
     recipe.dockerfile =
-        DockerfileBuild{.context = GB_TRY(name_of(number_in(wanted, "context"), opened)),
+        DockerfileBuild{.context = {},
                         .path = text_in(wanted, "path"),
+                        .text = text_in(wanted, "text"),
                         .args = keeper::to_environment(wanted.value("args", json::array())),
                         .use_cache = wanted.value("use_cache", true)};
+    if (wanted.contains("context")) {
+      recipe.dockerfile->context = GB_TRY(name_of(number_in(wanted, "context"), opened));
+    }
+    for (const json& file : wanted.value("files", json::array())) {
+      recipe.dockerfile->files.push_back(
+          {.name = text_in(file, "name"),
+           .path = GB_TRY(name_of(number_in(file, "file"), opened))});
+    }
   }
   if (object.contains("image")) {
     const json& image = object["image"];

@@ -94,6 +94,11 @@ class Builder {
       GB_TRY(build(file, stage));
     }
     built_.parts = std::move(stages_.back().parts);
+    for (const auto& [own, wanted] : {std::pair(&built_.parts.start, &recipe_.start),
+                                      std::pair(&built_.parts.ready, &recipe_.ready)}) {
+      *own = wanted->empty() ? *own : *wanted;
+    }
+    built_.parts.limits = recipe_.limits.over(built_.parts.limits);
     const std::vector<std::string> kept = built_.parts.keys();
     std::erase_if(states_, [&kept](const std::string& key) {
       return std::ranges::find(kept, key) != kept.end();
@@ -106,6 +111,9 @@ class Builder {
   // Unpacks it in a sandbox of its own, where it is nothing but files, and reads the Dockerfile.
   Result<std::string> open_context() {
     const auto& files = *recipe_.dockerfile;
+    if (files.context.empty()) {
+      return open_files();
+    }
     const UniqueFd archive(::open(files.context.c_str(), O_RDONLY | O_CLOEXEC));
     if (!archive) {
       return Error::from_errno("open the build context");
@@ -140,6 +148,19 @@ class Builder {
       GB_TRY(client.remove(files.path));
     }
     return text;
+  }
+
+  // Likewise for files that came one by one.
+  Result<std::string> open_files() {
+    context_ = GB_TRY(BuildSandbox::open({}, false, {}, store_, scratch_.path(), monitor_));
+    for (const DockerfileBuild::File& file : recipe_.dockerfile->files) {
+      const UniqueFd content(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+      if (!content) {
+        return Error::from_errno("open a file of the build");
+      }
+      GB_TRY(context_->write(TemplateParts().home + "/" + file.name, 0644, content.get()));
+    }
+    return recipe_.dockerfile->text;
   }
 
   Result<void> hold(const TemplateParts& parts) {
@@ -209,6 +230,8 @@ class Builder {
   // Its root is kept for later builds, like the state after a step.
   Result<BuiltStage> take_image(const std::string& name, RootContent root) {
     TemplateParts parts;
+    parts.home = recipe_.home.empty() ? parts.home : recipe_.home;
+    parts.user = recipe_.user.empty() ? parts.user : recipe_.user;
     parts.root = root.content.key();
     parts.env = std::move(root.env);
     built_.cached = built_.cached && root.cached;

@@ -74,6 +74,14 @@ Result<void> check_dockerfile(const Recipe& recipe) {
   if (!is_plain_path(recipe.dockerfile->path) || recipe.dockerfile->path.front() == '/') {
     return bad("dockerfile", "expected a path in the build context");
   }
+  if (recipe.dockerfile->text.size() > (1UL << 20) || recipe.dockerfile->files.size() > kMaxSteps) {
+    return bad("dockerfile", "too large");
+  }
+  for (const DockerfileBuild::File& file : recipe.dockerfile->files) {
+    if (!consists_of(file.name, "._-", 128) || file.name.front() == '.') {
+      return bad("dockerfile", "'" + printable(file.name.substr(0, 128)) + "' is not a valid name");
+    }
+  }
   std::size_t size = 0;
   for (const auto& [name, value] : recipe.dockerfile->args) {
     size += name.size() + value.size();

@@ -30,12 +30,19 @@ struct ImageFile {
   std::string image{};  // Its name in an archive of several; empty: the only one.
 };
 
-// A Dockerfile (service/dockerfile) with the files that it copies, all in one tar archive.
+// A Dockerfile (service/dockerfile) with the files that it copies: all in one tar archive, or the
+// text of the one and the others by name.
 struct DockerfileBuild {
-  std::string context;             // A file of the daemon's: tar, plain or gzip.
+  std::string context;             // A file of the daemon's: tar, plain or gzip. Empty: `text`.
   std::string path{"Dockerfile"};  // In the context.
-  Environment args{};              // What ARG instructions are set to.
-  bool use_cache = true;           // Whether steps that were built before are taken over.
+  std::string text{};
+  struct File {
+    std::string name;  // At the top of the context.
+    std::string path;  // Of the daemon's.
+  };
+  std::vector<File> files{};
+  Environment args{};     // What ARG instructions are set to.
+  bool use_cache = true;  // Whether steps that were built before are taken over.
 };
 
 // One thing that is done to the workspace, in order.
@@ -53,7 +60,8 @@ struct RecipeStep {
 
 struct Recipe {
   std::string name;
-  // Takes the place of the base and of the steps.
+  // Takes the place of the base and of the steps. `home` and `user` are for what begins with an
+  // image; `start` and `ready` win over its own.
   std::optional<DockerfileBuild> dockerfile{};
   // What it begins with: a template, unless one of the other two is set.
   std::string base = "default";

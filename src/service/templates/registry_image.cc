@@ -60,8 +60,8 @@ bool is_registry(std::string_view text) {
   const std::string_view host = text.substr(0, colon);
   const std::string_view port = text.substr(std::min(colon + 1, text.size()));
   return !host.empty() && is_alphanumeric(host.front()) &&
-         std::ranges::all_of(
-             host, [](char c) { return is_alphanumeric(c) || c == '.' || c == '-'; }) &&
+         std::ranges::all_of(host,
+                             [](char c) { return is_alphanumeric(c) || c == '.' || c == '-'; }) &&
          (colon == text.size() || (!port.empty() && port.size() <= 5)) &&
          std::ranges::all_of(port, is_digit);
 }
@@ -69,9 +69,8 @@ bool is_registry(std::string_view text) {
 bool is_tag(std::string_view text) {
   return !text.empty() && text.size() <= kMaxTag &&
          (is_alphanumeric(text.front()) || text.front() == '_') &&
-         std::ranges::all_of(text, [](char c) {
-           return is_alphanumeric(c) || c == '_' || c == '.' || c == '-';
-         });
+         std::ranges::all_of(
+             text, [](char c) { return is_alphanumeric(c) || c == '_' || c == '.' || c == '-'; });
 }
 
 bool is_digest(std::string_view text) {
@@ -173,23 +172,22 @@ Result<RootContent> root_from_registry(const RegistryImage& image,
   GB_TRY(check_reachable(image, network));
   const std::string layout = scratch + "/registry-image";
   {
-    BuildSandbox sandbox =
-        GB_TRY(BuildSandbox::open({}, false, network, store, scratch, monitor));
+    BuildSandbox sandbox = GB_TRY(BuildSandbox::open({}, false, network, store, scratch, monitor));
     const std::string verify = image.plain_http ? "false" : "true";
-    const RunOutcome outcome = GB_TRY(sandbox.run(
-        {.argv = {kSkopeo, "--insecure-policy", "--tmpdir", TemplateParts().home, "copy",
-                  "--src-no-creds", "--src-tls-verify=" + verify, "docker://" + image.reference,
-                  "oci:image:image"},
-         .env = {},
-         .cwd = {}}));
+    const RunOutcome outcome =
+        GB_TRY(sandbox.run({.argv = {kSkopeo, "--insecure-policy", "--tmpdir", TemplateParts().home,
+                                     "copy", "--src-no-creds", "--src-tls-verify=" + verify,
+                                     "docker://" + image.reference, "oci:image:image"},
+                            .env = {},
+                            .cwd = {}}));
     if (outcome.status != Status::kOk) {
       return command_failed("skopeo copy docker://" + image.reference, outcome,
                             sandbox.end_network());
     }
     GB_TRY(take_layout(sandbox, layout, monitor));
   }
-  auto root = root_from_image(
-      {.format = ImageFormat::kOci, .path = layout, .image = "image"}, store, monitor);
+  auto root = root_from_image({.format = ImageFormat::kOci, .path = layout, .image = "image"},
+                              store, monitor);
   GB_TRY(sys::remove_tree(layout));
   return root;
 }

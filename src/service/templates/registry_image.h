@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of container registries, which the stages of a Dockerfile can begin with: FROM python:3.12.
-// skopeo(1) of the host fetches them in a sandbox of the build, behind the build's network rules, so
-// what a registry sends is parsed there and nowhere else.
+// Images of container registries, which the stages of a Dockerfile can begin with: FROM
+// python:3.12. skopeo(1) of the host fetches them in a sandbox of the build, behind the build's
+// network rules, so what a registry sends is parsed there and nowhere else.
 //
 // Source: https://github.com/distribution/reference, for names; skopeo-copy(1).
 #pragma once
@@ -16,9 +16,9 @@
 namespace glovebox {
 
 struct RegistryImage {
-  std::string registry;      // HOST or HOST:PORT; "docker.io" where the name has none.
-  std::string reference;     // In full, as docker.io/library/python:3.12.
-  bool plain_http = false;   // Asked for by http:// in front.
+  std::string registry;     // HOST or HOST:PORT; "docker.io" where the name has none.
+  std::string reference;    // In full, as docker.io/library/python:3.12.
+  bool plain_http = false;  // Asked for by http:// in front.
 };
 
 // kInvalid for what is no name of an image.

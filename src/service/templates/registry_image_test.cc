@@ -10,15 +10,15 @@ namespace {
 
 TEST(RegistryImageTest, NamesAreCompletedAsDockerDoes) {
   const std::string digest = "sha256:" + std::string(64, 'a');
-  for (const auto& [name, reference] : {
-           std::pair<std::string, std::string>("python", "docker.io/library/python:latest"),
-           {"python:3.12-slim", "docker.io/library/python:3.12-slim"},
-           {"grafana/grafana", "docker.io/grafana/grafana:latest"},
-           {"ghcr.io/a/b_c/d:v1.0", "ghcr.io/a/b_c/d:v1.0"},
-           {"registry.example:5000/small", "registry.example:5000/small:latest"},
-           {"docker.io/library/debian:12", "docker.io/library/debian:12"},
-           {"quay.io/a/b:tag@" + digest, "quay.io/a/b@" + digest},
-           {"debian@" + digest, "docker.io/library/debian@" + digest}}) {
+  for (const auto& [name, reference] :
+       {std::pair<std::string, std::string>("python", "docker.io/library/python:latest"),
+        {"python:3.12-slim", "docker.io/library/python:3.12-slim"},
+        {"grafana/grafana", "docker.io/grafana/grafana:latest"},
+        {"ghcr.io/a/b_c/d:v1.0", "ghcr.io/a/b_c/d:v1.0"},
+        {"registry.example:5000/small", "registry.example:5000/small:latest"},
+        {"docker.io/library/debian:12", "docker.io/library/debian:12"},
+        {"quay.io/a/b:tag@" + digest, "quay.io/a/b@" + digest},
+        {"debian@" + digest, "docker.io/library/debian@" + digest}}) {
     const auto image = parse_registry_image(name);
     ASSERT_TRUE(image) << name;
     EXPECT_EQ(image->reference, reference);
@@ -40,10 +40,28 @@ TEST(RegistryImageTest, PlainHttpMustBeAskedFor) {
 }
 
 TEST(RegistryImageTest, WhatIsNoNameIsRefused) {
-  for (const std::string name :
-       {"", "/", "a/", "/a", "a//b", "Python", "a:", "a:-b", "a b", "a\n", "-a", "--help", "a:b:c",
-        "a@", "a@sha256:12", "a@md5:aa", "https://a.example/b", "a.example:123456/b", "a.example:/b",
-        ".example/a", "a/../b", "user:password@a.example/b"}) {
+  for (const std::string name : {"",
+                                 "/",
+                                 "a/",
+                                 "/a",
+                                 "a//b",
+                                 "Python",
+                                 "a:",
+                                 "a:-b",
+                                 "a b",
+                                 "a\n",
+                                 "-a",
+                                 "--help",
+                                 "a:b:c",
+                                 "a@",
+                                 "a@sha256:12",
+                                 "a@md5:aa",
+                                 "https://a.example/b",
+                                 "a.example:123456/b",
+                                 "a.example:/b",
+                                 ".example/a",
+                                 "a/../b",
+                                 "user:password@a.example/b"}) {
     EXPECT_FALSE(parse_registry_image(name)) << name;
   }
   EXPECT_FALSE(parse_registry_image("a:" + std::string(129, 'a')));

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/template_dockerfile.h"
+
+#include <utility>
+
+#include "base/shell_words.h"
+#include "base/text.h"
+#include "doors/e2b/options.h"
+
+namespace glovebox::e2b {
+namespace {
+
+// The content of a directory, or files into one, or a file under a new name.
+constexpr const char* kCopy = R"sh( || exit 1
+set -e
+shopt -s nullglob dotglob
+if [ -d "$from" ]; then
+  mkdir -p "$to"
+  cp -a "$from/." "$to/"
+else
+  IFS=
+  files=($from)
+  [ ${#files[@]} -gt 0 ] || { echo "nothing matches $from" >&2; exit 1; }
+  if [ "${to%/}" != "$to" ] || [ -d "$to" ] || [ ${#files[@]} -gt 1 ]; then
+    mkdir -p "$to"
+    cp -a "${files[@]}" "$to/"
+  else
+    mkdir -p "$(dirname "$to")"
+    cp -a "${files[0]}" "$to"
+  fi
+fi)sh";
+
+// As one word of an instruction, whatever is in it.
+std::string as_word(const std::string& text) {
+  std::string word = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c == '$') {
+      word += '\\';
+    }
+    word += c;
+  }
+  return word + "\"";
+}
+
+std::string run(const std::string& command) {
+  const Json words = {"/bin/bash", "-l", "-c", command};
+  return "RUN " + words.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+class Writer {
+ public:
+  Writer(const std::string& image, const FindUpload& find_upload) : find_upload_(find_upload) {
+    build_.text = "FROM " + image + "\n";
+  }
+
+  Result<void> take(const Json& step, std::size_t number) {
+    const std::string type = GB_TRY(text_member(step, "type")).value_or("");
+    const std::vector<std::string> args = GB_TRY(texts_member(step, "args"));
+    for (const std::string& arg : args) {
+      if (type != "RUN" && arg.find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos) {
+        return Error(ErrorCode::kUnsupported, "a value of the step '" + printable(type) +
+                                                  "' has more than one line");
+      }
+    }
+    if (type == "RUN" && !args.empty()) {
+      GB_TRY(check_user(args.size() > 1 ? args[1] : ""));
+      build_.text += run(args[0]);
+      return {};
+    }
+    if (type == "WORKDIR" && args.size() == 1) {
+      directory_ = args[0].starts_with('/') ? args[0] : directory_ + "/" + args[0];
+      build_.text += "WORKDIR " + as_word(directory_) + "\n";
+      return {};
+    }
+    if (type == "USER" && args.size() == 1) {
+      return check_user(args[0]);
+    }
+    if (type == "ENV" && !args.empty() && args.size() % 2 == 0) {
+      build_.text += "ENV";
+      for (std::size_t i = 0; i < args.size(); i += 2) {
+        build_.text += " " + args[i] + "=" + as_word(args[i + 1]);
+      }
+      build_.text += "\n";
+      return {};
+    }
+    if (type == "COPY" && args.size() >= 2) {
+      return copy(args, number, GB_TRY(text_member(step, "filesHash")).value_or(""));
+    }
+    return Error(ErrorCode::kUnsupported, "the step '" + printable(type) + "' is not supported");
+  }
+
+  DockerfileBuild finish() && { return std::move(build_); }
+
+ private:
+  Result<void> copy(const std::vector<std::string>& args,
+                    std::size_t number,
+                    const std::string& hash) {
+    std::string archive = find_upload_(hash);
+    if (archive.empty()) {
+      return Error(ErrorCode::kInvalid, "the files of this step were not uploaded");
+    }
+    const std::string name = "copy-" + std::to_string(number) + ".tar";
+    const std::string scratch = "/.copy-" + std::to_string(number);
+    const std::string target = args[1].starts_with('/') ? args[1] : directory_ + "/" + args[1];
+    build_.files.push_back({.name = name, .path = std::move(archive)});
+    build_.text += "ADD " + name + " " + scratch + "/\n";
+    build_.text += run(copy_script(args, target, scratch));
+    return {};
+  }
+
+  const FindUpload& find_upload_;
+  DockerfileBuild build_;
+  std::string directory_ = kHome;
+};
+
+}  // namespace
+
+std::string copy_script(const std::vector<std::string>& args,
+                        const std::string& target,
+                        const std::string& scratch) {
+  const std::string mode = args.size() > 3 ? args[3] : "";
+  std::string text = "to=" + shell_quoted(target) + "; from=" + shell_quoted(args[0]) + "; cd " +
+                     shell_quoted(scratch) + kCopy;
+  if (!mode.empty()) {
+    text += "\nchmod -R " + shell_quoted(mode) + " \"$to\"";
+  }
+  return text + "\ncd /; rm -rf " + shell_quoted(scratch);
+}
+
+Result<DockerfileBuild> dockerfile_of_build(const std::string& image,
+                                            const Json* steps,
+                                            const FindUpload& find_upload,
+                                            std::string& failed_step) {
+  if (image.find_first_of(" \t\r\n$\"'\\") != std::string::npos) {
+    return Error(ErrorCode::kInvalid,
+                 "'" + printable(image.substr(0, 200)) + "' is not the name of an image");
+  }
+  Writer writer(image, find_upload);
+  for (std::size_t i = 0; steps != nullptr && i < steps->size(); ++i) {
+    failed_step = std::to_string(i + 1);
+    GB_TRY(writer.take((*steps)[i], i));
+  }
+  return std::move(writer).finish();
+}
+
+std::size_t step_of_instruction(const Json* steps, std::size_t instruction) {
+  if (instruction == 0) {
+    return 0;
+  }
+  std::size_t made = 0;
+  for (std::size_t i = 0; steps != nullptr && i < steps->size(); ++i) {
+    const auto type = text_member((*steps)[i], "type");
+    const bool is_copy = type && *type == "COPY";
+    const bool is_user = type && *type == "USER";
+    made += is_copy ? 2 : is_user ? 0 : 1;
+    if (made >= instruction) {
+      return i + 1;
+    }
+  }
+  return steps == nullptr ? 0 : steps->size();
+}
+
+}  // namespace glovebox::e2b
