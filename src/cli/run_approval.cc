@@ -13,6 +13,7 @@
 #include "language/suggest.h"
 #include "service/analysis.h"
 #include "service/content_hash.h"
+#include "service/exec_walls.h"
 #include "service/tier_floor.h"
 
 namespace glovebox::cli {
@@ -68,6 +69,7 @@ Result<void> approve(const std::vector<std::string>& policies, OneShot& request,
     loaded.push_back(GB_TRY(load_policy(each)));
     request.tier = GB_TRY(raise_floor(request.tier, loaded.back()));
   }
+  request.exec = exec_rules_of(loaded);
   const auto programs =
       GB_TRY(analyse({{request.language.id, request.code}}, in_own_sandbox(request.tier)));
   const Assessment assessment = policy::assess(loaded, programs.front());

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kDefaultFloor = "native";
 constexpr std::string_view kStrongest = "auto";
+constexpr std::string_view kWithoutNamespaces = "landlock";
 
 // `others` are names that are no tier's but would do as well, for the hint.
 Result<Tier*> find_tier(std::string_view name, std::string_view others = {}) {
@@ -102,6 +103,9 @@ Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_v
   }
   if (spec.egress_port != 0) {
     return refuse("has no network to filter", ", or leave out the network rules");
+  }
+  if (!spec.exec.empty() && tier != kWithoutNamespaces) {
+    return refuse("does not enforce the command rules of a policy", " or the landlock tier");
   }
   if (!spec.attachments.empty()) {
     return refuse("cannot mount volumes", " as root, or a workspace in memory");

@@ -11,6 +11,7 @@
 #include "guard/policy/analysers.h"
 #include "guard/policy/assessment_json.h"
 #include "service/content_hash.h"
+#include "service/exec_walls.h"
 
 namespace glovebox {
 namespace {
@@ -142,6 +143,14 @@ Result<TierWish> PolicyGate::tier(const std::vector<std::string>& names, TierWis
     }
   }
   return wish;
+}
+
+ExecRules PolicyGate::of_run(const std::vector<std::string>& names) const {
+  return exec_rules_of(holding(names));
+}
+
+ExecRules PolicyGate::of_contexts(const std::vector<std::string>& names) const {
+  return exec_rules_for_contexts(holding(names), languages_);
 }
 
 std::vector<Policy> PolicyGate::of_sandbox(const Caller& caller, std::string_view sandbox) const {

@@ -40,6 +40,10 @@ class PolicyGate {
   // kInvalid unless each is the name of a shipped policy.
   [[nodiscard]] Result<void> known(const std::vector<std::string>& names) const;
 
+  // The programs that can be started in a run, and in a sandbox with contexts, as walls.
+  [[nodiscard]] ExecRules of_run(const std::vector<std::string>& names) const;
+  [[nodiscard]] ExecRules of_contexts(const std::vector<std::string>& names) const;
+
   // The wish with the floor that the policies demand. Fails as raise_floor() does.
   [[nodiscard]] Result<TierWish> tier(const std::vector<std::string>& names, TierWish wish) const;
 
