@@ -22,16 +22,24 @@ constexpr std::uint64_t kReadFile = abi::kFsReadFile;
 constexpr std::uint64_t kStartFile = abi::kFsReadFile | abi::kFsExecute;
 
 // Where commands are looked up, and where their distributions keep programs that these start.
-constexpr std::array<std::string_view, 11> kDirectories = {
-    "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin",    "/sbin",            "/bin",
-    "/usr/local/games", "/usr/games",    "/usr/libexec", "/usr/lib/git-core", "/usr/lib/klibc/bin"};
+constexpr std::array<std::string_view, 11> kDirectories = {"/usr/local/sbin",
+                                                           "/usr/local/bin",
+                                                           "/usr/sbin",
+                                                           "/usr/bin",
+                                                           "/sbin",
+                                                           "/bin",
+                                                           "/usr/local/games",
+                                                           "/usr/games",
+                                                           "/usr/libexec",
+                                                           "/usr/lib/git-core",
+                                                           "/usr/lib/klibc/bin"};
 // What has directories with a "bin" of their own.
 constexpr std::array<std::string_view, 3> kParents = {"/usr/lib", "/usr/lib/jvm", "/opt"};
 
 // The kernel starts them for nearly every program, and cannot tell that from a start by a guest.
-constexpr std::array<const char*, 4> kLoaders = {
-    "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux.so.2", "/libx32/ld-linux-x32.so.2",
-    "/lib/ld-musl-x86_64.so.1"};
+constexpr std::array<const char*, 4> kLoaders = {"/lib64/ld-linux-x86-64.so.2",
+                                                 "/lib/ld-linux.so.2", "/libx32/ld-linux-x32.so.2",
+                                                 "/lib/ld-musl-x86_64.so.1"};
 
 // A root is made by others.
 constexpr std::size_t kMostPrograms = 50'000;
@@ -221,7 +229,8 @@ std::vector<std::string> ExecAccess::interpreters_of(const std::string& path) co
   if (!line.starts_with("#!")) {
     return {};
   }
-  line = line.substr(2, line.find('\n') == std::string_view::npos ? line.npos : line.find('\n') - 2);
+  line =
+      line.substr(2, line.find('\n') == std::string_view::npos ? line.npos : line.find('\n') - 2);
   std::vector<std::string> words = words_of(line);
   std::vector<std::string> names;
   if (!words.empty()) {

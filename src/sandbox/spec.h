@@ -92,8 +92,8 @@ struct SandboxSpec {
   // way out. Only a tier with a network of its own has it.
   std::uint16_t egress_port = 0;
 
-  // The programs that guests can start, as walls. Tiers native and landlock hold them, and not for a
-  // guest that is root.
+  // The programs that guests can start, as walls. Tiers native and landlock hold them, and not for
+  // a guest that is root.
   ExecRules exec{};
 
   // It will hold contexts: the processor time of each execution is wanted, though none of their

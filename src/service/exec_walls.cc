@@ -77,8 +77,9 @@ ExecRules exec_rules_for_contexts(const std::vector<Policy>& policies, const Reg
   for (const Language& language : languages.all()) {
     bool allowed = !language.agent.empty();
     for (const Policy& policy : policies) {
-      allowed = allowed && policy::match_name(policy.list(Subject::kLanguages, {}), language.id)
-                                   .action != Action::kRefuse;
+      allowed =
+          allowed && policy::match_name(policy.list(Subject::kLanguages, {}), language.id).action !=
+                         Action::kRefuse;
     }
     if (allowed) {
       rules.permit(language.agent.front());

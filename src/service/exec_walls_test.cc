@@ -29,8 +29,7 @@ TEST(ExecWallsTest, ARefusedProgramIsAWallAndSoIsWhatTheGuestWrites) {
 }
 
 TEST(ExecWallsTest, APolicyCanLetWrittenProgramsStart) {
-  EXPECT_TRUE(
-      exec_rules_of({policy_of("[commands]\nrefuse = ['nc']\nwritten = 'allow'")}).written);
+  EXPECT_TRUE(exec_rules_of({policy_of("[commands]\nrefuse = ['nc']\nwritten = 'allow'")}).written);
   EXPECT_FALSE(exec_rules_of({policy_of("[commands]\nwritten = 'refuse'")}).written);
 }
 

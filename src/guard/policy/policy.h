@@ -61,8 +61,8 @@ struct Policy {
   std::string min_tier;     // The least isolation tier that programs get; empty: any.
   // For what could not be analysed, and for languages that cannot be and that no entry allows.
   Action unparsed = Action::kAsk;
-  // Whether programs can be started that were written in the sandbox; nothing: only where the policy
-  // refuses no program.
+  // Whether programs can be started that were written in the sandbox; nothing: only where the
+  // policy refuses no program.
   std::optional<Action> written{};
   // Sums of risk at and above which the decision is at least `ask` or `refuse`; 0: never.
   std::uint32_t ask_at = 0;

@@ -175,7 +175,7 @@ Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRe
       [&]() -> Result<SandboxInfo> {
         GB_TRY(policies_.known(request.policies));
         const Demands walls{.tier = GB_TRY(policies_.tier(request.policies, request.tier)),
-                          .exec = policies_.of_contexts(request.policies)};
+                            .exec = policies_.of_contexts(request.policies)};
         return with_walls(request, walls, [&](const SandboxRequest& raised) {
           return unless_stopped(caller, inner_.create(caller, raised));
         });
@@ -414,18 +414,18 @@ Result<void> GuardedService::install_packages(const Caller& caller,
 Result<void> GuardedService::judge(const Caller& caller,
                                    const JudgeRequest& request,
                                    const EventSink& sink) {
-  return recorder_.execute(
-      caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
-      [&](const EventSink& watched) -> Result<void> {
-        GB_TRY(policies_.known(request.program.policies));
-        const RunRequest& program = request.program;
-        const Demands walls{.tier = GB_TRY(policies_.tier(program.policies, program.tier)),
-                          .exec = policies_.of_run(program.policies)};
-        GB_TRY(policies_.judge(caller, request, watched));
-        return with_walls(request, walls, [&](const JudgeRequest& raised) {
-          return inner_.judge(caller, raised, watched);
-        });
-      });
+  return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
+                           [&](const EventSink& watched) -> Result<void> {
+                             GB_TRY(policies_.known(request.program.policies));
+                             const RunRequest& program = request.program;
+                             const Demands walls{
+                                 .tier = GB_TRY(policies_.tier(program.policies, program.tier)),
+                                 .exec = policies_.of_run(program.policies)};
+                             GB_TRY(policies_.judge(caller, request, watched));
+                             return with_walls(request, walls, [&](const JudgeRequest& raised) {
+                               return inner_.judge(caller, raised, watched);
+                             });
+                           });
 }
 
 Result<void> GuardedService::run(const Caller& caller,

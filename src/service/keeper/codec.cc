@@ -5,8 +5,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "spec/json/exec_rules_json.h"
 #include "spec/egress_protocol.h"
+#include "spec/json/exec_rules_json.h"
 #include "spec/json/network_rules_json.h"
 #include "spec/limit_fields.h"
 #include "spec/verdict.h"

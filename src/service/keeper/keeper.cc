@@ -238,7 +238,8 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   }
   // The size of a file system cannot be changed later, and neither can who the guest is and whom it
   // trusts.
-  if (order.images.empty() && !order.as_root && order.exec.empty() && credentials.credentials().authority_key.empty() &&
+  if (order.images.empty() && !order.as_root && order.exec.empty() &&
+      credentials.credentials().authority_key.empty() &&
       first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     if (auto from = pool(order)) {

@@ -33,7 +33,8 @@ std::optional<bool> flag_in(const json& object, const char* name) {
 }
 
 std::optional<ExecRules> read(const json& object) {
-  const std::optional<bool> written = object.is_object() ? flag_in(object, "written") : std::nullopt;
+  const std::optional<bool> written =
+      object.is_object() ? flag_in(object, "written") : std::nullopt;
   if (!written || !object.contains("lists") || !object.at("lists").is_array()) {
     return std::nullopt;
   }

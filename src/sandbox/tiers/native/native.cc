@@ -48,9 +48,9 @@ std::string id_map(unsigned inside, unsigned outside, unsigned count = 1) {
 // numbers these have outside (mount_setattr(2), MOUNT_ATTR_IDMAP). Before the child attaches them:
 // a mount that is visible somewhere cannot be mapped any more. Zero or a negative errno.
 long map_ids(int mount_fd, const UniqueFd& user_ns, std::uint64_t more = 0) {
-  const abi::MountAttr mapped{.attr_set =
-                                  abi::kMountIdmap | abi::kMountNosuid | abi::kMountNodev | more,
-                              .userns_fd = static_cast<std::uint64_t>(user_ns.get())};
+  const abi::MountAttr mapped{
+      .attr_set = abi::kMountIdmap | abi::kMountNosuid | abi::kMountNodev | more,
+      .userns_fd = static_cast<std::uint64_t>(user_ns.get())};
   return sys::raw(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &mapped, sizeof mapped);
 }
 
@@ -58,8 +58,7 @@ Result<void> lend(const std::vector<Attachment>& attachments,
                   const UniqueFd& user_ns,
                   bool can_start) {
   for (const Attachment& attachment : attachments) {
-    const long set =
-        map_ids(attachment.mount_fd, user_ns, can_start ? 0 : abi::kMountNoexec);
+    const long set = map_ids(attachment.mount_fd, user_ns, can_start ? 0 : abi::kMountNoexec);
     if (set < 0) {
       return Error::from_errno("map the ids of the mount at " + attachment.target,
                                static_cast<int>(-set))
