@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -13,6 +14,7 @@
 #include "language/suggest.h"
 #include "service/analysis.h"
 #include "service/content_hash.h"
+#include "service/exec_walls.h"
 #include "service/tier_floor.h"
 
 namespace glovebox::cli {
@@ -67,6 +69,10 @@ Result<void> approve(const std::vector<std::string>& policies, OneShot& request,
   for (const std::string& each : policies) {
     loaded.push_back(GB_TRY(load_policy(each)));
     request.tier = GB_TRY(raise_floor(request.tier, loaded.back()));
+  }
+  request.exec = exec_rules_of(loaded);
+  if (std::ranges::none_of(loaded, &policy::Policy::examines)) {
+    return {};
   }
   const auto programs =
       GB_TRY(analyse({{request.language.id, request.code}}, in_own_sandbox(request.tier)));

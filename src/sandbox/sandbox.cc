@@ -115,6 +115,7 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
   // The start of a kernel has used processor time.
   used_ = enclosure_.features.own_kernel;
   walls_.user = spec.as_root ? "root" : "user";
+  walls_.exec = spec.exec.empty() ? "any" : "rules";
   if (spec.relay) {
     enclosure_.features.passes_descriptors = false;
     enclosure_.features.returns_descriptors = false;

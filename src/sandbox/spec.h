@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "sandbox/realm.h"
 #include "spec/command.h"
+#include "spec/exec_rules.h"
 #include "spec/guest.h"
 #include "spec/limits.h"
 #include "spec/mount.h"
@@ -90,6 +91,10 @@ struct SandboxSpec {
   // A port of its own 127.0.0.1 on which a socket listens for us (Sandbox::take_way_out()); 0: no
   // way out. Only a tier with a network of its own has it.
   std::uint16_t egress_port = 0;
+
+  // The programs that guests can start, as walls. Tiers native and landlock hold them, and not for
+  // a guest that is root.
+  ExecRules exec{};
 
   // It will hold contexts: the processor time of each execution is wanted, though none of their
   // processes ends.

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "sandbox/cgroup_host.h"
 #include "service/egress.h"
+#include "service/exec_walls.h"
 #include "service/sandbox_claim.h"
 #include "spec/warden_protocol.h"
 
@@ -117,7 +118,11 @@ class OneShotRun {
     SandboxSpec spec{.limits = request_.limits,
                      .env = request_.env,
                      .mounts = request_.language.mounts,
-                     .as_root = request_.as_root};
+                     .as_root = request_.as_root,
+                     .exec = GB_TRY(exec_rules_for(request_.language, request_.exec))};
+    if (!request_.verify.empty()) {
+      spec.exec.permit("sh");
+    }
     if (plan.compile) {
       spec.limits.disk = std::max(spec.limits.disk, request_.compile_limits.disk);
       spec.limits.inodes = std::max(spec.limits.inodes, request_.compile_limits.inodes);

@@ -14,6 +14,7 @@
 #include "sandbox/sandbox.h"
 #include "service/packages.h"
 #include "service/transfer.h"
+#include "spec/exec_rules.h"
 #include "spec/network_rules.h"
 #include "spec/verdict.h"
 
@@ -32,6 +33,8 @@ struct OneShot {
   TierWish tier;
   bool strict = false;
   bool as_root = false;  // SandboxSpec::as_root.
+  // What policies let it start, besides its language's own programs.
+  ExecRules exec{};
   // Takes the sandbox out of the user's pool where there is one (service/sandbox_claim.h).
   bool from_pool = false;
   Environment env;

@@ -31,6 +31,7 @@
 #include "spec/code_place.h"
 #include "spec/command.h"
 #include "spec/connection_record.h"
+#include "spec/exec_rules.h"
 #include "spec/limit_fields.h"
 #include "spec/limits.h"
 #include "spec/network_rules.h"
@@ -64,6 +65,7 @@ struct SandboxRequest {
   TierWish tier{};
   bool as_root = false;                 // Its processes are root inside (SandboxSpec::as_root).
   std::vector<std::string> policies{};  // Shipped ones, which hold beside the daemon's own.
+  ExecRules exec{};                     // The service's to set, by those policies.
   NetworkRules network{};
   // Where the operator lets no sandbox out, it is made without a network. Else that is kRefused.
   bool network_optional = false;
@@ -84,6 +86,7 @@ struct SandboxInfo {
   bool auto_resume = false;
   bool as_root = false;
   std::vector<std::string> policies{};
+  ExecRules exec{};  // For the service alone.
   Limits limits{};
   Environment env{};
   std::map<std::string, std::string> metadata{};
@@ -196,6 +199,7 @@ struct RunRequest {
   TierWish tier{};
   bool as_root = false;
   std::vector<std::string> policies{};  // As a sandbox's.
+  ExecRules exec{};                     // Likewise.
   std::string verify{};
   NetworkRules network{};
   std::string idempotency_key{};

@@ -46,6 +46,7 @@ struct Walls {
   bool uts_ns = false;
   bool cgroup_ns = false;
   std::string network = "none";  // "none"; "rules": what network rules allow, through a proxy.
+  std::string exec = "any";      // "any"; "rules": only programs that a policy lets start.
   std::string seccomp = "none";  // "none", "default", "strict"
   int landlock = 0;              // The ABI in force; 0 is none.
   std::string cgroup = "none";   // "none", "v1", "v2"

@@ -333,6 +333,51 @@ class OfASandboxTest(unittest.TestCase):
         self.assertIn("untrusted", problem["hint"])
 
 
+class CommandsTest(unittest.TestCase):
+    """What only shows when a program runs: the kernel refuses what the policy does."""
+
+    # Nothing that an analysis could find: the name comes from outside.
+    CODE = """
+import os, subprocess
+try:
+    print(subprocess.run([os.environ["PROGRAM"], "--version"], capture_output=True).returncode)
+except PermissionError as error:
+    print("refused")
+"""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.discard)
+        policy = cls.daemon.dir / "policy.toml"
+        policy.write_text("[commands]\nrefuse = ['rm']\n")
+        policy.chmod(0o644)
+        cls.daemon.options = ["--policy", str(policy)]
+        cls.daemon.start()
+
+    def outputs(self, path, **more):
+        return [self.daemon.must(200, "POST", path, {"code": self.CODE, "env": {"PROGRAM": program},
+                                                     **more})["stdout"]
+                for program in ("rm", "ls")]
+
+    def test_a_run_starts_no_refused_program(self):
+        self.assertEqual(self.outputs("/v1/run", language="python"), ["refused\n", "0\n"])
+
+    def test_a_judged_program_starts_none_either(self):
+        body = {"language": "python", "code": self.CODE, "env": {"PROGRAM": "rm"},
+                "cases": [{"input": "", "expected": "refused\n"}]}
+        self.assertEqual(self.daemon.must(200, "POST", "/v1/judge", body)["verdict"], "AC")
+
+    def test_a_sandbox_and_its_forks_start_none_either(self):
+        sandbox = self.daemon.create()
+        self.assertEqual(sandbox.info()["walls"]["exec"], "rules")
+        fork = sandbox.must(201, "POST", "/fork", {})["sandboxes"][0]["id"]
+        for path in (sandbox.path, f"/v1/sandboxes/{fork}"):
+            made = self.daemon.must(201, "POST", path + "/contexts", {"language": "python"})
+            self.assertEqual(self.outputs(f"{path}/contexts/{made['id']}/execute"),
+                             ["refused\n", "0\n"])
+
+
 class TierTest(unittest.TestCase):
     """A policy that demands a tier which is stronger than the usual one."""
 

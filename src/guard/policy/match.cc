@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "base/glob.h"
+
 namespace glovebox::policy {
 namespace {
 
@@ -114,28 +116,6 @@ bool is_command(std::string_view pattern, const std::vector<std::string>& argv) 
 }
 
 }  // namespace
-
-bool matches_glob(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t retry = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      retry = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++retry;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
 
 std::string normal_path(std::string_view path) {
   const bool absolute = path.starts_with('/');

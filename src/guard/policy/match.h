@@ -25,9 +25,6 @@ Match match_path(const RuleList& list, std::string_view path);
 // The strictest entry that matches wins: one command can do several things at once.
 Match match_command(const RuleList& list, const std::vector<std::string>& argv);
 
-// A pattern with "*" (any text) and "?" (any character). In the time of pattern times text.
-bool matches_glob(std::string_view pattern, std::string_view text);
-
 // A path without "//", "/./" and "x/..", which need no file system to be resolved.
 std::string normal_path(std::string_view path);
 

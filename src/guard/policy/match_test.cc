@@ -18,24 +18,6 @@ bool refuses_command(const std::string& pattern, const std::vector<std::string>&
   return match_command(refusing({pattern}), argv).action == Action::kRefuse;
 }
 
-TEST(MatchTest, AStarMatchesAnyTextAndAQuestionMarkOneCharacter) {
-  EXPECT_TRUE(matches_glob("a*c", "abbc"));
-  EXPECT_TRUE(matches_glob("a?c", "abc"));
-  EXPECT_TRUE(matches_glob("*", ""));
-  EXPECT_TRUE(matches_glob("*b*b", "abcb"));
-  EXPECT_FALSE(matches_glob("a*c", "abcd"));
-  EXPECT_FALSE(matches_glob("a?c", "ac"));
-  EXPECT_FALSE(matches_glob("", "a"));
-}
-
-TEST(MatchTest, AGlobOfManyStarsTakesNoExponentialTime) {
-  std::string pattern;
-  for (int i = 0; i < 60; ++i) {
-    pattern += "*a";
-  }
-  EXPECT_FALSE(matches_glob(pattern, std::string(5'000, 'a') + "b"));
-}
-
 TEST(MatchTest, ANameCoversWhatLiesBelowItAndNotWhatBeginsAlike) {
   const RuleList list = refusing({"os"});
   EXPECT_EQ(match_name(list, "os").action, Action::kRefuse);

@@ -54,7 +54,9 @@ class Reader {
   Result<std::uint32_t> risk(const toml::node& node);
   Result<void> entries(const toml::node& node, Action action, RuleList& list);
   Result<RuleList> list(const toml::node& node);
+  Result<RuleList> list(const toml::table& from);
   Result<void> thresholds(const toml::node& node, Policy& policy);
+  Result<void> commands(const toml::node& node, Policy& policy);
   Result<void> files(const toml::node& node, Policy& policy);
   Result<void> language(std::string_view name, const toml::node& node, Policy& policy);
   Result<Example> example(const toml::node& node);
@@ -163,10 +165,12 @@ Result<void> Reader::entries(const toml::node& node, Action action, RuleList& li
   return {};
 }
 
-Result<RuleList> Reader::list(const toml::node& node) {
+Result<RuleList> Reader::list(const toml::node& node) { return list(*GB_TRY(table(node))); }
+
+Result<RuleList> Reader::list(const toml::table& from) {
   static const Words kKeys = {"allow", "note", "ask", "refuse", "otherwise"};
   RuleList list;
-  for (const auto& [key, value] : *GB_TRY(table(node))) {
+  for (const auto& [key, value] : from) {
     if (key.str() == "otherwise") {
       list.otherwise = GB_TRY(action(value, {"allow", "note", "ask", "refuse"}));
       continue;
@@ -192,6 +196,18 @@ Result<void> Reader::thresholds(const toml::node& node, Policy& policy) {
     } else {
       return unknown(key, {"ask", "refuse"});
     }
+  }
+  return {};
+}
+
+Result<void> Reader::commands(const toml::node& node, Policy& policy) {
+  toml::table rules = *GB_TRY(table(node));
+  if (const toml::node* const written = rules.get("written")) {
+    policy.written = GB_TRY(action(*written, {"allow", "refuse"}));
+    rules.erase("written");
+  }
+  if (!rules.empty()) {
+    policy.lists[Subject::kCommands] = GB_TRY(list(rules));
   }
   return {};
 }
@@ -240,12 +256,13 @@ Result<Policy> Reader::policy(const toml::table& file) {
     } else if (name == "unparsed") {
       // Never `allow`: what cannot be read must not pass as if it had been.
       policy.unparsed = GB_TRY(action(value, {"ask", "refuse"}));
+      policy.says_unparsed = true;
     } else if (name == "risk") {
       GB_TRY(thresholds(value, policy));
     } else if (name == "languages") {
       policy.lists[Subject::kLanguages] = GB_TRY(list(value));
     } else if (name == "commands") {
-      policy.lists[Subject::kCommands] = GB_TRY(list(value));
+      GB_TRY(commands(value, policy));
     } else if (name == "hosts") {
       policy.lists[Subject::kHosts] = GB_TRY(list(value));
     } else if (name == "patterns") {

@@ -580,7 +580,10 @@ class Entrance {
     return restrict_files(plan_.landlock, kPrograms, detail_);
   }
 
-  long filter_calls() noexcept { return install_filter(plan_.filter); }
+  long filter_calls() noexcept {
+    const long result = install_filter(plan_.filter);
+    return result < 0 || plan_.more_filter.empty() ? result : install_filter(plan_.more_filter);
+  }
 
   // What the helper that makes the network namespace and we say to each other.
   struct Network {

@@ -155,7 +155,8 @@ struct Plan {
 
   Landlock landlock;
 
-  std::span<const sock_filter> filter;  // Empty: none in this step.
+  std::span<const sock_filter> filter;       // Empty: none in this step.
+  std::span<const sock_filter> more_filter;  // On top of `filter`; or empty.
 
   const char* const* warden_argv = nullptr;
 };

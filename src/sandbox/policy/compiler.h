@@ -33,6 +33,7 @@ enum class Check : std::uint8_t {
   kFcntlLocal,   // Nor the watching of directories.
   kMmap,         // Not the host's reserved huge pages.
   kMemfd,        // Likewise.
+  kMemfdNoexec,  // Only files in memory that never can be executed.
   kMadvise,      // Not the merging of equal pages.
   kNotFirst,     // Its first argument is a pid: not that of the warden in a pid namespace.
   kSelfOnly,     // Its first argument is a pid: zero, which is the caller.
@@ -246,6 +247,11 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.load(argument(1));
       out.ret_if_any(4, kEinval);  // MFD_HUGETLB
       out.ret(kAllow);
+      break;
+    case Check::kMemfdNoexec:
+      out.load(argument(1));
+      out.ret_if_any(8, kAllow);  // MFD_NOEXEC_SEAL
+      out.ret(refuse(38).value);  // ENOSYS
       break;
     case Check::kMadvise:
       out.load(argument(2));

@@ -99,6 +99,12 @@ consteval Program make_zygote() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
+consteval Program make_no_memory_programs() {
+  RuleTable table;
+  add(table, kNoMemoryProgramsGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
 consteval Program make_strict() {
   RuleTable table;
   add(table, kStrictGroups);
@@ -132,6 +138,7 @@ constexpr Program kSharedUser = make_shared_user();
 constexpr Program kGuest = make_guest();
 constexpr Program kFork = make_fork();
 constexpr Program kZygote = make_zygote();
+constexpr Program kNoMemoryPrograms = make_no_memory_programs();
 constexpr Program kStrict = make_strict();
 constexpr RefusalTable kRefusals = list_refusals();
 
@@ -145,6 +152,7 @@ Filter shared_user_filter() { return kSharedUser.instructions(); }
 Filter guest_filter() { return kGuest.instructions(); }
 Filter fork_filter() { return kFork.instructions(); }
 Filter zygote_filter() { return kZygote.instructions(); }
+Filter no_memory_programs_filter() { return kNoMemoryPrograms.instructions(); }
 Filter strict_filter() { return kStrict.instructions(); }
 
 std::span<const Refusal> default_refusals() { return {kRefusals.refusals.data(), kRefusals.size}; }

@@ -49,6 +49,11 @@ Filter fork_filter();
 // As any warden it may install stricter filters, but no listener.
 Filter zygote_filter();
 
+// On top of another one, where guests may not start what they have written: a file in memory has no
+// mount and no Landlock rule that could say so. It has to be made with MFD_NOEXEC_SEAL, from Linux
+// 6.3 on.
+Filter no_memory_programs_filter();
+
 // For compiled programs that need little: an allow-list, installed on top of the warden's filter in
 // place of guest_filter().
 Filter strict_filter();

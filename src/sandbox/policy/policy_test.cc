@@ -376,6 +376,14 @@ TEST_F(DefaultPolicyTest, RefusesTheHugePagesOfTheHost) {
   EXPECT_EQ(ask(call(SYS_memfd_create, {0, MFD_CLOEXEC})), SECCOMP_RET_ALLOW);
 }
 
+TEST(NoMemoryProgramsPolicyTest, OnlyFilesInMemoryCanBeMadeThatAreNeverExecuted) {
+  constexpr std::uint64_t kNoexecSeal = 8;
+  const auto ask = [](const Call& each) { return answer(no_memory_programs_filter(), each); };
+  EXPECT_EQ(ask(call(SYS_memfd_create, {0, MFD_CLOEXEC})), refused(ENOSYS));
+  EXPECT_EQ(ask(call(SYS_memfd_create, {0, MFD_CLOEXEC | kNoexecSeal})), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(ask(call(SYS_execve)), SECCOMP_RET_ALLOW);
+}
+
 TEST_F(DefaultPolicyTest, FlushesNoDiskOfTheHost) {
   EXPECT_EQ(ask(call(SYS_sync)), refused(0));
   EXPECT_EQ(ask(call(SYS_syncfs)), refused(ENOSYS));

@@ -206,6 +206,12 @@ inline constexpr std::array kGuestGroups = {
           {SYS_prctl}},
 };
 
+// Where guests may not start what they have written.
+inline constexpr std::array kNoMemoryProgramsGroups = {
+    Group{"programs in memory", examine(Check::kMemfdNoexec), "A file in memory has no mount and no rule of Landlock's.",
+          {SYS_memfd_create}},
+};
+
 // What a zygote may do beyond the default policy. Its forks put the default on top before any code
 // of a guest runs, and a filter once installed is never taken off.
 inline constexpr std::array kZygoteGroups = {

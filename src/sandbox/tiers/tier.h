@@ -43,6 +43,7 @@ struct TierTraits {
   bool can_lend = false;          // A sandbox can be lent to another process (Sandbox::borrow()).
   bool can_hold_realms = false;   // Sandboxes can be born within another one (sandbox/realm.h).
   bool can_place_mounts = false;  // Mounts, disk images among them, are seen at their targets.
+  bool can_hold_exec_rules = false;  // The kernel lets no other program start (ExecRules).
 };
 
 // Sockets in the network namespace of a sandbox, for its proxy. child/way_out.h says what they get.

@@ -35,23 +35,36 @@ Result<SandboxPage> shown(const Caller& caller, Result<SandboxPage> found) {
   return found;
 }
 
+// What policies demand of a sandbox.
+struct Demands {
+  TierWish tier;
+  ExecRules exec;
+};
+
 template <typename Request>
-auto& tier_of(Request& request) {
+auto& program_of(Request& request) {
   if constexpr (requires { request.program; }) {
-    return request.program.tier;
+    return request.program;
   } else {
-    return request.tier;
+    return request;
   }
 }
 
-// Passes a request on with this tier. Requests can be large: one that has it already is not copied.
+// Passes a request on with these walls. Requests can be large: one that has them already is not
+// copied.
 template <typename Request, typename Next>
-auto with_tier(const Request& request, const TierWish& tier, const Next& next) {
-  if (tier_of(request) == tier) {
+auto with_walls(const Request& request, const Demands& walls, const Next& next) {
+  if (program_of(request).tier == walls.tier && program_of(request).exec == walls.exec) {
     return next(request);
   }
   Request raised = request;
-  tier_of(raised) = tier;
+  program_of(raised).tier = walls.tier;
+  program_of(raised).exec = walls.exec;
+  if constexpr (requires { raised.checker; }) {
+    if (raised.checker) {
+      raised.checker->exec = walls.exec;
+    }
+  }
   return next(raised);
 }
 
@@ -161,8 +174,9 @@ Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRe
       caller, deed_of(request), guard_.work(caller),
       [&]() -> Result<SandboxInfo> {
         GB_TRY(policies_.known(request.policies));
-        const auto tier = GB_TRY(policies_.tier(request.policies, request.tier));
-        return with_tier(request, tier, [&](const SandboxRequest& raised) {
+        const Demands walls{.tier = GB_TRY(policies_.tier(request.policies, request.tier)),
+                            .exec = policies_.of_contexts(request.policies)};
+        return with_walls(request, walls, [&](const SandboxRequest& raised) {
           return unless_stopped(caller, inner_.create(caller, raised));
         });
       },
@@ -400,16 +414,18 @@ Result<void> GuardedService::install_packages(const Caller& caller,
 Result<void> GuardedService::judge(const Caller& caller,
                                    const JudgeRequest& request,
                                    const EventSink& sink) {
-  return recorder_.execute(
-      caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
-      [&](const EventSink& watched) -> Result<void> {
-        GB_TRY(policies_.known(request.program.policies));
-        const auto tier = GB_TRY(policies_.tier(request.program.policies, request.program.tier));
-        GB_TRY(policies_.judge(caller, request, watched));
-        return with_tier(request, tier, [&](const JudgeRequest& raised) {
-          return inner_.judge(caller, raised, watched);
-        });
-      });
+  return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
+                           [&](const EventSink& watched) -> Result<void> {
+                             GB_TRY(policies_.known(request.program.policies));
+                             const RunRequest& program = request.program;
+                             const Demands walls{
+                                 .tier = GB_TRY(policies_.tier(program.policies, program.tier)),
+                                 .exec = policies_.of_run(program.policies)};
+                             GB_TRY(policies_.judge(caller, request, watched));
+                             return with_walls(request, walls, [&](const JudgeRequest& raised) {
+                               return inner_.judge(caller, raised, watched);
+                             });
+                           });
 }
 
 Result<void> GuardedService::run(const Caller& caller,
@@ -418,10 +434,11 @@ Result<void> GuardedService::run(const Caller& caller,
   return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
                            [&](const EventSink& watched) -> Result<void> {
                              GB_TRY(policies_.known(request.policies));
-                             const auto tier =
-                                 GB_TRY(policies_.tier(request.policies, request.tier));
+                             const Demands walls{
+                                 .tier = GB_TRY(policies_.tier(request.policies, request.tier)),
+                                 .exec = policies_.of_run(request.policies)};
                              GB_TRY(policies_.run(caller, request, watched));
-                             return with_tier(request, tier, [&](const RunRequest& raised) {
+                             return with_walls(request, walls, [&](const RunRequest& raised) {
                                return inner_.run(caller, raised, watched);
                              });
                            });

@@ -40,6 +40,10 @@ class PolicyGate {
   // kInvalid unless each is the name of a shipped policy.
   [[nodiscard]] Result<void> known(const std::vector<std::string>& names) const;
 
+  // The programs that can be started in a run, and in a sandbox with contexts, as walls.
+  [[nodiscard]] ExecRules of_run(const std::vector<std::string>& names) const;
+  [[nodiscard]] ExecRules of_contexts(const std::vector<std::string>& names) const;
+
   // The wish with the floor that the policies demand. Fails as raise_floor() does.
   [[nodiscard]] Result<TierWish> tier(const std::vector<std::string>& names, TierWish wish) const;
 
@@ -86,6 +90,8 @@ class PolicyGate {
   };
 
   [[nodiscard]] std::vector<policy::Policy> holding(const std::vector<std::string>& names) const;
+  // Those of them that need an analysis.
+  [[nodiscard]] std::vector<policy::Policy> examining(const std::vector<std::string>& names) const;
   [[nodiscard]] std::vector<policy::Policy> of_sandbox(const Caller& caller,
                                                        std::string_view sandbox) const;
   [[nodiscard]] std::string language_of(const RunRequest& request) const;

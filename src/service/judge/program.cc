@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "service/exec_walls.h"
 #include "service/sandbox_claim.h"
 
 namespace glovebox::judge {
@@ -52,6 +53,7 @@ Result<UniqueFd> memory_file(std::string_view bytes) {
 Result<std::unique_ptr<Program>> Program::compile(Submission submission, int cancel_fd) {
   GB_TRY(validate(submission.limits));
   GB_TRY(validate(submission.compile_limits, "compile-"));
+  submission.exec = GB_TRY(exec_rules_for(submission.language, std::move(submission.exec)));
   std::unique_ptr<Program> program(new Program(std::move(submission)));
   const Submission& own = program->submission_;
   const Plan plan =
@@ -81,7 +83,10 @@ Result<void> Program::compile_in(Sandbox& sandbox, const Plan& plan, int cancel_
 }
 
 SandboxSpec Program::sandbox_spec(const Limits& limits) const {
-  return {.limits = limits, .env = submission_.env, .mounts = submission_.language.mounts};
+  return {.limits = limits,
+          .env = submission_.env,
+          .mounts = submission_.language.mounts,
+          .exec = submission_.exec};
 }
 
 // A sandbox with the submission and what belongs to it.

@@ -26,6 +26,7 @@ struct Submission {
   Limits limits;
   Limits compile_limits;
   TierWish tier;
+  ExecRules exec{};  // As OneShot::exec.
   bool strict = false;
   bool from_pool = false;  // As OneShot::from_pool.
   Environment env;

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "spec/egress_protocol.h"
+#include "spec/json/exec_rules_json.h"
 #include "spec/json/network_rules_json.h"
 #include "spec/limit_fields.h"
 #include "spec/verdict.h"
@@ -213,6 +214,7 @@ json to_json(const CreateOrder& order) {
           {"env", to_json(order.env)},
           {"shows", template_json(order.shows)},
           {"network", order.network ? to_json(*order.network) : json()},
+          {"exec", glovebox::to_json(order.exec)},
           {"indexes", indexes_json(order.indexes)},
           {"tier", tier_json(order.tier)},
           {"expires", to_ms(order.lifetime.expires)},
@@ -239,6 +241,7 @@ CreateOrder to_create_order(const json& object) {
           .images = std::move(images),
           .shows = to_template_order(member(object, "shows")),
           .network = to_network_order(member(object, "network")),
+          .exec = read_stored_exec_rules(get<std::string>(object, "exec")),
           .indexes = to_indexes(member(object, "indexes"))};
 }
 
@@ -445,6 +448,7 @@ json to_json(const RunRequest& request) {
           {"limits", to_json(request.limits)},
           {"tier", tier_json(request.tier)},
           {"as_root", request.as_root},
+          {"exec", glovebox::to_json(request.exec)},
           {"verify", request.verify},
           {"network", glovebox::to_json(request.network)},
           {"key", request.idempotency_key}};
@@ -461,6 +465,7 @@ RunRequest to_run_request(const json& object) {
                      .limits = to_limit_wishes(member(object, "limits")),
                      .tier = to_tier(member(object, "tier")),
                      .as_root = get<bool>(object, "as_root"),
+                     .exec = read_stored_exec_rules(get<std::string>(object, "exec")),
                      .verify = get<std::string>(object, "verify"),
                      .network = read_stored_network_rules(get<std::string>(object, "network")),
                      .idempotency_key = get<std::string>(object, "key")};

@@ -112,6 +112,7 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredenti
   spec.home = order.home;
   spec.user = order.user;
   spec.live = true;
+  spec.exec = order.exec;
   if (spec.root.empty()) {
     std::call_once(live_mounts_found_,
                    [this] { live_mounts_ = mounts_of_live_languages(registry_); });
@@ -237,7 +238,8 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   }
   // The size of a file system cannot be changed later, and neither can who the guest is and whom it
   // trusts.
-  if (order.images.empty() && !order.as_root && credentials.credentials().authority_key.empty() &&
+  if (order.images.empty() && !order.as_root && order.exec.empty() &&
+      credentials.credentials().authority_key.empty() &&
       first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     if (auto from = pool(order)) {

@@ -443,6 +443,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   info.auto_resume = request.auto_resume;
   info.as_root = request.as_root;
   info.policies = request.policies;
+  info.exec = request.exec;
   info.limits = request.limits.over(Limits{});
   info.env = request.env;
   keeper::TemplateOrder shows;
@@ -496,7 +497,8 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .id = own_id,
                             .images = std::move(images),
                             .shows = std::move(shows),
-                            .network = std::move(network)};
+                            .network = std::move(network),
+                            .exec = info.exec};
   packages_.add_to(order);
   auto made =
       keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});

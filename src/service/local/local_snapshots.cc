@@ -268,6 +268,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   request.auto_resume = info.auto_resume;
   request.as_root = info.as_root;
   request.policies = info.policies;
+  request.exec = info.exec;
   request.limits = {.memory = info.limits.memory,
                     .cpus = info.limits.cpus,
                     .pids = info.limits.pids,

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "spec/json/exec_rules_json.h"
+
 namespace glovebox {
 namespace {
 
@@ -38,6 +40,7 @@ std::string encode_kept(const SandboxInfo& info) {
               {"restarted", info.restarted},
               {"as_root", info.as_root},
               {"policies", info.policies},
+              {"exec", to_json(info.exec)},
               {"base", info.base}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -51,6 +54,7 @@ void decode_kept(std::string_view text, SandboxInfo& info) {
   info.restarted = flag_of(object, "restarted");
   info.as_root = flag_of(object, "as_root");
   info.base = text_of(object, "base");
+  info.exec = read_stored_exec_rules(text_of(object, "exec"));
   info.policies.clear();
   if (const auto policies = object.find("policies");
       policies != object.end() && policies->is_array()) {

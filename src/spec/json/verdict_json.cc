@@ -33,6 +33,9 @@ Json walls_json(const Walls& walls) {
             {"user", walls.user},
             {"no_capabilities", walls.no_capabilities},
             {"no_new_privs", walls.no_new_privs}};
+  if (walls.exec != "any") {
+    json["exec"] = walls.exec;
+  }
   if (!walls.capabilities.empty()) {
     json["capabilities"] = walls.capabilities;
   }

@@ -6,15 +6,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/sys/kernel_abi.h"
 #include "base/sys/tree.h"
 #include "sandbox/child/plan.h"
+#include "sandbox/exec_access.h"
 #include "sandbox/launch.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/stopwatch.h"
@@ -30,14 +33,17 @@ constexpr std::uint64_t kRead = abi::kFsExecute | abi::kFsReadFile | abi::kFsRea
 constexpr std::uint64_t kReadFile = abi::kFsReadFile;
 constexpr std::uint64_t kDevice = abi::kFsReadFile | abi::kFsWriteFile | abi::kFsIoctlDev;
 
-// What a program needs of the host's files. Not /proc as a whole: it names every process.
-constexpr std::array<child::AccessRule, 18> kHostRules = {{
+// What a program needs of the host's files: first where its programs are.
+constexpr std::array<child::AccessRule, 5> kProgramRules = {{
     {"/usr", kRead, false},
     {"/bin", kRead, true},
     {"/sbin", kRead, true},
     {"/lib", kRead, true},
     {"/lib64", kRead, true},
-    {"/etc/alternatives", kRead, true},
+}};
+// Not /proc as a whole: it names every process.
+constexpr std::array<child::AccessRule, 13> kHostRules = {{
+    {"/etc/alternatives", kReadFile | abi::kFsReadDir, true},
     {"/etc/ld.so.cache", kReadFile, true},
     {"/dev/null", kDevice, false},
     {"/dev/zero", kDevice, false},
@@ -66,6 +72,7 @@ struct Setup {
   std::string tree;
   std::string workspace;
   std::vector<Mount> mounts;
+  std::optional<ExecAccess> exec;
   std::vector<child::AccessRule> rules;
   child::Plan plan;
 };
@@ -128,12 +135,25 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   setup->mounts = spec.mounts;
   std::vector<child::AccessRule>& rules = setup->rules;
   rules.assign(kHostRules.begin(), kHostRules.end());
-  rules.push_back({setup->tree.c_str(), ~0ULL, false});
+  if (spec.exec.empty()) {
+    rules.insert(rules.end(), kProgramRules.begin(), kProgramRules.end());
+  } else {
+    setup->exec = GB_TRY(ExecAccess::create(spec.exec, "/"));
+    for (const child::AccessRule& rule : kProgramRules) {
+      GB_TRY(setup->exec->add_rules(rule.path, rules));
+    }
+    ExecAccess::add_loaders(rules);
+  }
+  rules.push_back({setup->tree.c_str(), spec.exec.written ? ~0ULL : ~abi::kFsExecute, false});
   for (const Mount& mount : setup->mounts) {
     // Seen where they are: there is no other root to show them in.
     struct stat status {};
     const bool file = ::stat(mount.source.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
-    rules.push_back({mount.source.c_str(), file ? kReadFile : kRead, mount.optional});
+    if (!file && setup->exec && mount.source == mount.target) {
+      GB_TRY(setup->exec->add_rules(mount.source, rules));
+    } else {
+      rules.push_back({mount.source.c_str(), file ? kReadFile : kRead, mount.optional});
+    }
   }
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
@@ -157,6 +177,7 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   plan.landlock.scoped = abi::kScopeAbstractUnixSocket | abi::kScopeSignal;
   plan.landlock.rules = rules;
   plan.filter = root ? policy::no_namespaces_filter() : policy::shared_user_filter();
+  plan.more_filter = spec.exec.written ? policy::Filter() : policy::no_memory_programs_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "shared-pids",
                                                             nullptr};
   plan.warden_argv = kArguments.data();

@@ -47,15 +47,19 @@ std::string id_map(unsigned inside, unsigned outside, unsigned count = 1) {
 // The files of a lent file system belong to whom the numbers on the disk say inside, whatever
 // numbers these have outside (mount_setattr(2), MOUNT_ATTR_IDMAP). Before the child attaches them:
 // a mount that is visible somewhere cannot be mapped any more. Zero or a negative errno.
-long map_ids(int mount_fd, const UniqueFd& user_ns) {
-  const abi::MountAttr mapped{.attr_set = abi::kMountIdmap | abi::kMountNosuid | abi::kMountNodev,
-                              .userns_fd = static_cast<std::uint64_t>(user_ns.get())};
+long map_ids(int mount_fd, const UniqueFd& user_ns, std::uint64_t more = 0) {
+  const abi::MountAttr mapped{
+      .attr_set = abi::kMountIdmap | abi::kMountNosuid | abi::kMountNodev | more,
+      .userns_fd = static_cast<std::uint64_t>(user_ns.get())};
   return sys::raw(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &mapped, sizeof mapped);
 }
 
-Result<void> lend(const std::vector<Attachment>& attachments, const UniqueFd& user_ns) {
+Result<void> lend(const std::vector<Attachment>& attachments,
+                  const UniqueFd& user_ns,
+                  bool can_start) {
   for (const Attachment& attachment : attachments) {
-    if (const long set = map_ids(attachment.mount_fd, user_ns); set < 0) {
+    const long set = map_ids(attachment.mount_fd, user_ns, can_start ? 0 : abi::kMountNoexec);
+    if (set < 0) {
       return Error::from_errno("map the ids of the mount at " + attachment.target,
                                static_cast<int>(-set))
           .with_hint("use Linux 5.12 or later");
@@ -147,6 +151,22 @@ Result<void> allow_realms() {
   return {};
 }
 
+Result<void> check_exec_rules(const SandboxSpec& spec) {
+  if (spec.as_root) {
+    return Error(ErrorCode::kUnsupported,
+                 "command rules do not hold for a guest that is root: it can change the programs",
+                 "leave out --user root, or use a policy that refuses no commands");
+  }
+  if (spec.within != nullptr || spec.realm) {
+    return Error(ErrorCode::kUnsupported, "command rules require a separate sandbox");
+  }
+  if (landlock_abi() == 0) {
+    return Error(ErrorCode::kUnsupported, "command rules require Landlock",
+                 "boot Linux 5.13 or later with lsm=landlock,…");
+  }
+  return {};
+}
+
 // Empty where the child has failed before: its report says of what.
 WayOut receive_way_out(int socket) {
   std::array<char, 1> byte{};
@@ -178,6 +198,9 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   }
   if (spec.as_root && (spec.within != nullptr || spec.realm)) {
     return Error(ErrorCode::kUnsupported, "a guest that is root requires a separate sandbox");
+  }
+  if (!spec.exec.empty()) {
+    GB_TRY(check_exec_rules(spec));
   }
   if (spec.realm) {
     GB_TRY(allow_realms());
@@ -272,6 +295,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.filter = spec.realm     ? policy::zygote_filter()
                 : spec.as_root ? policy::root_filter()
                                : policy::default_filter();
+  plan.more_filter = spec.exec.written ? policy::Filter() : policy::no_memory_programs_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-pids", nullptr};
   static constexpr std::array<const char*, 4> kRootArguments = {"glovebox-warden", "own-pids",
                                                                 "root", nullptr};
@@ -299,7 +323,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   if (plan.awaits_maps) {
     if (!spec.attachments.empty() || !setup->files.mounts_to_map().empty()) {
       const UniqueFd user_ns = GB_TRY(user_namespace_of(child.pid()));
-      GB_TRY(lend(spec.attachments, user_ns));
+      GB_TRY(lend(spec.attachments, user_ns, spec.exec.written));
       show_owners(setup->files.mounts_to_map(), user_ns, notes);
     }
     const char go = 1;

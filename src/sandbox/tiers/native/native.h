@@ -11,7 +11,10 @@ class NativeTier final : public Tier {
   [[nodiscard]] std::string_view name() const override { return "native"; }
   [[nodiscard]] int strength() const override { return 20; }
   [[nodiscard]] TierTraits traits() const override {
-    return {.can_lend = true, .can_hold_realms = true, .can_place_mounts = true};
+    return {.can_lend = true,
+            .can_hold_realms = true,
+            .can_place_mounts = true,
+            .can_hold_exec_rules = true};
   }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;

@@ -73,6 +73,18 @@ constexpr std::array<child::AccessRule, 6> kAccessRules = {
      {"/tmp", ~0ULL, false},
      {"/dev/shm", ~0ULL, false}}};
 
+// The same where not everything can be started; what is in "/" has rules of its own.
+constexpr std::uint64_t kReadOnlyData = abi::kFsReadFile | abi::kFsReadDir;
+constexpr std::uint64_t kReadFile = abi::kFsReadFile;
+constexpr std::array<child::AccessRule, 3> kSomeProgramsRules = {
+    {{"/", abi::kFsReadDir, false},
+     {"/proc", kReadOnlyData | abi::kFsWriteFile, false},
+     {"/dev", kWriteDevices & ~abi::kFsExecute, false}}};
+constexpr std::array<const char*, 3> kWritten = {"/workspace", "/tmp", "/dev/shm"};
+// Our own programs, and data.
+constexpr std::string_view kOwnPrograms = "/opt/glovebox/";
+constexpr std::string_view kOwnLayers = "/opt/glovebox/layers";
+
 // A root guest may write everywhere but where a mount is read-only; no device can be made.
 constexpr child::AccessRule kWrittenRoot = {
     "/", ~(abi::kFsMakeChar | abi::kFsMakeBlock | abi::kFsIoctlDev), false};
@@ -158,7 +170,7 @@ Result<void> RootPlan::add_attachment(const Attachment& attachment) {
   add_parents(target);
   add_directory(target, 0755);
   grafts_.push_back({attachment.mount_fd, keep(target)});
-  rules_.push_back({keep(attachment.target), ~0ULL, false});
+  rules_.push_back({keep(attachment.target), written_, false});
   return {};
 }
 
@@ -291,8 +303,9 @@ void RootPlan::add_writable(const SandboxSpec& spec) {
   add_directory(home, 0755);
   add_directory("tmp", 01777);
   add_directory("dev/shm", 01777);
+  const std::uint64_t attributes = spec.exec.written ? 0 : abi::kMountNoexec;
   for (const char* const path : {keep(home), "tmp", "dev/shm"}) {
-    binds_.push_back({path, path, 0, false});
+    binds_.push_back({path, path, attributes, false});
   }
   if (!is_of_other_root("var")) {
     add_directory("var", 0755);
@@ -385,9 +398,46 @@ void RootPlan::add_machine(const Limits& limits) {
   }
 }
 
+Result<void> RootPlan::restrict_programs(const SandboxSpec& spec) {
+  exec_ = GB_TRY(ExecAccess::create(spec.exec, spec.root.empty() ? "/" : spec.root));
+  rules_.assign(kSomeProgramsRules.begin(), kSomeProgramsRules.end());
+  for (const char* const path : kWritten) {
+    rules_.push_back({path, written_, false});
+  }
+  // What the root has at its top, or the host in its place; the rest is ours, and data.
+  const std::vector<std::string> host = {"usr", "bin", "sbin", "lib", "lib64", "lib32"};
+  const std::vector<std::string>& of_root = spec.root.empty() ? host : other_names_;
+  for (const std::string& name : of_root) {
+    GB_TRY(exec_->add_rules("/" + name, rules_));
+  }
+  for (const char* const name : {"/etc", "/run", "/sys", "/var"}) {
+    rules_.push_back({name, kReadOnlyData, true});
+  }
+  for (const Mount& mount : spec.mounts) {
+    const auto type = GB_TRY(type_of(mount));
+    const bool ours =
+        mount.target.starts_with(kOwnPrograms) && !mount.target.starts_with(kOwnLayers);
+    if (!type) {
+      continue;
+    }
+    if (!S_ISDIR(*type)) {
+      rules_.push_back({keep(mount.target), kReadFile | (ours ? abi::kFsExecute : 0), true});
+    } else if (ours) {
+      rules_.push_back({keep(mount.target), kRead, true});
+    } else if (mount.source == mount.target) {
+      GB_TRY(exec_->add_rules(mount.target, rules_));
+    } else {
+      rules_.push_back({keep(mount.target), exec_->rest(), true});
+    }
+  }
+  ExecAccess::add_loaders(rules_);
+  return {};
+}
+
 Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
   plan.as_root_ = spec.as_root;
+  plan.written_ = spec.exec.written ? ~0ULL : ~abi::kFsExecute;
   if (spec.root.empty() && spec.as_root) {
     GB_TRY(plan.add_written_system());
   } else if (spec.root.empty()) {
@@ -410,7 +460,11 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
     GB_TRY(plan.add_mount(mount));
   }
   plan.add_own_files(spec);  // After the mounts, which they cover.
-  plan.rules_.assign(kAccessRules.begin(), kAccessRules.end());
+  if (!spec.exec.empty()) {
+    GB_TRY(plan.restrict_programs(spec));
+  } else {
+    plan.rules_.assign(kAccessRules.begin(), kAccessRules.end());
+  }
   if (spec.as_root) {
     plan.rules_.push_back(kWrittenRoot);
   }

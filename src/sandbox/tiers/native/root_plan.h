@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/child/plan.h"
+#include "sandbox/exec_access.h"
 #include "sandbox/spec.h"
 
 namespace glovebox {
@@ -62,6 +64,8 @@ class RootPlan {
   void add_own_etc(const SandboxSpec& spec);
   void add_own_files(const SandboxSpec& spec);
   void add_proc_masks();
+  // What Landlock allows, where guests may start only some programs.
+  Result<void> restrict_programs(const SandboxSpec& spec);
 
   // Of a guest that is root (written_root.cc).
   enum class Owners { kShown, kNobody };
@@ -91,6 +95,7 @@ class RootPlan {
   std::vector<child::Overlay> overlays_;
   bool as_root_ = false;
   bool has_other_root_ = false;
+  std::uint64_t written_ = ~0ULL;  // Rights to what guests can write.
   std::uint32_t more_inodes_ = 0;
   std::uint64_t more_bytes_ = 0;
   std::vector<child::Directory> directories_;
@@ -98,6 +103,7 @@ class RootPlan {
   std::vector<child::Bind> masks_;
   std::vector<const char*> warden_files_;
   std::vector<child::Graft> grafts_;
+  std::optional<ExecAccess> exec_;
   std::vector<child::AccessRule> rules_;
   std::vector<child::TextFile> files_;
   std::vector<child::Symlink> links_;
