@@ -58,8 +58,8 @@ class Writer {
     const std::vector<std::string> args = GB_TRY(texts_member(step, "args"));
     for (const std::string& arg : args) {
       if (type != "RUN" && arg.find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos) {
-        return Error(ErrorCode::kUnsupported, "a value of the step '" + printable(type) +
-                                                  "' has more than one line");
+        return Error(ErrorCode::kUnsupported,
+                     "a value of the step '" + printable(type) + "' has more than one line");
       }
     }
     if (type == "RUN" && !args.empty()) {

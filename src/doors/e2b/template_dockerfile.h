@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a build that begins with an image of a registry, as a Dockerfile: on a root of its own
-// commands are root, and what they change anywhere is kept.
+// The steps of a build that begins with an image of a registry, as a Dockerfile: on a root of its
+// own commands are root, and what they change anywhere is kept.
 #pragma once
 
 #include <cstddef>
