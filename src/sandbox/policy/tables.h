@@ -208,7 +208,7 @@ inline constexpr std::array kGuestGroups = {
 
 // Where guests may not start what they have written.
 inline constexpr std::array kNoMemoryProgramsGroups = {
-    Group{"programs in memory", examine(Check::kMemfdNoexec), "Started by /proc/self/fd.",
+    Group{"programs in memory", examine(Check::kMemfdNoexec), "A file in memory has no mount and no rule of Landlock's.",
           {SYS_memfd_create}},
 };
 
