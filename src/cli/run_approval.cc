@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -70,6 +71,9 @@ Result<void> approve(const std::vector<std::string>& policies, OneShot& request,
     request.tier = GB_TRY(raise_floor(request.tier, loaded.back()));
   }
   request.exec = exec_rules_of(loaded);
+  if (std::ranges::none_of(loaded, &policy::Policy::examines)) {
+    return {};
+  }
   const auto programs =
       GB_TRY(analyse({{request.language.id, request.code}}, in_own_sandbox(request.tier)));
   const Assessment assessment = policy::assess(loaded, programs.front());

@@ -104,6 +104,11 @@ class CheckTest(Folder):
             with self.subTest(code=code[:20]):
                 self.assertEqual(self.check("", code).returncode, 1)
 
+    def test_a_policy_that_only_demands_a_tier_reads_no_program(self):
+        result = glovebox("run", "--policy", self.file("p.toml", "min_tier = 'native'\n"), "-l", "awk",
+                          "-e", "BEGIN { print 1 }")
+        self.assertEqual((result.returncode, result.stdout), (0, "1\n"), result.stderr)
+
     def test_control_characters_of_the_code_do_not_reach_the_terminal(self):
         result = self.check("[python.calls]\nask = ['eval']\n", "eval('\x1b]0;x\x07')\n")
         self.assertEqual(result.returncode, 1)

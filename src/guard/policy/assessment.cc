@@ -172,6 +172,9 @@ std::uint32_t risk_of(Severity severity) {
 Assessment assess(const std::vector<Policy>& policies, const Program& program) {
   Assessment result;
   for (const Policy& policy : policies) {
+    if (!policy.examines()) {
+      continue;
+    }
     std::vector<Finding> findings = findings_of(policy, program);
     Action decision = Action::kAllow;
     for (const Finding& finding : findings) {

@@ -19,4 +19,10 @@ const RuleList& Policy::list(Subject subject, std::string_view family) const {
   return found == lists.end() ? kNone : found->second;
 }
 
+bool Policy::examines() const {
+  const bool demands = !min_tier.empty() || written;
+  return !demands || says_unparsed || ask_at != 0 || refuse_at != 0 || !lists.empty() ||
+         !by_language.empty();
+}
+
 }  // namespace glovebox::policy

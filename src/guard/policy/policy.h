@@ -61,6 +61,7 @@ struct Policy {
   std::string min_tier;     // The least isolation tier that programs get; empty: any.
   // For what could not be analysed, and for languages that cannot be and that no entry allows.
   Action unparsed = Action::kAsk;
+  bool says_unparsed = false;  // The file has it.
   // Whether programs can be started that were written in the sandbox; nothing: only where the
   // policy refuses no program.
   std::optional<Action> written{};
@@ -71,6 +72,10 @@ struct Policy {
   std::map<std::string, std::map<Subject, RuleList>, std::less<>> by_language;
   // Lists that hold for all.
   std::map<Subject, RuleList> lists;
+
+  // Whether it says anything about what is in a program. One that only demands a tier, or says
+  // what may be started, needs no analysis.
+  [[nodiscard]] bool examines() const;
 
   // The list for a subject; an empty one where the policy has none.
   [[nodiscard]] const RuleList& list(Subject subject, std::string_view family) const;

@@ -206,7 +206,9 @@ Result<void> Reader::commands(const toml::node& node, Policy& policy) {
     policy.written = GB_TRY(action(*written, {"allow", "refuse"}));
     rules.erase("written");
   }
-  policy.lists[Subject::kCommands] = GB_TRY(list(rules));
+  if (!rules.empty()) {
+    policy.lists[Subject::kCommands] = GB_TRY(list(rules));
+  }
   return {};
 }
 
@@ -254,6 +256,7 @@ Result<Policy> Reader::policy(const toml::table& file) {
     } else if (name == "unparsed") {
       // Never `allow`: what cannot be read must not pass as if it had been.
       policy.unparsed = GB_TRY(action(value, {"ask", "refuse"}));
+      policy.says_unparsed = true;
     } else if (name == "risk") {
       GB_TRY(thresholds(value, policy));
     } else if (name == "languages") {

@@ -105,5 +105,18 @@ TEST(PolicyFileTest, AnExampleNeedsItsExpectation) {
   EXPECT_FALSE(parse_examples("[[exmaple]]\n", "e"));
 }
 
+TEST(PolicyFileTest, WhatOnlyDemandsWallsNeedsNoAnalysis) {
+  const auto examines = [](std::string_view text) {
+    const auto policy = parse_policy(text, "p.toml");
+    return !policy || policy->examines();
+  };
+  EXPECT_FALSE(examines("min_tier = 'native'\ndescription = 'x'"));
+  EXPECT_FALSE(examines("[commands]\nwritten = 'refuse'"));
+  EXPECT_TRUE(examines("min_tier = 'native'\nunparsed = 'ask'"));
+  EXPECT_TRUE(examines("min_tier = 'native'\n[commands]\nrefuse = ['rm']"));
+  EXPECT_TRUE(examines("min_tier = 'native'\n[python.calls]\nask = ['eval']"));
+  EXPECT_TRUE(examines(""));
+}
+
 }  // namespace
 }  // namespace glovebox::policy

@@ -145,6 +145,12 @@ Result<TierWish> PolicyGate::tier(const std::vector<std::string>& names, TierWis
   return wish;
 }
 
+std::vector<Policy> PolicyGate::examining(const std::vector<std::string>& names) const {
+  std::vector<Policy> policies = holding(names);
+  std::erase_if(policies, [](const Policy& policy) { return !policy.examines(); });
+  return policies;
+}
+
 ExecRules PolicyGate::of_run(const std::vector<std::string>& names) const {
   return exec_rules_of(holding(names));
 }
@@ -156,7 +162,7 @@ ExecRules PolicyGate::of_contexts(const std::vector<std::string>& names) const {
 std::vector<Policy> PolicyGate::of_sandbox(const Caller& caller, std::string_view sandbox) const {
   // One that is not there fails where it is to be used.
   const auto info = service_.find(caller, sandbox);
-  return holding(info ? info->policies : std::vector<std::string>());
+  return examining(info ? info->policies : std::vector<std::string>());
 }
 
 std::string PolicyGate::language_of(const RunRequest& request) const {
@@ -321,7 +327,7 @@ void PolicyGate::forked(const Caller& caller,
 Result<void> PolicyGate::run(const Caller& caller,
                              const RunRequest& request,
                              const EventSink& sink) {
-  const std::vector<Policy> policies = holding(request.policies);
+  const std::vector<Policy> policies = examining(request.policies);
   if (policies.empty()) {
     return {};
   }
@@ -339,7 +345,7 @@ Result<void> PolicyGate::run(const Caller& caller,
 Result<void> PolicyGate::judge(const Caller& caller,
                                const JudgeRequest& request,
                                const EventSink& sink) {
-  const std::vector<Policy> policies = holding(request.program.policies);
+  const std::vector<Policy> policies = examining(request.program.policies);
   if (policies.empty()) {
     return {};
   }
@@ -399,7 +405,8 @@ Result<void> PolicyGate::packages(const Caller& caller,
 }
 
 Result<void> PolicyGate::recipe(const Caller& caller, const Recipe& recipe) {
-  if (always_.empty()) {
+  const std::vector<Policy> policies = examining({});
+  if (policies.empty()) {
     return {};
   }
   Request asked{.kind = "template", .grants = grants_of(recipe.network, false)};
@@ -418,7 +425,7 @@ Result<void> PolicyGate::recipe(const Caller& caller, const Recipe& recipe) {
     }
   }
   if (!asked.units.empty()) {
-    GB_TRY(decide(caller, always_, asked, {}));
+    GB_TRY(decide(caller, policies, asked, {}));
   }
   return {};
 }

@@ -90,6 +90,8 @@ class PolicyGate {
   };
 
   [[nodiscard]] std::vector<policy::Policy> holding(const std::vector<std::string>& names) const;
+  // Those of them that need an analysis.
+  [[nodiscard]] std::vector<policy::Policy> examining(const std::vector<std::string>& names) const;
   [[nodiscard]] std::vector<policy::Policy> of_sandbox(const Caller& caller,
                                                        std::string_view sandbox) const;
   [[nodiscard]] std::string language_of(const RunRequest& request) const;
