@@ -112,7 +112,6 @@ INSTANTIATE_TEST_SUITE_P(Policies,
                                            Policy{"fork", fork_filter()},
                                            Policy{"no_namespaces", no_namespaces_filter()},
                                            Policy{"own_kernel", own_kernel_filter()},
-                                           Policy{"runner", runner_filter()},
                                            Policy{"shared_user", shared_user_filter()},
                                            Policy{"strict", strict_filter()}),
                          [](const auto& policy) { return policy.param.name; });
