@@ -5,6 +5,8 @@ include(GNUInstallDirs)
 install(TARGETS glovebox DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS glovebox-daemon glovebox-egress glovebox-warden glovebox-archiver glovebox-launcher glovebox-render
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
+install(TARGETS glovebox-wasm DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm)
+install(PROGRAMS packaging/wasm_install DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm RENAME install)
 install(TARGETS glovebox-files DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/files)
 # As the build laid them out: the part before the last slash is not repeated.
 install(DIRECTORY ${CMAKE_BINARY_DIR}/libexec/glovebox/agents
@@ -19,4 +21,4 @@ install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # What the packages are made of, without tests and benchmarks.
 add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-warden glovebox-archiver glovebox-launcher
-  glovebox-egress glovebox-files glovebox-render agents)
+  glovebox-egress glovebox-files glovebox-render glovebox-wasm agents)

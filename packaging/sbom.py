@@ -7,7 +7,8 @@ import subprocess
 import time
 
 SHIPPED = ["glovebox", "glovebox-daemon", "glovebox-render", "glovebox-warden",
-           "glovebox-archiver", "glovebox-launcher", "glovebox-egress", "glovebox-files", "agents"]
+           "glovebox-archiver", "glovebox-launcher", "glovebox-egress", "glovebox-files",
+           "glovebox-wasm", "agents"]
 
 
 def ask(*command):

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "language/registry.h"
+#include "sandbox/tiers/tier.h"
 
 namespace glovebox::cli {
 namespace {
@@ -123,7 +124,9 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
     request.code = GB_TRY(read_code(file.get(), options.file));
     request.in_place.clear();
   }
-  if (request.in_place.empty()) {
+  // A tier that runs no programs of this machine brings its own.
+  if (request.in_place.empty() && !options.deterministic && request.language.tier.empty() &&
+      traits_of(options.tier).runs_elf) {
     const Readiness ready = readiness(request.language);
     if (!ready.ready) {
       return Error(ErrorCode::kUnsupported,
@@ -194,6 +197,12 @@ void add_options(CLI::App& command, RunOptionsText& options) {
                   "change (native tier) [default: user]")
       ->type_name("USER")
       ->check(CLI::IsMember({"user", "root"}))
+      ->group(kIsolationOptions);
+
+  command
+      .add_flag("--deterministic", options.deterministic,
+                "Same program, same input, same output: no clock, no chance, and a time limit that "
+                "counts instructions (wasm tier)")
       ->group(kIsolationOptions);
 
   add_network_options(command, options);
@@ -310,6 +319,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   request.tier = {.exactly = options.tier, .at_least = options.min_tier};
   request.strict = options.seccomp == "strict";
   request.as_root = options.user == "root";
+  request.deterministic = options.deterministic;
   request.from_pool = !options.no_pool;
   request.env = GB_TRY(parse_environment(options));
   NetworkOptions network = GB_TRY(parse_network(options));

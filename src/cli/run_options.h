@@ -30,6 +30,7 @@ struct RunOptionsText : SharedOptionsText {
   std::string compile_memory;
   std::string out;
   std::string stdin_file;
+  bool deterministic = false;
   bool compile_only = false;
   std::string verify;
   bool no_pool = false;

@@ -22,8 +22,8 @@ std::string with_default(const char* description, const Value& value) {
 void add_shared_options(CLI::App& command, SharedOptionsText& options, const char* cpu_time) {
   command
       .add_option("--tier", options.tier,
-                  "Require exactly this isolation tier (gvisor, native, docker, landlock), or "
-                  "'auto' for the strongest that works")
+                  "Require exactly this isolation tier (gvisor, wasm, native, docker, landlock), "
+                  "or 'auto' for the strongest that works")
       ->type_name("TIER")
       ->group(kIsolationOptions);
   command

@@ -67,6 +67,7 @@ struct Language {
   std::vector<Mount> mounts;  // Read-only; always optional.
   LimitWishes run_limits;
   LimitWishes compile_limits;
+  std::string tier{};  // The only one that can run it; empty: any that runs programs. Built in.
 
   std::string origin;  // The file that it was read from, for messages.
 

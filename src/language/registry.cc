@@ -132,6 +132,19 @@ Language executable_language() {
   return language;
 }
 
+Language module_language() {
+  Language language;
+  language.id = kModule;
+  language.title = "WebAssembly module";
+  language.names = {"webassembly", "wat"};
+  language.extensions = {".wasm", ".wat"};
+  language.file_name = "main.wasm";
+  language.run = {"{dir}/{file}"};
+  language.tier = "wasm";
+  language.origin = "built in";
+  return language;
+}
+
 std::string_view base_name(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -297,9 +310,10 @@ Result<Language> Registry::find(std::string_view name) const {
       return parse_builtin(builtin);
     }
   }
-  Language executable = executable_language();
-  if (wanted == executable.id || holds(executable.names, wanted)) {
-    return executable;
+  for (Language& language : std::array{executable_language(), module_language()}) {
+    if (wanted == language.id || holds(language.names, wanted)) {
+      return std::move(language);
+    }
   }
   const std::string nearest = nearest_word(wanted, known_names());
   return Error(ErrorCode::kNotFound, "unknown language '" + std::string(name.substr(0, 64)) + "'",
@@ -331,6 +345,10 @@ Result<Language> Registry::detect(std::string_view file_name, std::string_view h
   if (head.starts_with("\x7f"
                        "ELF")) {
     return executable_language();
+  }
+  if (head.starts_with(std::string_view("\0asm", 4)) || name.ends_with(".wasm") ||
+      name.ends_with(".wat")) {
+    return module_language();
   }
   const std::string_view program = interpreter_in(head);
   for (const std::string_view candidate : shorter_names(program)) {

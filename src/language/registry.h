@@ -21,6 +21,9 @@ namespace glovebox {
 // What a program file is run as when it is an ELF file: nothing interprets it.
 inline constexpr std::string_view kExecutable = "executable";
 
+// And this when it is a WebAssembly module.
+inline constexpr std::string_view kModule = "wasm";
+
 class Registry {
  public:
   // Where users put language files, weakest first: /etc/glovebox/languages,

@@ -139,6 +139,18 @@ TEST(RegistryTest, RunsAnElfFileItself) {
   EXPECT_EQ(plan.file_mode, 0755U);
 }
 
+TEST(RegistryTest, KnowsAModuleByItsFirstBytesAndByItsEnding) {
+  const Registry registry = Registry::load({});
+  EXPECT_EQ(detected(registry, "a", std::string("\0asm\1", 5)), kModule);
+  EXPECT_EQ(detected(registry, "a.wasm", ""), kModule);
+  EXPECT_EQ(detected(registry, "a.wat", "(module)"), kModule);
+  const auto language = registry.find("wasm");
+  ASSERT_TRUE(language);
+  EXPECT_EQ(language->tier, "wasm");
+  const Plan plan = make_plan(*language, {.code = {}, .name = "a.wat"}, {"x"}, {}, {});
+  EXPECT_THAT(plan.run.argv, ElementsAre("/workspace/a.wat", "x"));
+}
+
 TEST(RegistryTest, SaysWhyItCannotTellALanguage) {
   const auto language = Registry::load({}).detect("/tmp/a", "#!/opt/strange\n");
 

@@ -135,7 +135,10 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   request.with_stdin = options.stdin_fd >= 0;
   request.alone = options.kill_rest;
   if (!options.forks_guests) {
-    const policy::Filter filter = options.strict ? policy::strict_filter() : policy::guest_filter();
+    const Runner* const runner = sandbox.enclosure_.runner.get();
+    const policy::Filter filter = runner != nullptr ? runner->filter()
+                                  : options.strict  ? policy::strict_filter()
+                                                    : policy::guest_filter();
     request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   }
   return request;
@@ -145,7 +148,8 @@ Result<RunOutcome> Run::execute(const Command& command) {
   if (command.argv.empty()) {
     return Error(ErrorCode::kInvalid, "no command to run");
   }
-  const warden::StartRequest start = make_request(sandbox_, command, options_);
+  const Command runnable = GB_TRY(sandbox_.runnable(command, options_));
+  const warden::StartRequest start = make_request(sandbox_, runnable, options_);
   file_size_limited_ = start.file_size > 0;
   const std::string request = start.encode();
   if (request.size() > kMaxFramePayload) {
@@ -445,6 +449,8 @@ void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) 
               outcome.usage.cpu >= kNearly * microseconds(limits.cpu_time) &&
               limits.cpu_time.count() > 0)) {
     timeout("cpu_time");
+  } else if (outcome.signal == SIGXCPU && sandbox_.enclosure_.runner) {
+    timeout("time");  // The work that the time stands for is done.
   } else if (cause_ == Cause::kHoard) {
     outcome.status = Status::kOutOfMemory;
     outcome.limit = limit_of(hoard_);

@@ -88,6 +88,11 @@ std::vector<std::string> capability_names(std::uint64_t set) {
   return names;
 }
 
+Error not_deterministic(const Tier& tier) {
+  return {ErrorCode::kUnsupported, "the " + std::string(tier.name()) + " tier is not deterministic",
+          "use --tier wasm"};
+}
+
 Error setup_error(const warden::SetupReport& report) {
   const auto step = static_cast<child::SetupStep>(report.failed_step);
   const std::string attempt = "set up the sandbox: step " +
@@ -128,7 +133,9 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
   std::vector<std::string> notes;
   std::optional<Error> first;
   for (Tier* const tier : tiers) {
-    auto enclosure = tier->enclose(spec);
+    auto enclosure = spec.deterministic && !tier->traits().is_deterministic
+                         ? Result<Enclosure>(not_deterministic(*tier))
+                         : tier->enclose(spec);
     std::optional<Error> error;
     if (enclosure) {
       std::unique_ptr<Sandbox> sandbox(
@@ -320,8 +327,17 @@ Result<RunOutcome> Sandbox::run(const Command& command, const RunOptions& option
   return Run(*this, options).execute(command);
 }
 
+Result<Command> Sandbox::runnable(const Command& command, const RunOptions& options) const {
+  return enclosure_.runner ? enclosure_.runner->command_for(command, options.limits)
+                           : Result<Command>(command);
+}
+
 Result<std::unique_ptr<GuestProcess>> Sandbox::start_detached(
     const Command& command, const RunOptions& options, const std::array<int, 3>& descriptors) {
+  if (enclosure_.runner) {
+    return Error(ErrorCode::kUnsupported, "the " + tier_ + " tier runs no programs of this machine",
+                 "use the native tier");
+  }
   warden::StartRequest request = Run::make_request(*this, command, options);
   // An agent's program lies where it does, in any tier: its arguments are our own paths.
   request.argv = command.argv;
@@ -333,7 +349,8 @@ Result<std::unique_ptr<GuestProcess>> Sandbox::start_process(const Command& comm
                                                              const RunOptions& options,
                                                              warden::Streams streams,
                                                              std::span<const int> descriptors) {
-  warden::StartRequest request = Run::make_request(*this, command, options);
+  const Command started = GB_TRY(runnable(command, options));
+  warden::StartRequest request = Run::make_request(*this, started, options);
   request.streams = streams;
   return start_beside(std::move(request), descriptors);
 }

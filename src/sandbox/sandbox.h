@@ -258,6 +258,8 @@ class Sandbox {
                         std::string_view payload,
                         std::chrono::seconds patience);
   void signal_everything(int signal);
+  // What is to be started for a guest's command.
+  [[nodiscard]] Result<Command> runnable(const Command& command, const RunOptions& options) const;
   Result<std::unique_ptr<GuestProcess>> start_beside(warden::StartRequest request,
                                                      std::span<const int> passed);
 

@@ -84,6 +84,10 @@ struct SandboxSpec {
   // within the limit of disk (tiers/native/written_root.cc). Only the native tier can do so.
   bool as_root = false;
 
+  // Two runs of the same program with the same input do the same: no clock, no chance. Only a tier
+  // with that trait can do so (TierTraits::is_deterministic).
+  bool deterministic = false;
+
   // Descriptors are not passed even where the tier could: everything goes in frames, as in a tier
   // that has only a stream of bytes to its warden. For tests of that.
   bool relay = false;

@@ -96,6 +96,47 @@ Result<std::unique_ptr<Sandbox>> create_sandbox(const SandboxSpec& spec,
   return sandbox;
 }
 
+// The tier that was asked for, or the only one that can do what was.
+Result<TierWish> tier_for(const OneShot& request) {
+  TierWish wish = request.tier;
+  const bool open = wish.exactly.empty() || wish.exactly == "auto";
+  if (const std::string& only = request.language.tier; !only.empty()) {
+    if (!open && wish.exactly != only) {
+      return Error(ErrorCode::kUnsupported,
+                   request.language.title + ": only the " + only + " tier can run it",
+                   "use --tier " + only);
+    }
+    wish.exactly = only;
+  } else if (open && request.deterministic) {
+    wish.exactly = tier_that(&TierTraits::is_deterministic).exactly;
+  }
+  return wish;
+}
+
+// Of a tier that runs no programs of the machine.
+Result<void> refuse_programs(const std::string& tier, const OneShot& request, const Plan& plan) {
+  const auto refuse = [&](std::string_view what, std::string_view instead) {
+    return Error(ErrorCode::kUnsupported, "the " + tier + " tier " + std::string(what),
+                 "use the native tier" + std::string(instead));
+  };
+  if (plan.compile) {
+    return refuse("runs no compilers", ", or compile the program to a WebAssembly module first");
+  }
+  if (!request.in_place.empty()) {
+    return refuse("runs no programs of this machine", "");
+  }
+  if (!request.verify.empty()) {
+    return refuse("has no shell to verify with", ", or leave out --verify");
+  }
+  if (!request.packages.requests.empty()) {
+    return refuse("has no packages", ", or leave out --packages");
+  }
+  if (request.strict) {
+    return refuse("has a system call policy of its own", ", or leave out --seccomp");
+  }
+  return {};
+}
+
 class OneShotRun {
   using Clock = std::chrono::steady_clock;
 
@@ -114,12 +155,17 @@ class OneShotRun {
                    "'" + request_.language.id + "' has no compiler that runs beforehand",
                    "run the program without --compile-only");
     }
+    const TierWish tier = GB_TRY(tier_for(request_));
+    if (!traits_of(tier.exactly).runs_elf) {
+      GB_TRY(refuse_programs(tier.exactly, request_, plan));
+    }
     // The file system is made once, for the larger of both; what the cgroup limits can change.
     SandboxSpec spec{.limits = request_.limits,
                      .env = request_.env,
                      .mounts = request_.language.mounts,
                      .as_root = request_.as_root,
-                     .exec = GB_TRY(exec_rules_for(request_.language, request_.exec))};
+                     .exec = GB_TRY(exec_rules_for(request_.language, request_.exec)),
+                     .deterministic = request_.deterministic};
     if (!request_.verify.empty()) {
       spec.exec.permit("sh");
     }
@@ -141,7 +187,7 @@ class OneShotRun {
       credentials = GB_TRY(EdgeCredentials::make(request_.network->credentials, request_.secrets));
       Egress::prepare(spec, credentials);
     }
-    const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, request_.tier, from_pool));
+    const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, tier, from_pool));
     sandbox_ = sandbox.get();
     result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
     std::unique_ptr<Egress> egress;

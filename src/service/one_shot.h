@@ -32,7 +32,8 @@ struct OneShot {
   Limits compile_limits;
   TierWish tier;
   bool strict = false;
-  bool as_root = false;  // SandboxSpec::as_root.
+  bool as_root = false;        // SandboxSpec::as_root.
+  bool deterministic = false;  // SandboxSpec::deterministic.
   // What policies let it start, besides its language's own programs.
   ExecRules exec{};
   // Takes the sandbox out of the user's pool where there is one (service/sandbox_claim.h).

@@ -172,12 +172,10 @@ class Claims(Pool):
         self.start_pool()
         seen = set()
         for _ in range(2 * SIZE):
-            verdict = self.sh("ls /workspace /tmp; echo x > /tmp/mark; echo x > mark; "
-                              "readlink /proc/self/ns/net")
-            self.assert_pooled(verdict)
+            verdict = self.pooled("ls /workspace /tmp; echo x > /tmp/mark; echo x > mark; "
+                                  "readlink /proc/self/ns/net")
             self.assertNotIn("mark\n", verdict["stdout"])
             seen.add(verdict["id"])
-            self.await_full()
         self.assertEqual(len(seen), 2 * SIZE)
 
     def test_an_empty_pool_makes_nobody_wait_for_it(self):

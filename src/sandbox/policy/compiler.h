@@ -21,6 +21,7 @@ namespace glovebox::policy {
 enum class Check : std::uint8_t {
   kNone,
   kClone,        // Threads and processes, but no new namespaces.
+  kThread,       // Threads of the same process only.
   kSocket,       // UNIX, NETLINK_ROUTE, and the common protocols of INET and INET6.
   kSocketLocal,  // UNIX streams only.
   kIoctl,        // No typing into terminals, no taking the console, no line disciplines.
@@ -32,6 +33,7 @@ enum class Check : std::uint8_t {
   kFcntl,        // Not the locks of open file descriptions.
   kFcntlLocal,   // Nor the watching of directories.
   kMmap,         // Not the host's reserved huge pages.
+  kNoCode,       // mmap(2) and mprotect(2): no page to execute.
   kMemfd,        // Likewise.
   kMemfdNoexec,  // Only files in memory that never can be executed.
   kMadvise,      // Not the merging of equal pages.
@@ -138,6 +140,11 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.ret_if_equal(0x00010000, kEperm);
       out.ret(kAllow);
       break;
+    case Check::kThread:
+      out.load(argument(0));
+      out.ret_if_any(0x00010000, kAllow);  // CLONE_THREAD, which excludes new namespaces.
+      out.ret(kEperm);
+      break;
     case Check::kSocket:
       out.load(argument(0));
       out.ret_if_equal(1, kAllow);                    // AF_UNIX
@@ -241,6 +248,11 @@ constexpr void emit_check(Assembler& out, Check check) {
     case Check::kMmap:
       out.load(argument(3));
       out.ret_if_any(0x40000, refuse(12).value);  // MAP_HUGETLB: ENOMEM, as where none is reserved.
+      out.ret(kAllow);
+      break;
+    case Check::kNoCode:
+      out.load(argument(2));
+      out.ret_if_any(4, kEperm);  // PROT_EXEC
       out.ret(kAllow);
       break;
     case Check::kMemfd:

@@ -111,6 +111,24 @@ consteval Program make_strict() {
   return compile_sorted(table, refuse(EPERM), refuse(ENOSYS));
 }
 
+consteval Program make_runner() {
+  RuleTable table;
+  add(table, kRunnerGroups);
+  return compile_sorted(table, refuse(EPERM), refuse(ENOSYS));
+}
+
+consteval Program make_no_programs() {
+  RuleTable table;
+  add(table, kNoProgramsGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
+consteval Program make_no_new_code() {
+  RuleTable table;
+  add(table, kNoNewCodeGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
 struct RefusalTable {
   std::array<Refusal, kMaxRules> refusals{};
   std::size_t size = 0;
@@ -140,6 +158,9 @@ constexpr Program kFork = make_fork();
 constexpr Program kZygote = make_zygote();
 constexpr Program kNoMemoryPrograms = make_no_memory_programs();
 constexpr Program kStrict = make_strict();
+constexpr Program kRunner = make_runner();
+constexpr Program kNoPrograms = make_no_programs();
+constexpr Program kNoNewCode = make_no_new_code();
 constexpr RefusalTable kRefusals = list_refusals();
 
 }  // namespace
@@ -154,6 +175,9 @@ Filter fork_filter() { return kFork.instructions(); }
 Filter zygote_filter() { return kZygote.instructions(); }
 Filter no_memory_programs_filter() { return kNoMemoryPrograms.instructions(); }
 Filter strict_filter() { return kStrict.instructions(); }
+Filter runner_filter() { return kRunner.instructions(); }
+Filter no_programs_filter() { return kNoPrograms.instructions(); }
+Filter no_new_code_filter() { return kNoNewCode.instructions(); }
 
 std::span<const Refusal> default_refusals() { return {kRefusals.refusals.data(), kRefusals.size}; }
 

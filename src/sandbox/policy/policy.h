@@ -58,6 +58,13 @@ Filter no_memory_programs_filter();
 // place of guest_filter().
 Filter strict_filter();
 
+// For the program that runs WebAssembly modules (sandbox/wasm/), in place of guest_filter(): an
+// allow-list. The program itself puts the other two on top: no further programs before it reads a
+// module, and no further code or filters before it runs it.
+Filter runner_filter();
+Filter no_programs_filter();
+Filter no_new_code_filter();
+
 // Numbers of the calls in 64-bit mode that a policy answers with an errno, for tests and docs.
 struct Refusal {
   int number;

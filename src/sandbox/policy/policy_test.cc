@@ -539,6 +539,34 @@ TEST(SharedUserPolicyTest, ChangesNoAttributesByPath) {
   }
 }
 
+TEST(RunnerPolicyTest, StartsNoProcessesAndReachesNobody) {
+  for (const long number : {SYS_fork, SYS_vfork, SYS_execveat, SYS_socket, SYS_connect, SYS_ptrace,
+                            SYS_kill, SYS_chmod, SYS_unshare, SYS_mount, SYS_shmget}) {
+    EXPECT_EQ(answer(runner_filter(), call(number)), refused(EPERM)) << number;
+  }
+  EXPECT_EQ(answer(runner_filter(), call(SYS_clone, {SIGCHLD})), refused(EPERM));
+  EXPECT_EQ(answer(runner_filter(), call(SYS_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD})),
+            refused(EPERM));
+  EXPECT_EQ(answer(runner_filter(), call(SYS_clone, {CLONE_VM | CLONE_SIGHAND | CLONE_THREAD})),
+            SECCOMP_RET_ALLOW);
+}
+
+TEST(RunnerPolicyTest, GivesUpProgramsAndThenCodeAndFilters) {
+  constexpr std::uint64_t kReadWrite = PROT_READ | PROT_WRITE;
+  EXPECT_EQ(answer(runner_filter(), call(SYS_execve)), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(answer(no_programs_filter(), call(SYS_execve)), refused(EPERM));
+  EXPECT_EQ(answer(no_programs_filter(), call(SYS_execveat)), refused(EPERM));
+  for (const long number : {SYS_mmap, SYS_mprotect}) {
+    EXPECT_EQ(answer(no_programs_filter(), call(number, {0, 0, PROT_EXEC})), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(answer(no_new_code_filter(), call(number, {0, 0, PROT_READ | PROT_EXEC})),
+              refused(EPERM));
+    EXPECT_EQ(answer(no_new_code_filter(), call(number, {0, 0, PROT_EXEC | kJunk})),
+              refused(EPERM));
+    EXPECT_EQ(answer(no_new_code_filter(), call(number, {0, 0, kReadWrite})), SECCOMP_RET_ALLOW);
+  }
+  EXPECT_EQ(answer(no_new_code_filter(), call(SYS_seccomp)), refused(EINVAL));
+}
+
 class StrictPolicyTest : public ::testing::Test {
  protected:
   static std::uint32_t ask(const Call& call) { return answer(strict_filter(), call); }

@@ -274,6 +274,56 @@ inline constexpr std::array kStrictGroups = {
            SYS_setrlimit, SYS_getrusage, SYS_capget}},
     Group{"ioctl", examine(Check::kIoctl), "As in the default policy.", {SYS_ioctl}},
 };
+
+// The allow-list of the program that runs WebAssembly modules: its library's start, its compiler,
+// files, and the threads that wait for it. It puts the two below on top before a module can run.
+inline constexpr std::array kRunnerGroups = {
+    Group{"files", allow(), "Files below the directories that a module is given.",
+          {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv,
+           SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_openat, SYS_openat2, SYS_close, SYS_lseek,
+           SYS_fstat, SYS_newfstatat, SYS_statx, SYS_access, SYS_faccessat, SYS_faccessat2,
+           SYS_fsync, SYS_fdatasync, SYS_ftruncate, SYS_fallocate, SYS_fadvise64, SYS_getdents64,
+           SYS_mkdirat, SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_linkat, SYS_symlinkat,
+           SYS_readlink, SYS_readlinkat, SYS_utimensat}},
+    Group{"fcntl", examine(Check::kFcntl), "As in the default policy.", {SYS_fcntl}},
+    Group{"ioctl", examine(Check::kIoctl), "As in the default policy.", {SYS_ioctl}},
+    Group{"memory", allow(), "Address space.",
+          {SYS_mprotect, SYS_munmap, SYS_mremap, SYS_brk, SYS_madvise}},
+    Group{"mmap", examine(Check::kMmap), "As in the default policy.", {SYS_mmap}},
+    Group{"memfd_create", examine(Check::kMemfd), "Images of memory, copied on write.",
+          {SYS_memfd_create}},
+    Group{"threads", allow(), "Threads and what libc starts with.",
+          {SYS_futex, SYS_set_robust_list, SYS_set_tid_address, SYS_rseq, SYS_gettid, SYS_getpid,
+           SYS_tgkill, SYS_exit, SYS_exit_group, SYS_arch_prctl, SYS_sched_yield,
+           SYS_sched_getaffinity, SYS_restart_syscall}},
+    Group{"clone", examine(Check::kThread), "Threads, and no process.", {SYS_clone}},
+    Group{"clone3", refuse(ENOSYS), "As in the default policy.", {SYS_clone3}},
+    Group{"signals", allow(), "Traps are signals that the runner handles.",
+          {SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack}},
+    Group{"time", allow(), "Clocks and sleep.",
+          {SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep,
+           SYS_gettimeofday}},
+    Group{"waiting", allow(), "Event loops.",
+          {SYS_poll, SYS_ppoll, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait,
+           SYS_eventfd2}},
+    Group{"randomness", allow(), "Random numbers.", {SYS_getrandom}},
+    Group{"limits", examine(Check::kNotFirst), "As in the default policy.", {SYS_prlimit64}},
+    Group{"start", allow(), "Of the runner itself; refused from then on.", {SYS_execve}},
+    Group{"seccomp", examine(Check::kSeccomp), "For the two below; refused from then on.",
+          {SYS_seccomp}},
+    Group{"prctl", examine(Check::kPrctlFilter), "As for every guest.", {SYS_prctl}},
+};
+
+// What it gives up before it reads a module.
+inline constexpr std::array kNoProgramsGroups = {
+    Group{"programs", refuse(EPERM), "There is none to start.", {SYS_execve, SYS_execveat}},
+};
+
+// What it gives up when the module is compiled.
+inline constexpr std::array kNoNewCodeGroups = {
+    Group{"code", examine(Check::kNoCode), "All code is there.", {SYS_mmap, SYS_mprotect}},
+    Group{"filters", refuse(EINVAL), "BPF code is charged to nobody.", {SYS_seccomp}},
+};
 // clang-format on
 
 }  // namespace glovebox::policy

@@ -7,6 +7,7 @@
 #include "sandbox/tiers/landlock/landlock.h"
 #include "sandbox/tiers/native/native.h"
 #include "sandbox/tiers/tier.h"
+#include "sandbox/tiers/wasm/wasm.h"
 
 namespace glovebox {
 namespace {
@@ -35,7 +36,8 @@ const std::vector<Tier*>& all_tiers() {
   static GvisorTier gvisor;
   static DockerTier docker;
   static LandlockTier landlock;
-  static const std::vector<Tier*> kTiers = {&gvisor, &native, &docker, &landlock};
+  static WasmTier wasm;
+  static const std::vector<Tier*> kTiers = {&gvisor, &wasm, &native, &docker, &landlock};
   return kTiers;
 }
 
@@ -55,7 +57,7 @@ Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
   const int preferred = GB_TRY(find_tier(kDefaultFloor))->strength();
   std::vector<Tier*> tiers;
   for (Tier* const tier : all_tiers()) {
-    if (tier->strength() >= floor->strength()) {
+    if (tier->strength() >= floor->strength() && tier->traits().runs_elf) {
       tiers.push_back(tier);
     }
   }
@@ -81,8 +83,9 @@ Result<TierWish> raise_floor(TierWish wish, std::string_view tier) {
 
 TierWish tier_that(bool TierTraits::*can) {
   const std::string_view weakest = all_tiers().back()->name();
-  const auto tiers = candidate_tiers({.at_least = std::string(weakest)});
+  auto tiers = candidate_tiers({.at_least = std::string(weakest)});
   GB_CHECK(tiers.has_value());
+  tiers->insert(tiers->end(), all_tiers().begin(), all_tiers().end());
   const auto found =
       std::ranges::find_if(*tiers, [can](const Tier* tier) { return tier->traits().*can; });
   GB_CHECK(found != tiers->end());

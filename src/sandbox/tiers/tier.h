@@ -16,8 +16,10 @@
 #include "base/unique_fd.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/id_range.h"
+#include "sandbox/policy/policy.h"
 #include "sandbox/slot.h"
 #include "sandbox/spec.h"
+#include "spec/command.h"
 #include "spec/verdict.h"
 
 namespace glovebox {
@@ -44,6 +46,8 @@ struct TierTraits {
   bool can_hold_realms = false;   // Sandboxes can be born within another one (sandbox/realm.h).
   bool can_place_mounts = false;  // Mounts, disk images among them, are seen at their targets.
   bool can_hold_exec_rules = false;  // The kernel lets no other program start (ExecRules).
+  bool runs_elf = true;              // Programs of this machine. Otherwise see Runner.
+  bool is_deterministic = false;     // SandboxSpec::deterministic.
 };
 
 // Sockets in the network namespace of a sandbox, for its proxy. child/way_out.h says what they get.
@@ -68,14 +72,32 @@ class Carrier {
   Carrier& operator=(const Carrier&) = default;
 };
 
+// What is started in place of each command in a tier whose guests are no programs of the machine.
+// Does not change; any number of threads may use it.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  // The command of ours that runs `command` within `limits`. kUnsupported for what cannot run here.
+  [[nodiscard]] virtual Result<Command> command_for(const Command& command,
+                                                    const Limits& limits) const = 0;
+  // The filter that it gets in place of a guest's.
+  [[nodiscard]] virtual policy::Filter filter() const = 0;
+
+ protected:
+  Runner() = default;
+  Runner(const Runner&) = default;
+  Runner& operator=(const Runner&) = default;
+};
+
 // The kernel objects of one new sandbox, with its warden already running in it.
 struct Enclosure {
-  std::optional<Slot> slot;              // None: another process has it (Sandbox::borrow()).
-  IdRange ids{};                         // Of a root guest; else empty.
-  Cgroup cgroup{};                       // None where the tier limits in another way.
-  std::unique_ptr<const Meter> meter{};  // What counts in place of the cgroup; may be absent.
-  std::unique_ptr<Carrier> carrier{};    // None: our own child is all of it.
-  UniqueFd control;                      // Stream socket to the warden (spec/warden_protocol.h).
+  std::optional<Slot> slot;                // None: another process has it (Sandbox::borrow()).
+  IdRange ids{};                           // Of a root guest; else empty.
+  Cgroup cgroup{};                         // None where the tier limits in another way.
+  std::unique_ptr<const Meter> meter{};    // What counts in place of the cgroup; may be absent.
+  std::unique_ptr<Carrier> carrier{};      // None: our own child is all of it.
+  std::unique_ptr<const Runner> runner{};  // None: guests are programs of the machine.
+  UniqueFd control;                        // Stream socket to the warden (spec/warden_protocol.h).
   WayOut way_out{};  // As SandboxSpec::egress_port asks; empty where the set-up has failed.
   // The process of ours whose end is the sandbox's: the warden's, or of what the guest's kernel
   // runs in. None where no process of this host is; the end of `control` ends the sandbox anyway.
@@ -129,7 +151,8 @@ struct TierWish {
 
 // The tiers that fit, the one to try first in front: the one asked for; for "auto", the strongest
 // first; otherwise `native`, then what is stronger. Weaker ones follow, but none below the floor,
-// which is `native` where none is given. Whether they work here shows when they are tried; asking
+// which is `native` where none is given. One that runs no programs of the machine is only chosen by
+// name. Whether they work here shows when they are tried; asking
 // probe() first would cost each start what only a few hosts need. Fails with kInvalid for unknown
 // names and for a wish that contradicts itself.
 Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
@@ -138,8 +161,8 @@ Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
 // and for a wish that names a tier below that floor.
 Result<TierWish> raise_floor(TierWish wish, std::string_view tier);
 
-// A wish for the first tier, in that order, that has the trait. Requires: one of this build's
-// tiers has it.
+// A wish for the first tier, in that order, that has the trait; last come those that are only
+// chosen by name. Requires: one of this build's tiers has it.
 TierWish tier_that(bool TierTraits::*can);
 
 // Fails with kUnsupported for a sandbox that needs what only the native tier has: guests that are

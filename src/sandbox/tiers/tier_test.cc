@@ -47,6 +47,19 @@ TEST(TierTest, AutoTriesTheStrongestFirstDownToTheFloor) {
   }
 }
 
+TEST(TierTest, ATierWithoutProgramsOfTheMachineIsOnlyChosenByName) {
+  for (const TierWish& wish :
+       {TierWish{}, TierWish{.exactly = "auto"}, TierWish{.exactly = "auto", .at_least = "wasm"}}) {
+    const auto tiers = candidate_tiers(wish);
+    ASSERT_TRUE(tiers);
+    EXPECT_TRUE(std::ranges::all_of(*tiers, [](const Tier* t) { return t->traits().runs_elf; }));
+  }
+  const auto named = candidate_tiers({.exactly = "wasm"});
+  ASSERT_TRUE(named);
+  EXPECT_EQ(named->front()->name(), "wasm");
+  EXPECT_EQ(tier_that(&TierTraits::is_deterministic).exactly, "wasm");
+}
+
 TEST(TierTest, AFloorIsRaisedAndNeverLowered) {
   const auto raised = raise_floor({.at_least = "landlock"}, "gvisor");
   ASSERT_TRUE(raised);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/tiers/wasm/wasm.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/sys/installation.h"
+#include "base/text.h"
+#include "sandbox/tiers/native/native.h"
+
+namespace glovebox {
+namespace {
+
+// Where the runner, its library and its interpreters are: of our installation, and inside.
+constexpr const char* kDirectory = "/wasm";
+constexpr const char* kInside = "/opt/glovebox/wasm";
+constexpr const char* kRunner = "/glovebox-wasm";
+constexpr const char* kLibrary = "/libwasmtime.so";
+constexpr const char* kPython = "/python.cwasm";
+
+// Deterministic runs end by the work that they have done. This much for a second of the time limit
+// takes a tenth of that second on a machine of today, so that the time itself ends none of them
+// unless the machine is starved (docs/wasm.md has the measurement).
+constexpr std::uint64_t kFuelPerSecond = 1'000'000'000;
+
+// A directory that has the library; kUnsupported says how to get it.
+Result<std::string> find_directory() {
+  std::string without;
+  for (const std::string& each : GB_TRY(sys::installed_directories())) {
+    std::string directory = each + kDirectory;
+    if (::access((directory + kRunner).c_str(), X_OK) != 0) {
+      continue;
+    }
+    if (::access((directory + kLibrary).c_str(), R_OK) == 0) {
+      return directory;
+    }
+    if (without.empty()) {
+      without = std::move(directory);
+    }
+  }
+  return without.empty() ? Error(ErrorCode::kUnsupported, "glovebox-wasm was not found",
+                                 "install it in /usr/libexec/glovebox/wasm")
+                         : Error(ErrorCode::kUnsupported, "libwasmtime is not installed",
+                                 "run " + without + "/install");
+}
+
+class ModuleRunner final : public Runner {
+ public:
+  ModuleRunner(bool deterministic, bool has_python)
+      : deterministic_(deterministic), has_python_(has_python) {}
+
+  // A path names a module; a bare name, as in a PATH, an interpreter.
+  [[nodiscard]] Result<Command> command_for(const Command& command,
+                                            const Limits& limits) const override {
+    const std::string& program = command.argv.front();
+    const bool is_python = program == "python3" || program == "python";
+    if (!is_python && program.find('/') == std::string::npos) {
+      return Error(ErrorCode::kUnsupported,
+                   "the wasm tier has no '" + printable(program) +
+                       "': it runs WebAssembly modules and Python",
+                   "use the native tier");
+    }
+    if (is_python && !has_python_) {
+      return Error(ErrorCode::kUnsupported, "Python for the wasm tier is not installed",
+                   "run the program 'install' beside glovebox-wasm");
+    }
+    Command started{.argv = {std::string(kInside) + kRunner},
+                    .env = command.env,
+                    .cwd = command.cwd};
+    if (deterministic_) {
+      const auto milliseconds = static_cast<std::uint64_t>(limits.wall.count());
+      started.argv.push_back("--deterministic=" +
+                             std::to_string(milliseconds * (kFuelPerSecond / 1000)));
+    }
+    started.argv.emplace_back("--");
+    started.argv.push_back(is_python ? "python3" : program);
+    started.argv.insert(started.argv.end(), command.argv.begin() + 1, command.argv.end());
+    return started;
+  }
+
+  [[nodiscard]] policy::Filter filter() const override { return policy::runner_filter(); }
+
+ private:
+  bool deterministic_;
+  bool has_python_;
+};
+
+}  // namespace
+
+Result<TierFeatures> WasmTier::probe() {
+  GB_TRY(find_directory());
+  return NativeTier().probe();
+}
+
+Result<Enclosure> WasmTier::enclose(const SandboxSpec& spec) {
+  GB_TRY(refuse_what_native_alone_has(spec, name()));
+  if (spec.live) {
+    return Error(ErrorCode::kUnsupported, "the wasm tier has no live sandboxes or contexts",
+                 "use the native tier");
+  }
+  const std::string directory = GB_TRY(find_directory());
+  SandboxSpec native = spec;
+  // What a language shows of the host is for its programs.
+  native.mounts = {{.source = directory, .target = kInside, .closed = true}};
+  Enclosure enclosure = GB_TRY(NativeTier().enclose(native));
+  enclosure.seccomp = "wasm";
+  enclosure.runner = std::make_unique<ModuleRunner>(
+      spec.deterministic, ::access((directory + kPython).c_str(), R_OK) == 0);
+  return enclosure;
+}
+
+}  // namespace glovebox

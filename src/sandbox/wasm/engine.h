@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How modules are compiled: the same for what is compiled beforehand and for what is compiled in
+// the sandbox, or the one could not be loaded in place of the other.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "sandbox/wasm/wasmtime.h"
+
+namespace glovebox::wasm {
+
+enum class Mode {
+  kPlain,
+  kDeterministic,  // The same input gives the same output, and the work is counted as fuel.
+};
+
+// Lives as long as the process.
+Engine* make_engine(const Wasmtime& api, Mode mode);
+
+// A module in the binary or the text format, compiled with the engine. kInvalid says what is wrong
+// with it.
+Result<Module*> compile(const Wasmtime& api, Engine* engine, const std::string& bytes);
+
+}  // namespace glovebox::wasm

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Wasmtime's C API (version 50) that the runner uses, loaded at run time: a machine
+// without the library builds and runs everything else. Types and functions have the layout and the
+// meaning of Wasmtime's own headers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/result.h"
+
+namespace glovebox::wasm {
+
+// Owned by the library; only pointers to them exist here.
+struct Config;
+struct Engine;
+struct Module;
+struct Store;
+struct Context;
+struct Linker;
+struct Caller;
+struct WasiConfig;
+struct LibraryError;
+struct Trap;
+struct FunctionType;
+
+struct ByteVector {
+  std::size_t size = 0;
+  char* data = nullptr;
+};
+
+struct Function {
+  std::uint64_t store = 0;
+  void* internal = nullptr;
+};
+
+struct Memory {
+  struct {
+    std::uint64_t store;
+    std::uint32_t internal;
+  } id;
+  std::uint32_t internal;
+};
+
+enum class ExternKind : std::uint8_t { kFunction = 0, kMemory = 3 };
+
+struct Extern {
+  ExternKind kind{};
+  union {
+    Function function;
+    Memory memory;
+  } of{};
+};
+
+enum class ValueKind : std::uint8_t { kI32 = 0, kI64 = 1 };
+
+struct Value {
+  ValueKind kind{};
+  union {
+    std::int32_t i32;
+    std::int64_t i64;
+    struct {
+      std::uint64_t store;
+      std::uint32_t internal[2];
+      void* more;
+    } reference;
+    unsigned char v128[16];
+  } of{};
+};
+
+static_assert(sizeof(Function) == 16 && sizeof(Memory) == 24 && sizeof(Extern) == 32 &&
+              sizeof(Value) == 32);
+
+enum class TrapCode : std::uint8_t {
+  kStackOverflow = 0,
+  kMemoryOutOfBounds = 1,
+  kIntegerOverflow = 6,
+  kIntegerDivisionByZero = 7,
+  kUnreachable = 9,
+  kOutOfFuel = 11,
+};
+
+struct Instance {
+  std::uint64_t store = 0;
+  std::size_t internal = 0;
+};
+
+using Callback = Trap* (*)(void* environment,
+                           Caller* caller,
+                           const Value* arguments,
+                           std::size_t argument_count,
+                           Value* results,
+                           std::size_t result_count);
+
+// Every function of the library that is used: its name and its type.
+#define GB_WASMTIME_FUNCTIONS(F)                                                                \
+  F(wasm_config_new, Config*())                                                                 \
+  F(wasmtime_config_consume_fuel_set, void(Config*, bool))                                      \
+  F(wasmtime_config_cranelift_nan_canonicalization_set, void(Config*, bool))                    \
+  F(wasmtime_config_parallel_compilation_set, void(Config*, bool))                              \
+  F(wasmtime_config_shared_memory_set, void(Config*, bool))                                     \
+  F(wasmtime_config_wasm_component_model_set, void(Config*, bool))                              \
+  F(wasmtime_config_wasm_function_references_set, void(Config*, bool))                          \
+  F(wasmtime_config_wasm_gc_set, void(Config*, bool))                                           \
+  F(wasmtime_config_wasm_memory64_set, void(Config*, bool))                                     \
+  F(wasmtime_config_wasm_relaxed_simd_deterministic_set, void(Config*, bool))                   \
+  F(wasmtime_config_wasm_threads_set, void(Config*, bool))                                      \
+  F(wasm_engine_new_with_config, Engine*(Config*))                                              \
+  F(wasm_byte_vec_delete, void(ByteVector*))                                                    \
+  F(wasmtime_wat2wasm, LibraryError*(const char*, std::size_t, ByteVector*))                    \
+  F(wasmtime_module_new, LibraryError*(Engine*, const char*, std::size_t, Module**))            \
+  F(wasmtime_module_serialize, LibraryError*(const Module*, ByteVector*))                       \
+  F(wasmtime_module_deserialize_file, LibraryError*(Engine*, const char*, Module**))            \
+  F(wasmtime_store_new, Store*(Engine*, void*, void (*)(void*)))                                \
+  F(wasmtime_store_context, Context*(Store*))                                                   \
+  F(wasmtime_context_set_fuel, LibraryError*(Context*, std::uint64_t))                          \
+  F(wasmtime_context_set_wasi, LibraryError*(Context*, WasiConfig*))                            \
+  F(wasi_config_new, WasiConfig*())                                                             \
+  F(wasi_config_set_argv, bool(WasiConfig*, std::size_t, const char* const*))                   \
+  F(wasi_config_inherit_env, void(WasiConfig*))                                                 \
+  F(wasi_config_inherit_stdin, void(WasiConfig*))                                               \
+  F(wasi_config_inherit_stdout, void(WasiConfig*))                                              \
+  F(wasi_config_inherit_stderr, void(WasiConfig*))                                              \
+  F(wasi_config_preopen_dir, bool(WasiConfig*, const char*, const char*, bool))                 \
+  F(wasmtime_linker_new, Linker*(Engine*))                                                      \
+  F(wasmtime_linker_allow_shadowing, void(Linker*, bool))                                       \
+  F(wasmtime_linker_define_wasi, LibraryError*(Linker*))                                        \
+  F(wasmtime_linker_define_func,                                                                \
+    LibraryError*(Linker*, const char*, std::size_t, const char*, std::size_t,                  \
+                  const FunctionType*, Callback, void*, void (*)(void*)))                       \
+  F(wasmtime_linker_define, LibraryError*(Linker*, Context*, const char*, std::size_t,          \
+                                          const char*, std::size_t, const Extern*))             \
+  F(wasmtime_linker_get,                                                                        \
+    bool(const Linker*, Context*, const char*, std::size_t, const char*, std::size_t, Extern*)) \
+  F(wasmtime_linker_instantiate,                                                                \
+    LibraryError*(const Linker*, Context*, const Module*, Instance*, Trap**))                   \
+  F(wasmtime_instance_export_get,                                                               \
+    bool(Context*, const Instance*, const char*, std::size_t, Extern*))                         \
+  F(wasmtime_caller_context, Context*(Caller*))                                                 \
+  F(wasmtime_caller_export_get, bool(Caller*, const char*, std::size_t, Extern*))               \
+  F(wasmtime_memory_data, unsigned char*(Context*, const Memory*))                              \
+  F(wasmtime_memory_data_size, std::size_t(const Context*, const Memory*))                      \
+  F(wasmtime_func_type, FunctionType*(const Context*, const Function*))                         \
+  F(wasm_functype_delete, void(FunctionType*))                                                  \
+  F(wasmtime_func_call, LibraryError*(Context*, const Function*, const Value*, std::size_t,     \
+                                      Value*, std::size_t, Trap**))                             \
+  F(wasmtime_error_message, void(const LibraryError*, ByteVector*))                             \
+  F(wasmtime_error_exit_status, bool(const LibraryError*, int*))                                \
+  F(wasmtime_error_delete, void(LibraryError*))                                                 \
+  F(wasmtime_trap_new, Trap*(const char*, std::size_t))                                         \
+  F(wasmtime_trap_code, bool(const Trap*, TrapCode*))                                           \
+  F(wasm_trap_message, void(const Trap*, ByteVector*))
+
+// The functions of the loaded library, by their own names. Lives as long as the process.
+struct Wasmtime {
+#define GB_MEMBER(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
+  GB_WASMTIME_FUNCTIONS(GB_MEMBER)
+#undef GB_MEMBER
+
+  // kUnsupported where the file is missing, or lacks a function.
+  static Result<Wasmtime> load(const std::string& path);
+
+  // What the library says went wrong; nothing for a null pointer. Takes the error.
+  [[nodiscard]] Result<void> check(LibraryError* error, std::string_view attempt) const;
+};
+
+}  // namespace glovebox::wasm

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tier does not do is refused before anything runs, with what to do instead."""
+from program import glovebox, run
+from wasm_case import WasmCase, printing
+
+
+class Refusals(WasmCase):
+    def refused(self, *options, message, status=125):
+        with self.subTest(options):
+            answer = run(*options)
+            self.assert_status(answer, status)
+            self.assertIn(message, answer.message)
+            self.assertIn("\n  hint: ", answer.message)
+
+    def test_name_what_the_tier_has_not(self):
+        module = str(self.file("main.wat", printing("x")))
+        for options, what in (
+                (("--user", "root"), "the wasm tier has no guests that are root"),
+                (("--allow-net", "example.com"), "the wasm tier has no network to filter"),
+                (("--verify", "true"), "the wasm tier has no shell to verify with"),
+                (("--packages", "pip:six", "--package-source", str(self.dir)),
+                 "the wasm tier has no packages"),
+                (("--seccomp", "strict"), "the wasm tier has a system call policy of its own")):
+            self.refused("--tier", "wasm", *options, module, message=what)
+
+    def test_name_the_languages_that_the_tier_has(self):
+        self.refused("--tier", "wasm", "-l", "c", "-e", "int main(){}",
+                     message="the wasm tier runs no compilers")
+        self.refused("--tier", "wasm", "-l", "perl", "-e", "1",
+                     message="the wasm tier has no 'perl': it runs WebAssembly modules and Python")
+        self.refused("--tier", "wasm", "/bin/true",
+                     message="the wasm tier runs no programs of this machine")
+
+    def test_of_other_tiers_name_this_one(self):
+        module = str(self.file("main.wat", printing("x")))
+        for tier in ("native", "landlock"):
+            self.refused("--tier", tier, module, message="only the wasm tier can run it")
+            self.refused("--tier", tier, "--deterministic", "-l", "sh", "-e", "true",
+                         message=f"the {tier} tier is not deterministic")
+        self.refused("--min-tier", "gvisor", module, status=2,
+                     message="tier 'wasm' is weaker than the minimum tier 'gvisor'")
+
+    def test_include_live_sandboxes(self):
+        answer = glovebox("repl", "--tier", "wasm", stdin=b"1\n")
+        self.assertNotEqual(answer.status, 0)
+        self.assertIn("the wasm tier has no live sandboxes or contexts", answer.message)
+
+
+class Choice(WasmCase):
+    def test_of_the_strongest_tier_never_takes_this_one_for_programs(self):
+        verdict = run("--tier", "auto", "--json", "-l", "sh", "-e", "true").verdict
+        self.assertNotEqual(verdict["tier"], "wasm")
+
+    def test_of_the_strongest_tier_takes_this_one_for_modules(self):
+        verdict = run("--tier", "auto", "--json", self.file("main.wat", printing("x"))).verdict
+        self.assertEqual((verdict["tier"], verdict["stdout"]), ("wasm", "x"))
