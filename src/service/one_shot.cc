@@ -164,8 +164,8 @@ class OneShotRun {
                      .env = request_.env,
                      .mounts = request_.language.mounts,
                      .as_root = request_.as_root,
-                     .exec = GB_TRY(exec_rules_for(request_.language, request_.exec)),
-                     .deterministic = request_.deterministic};
+                     .deterministic = request_.deterministic,
+                     .exec = GB_TRY(exec_rules_for(request_.language, request_.exec))};
     if (!request_.verify.empty()) {
       spec.exec.permit("sh");
     }
