@@ -238,9 +238,9 @@ std::string limits_on_machine(const Place& place) {
            "/etc/wsl.conf, run 'wsl --shutdown' in Windows, and start glovebox with 'systemd-run "
            "--user --scope -p Delegate=yes'";
   }
-  return place.unit.empty() ? std::string()
-                            : "for limits of all processes together, set Delegate=yes in " +
-                                  place.unit;
+  return place.unit.empty()
+             ? std::string()
+             : "for limits of all processes together, set Delegate=yes in " + place.unit;
 }
 
 }  // namespace
@@ -266,9 +266,7 @@ Place find_place(const std::string& root, const Variable& variable, bool as_root
 
 std::string describe(const Place& place) {
   std::string text;
-  const auto add = [&text](const std::string& part) {
-    text += text.empty() ? part : ", " + part;
-  };
+  const auto add = [&text](const std::string& part) { text += text.empty() ? part : ", " + part; };
   switch (place.ci) {
     case Place::Ci::kGithub:
       add("GitHub Actions");

@@ -22,12 +22,12 @@ struct Place {
 
   // What stands in the way of namespaces and mounts.
   bool as_root = false;
-  bool may_administer = false;    // CAP_SYS_ADMIN, also for what root starts.
-  bool filtered = false;          // A system call filter.
-  bool covered_proc = false;      // Something is mounted below /proc.
-  bool apparmor = false;          // A profile of AppArmor is enforced.
-  bool selinux = false;           // The type of a container is enforced.
-  bool unified = false;           // /sys/fs/cgroup is cgroup v2.
+  bool may_administer = false;                    // CAP_SYS_ADMIN, also for what root starts.
+  bool filtered = false;                          // A system call filter.
+  bool covered_proc = false;                      // Something is mounted below /proc.
+  bool apparmor = false;                          // A profile of AppArmor is enforced.
+  bool selinux = false;                           // The type of a container is enforced.
+  bool unified = false;                           // /sys/fs/cgroup is cgroup v2.
   std::vector<std::string> user_namespaces_need;  // "sysctl=value", of those that refuse them.
 };
 

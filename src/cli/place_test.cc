@@ -135,9 +135,8 @@ TEST_F(PlaceTest, OnARunnerOfGithubNamesTheStepThatAllowsNamespaces) {
   const Place place = find({{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n"}},
                            {{"GITHUB_ACTIONS", "true"}});
   EXPECT_EQ(describe(place), "GitHub Actions, as an ordinary user");
-  EXPECT_THAT(
-      advice(place, kNoNative),
-      HasSubstr("'run: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0'"));
+  EXPECT_THAT(advice(place, kNoNative),
+              HasSubstr("'run: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0'"));
 }
 
 TEST_F(PlaceTest, InAJobOfGitlabNamesTheRunnersSettings) {
@@ -177,15 +176,16 @@ TEST_F(PlaceTest, InAServiceNamesTheUnitAndItsOptions) {
 TEST_F(PlaceTest, InAGroupThatGloveboxMadeForItselfIsStillTheService) {
   EXPECT_EQ(find({{"/proc/self/cgroup", "0::/system.slice/grader.service/glovebox-host\n"}}).unit,
             "grader.service");
-  EXPECT_EQ(find({{"/proc/self/cgroup", "5:memory:/x\n1:name=systemd:/system.slice/a.service\n"}})
-                .unit,
-            "a.service");
+  EXPECT_EQ(
+      find({{"/proc/self/cgroup", "5:memory:/x\n1:name=systemd:/system.slice/a.service\n"}}).unit,
+      "a.service");
 }
 
 TEST_F(PlaceTest, InASessionOfAUserIsNoService) {
-  for (const char* const path : {"/user.slice/user-1000.slice/session-2.scope",
-                                 "/user.slice/user-1000.slice/user@1000.service",
-                                 "/user.slice/user-1000.slice/user@1000.service/app.slice/a.scope"}) {
+  for (const char* const path :
+       {"/user.slice/user-1000.slice/session-2.scope",
+        "/user.slice/user-1000.slice/user@1000.service",
+        "/user.slice/user-1000.slice/user@1000.service/app.slice/a.scope"}) {
     EXPECT_EQ(find({{"/proc/self/cgroup", "0::" + std::string(path) + "\n"}}).unit, "") << path;
   }
 }
