@@ -7,6 +7,7 @@ import asyncio
 import builtins
 import os
 import re
+import shlex
 import sys
 import zlib
 
@@ -33,14 +34,22 @@ PROFILE = "/tmp/.ipython"
 _OUR_DIRECTORY = os.path.dirname(__file__) + "/"
 _PIP_INSTALL = re.compile(r"\bpip3?(\.\d+)?['\"]?\s+install\b")
 _NO_PACKAGE_SOURCE = (
-    "glovebox: this sandbox has no source of packages\n"
-    "  hint: start it with --packages pip:NAME, or with --package-source DIR or --package-index "
-    "pip:SOCKET to install from cells; a daemon has POST /v1/sandboxes/ID/packages"
+    "glovebox: pip found nothing, because this sandbox has no source of packages\n"
+    "  hint: start it with --package-source DIR, --package-index pip:SOCKET or --allow-net pypi.org "
+    "--allow-net files.pythonhosted.org; in a sandbox of a daemon, POST /v1/sandboxes/ID/packages"
+)
+_REFUSED_PACKAGE_SOURCE = (
+    "glovebox: pip installed nothing; it reaches only what the network rules allow\n"
+    "  hint: PyPI needs --allow-net pypi.org --allow-net files.pythonhosted.org"
 )
 
 
-def _has_package_source() -> bool:
-    return any(os.environ.get(name) for name in ("PIP_FIND_LINKS", "PIP_INDEX_URL"))
+def _pip_advice() -> str | None:
+    """What helps where pip could not install; None where a source of packages was given."""
+    environ = os.environ
+    if environ.get("PIP_FIND_LINKS") or environ.get("PIP_INDEX_URL"):
+        return None
+    return _REFUSED_PACKAGE_SOURCE if environ.get("HTTPS_PROXY") else _NO_PACKAGE_SOURCE
 
 
 def _is_ours(entry) -> bool:
@@ -107,6 +116,11 @@ class AgentMagics(Magics):
     def edit(self, line):
         """There is no terminal for an editor to run in."""
         raise UsageError("%edit needs a terminal; use %%writefile or %load instead")
+
+    @line_magic
+    def pip(self, line):
+        """Runs pip with this interpreter, which sees at once what pip has installed."""
+        self.shell.system(f"{shlex.quote(sys.executable)} -m pip {line}")
 
 
 class AgentShell(InteractiveShell):
@@ -271,8 +285,10 @@ class AgentShell(InteractiveShell):
             raise OSError("Background processes not supported.")
         command = self.var_expand(cmd, depth=1)
         exit_code = self.user_ns["_exit_code"] = run_shell_command(command)
-        if exit_code != 0 and _PIP_INSTALL.search(command) and not _has_package_source():
-            print(_NO_PACKAGE_SOURCE, file=sys.stderr)
+        if exit_code != 0 and _PIP_INSTALL.search(command):
+            advice = _pip_advice()
+            if advice is not None:
+                print(advice, file=sys.stderr)
         # The rest of the cell may import what the command installed.
         self.context.sites.follow()
 

@@ -6,16 +6,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/place.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/launch.h"
 #include "sandbox/sandbox.h"
@@ -106,48 +106,36 @@ Finding tier(Tier& tier) {
   return finding;
 }
 
-// The file by which a container engine marks its containers, and the engine's name.
-struct Mark {
-  const char* file;
-  const char* engine;
-};
-constexpr std::array<Mark, 2> kMarks = {
-    {{"/.dockerenv", "Docker"}, {"/run/.containerenv", "Podman"}}};
+Finding place(const Lacks& lacks) {
+  const Place here = find_place(
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
+      "", [](const char* name) { return std::getenv(name); }, ::geteuid() == 0);
+  std::string hint = advice(here, lacks);
+  const bool good = hint.empty();
+  return {"place", good, describe(here), std::move(hint)};
+}
 
-// Where the native tier does not work: containers are where people most often lack what it needs.
-// Each engine's default filter refuses namespaces, and covers parts of /proc, beside which no other
-// may be mounted.
-std::optional<Finding> place() {
-  const auto* const mark =
-      std::ranges::find_if(kMarks, [](const Mark& each) { return ::access(each.file, F_OK) == 0; });
-  if (mark == kMarks.end()) {
-    return std::nullopt;
+// What a finding advises is for any machine. Where the place has better advice, it leads there.
+void defer_to_place(std::vector<Finding>& findings) {
+  for (Finding& each : findings) {
+    if (!each.good && (each.what == "tier native" || each.what == "tier landlock")) {
+      each.hint = "see 'place'";
+    }
   }
-  return Finding{
-      "place", false, std::string("a container of ") + mark->engine + ": " + mark->file + " exists",
-      "for tier native, start the container with --security-opt seccomp=unconfined "
-      "--security-opt systempaths=unconfined" +
-          std::string(::geteuid() == 0 ? " --cap-add SYS_ADMIN" : "") +
-          ", and on hosts with AppArmor --security-opt apparmor=unconfined; without them, run with "
-          "--min-tier landlock (docs/containers.md)"};
 }
 
 std::vector<Finding> examine() {
   std::vector<Finding> findings = {kernel(), warden(), cgroups(), landlock()};
-  bool native = false;
+  Lacks lacks{.native = true, .cgroup = !findings[2].good, .landlock = landlock_abi() == 0};
   for (Tier* const each : all_tiers()) {
     findings.push_back(tier(*each));
-    native = native || (each->name() == "native" && findings.back().good);
+    lacks.native = lacks.native && !(each->name() == "native" && findings.back().good);
   }
-  if (auto found = native ? std::nullopt : place(); found) {
-    // What else they advise is for machines, or leads back here.
-    for (Finding& each : findings) {
-      if (!each.good && (each.what == "tier native" || each.what == "tier landlock")) {
-        each.hint = "see 'place'";
-      }
-    }
-    findings.push_back(std::move(*found));
+  Finding where = place(lacks);
+  if (lacks.native && !where.good) {
+    defer_to_place(findings);
   }
+  findings.insert(findings.begin() + 1, std::move(where));
   const Swept swept = sweep_leftovers();
   Finding leftovers{"leftovers",
                     swept.failures.empty(),

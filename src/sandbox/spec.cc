@@ -96,8 +96,15 @@ Environment base_environment() {
       // Caches are no result: out of the workspace, whose changes are reported.
       {"XDG_CACHE_HOME", "/tmp/.cache"},
       {"LANG", "C.UTF-8"},
-      // Without a network no attempt succeeds, and npm would wait for minutes between them.
+      // Without a network no attempt succeeds, and npm and pip would wait between them.
       {"npm_config_fetch_retries", "0"},
+      {"PIP_RETRIES", "0"},
+      // Or it would fail earlier, for want of certificates, which helps nobody to find the cause.
+      {"PIP_NO_INDEX", "1"},
+      // What pip asks after each installation, for a line of advice.
+      {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
+      // A system that lasts no longer than the sandbox need not be protected from pip (PEP 668).
+      {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
   };
 }
 

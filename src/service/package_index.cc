@@ -88,7 +88,8 @@ Environment index_settings(const std::vector<PackageIndex>& indexes) {
   for (const PackageIndex& index : indexes) {
     const std::string address = address_of(index.manager);
     if (index.manager == PackageManager::kPip) {
-      settings.emplace_back("PIP_INDEX_URL", address + "simple/");
+      settings.insert(settings.end(),
+                      {{"PIP_INDEX_URL", address + "simple/"}, {"PIP_NO_INDEX", "0"}});
       continue;
     }
     settings.insert(settings.end(), {{"npm_config_registry", address},

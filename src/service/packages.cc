@@ -204,9 +204,7 @@ Result<Packages> offer_packages(const std::vector<std::string>& sources,
                             {{"PIP_PREFER_BINARY", "1"},
                              // pip reads this one backwards: 0 is --no-build-isolation.
                              {"PIP_NO_BUILD_ISOLATION", "0"},
-                             {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
-                             {"PIP_NO_CACHE_DIR", "1"},
-                             {"PIP_DISABLE_PIP_VERSION_CHECK", "1"}});
+                             {"PIP_NO_CACHE_DIR", "1"}});
   if (std::ranges::find(indexes, PackageManager::kPip, &PackageIndex::manager) == indexes.end()) {
     packages.settings_.emplace_back("PIP_NO_INDEX", "1");
   }

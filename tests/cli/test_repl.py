@@ -235,6 +235,20 @@ class TestCommands(ReplCase):
                 answer = self.repl(cell + "\n")
                 self.assertIn("no source of packages", answer.message)
                 self.assertIn("--package-source DIR", answer.message)
+                said = answer.out.decode() + answer.message
+                for misleading in ("externally-managed", "certificate", "Retrying", "restart"):
+                    self.assertNotIn(misleading, said)
+
+    def test_an_install_past_the_network_rules_names_the_hosts_of_pypi(self):
+        answer = self.repl("!pip install gb-absent\n", "--allow-net", "absent.example")
+        self.assertIn("--allow-net pypi.org", answer.message)
+        self.assertNotIn("externally-managed", answer.out.decode() + answer.message)
+
+    def test_what_is_installed_needs_no_source(self):
+        answer = self.repl("%pip install pip\n")
+        self.assert_status(answer, 0)
+        self.assertIn("already satisfied", answer.out.decode())
+        self.assertNotIn("hint", answer.out.decode() + answer.message)
 
     def test_restart_forgets_variables_and_keeps_files(self):
         answer = self.repl("x = 1\nopen('f', 'w').write('y')\n\n:restart\n\n"

@@ -99,10 +99,11 @@ TEST_P(Processes, SeeAnEnvironmentThatIsOnlyOurs) {
   for (const std::string& line : lines_of(outcome->out.bytes)) {
     names.push_back(line.substr(0, line.find('=')));
   }
-  EXPECT_THAT(names,
-              UnorderedElementsAre("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR",
-                                   "XDG_CACHE_HOME", "LANG", "npm_config_fetch_retries",
-                                   "OMP_NUM_THREADS", "GOMAXPROCS", "GB_CONFORMANCE", "MINE", "c"));
+  EXPECT_THAT(names, UnorderedElementsAre(
+                         "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_CACHE_HOME",
+                         "LANG", "npm_config_fetch_retries", "PIP_RETRIES", "PIP_NO_INDEX",
+                         "PIP_DISABLE_PIP_VERSION_CHECK", "PIP_BREAK_SYSTEM_PACKAGES",
+                         "OMP_NUM_THREADS", "GOMAXPROCS", "GB_CONFORMANCE", "MINE", "c"));
   EXPECT_THAT(outcome->out.bytes, HasSubstr("MINE=a=b\nc\n"));
   EXPECT_THAT(outcome->out.bytes, HasSubstr("LANG=C\n"));
 }

@@ -72,33 +72,57 @@ class Containers(unittest.TestCase):
                 found = self.findings((), user)
                 self.assertFalse(found["tier native"]["ok"], found)
                 self.assertTrue(found["tier landlock"]["ok"], found)
-                self.assertIn("a container of Docker", found["place"]["detail"])
+                self.assertIn("a Docker container", found["place"]["detail"])
+
+    def advised(self, flags, user):
+        """The options of docker that doctor's advice names, in a container with these flags."""
+        hint = self.findings(flags, user)["place"]["hint"]
+        found = re.findall(r"(--security-opt|--cap-add|--volume|--cgroupns) (\S+?)(?=[ ,;]|$)", hint)
+        return [word for option in found for word in option]
 
     def test_the_flags_that_doctor_names_give_the_native_tier(self):
         for user in USERS:
             with self.subTest(user=user):
-                hint = self.findings((), user)["place"]["hint"]
-                flags = re.findall(r"(--security-opt|--cap-add) (\S+?)(?=[ ,;]|$)", hint)
-                words = [word for flag in flags for word in flag
-                         if HAS_APPARMOR or flag[1] != "apparmor=unconfined"]
+                words = [word for word in self.advised((), user)
+                         if word not in ("--volume", "/sys/fs/cgroup:/sys/fs/cgroup:rw")]
                 self.assertIn("seccomp=unconfined", words)
+                self.assertEqual("apparmor=unconfined" in words, HAS_APPARMOR)
                 self.check(words, user, "native")
                 found = self.findings(words, user)
                 self.assertTrue(found["tier native"]["ok"], found)
-                self.assertNotIn("place", found)
+                self.assertNotIn("--security-opt", found["place"]["hint"])
 
-    def test_part_of_the_flags_is_not_enough_and_doctor_still_names_all(self):
+    def test_all_that_doctor_names_for_root_limits_all_processes_together(self):
+        words = self.advised((), "root")
+        self.assertIn("--volume", words)
+        _, verdict = self.run_in(words, "root")
+        self.assertEqual(verdict.get("tier"), "native", verdict)
+        self.assertTrue(verdict["limits"]["memory"]["enforced"], verdict)
+        self.assertTrue(verdict["walls"]["cgroup"].startswith("v"), verdict)
+        found = self.findings(words, "root")
+        self.assertTrue(found["place"]["ok"], found)
+        self.assertEqual(found["place"]["hint"], "")
+
+    def test_with_part_of_the_flags_doctor_names_the_rest(self):
         for user in USERS:
             with self.subTest(user=user):
                 flags = (*UNFILTERED, *UNPROFILED)
                 self.check(flags, user, "landlock")
                 found = self.findings(flags, user)
                 self.assertIn("systempaths=unconfined", found["place"]["hint"])
+                self.assertNotIn("seccomp=unconfined", found["place"]["hint"])
                 self.assertEqual(found["tier native"]["hint"], "see 'place'")
         # Root in a container maps no ids for its guests without this.
         flags = (*UNFILTERED, *UNCOVERED, *UNPROFILED)
         self.check(flags, "root", "landlock")
+        self.assertIn("--cap-add SYS_ADMIN", self.findings(flags, "root")["place"]["hint"])
         self.check(flags, "user", "native")
+
+    def test_in_a_container_job_of_github_doctor_says_where_the_flags_go(self):
+        found = self.findings(("-e", "GITHUB_ACTIONS=true"), "root")
+        self.assertEqual(found["place"]["detail"], "GitHub Actions, a Docker container, as root")
+        self.assertIn("'options:' of the job's container: --security-opt",
+                      found["place"]["hint"])
 
     def test_a_privileged_container_has_the_native_tier(self):
         for user in USERS:

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/place.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+namespace glovebox::cli {
+namespace {
+
+constexpr int kSysAdmin = 21;  // CAP_SYS_ADMIN
+constexpr std::string_view kPage = " (docs/containers.md)";
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  std::string all = std::move(text).str();
+  while (all.ends_with('\n') || all.ends_with('\0')) {
+    all.pop_back();
+  }
+  return all;
+}
+
+bool is_there(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool is_true(const Variable& variable, const char* name) {
+  const char* const value = variable(name);
+  return value != nullptr && std::string_view(value) == "true";
+}
+
+// The value of "NAME:\tVALUE" in the text of /proc/PID/status.
+std::string field(const std::string& status, std::string_view name) {
+  std::istringstream lines(status);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(name) && line.substr(name.size()).starts_with(":\t")) {
+      return line.substr(name.size() + 2);
+    }
+  }
+  return {};
+}
+
+bool has_capability(const std::string& mask, int number) {
+  std::uint64_t bits = 0;
+  (void)std::from_chars(mask.data(), mask.data() + mask.size(), bits, 16);
+  return ((bits >> static_cast<unsigned>(number)) & 1U) != 0;
+}
+
+// Whether anything but /proc's own binfmt_misc is mounted below /proc: mountinfo's fifth field
+// (proc_pid_mountinfo(5)).
+bool covers_proc(const std::string& mounts) {
+  std::istringstream lines(mounts);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string target;
+    for (int i = 0; i < 5; ++i) {
+      words >> target;
+    }
+    if (target.starts_with("/proc/") && target != "/proc/sys/fs/binfmt_misc") {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The last service in a path such as "/system.slice/grader.service". A user's own manager is one,
+// too, but what runs below it is a session.
+std::string service_in(std::string_view path) {
+  constexpr std::string_view kOurRoom = "/glovebox-host";
+  if (path.ends_with(kOurRoom)) {
+    path.remove_suffix(kOurRoom.size());
+  }
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.ends_with(".service") && !name.starts_with("user@") ? std::string(name)
+                                                                  : std::string();
+}
+
+// From /proc/self/cgroup: the path in cgroup v2, or in systemd's hierarchy of v1.
+std::string service_of(const std::string& table) {
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) {
+    for (const std::string_view prefix : {"0::", ":name=systemd:"}) {
+      const std::size_t at = line.find(prefix);
+      if (at != std::string::npos) {
+        if (std::string unit = service_in(line.substr(at + prefix.size())); !unit.empty()) {
+          return unit;
+        }
+      }
+    }
+  }
+  return {};
+}
+
+void find_container(const std::string& root, const Variable& variable, Place& place) {
+  using enum Place::Container;
+  if (variable("KUBERNETES_SERVICE_HOST") != nullptr ||
+      is_there(root + "/var/run/secrets/kubernetes.io/serviceaccount")) {
+    place.container = kKubernetes;
+  } else if (is_there(root + "/run/.containerenv")) {
+    place.container = kPodman;
+  } else if (is_there(root + "/.dockerenv")) {
+    place.container = kDocker;
+  } else {
+    const char* const set = variable("container");
+    place.container_name =
+        set != nullptr && *set != '\0' ? set : read(root + "/run/systemd/container");
+    if (place.container_name == "docker" || place.container_name == "podman") {
+      place.container = place.container_name == "docker" ? kDocker : kPodman;
+    } else if (!place.container_name.empty() && place.container_name != "wsl") {
+      place.container = kOther;
+    }
+  }
+}
+
+void find_restrictions(const std::string& root, Place& place) {
+  const std::string status = read(root + "/proc/self/status");
+  place.filtered = field(status, "Seccomp") == "2";
+  place.may_administer = has_capability(field(status, "CapEff"), kSysAdmin);
+  place.covered_proc = covers_proc(read(root + "/proc/self/mountinfo"));
+  const std::string label = read(root + "/proc/self/attr/current");
+  place.apparmor = label.ends_with(" (enforce)");
+  place.selinux = contains(label, ":container_");
+  place.unified = is_there(root + "/sys/fs/cgroup/cgroup.controllers");
+
+  const std::string sys = root + "/proc/sys/";
+  if (read(sys + "user/max_user_namespaces") == "0") {
+    place.user_namespaces_need.emplace_back("user.max_user_namespaces=15000");
+  }
+  if (!place.as_root && read(sys + "kernel/unprivileged_userns_clone") == "0") {
+    place.user_namespaces_need.emplace_back("kernel.unprivileged_userns_clone=1");
+  }
+  if (!place.as_root && read(sys + "kernel/apparmor_restrict_unprivileged_userns") == "1") {
+    place.user_namespaces_need.emplace_back("kernel.apparmor_restrict_unprivileged_userns=0");
+  }
+}
+
+// The options of docker or podman that take away what stands in the way.
+std::string engine_flags(const Place& place) {
+  std::string flags;
+  const auto add = [&flags](bool needed, const char* flag) {
+    flags += needed ? (flags.empty() ? "" : " ") + std::string(flag) : std::string();
+  };
+  const bool podman = place.container == Place::Container::kPodman;
+  add(place.filtered, "--security-opt seccomp=unconfined");
+  add(place.covered_proc,
+      podman ? "--security-opt unmask=ALL" : "--security-opt systempaths=unconfined");
+  add(place.as_root && !place.may_administer, "--cap-add SYS_ADMIN");
+  add(place.apparmor, "--security-opt apparmor=unconfined");
+  add(place.selinux, "--security-opt label=disable");
+  return flags.empty() ? "--privileged" : flags;
+}
+
+std::string security_context(const Place& place) {
+  std::string fields;
+  const auto add = [&fields](bool needed, const char* text) {
+    fields += needed ? (fields.empty() ? "" : ", ") + std::string(text) : std::string();
+  };
+  add(place.filtered, "seccompProfile: {type: Unconfined}");
+  add(place.covered_proc, "procMount: Unmasked (with hostUsers: false in the pod)");
+  add(place.as_root && !place.may_administer, "capabilities: {add: [SYS_ADMIN]}");
+  add(place.apparmor, "appArmorProfile: {type: Unconfined}");
+  add(place.selinux, "seLinuxOptions: {type: spc_t}");
+  return fields.empty() ? "privileged: true" : fields;
+}
+
+std::string native_in_container(const Place& place) {
+  using enum Place::Container;
+  const bool kubernetes = place.container == kKubernetes;
+  std::string text;
+  if (place.ci == Place::Ci::kGitlab) {
+    text = std::string("set 'privileged = true' in [runners.") +
+           (kubernetes ? "kubernetes" : "docker") + "] of the runner's config.toml";
+  } else if (kubernetes) {
+    text = "set in the container's securityContext: " + security_context(place);
+  } else if (place.container == kOther) {
+    text = "allow the container to nest others (LXC and Incus: security.nesting=true)";
+  } else if (place.ci == Place::Ci::kGithub) {
+    text = "add to 'options:' of the job's container: " + engine_flags(place);
+  } else {
+    text = "start the container with " + engine_flags(place);
+  }
+  return "for tier native, " + text + "; as it is, run with --min-tier landlock";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += " " + word;
+  }
+  return text;
+}
+
+std::string native_on_machine(const Place& place) {
+  if (!place.user_namespaces_need.empty()) {
+    const std::string command = "sudo sysctl -w" + joined(place.user_namespaces_need);
+    return place.ci == Place::Ci::kGithub ? "add a step before glovebox: 'run: " + command + "'"
+                                          : "for tier native, run '" + command + "'";
+  }
+  if (place.unit.empty()) {
+    return {};
+  }
+  std::string options;
+  const auto add = [&options](bool needed, const char* names) {
+    options += needed ? (options.empty() ? "" : ", ") + std::string(names) : std::string();
+  };
+  add(place.filtered, "RestrictNamespaces=, SystemCallFilter=");
+  add(place.covered_proc, "ProtectKernelTunables=, ProtectKernelLogs=, ProtectControlGroups=");
+  return options.empty() ? std::string()
+                         : "for tier native, take out of " + place.unit + ": " + options;
+}
+
+std::string limits_in_container(const Place& place) {
+  using enum Place::Container;
+  if (place.container == kKubernetes) {
+    return "no cgroup is writable here, so limit the container itself: resources.limits";
+  }
+  std::string text =
+      "no cgroup is writable here, so limit the container itself with --memory and --pids-limit";
+  if (place.as_root && place.container == kDocker) {
+    text += ", or add --volume /sys/fs/cgroup:/sys/fs/cgroup:rw";
+    text += place.unified ? " --cgroupns host" : "";
+  }
+  return text;
+}
+
+std::string limits_on_machine(const Place& place) {
+  if (place.wsl == Place::Wsl::kTwo) {
+    return "for limits of all processes together, write 'systemd=true' below [boot] in "
+           "/etc/wsl.conf, run 'wsl --shutdown' in Windows, and start glovebox with 'systemd-run "
+           "--user --scope -p Delegate=yes'";
+  }
+  return place.unit.empty()
+             ? std::string()
+             : "for limits of all processes together, set Delegate=yes in " + place.unit;
+}
+
+}  // namespace
+
+Place find_place(const std::string& root, const Variable& variable, bool as_root) {
+  Place place;
+  place.as_root = as_root;
+  find_container(root, variable, place);
+  place.ci = is_true(variable, "GITHUB_ACTIONS") ? Place::Ci::kGithub
+             : is_true(variable, "GITLAB_CI")    ? Place::Ci::kGitlab
+                                                 : Place::Ci::kNone;
+  const std::string release = read(root + "/proc/sys/kernel/osrelease");
+  // A container on Docker Desktop has WSL's kernel, and none of its settings.
+  if (place.container == Place::Container::kNone) {
+    place.wsl = contains(release, "WSL2")        ? Place::Wsl::kTwo
+                : contains(release, "Microsoft") ? Place::Wsl::kOne
+                                                 : Place::Wsl::kNone;
+    place.unit = service_of(read(root + "/proc/self/cgroup"));
+  }
+  find_restrictions(root, place);
+  return place;
+}
+
+std::string describe(const Place& place) {
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += text.empty() ? part : ", " + part; };
+  switch (place.ci) {
+    case Place::Ci::kGithub:
+      add("GitHub Actions");
+      break;
+    case Place::Ci::kGitlab:
+      add("GitLab CI");
+      break;
+    case Place::Ci::kNone:
+      break;
+  }
+  switch (place.container) {
+    case Place::Container::kDocker:
+      add("a Docker container");
+      break;
+    case Place::Container::kPodman:
+      add("a Podman container");
+      break;
+    case Place::Container::kKubernetes:
+      add("a Kubernetes pod");
+      break;
+    case Place::Container::kOther:
+      add("a container (" + place.container_name + ")");
+      break;
+    case Place::Container::kNone:
+      break;
+  }
+  if (place.wsl != Place::Wsl::kNone) {
+    add(place.wsl == Place::Wsl::kTwo ? "WSL 2" : "WSL 1");
+  }
+  if (!place.unit.empty()) {
+    add("the systemd service " + place.unit);
+  }
+  if (text.empty()) {
+    text = "an ordinary machine";
+  }
+  add(place.as_root ? "as root" : "as an ordinary user");
+  return text;
+}
+
+std::string advice(const Place& place, const Lacks& lacks) {
+  if (place.wsl == Place::Wsl::kOne) {
+    return lacks.native || lacks.landlock
+               ? "WSL 1 has no Linux kernel; run 'wsl --set-version DISTRIBUTION 2' in Windows"
+               : "";
+  }
+  const bool contained = place.container != Place::Container::kNone;
+  std::string text;
+  const auto add = [&text](const std::string& part) {
+    text += text.empty() || part.empty() ? part : "; " + part;
+  };
+  if (lacks.native) {
+    add(contained ? native_in_container(place) : native_on_machine(place));
+  }
+  if (lacks.cgroup) {
+    add(contained ? limits_in_container(place) : limits_on_machine(place));
+  }
+  if (lacks.landlock && place.wsl == Place::Wsl::kTwo) {
+    add("for Landlock, run 'wsl --update' in Windows");
+  }
+  return text.empty() ? text : text + std::string(kPage);
+}
+
+}  // namespace glovebox::cli

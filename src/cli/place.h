@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where glovebox runs, and which settings of that place would give it more.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace glovebox::cli {
+
+struct Place {
+  enum class Container { kNone, kDocker, kPodman, kKubernetes, kOther };
+  enum class Ci { kNone, kGithub, kGitlab };
+  enum class Wsl { kNone, kOne, kTwo };
+
+  Container container = Container::kNone;
+  std::string container_name;  // Of kOther: what its manager calls itself, such as "lxc".
+  Ci ci = Ci::kNone;
+  Wsl wsl = Wsl::kNone;
+  std::string unit;  // The systemd service that this process belongs to, or "".
+
+  // What stands in the way of namespaces and mounts.
+  bool as_root = false;
+  bool may_administer = false;                    // CAP_SYS_ADMIN, also for what root starts.
+  bool filtered = false;                          // A system call filter.
+  bool covered_proc = false;                      // Something is mounted below /proc.
+  bool apparmor = false;                          // A profile of AppArmor is enforced.
+  bool selinux = false;                           // The type of a container is enforced.
+  bool unified = false;                           // /sys/fs/cgroup is cgroup v2.
+  std::vector<std::string> user_namespaces_need;  // "sysctl=value", of those that refuse them.
+};
+
+// What a place does not give at present.
+struct Lacks {
+  bool native = false;
+  bool cgroup = false;
+  bool landlock = false;
+};
+
+// The value of an environment variable, or nullptr.
+using Variable = std::function<const char*(const char* name)>;
+
+// Reads the files of `root` ("" for this machine). Never fails: what can't be read is not there.
+Place find_place(const std::string& root, const Variable& variable, bool as_root);
+
+// For people: "GitHub Actions, a Docker container, as root".
+std::string describe(const Place& place);
+
+// What to set, where, to get what is lacking. Empty where nothing is, or where the place has no
+// setting for it.
+std::string advice(const Place& place, const Lacks& lacks);
+
+}  // namespace glovebox::cli
