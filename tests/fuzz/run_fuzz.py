@@ -40,7 +40,7 @@ TARGETS = {
                       "language/file_rules.cc", "language/java_source.cc", "language/language.cc",
                       "language/language_file.cc", "language/suggest.cc",
                       "language/toml_guard.cc", "spec/limit_fields.cc", "spec/limits.cc"],
-    "policy_file": [*BASE, "base/text.cc", *(f"guard/policy/{name}.cc" for name in (
+    "policy_file": [*BASE, "base/glob.cc", "base/text.cc", *(f"guard/policy/{name}.cc" for name in (
                         "assessment", "catalogue", "fact", "match", "policy", "policy_file")),
                     "language/suggest.cc", "language/toml_guard.cc", "spec/json/bounded_json.cc"],
     "text": [*BASE, "base/base64.cc", "base/bytes.cc", "base/duration.cc", "base/text.cc"],
@@ -68,11 +68,12 @@ TARGETS = {
     "multipart": [*BASE, "base/text.cc", "doors/e2b/multipart.cc", "doors/e2b/url.cc"],
     "layer": [*BASE, "base/sys/tree.cc", "base/text.cc", "base/unique_fd.cc",
               "archiver/layer_unpack.cc"],
-    "keeper_wire": [*FRAME, "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc",
+    "keeper_wire": [*FRAME, "base/glob.cc", "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc",
                     "spec/json/bounded_json.cc", "service/keeper/cbor.cc", "service/keeper/codec.cc", "service/keeper/wire.cc",
                     "spec/limit_fields.cc",
                     "spec/egress_protocol.cc", "spec/ip_address.cc", "spec/json/network_rules_json.cc",
-                    "spec/credential_rules.cc", "spec/network_rules.cc"],
+                    "spec/credential_rules.cc", "spec/exec_rules.cc", "spec/json/exec_rules_json.cc",
+                    "spec/network_rules.cc"],
     "audit_record": [*BASE, "base/text.cc", "base/time_text.cc", "base/unique_fd.cc",
                      *(f"audit/{name}.cc" for name in ("digest", "head", "record", "segments", "signing", "verify")),
                      "spec/json/bounded_json.cc"],
