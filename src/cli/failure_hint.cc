@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 namespace glovebox::cli {
 namespace {
@@ -19,13 +20,21 @@ constexpr std::array<Missing, 2> kMissing = {
     {{"ModuleNotFoundError: No module named ", "pip"}, {"Error: Cannot find module ", "npm"}}};
 
 // What resolvers and sockets say without a network.
-constexpr std::array<std::string_view, 7> kNoNetwork = {"Temporary failure in name resolution",
-                                                        "Name or service not known",
-                                                        "Could not resolve host",
-                                                        "getaddrinfo EAI_AGAIN",
-                                                        "getaddrinfo ENOTFOUND",
-                                                        "Network is unreachable",
-                                                        "UnknownHostException"};
+constexpr std::array<std::string_view, 8> kNoNetwork = {
+    "Temporary failure in name resolution", "Name or service not known", "Could not resolve host",
+    "getaddrinfo EAI_AGAIN", "getaddrinfo ENOTFOUND", "Network is unreachable",
+    "UnknownHostException",
+    // Those of the host are shown with a network.
+    "Could not find a suitable TLS CA certificate"};
+
+// What TLS libraries say of a certificate whose issuer they do not know.
+constexpr std::array<std::string_view, 4> kUntrusted = {
+    "CERTIFICATE_VERIFY_FAILED", "SELF_SIGNED_CERT_IN_CHAIN",
+    "unable to get local issuer certificate", "self-signed certificate in certificate"};
+
+bool has_any(std::string_view text, std::span<const std::string_view> words) {
+  return std::ranges::any_of(words, [text](std::string_view each) { return text.contains(each); });
+}
 
 // The package of "'name'" or "'name.part'" at the beginning. None for a path: a file of the
 // program's own is missing then.
@@ -59,9 +68,12 @@ std::string failure_hint(std::string_view errors, std::string_view network) {
              std::string(manager) + ":" + *package + " --package-source DIR";
     }
   }
-  const bool offline = std::ranges::any_of(
-      kNoNetwork, [&errors](std::string_view words) { return errors.find(words) != errors.npos; });
-  if (!offline) {
+  if (network != "none" && has_any(errors, kUntrusted)) {
+    return "where a secret is filled in, the proxy ends TLS with a certificate of its own; trust "
+           "the "
+           "bundle that SSL_CERT_FILE names, which also has the host's certificates";
+  }
+  if (!has_any(errors, kNoNetwork)) {
     return "";
   }
   return network == "none" ? "the sandbox has no network; name hosts with --allow-net, or pass "

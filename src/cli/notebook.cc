@@ -142,7 +142,7 @@ void print_json(const NotebookJob& job, const NotebookResult& result, const std:
   using Json = nlohmann::ordered_json;
   Json errors = Json::array();
   for (const CellFailure& failure : result.run.failures) {
-    errors.push_back({{"cell", failure.cell},
+    errors.push_back({{"cell", failure.cell + 1},
                       {"execution_count", failure.execution_count},
                       {"name", failure.error.name},
                       {"value", failure.error.value},

@@ -23,6 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A compiler needs more than most programs, and its time is not the guest's.
+constexpr int kCompilePatience = 3;
 constexpr Limits kCompileLimits{.wall = 60s, .memory = 1_GiB, .cpus = 2.0};
 
 void apply(Verdict& verdict, RunOutcome outcome) {
@@ -393,7 +394,15 @@ Limits run_limits(const Language& language, const LimitWishes& wishes) {
 }
 
 Limits compile_limits(const Language& language, const LimitWishes& wishes) {
-  return wishes.over(language.compile_limits.over(kCompileLimits));
+  Limits limits = language.compile_limits.over(kCompileLimits);
+  if (!language.compile_limits.cpu_time) {
+    // What a compiler may use in its time. On a machine under load it gets less of it, and right
+    // code must not become a compile error; so the clock only ends one that waits.
+    limits.cpu_time = std::chrono::duration_cast<std::chrono::milliseconds>(
+        limits.wall * std::max(1.0, limits.cpus));
+    limits.wall *= kCompilePatience;
+  }
+  return wishes.over(limits);
 }
 
 Result<OneShotResult> run_once(const OneShot& request, const OneShotObserver& observer) {

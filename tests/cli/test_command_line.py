@@ -76,6 +76,15 @@ class Output(Case):
         code = "import socket; socket.getaddrinfo('example.org', 80)"
         self.assertIn("the sandbox has no network", run("-l", "python", "-e", code).message)
 
+    def test_says_that_there_is_no_network_where_certificates_are_missed(self):
+        code = "raise OSError('Could not find a suitable TLS CA certificate bundle')"
+        self.assertIn("the sandbox has no network", run("-l", "python", "-e", code).message)
+
+    def test_says_what_to_trust_where_the_proxy_is_not_trusted(self):
+        code = "import ssl; raise ssl.SSLError('[SSL: CERTIFICATE_VERIFY_FAILED]')"
+        answer = run("--allow-net", "absent.example", "-l", "python", "-e", code)
+        self.assertIn("SSL_CERT_FILE", answer.message)
+
 
 def at_terminal(*arguments):
     """What a terminal gets to see."""

@@ -270,7 +270,7 @@ class TestRun(NotebookCase):
         self.assertEqual(answer.verdict["status"], "error")
         self.assertEqual(answer.verdict["executed"], 2)
         self.assertEqual(answer.verdict["tier"], "native")
-        self.assertEqual(answer.verdict["errors"][0]["cell"], 1)
+        self.assertEqual(answer.verdict["errors"][0]["cell"], 2)
         self.assertEqual(answer.verdict["errors"][0]["name"], "ZeroDivisionError")
 
     def test_a_notebook_comes_and_goes_by_pipes(self):
