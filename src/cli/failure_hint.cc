@@ -70,8 +70,7 @@ std::string failure_hint(std::string_view errors, std::string_view network) {
   }
   if (network != "none" && has_any(errors, kUntrusted)) {
     return "where a secret is filled in, the proxy ends TLS with a certificate of its own; trust "
-           "the "
-           "bundle that SSL_CERT_FILE names, which also has the host's certificates";
+           "the bundle that SSL_CERT_FILE names, which also has the host's certificates";
   }
   if (!has_any(errors, kNoNetwork)) {
     return "";

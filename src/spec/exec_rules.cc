@@ -49,7 +49,9 @@ bool ExecRules::lets_start(std::span<const std::string> names) const {
 void ExecRules::permit(std::string_view program) {
   const std::string_view name = program.substr(program.rfind('/') + 1);
   for (List& list : lists) {
-    list.allow.emplace_back(name);
+    if (std::ranges::find(list.allow, name) == list.allow.end()) {
+      list.allow.emplace_back(name);
+    }
   }
 }
 

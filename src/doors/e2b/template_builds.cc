@@ -9,10 +9,8 @@
 
 #include "base/text.h"
 #include "doors/e2b/network.h"
-#include "doors/e2b/template_dockerfile.h"
 #include "doors/e2b/template_name.h"
 #include "doors/e2b/template_routes.h"
-#include "doors/e2b/template_steps.h"
 #include "doors/e2b/times.h"
 #include "doors/e2b/tokens.h"
 
@@ -277,30 +275,29 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
     return resolve_template(service_, call.caller, name);
   };
   std::string step;
-  auto recipe = recipe_of_build(body, find_upload, find_template, step);
+  auto order = recipe_of_build(body, find_upload, find_template, step);
   std::unique_lock lock(mutex_);
   if (build->status != "waiting") {
     return Error(ErrorCode::kConflict, build->status == "error"
                                            ? "this build has failed: " + build->reason
                                            : "this build has already started");
   }
-  if (!recipe) {
+  if (!order) {
     // The client learns it as it learns of any other step that fails.
     build->status = "error";
     build->step = step;
-    build->reason = whole(recipe.error());
+    build->reason = whole(order.error());
     lock.unlock();
     keep(*build, false, build->reason, step);
   } else {
-    recipe->name = build->name;
-    recipe->limits = build->limits;
+    order->recipe.name = build->name;
+    order->recipe.limits = build->limits;
     if (service_.network_policy() != NetworkPolicy::kNone) {
-      recipe->network = GB_TRY(make_network(Json::object(), std::nullopt)).rules;
+      order->recipe.network = GB_TRY(make_network(Json::object(), std::nullopt)).rules;
     }
-    const Json* const steps = member(body, "steps");
     try {
-      build->thread = std::thread(&TemplateBuilds::run, this, build, *std::move(recipe),
-                                  steps ? *steps : Json::array(), std::move(files));
+      build->thread =
+          std::thread(&TemplateBuilds::run, this, build, *std::move(order), std::move(files));
       build->status = "building";
     } catch (const std::system_error&) {
       // It waits as before, so the client may start it again.
@@ -323,8 +320,7 @@ bool TemplateBuilds::note(Build& build, std::string level, std::string message) 
 }
 
 void TemplateBuilds::run(const std::shared_ptr<Build>& build,
-                         const Recipe& recipe,
-                         const Json& steps,
+                         const OrderedBuild& order,
                          const std::vector<std::shared_ptr<const UniqueFd>>& /*held meanwhile*/) {
   std::size_t step = 0;
   const auto tell = [&](const BuildEvent& event) {
@@ -335,7 +331,7 @@ void TemplateBuilds::run(const std::shared_ptr<Build>& build,
   };
   const auto attempt = [&]() -> Result<TemplateBuilt> {
     try {
-      return service_.template_service().build(build->caller, recipe, tell);
+      return service_.template_service().build(build->caller, order.recipe, tell);
     } catch (const std::exception& error) {  // No more threads or memory, say: this build's end.
       return Error(ErrorCode::kUnavailable, std::string("the build was aborted: ") + error.what(),
                    "build it again");
@@ -343,8 +339,9 @@ void TemplateBuilds::run(const std::shared_ptr<Build>& build,
   };
   const auto built = attempt();
   const std::string reason = built ? "" : whole(built.error());
-  if (recipe.dockerfile && step > 0) {
-    step = step_of_instruction(&steps, step - 1);  // The first is FROM.
+  if (order.recipe.dockerfile) {
+    // The first is FROM.
+    step = step >= 2 && step - 2 < order.steps.size() ? order.steps[step - 2] : 0;
   }
   const std::string failed = built ? "" : step == 0 ? "base" : std::to_string(step);
   // Whoever has seen its end will see it again.

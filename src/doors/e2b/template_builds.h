@@ -21,6 +21,7 @@
 #include "base/unique_fd.h"
 #include "doors/e2b/options.h"
 #include "doors/e2b/routes.h"
+#include "doors/e2b/template_steps.h"
 #include "service/template_service.h"
 
 namespace glovebox::e2b {
@@ -74,8 +75,7 @@ class TemplateBuilds {
   static bool is_at_rest(Build& build);
   Result<void> make_room(const std::string& tenant);
   void run(const std::shared_ptr<Build>& build,
-           const Recipe& recipe,
-           const Json& steps,
+           const OrderedBuild& order,
            const std::vector<std::shared_ptr<const UniqueFd>>& files);
   bool note(Build& build, std::string level, std::string message);
   [[nodiscard]] std::shared_ptr<const UniqueFd> upload(const Caller& caller,

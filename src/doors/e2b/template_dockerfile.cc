@@ -44,13 +44,13 @@ std::string as_word(const std::string& text) {
 
 std::string run(const std::string& command) {
   const Json words = {"/bin/bash", "-l", "-c", command};
-  return "RUN " + words.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+  return "RUN " + words.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 class Writer {
  public:
   Writer(const std::string& image, const FindUpload& find_upload) : find_upload_(find_upload) {
-    build_.text = "FROM " + image + "\n";
+    build_.dockerfile.text = "FROM " + image + "\n";
   }
 
   Result<void> take(const Json& step, std::size_t number) {
@@ -64,23 +64,23 @@ class Writer {
     }
     if (type == "RUN" && !args.empty()) {
       GB_TRY(check_user(args.size() > 1 ? args[1] : ""));
-      build_.text += run(args[0]);
+      add(run(args[0]), number);
       return {};
     }
     if (type == "WORKDIR" && args.size() == 1) {
       directory_ = args[0].starts_with('/') ? args[0] : directory_ + "/" + args[0];
-      build_.text += "WORKDIR " + as_word(directory_) + "\n";
+      add("WORKDIR " + as_word(directory_), number);
       return {};
     }
     if (type == "USER" && args.size() == 1) {
       return check_user(args[0]);
     }
     if (type == "ENV" && !args.empty() && args.size() % 2 == 0) {
-      build_.text += "ENV";
+      std::string instruction = "ENV";
       for (std::size_t i = 0; i < args.size(); i += 2) {
-        build_.text += " " + args[i] + "=" + as_word(args[i + 1]);
+        instruction += " " + args[i] + "=" + as_word(args[i + 1]);
       }
-      build_.text += "\n";
+      add(instruction, number);
       return {};
     }
     if (type == "COPY" && args.size() >= 2) {
@@ -89,9 +89,14 @@ class Writer {
     return Error(ErrorCode::kUnsupported, "the step '" + printable(type) + "' is not supported");
   }
 
-  DockerfileBuild finish() && { return std::move(build_); }
+  ImageBuild finish() && { return std::move(build_); }
 
  private:
+  void add(const std::string& instruction, std::size_t step) {
+    build_.dockerfile.text += instruction + "\n";
+    build_.steps.push_back(step);
+  }
+
   Result<void> copy(const std::vector<std::string>& args,
                     std::size_t number,
                     const std::string& hash) {
@@ -102,14 +107,14 @@ class Writer {
     const std::string name = "copy-" + std::to_string(number) + ".tar";
     const std::string scratch = "/.copy-" + std::to_string(number);
     const std::string target = args[1].starts_with('/') ? args[1] : directory_ + "/" + args[1];
-    build_.files.push_back({.name = name, .path = std::move(archive)});
-    build_.text += "ADD " + name + " " + scratch + "/\n";
-    build_.text += run(copy_script(args, target, scratch));
+    build_.dockerfile.files.push_back({.name = name, .path = std::move(archive)});
+    add("ADD " + name + " " + scratch + "/", number);
+    add(run(copy_script(args, target, scratch)), number);
     return {};
   }
 
   const FindUpload& find_upload_;
-  DockerfileBuild build_;
+  ImageBuild build_;
   std::string directory_ = kHome;
 };
 
@@ -127,10 +132,10 @@ std::string copy_script(const std::vector<std::string>& args,
   return text + "\ncd /; rm -rf " + shell_quoted(scratch);
 }
 
-Result<DockerfileBuild> dockerfile_of_build(const std::string& image,
-                                            const Json* steps,
-                                            const FindUpload& find_upload,
-                                            std::string& failed_step) {
+Result<ImageBuild> build_of_image(const std::string& image,
+                                  const Json* steps,
+                                  const FindUpload& find_upload,
+                                  std::string& failed_step) {
   if (image.find_first_of(" \t\r\n$\"'\\") != std::string::npos) {
     return Error(ErrorCode::kInvalid,
                  "'" + printable(image.substr(0, 200)) + "' is not the name of an image");
@@ -138,26 +143,9 @@ Result<DockerfileBuild> dockerfile_of_build(const std::string& image,
   Writer writer(image, find_upload);
   for (std::size_t i = 0; steps != nullptr && i < steps->size(); ++i) {
     failed_step = std::to_string(i + 1);
-    GB_TRY(writer.take((*steps)[i], i));
+    GB_TRY(writer.take((*steps)[i], i + 1));
   }
   return std::move(writer).finish();
-}
-
-std::size_t step_of_instruction(const Json* steps, std::size_t instruction) {
-  if (instruction == 0) {
-    return 0;
-  }
-  std::size_t made = 0;
-  for (std::size_t i = 0; steps != nullptr && i < steps->size(); ++i) {
-    const auto type = text_member((*steps)[i], "type");
-    const bool is_copy = type && *type == "COPY";
-    const bool is_user = type && *type == "USER";
-    made += is_copy ? 2 : is_user ? 0 : 1;
-    if (made >= instruction) {
-      return i + 1;
-    }
-  }
-  return steps == nullptr ? 0 : steps->size();
 }
 
 }  // namespace glovebox::e2b

@@ -14,15 +14,17 @@
 
 namespace glovebox::e2b {
 
-// One instruction a step behind FROM, but two for COPY and none for USER. `steps` may be null;
-// `failed_step` as in recipe_of_build().
-Result<DockerfileBuild> dockerfile_of_build(const std::string& image,
-                                            const Json* steps,
-                                            const FindUpload& find_upload,
-                                            std::string& failed_step);
+struct ImageBuild {
+  DockerfileBuild dockerfile;
+  // The step, as E2B counts from 1, of each instruction behind FROM.
+  std::vector<std::size_t> steps;
+};
 
-// The step, as E2B counts, that an instruction behind FROM belongs to; both count from 1.
-std::size_t step_of_instruction(const Json* steps, std::size_t instruction);
+// `steps` may be null; `failed_step` as in recipe_of_build().
+Result<ImageBuild> build_of_image(const std::string& image,
+                                  const Json* steps,
+                                  const FindUpload& find_upload,
+                                  std::string& failed_step);
 
 // A script of bash that copies as Docker's COPY does: `args` are a step's, `scratch` is a directory
 // with what was uploaded, which is removed.

@@ -150,12 +150,13 @@ Result<void> check_user(const std::string& user) {
                "use user or root");
 }
 
-Result<Recipe> recipe_of_build(const Json& body,
-                               const FindUpload& find_upload,
-                               const FindTemplate& find_template,
-                               std::string& failed_step) {
+Result<OrderedBuild> recipe_of_build(const Json& body,
+                                     const FindUpload& find_upload,
+                                     const FindTemplate& find_template,
+                                     std::string& failed_step) {
   failed_step = "base";
-  Recipe recipe;
+  OrderedBuild build;
+  Recipe& recipe = build.recipe;
   const Base base = GB_TRY(base_of(body, find_template));
   recipe.home = kHome;
   recipe.user = "user";
@@ -164,7 +165,9 @@ Result<Recipe> recipe_of_build(const Json& body,
     return Error(ErrorCode::kInvalid, "'steps' must be a list of at most 1000");
   }
   if (base.image) {
-    recipe.dockerfile = GB_TRY(dockerfile_of_build(base.name, steps, find_upload, failed_step));
+    ImageBuild image = GB_TRY(build_of_image(base.name, steps, find_upload, failed_step));
+    recipe.dockerfile = std::move(image.dockerfile);
+    build.steps = std::move(image.steps);
   } else {
     recipe.base = base.name;
     Translator translator(find_upload);
@@ -176,7 +179,7 @@ Result<Recipe> recipe_of_build(const Json& body,
   failed_step = "finalize";
   recipe.start = GB_TRY(text_member(body, "startCmd")).value_or("");
   recipe.ready = GB_TRY(text_member(body, "readyCmd")).value_or("");
-  return recipe;
+  return build;
 }
 
 }  // namespace glovebox::e2b
