@@ -3,12 +3,12 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <system_error>
 #include <utility>
 
+#include "base/random.h"
 #include "base/unique_fd.h"
 #include "json_guard.h"
 
@@ -21,22 +21,6 @@ constexpr int kHeartbeatPort = 5;
 constexpr int port_of(Channel channel) { return static_cast<int>(channel) + 1; }
 
 }  // namespace
-
-Result<std::string> random_hex(std::size_t count) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string bytes(count, '\0');
-  // Up to 256 bytes come whole, or not at all.
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(count)) {
-    return Error::from_errno("getrandom");
-  }
-  std::string digits;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    digits += kDigits[byte >> 4U];
-    digits += kDigits[byte & 15U];
-  }
-  return digits;
-}
 
 Connection::Connection(std::filesystem::path folder, std::string key)
     : folder_(std::move(folder)), key_(std::move(key)) {}
@@ -52,7 +36,7 @@ Connection::~Connection() {
 }
 
 Result<Connection> Connection::create(const std::filesystem::path& parent) {
-  std::string key = GB_TRY(random_hex(32));
+  std::string key = random_hex(32);
   std::string folder = (parent / "glovebox-jupyter-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) {
     return Error::from_errno("mkdtemp " + folder);

@@ -42,7 +42,4 @@ class Connection {
   std::string key_;
 };
 
-// Random bytes as `2 * count` hexadecimal digits.
-Result<std::string> random_hex(std::size_t count);
-
 }  // namespace glovebox::jupyter

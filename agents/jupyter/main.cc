@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent.h"
+#include "base/random.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -75,7 +76,7 @@ Result<int> run(const std::vector<std::string>& arguments) {
   options.inline_limit = inline_limit();
   options.start_timeout = kStartTimeout;
   const Connection connection = GB_TRY(Connection::create("/tmp"));
-  const std::string session = GB_TRY(random_hex(16));
+  const std::string session = random_hex(16);
   // Before ZeroMQ starts its thread.
   KernelProcess kernel = GB_TRY(
       KernelProcess::start(options.spec.command(connection.file()), options.spec.environment));

@@ -11,6 +11,7 @@
 #include <openssl/params.h>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace glovebox::jupyter {
 namespace {
@@ -18,17 +19,6 @@ namespace {
 constexpr std::string_view kDelimiter = "<IDS|MSG>";
 constexpr std::size_t kSignedParts = 4;
 constexpr std::size_t kDigestSize = 32;
-
-std::string to_hex(const std::array<unsigned char, kDigestSize>& bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
-  return text;
-}
 
 std::string now_in_iso8601() {
   timespec now{};

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
-#include "audit/digest.h"
+#include "audit/record_hash.h"
 #include "audit/segments.h"
 #include "spec/json/bounded_json.h"
 

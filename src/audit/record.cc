@@ -4,7 +4,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "audit/digest.h"
+#include "audit/record_hash.h"
+#include "base/digest/digest.h"
 #include "base/text.h"
 #include "spec/json/bounded_json.h"
 
@@ -77,7 +78,7 @@ std::string body_of(const Entry& entry,
 std::string line_of(std::string_view body) {
   std::string line(body);
   line += kHash;
-  line += sha256(body);
+  line += sha256_hex(body);
   line += kEnd;
   line += '\n';
   return line;

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "audit/digest.h"
+#include "audit/record_hash.h"
+#include "base/digest/digest.h"
 
 namespace glovebox::audit {
 namespace {
@@ -37,7 +38,7 @@ TEST(RecordTest, TheHashIsOfTheBytesInFrontOfIt) {
   const std::string text = line();
   const auto link = parse_link(text);
   ASSERT_TRUE(link);
-  EXPECT_EQ(link->hash, sha256(text.substr(0, text.size() - 75)));
+  EXPECT_EQ(link->hash, sha256_hex(text.substr(0, text.size() - 75)));
   EXPECT_EQ(link->hashed.size(), text.size() - 75);
   EXPECT_TRUE(link->signature.empty());
 }

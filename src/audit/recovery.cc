@@ -5,9 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/digest.h"
 #include "audit/record.h"
+#include "audit/record_hash.h"
 #include "audit/segments.h"
+#include "base/digest/digest.h"
 
 namespace glovebox::audit {
 namespace {
@@ -35,7 +36,7 @@ Result<Scan> scan(int directory, std::uint64_t segment, const std::optional<Head
   while (const auto line = GB_TRY(lines.next())) {
     const auto link = line->whole ? parse_link(line->text) : Result<Link>(changed("a line"));
     if (!link || link->number != expected || (scan.any && link->previous != found.hash) ||
-        sha256(link->hashed) != link->hash) {
+        sha256_hex(link->hashed) != link->hash) {
       break;
     }
     scan.any = true;

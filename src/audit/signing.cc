@@ -13,8 +13,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "audit/digest.h"
 #include "audit/segments.h"
+#include "base/digest/digest.h"
+#include "base/hex.h"
 #include "base/unique_fd.h"
 
 namespace glovebox::audit {
@@ -87,7 +88,7 @@ Result<PublicKey> PublicKey::of(std::shared_ptr<EVP_PKEY> key) {
     return Error(ErrorCode::kInvalid, "this is not an Ed25519 key");
   }
   PublicKey made;
-  made.id_ = sha256({reinterpret_cast<const char*>(raw.data()), raw.size()}).substr(0, 16);
+  made.id_ = sha256_hex({reinterpret_cast<const char*>(raw.data()), raw.size()}).substr(0, 16);
   made.key_ = std::move(key);
   return made;
 }
@@ -107,7 +108,7 @@ Result<PublicKey> PublicKey::parse(std::string_view pem) {
 bool PublicKey::verifies(std::string_view purpose,
                          std::string_view bytes,
                          std::string_view signature) const {
-  const std::string raw = from_hex(signature);
+  const std::string raw = from_hex(signature).value_or("");
   const std::string text = with_purpose(purpose, bytes);
   const std::unique_ptr<EVP_MD_CTX, Free> context(::EVP_MD_CTX_new());
   return raw.size() == kSignature && context &&

@@ -9,10 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "audit/digest.h"
 #include "audit/head.h"
 #include "audit/record.h"
+#include "audit/record_hash.h"
 #include "audit/segments.h"
+#include "base/digest/digest.h"
 #include "spec/json/bounded_json.h"
 
 namespace glovebox::audit {
@@ -142,7 +143,7 @@ class Verifier {
               number_text(link->number));
     }
     judge_order(at, *link, expected);
-    if (sha256(link->hashed) != link->hash) {
+    if (sha256_hex(link->hashed) != link->hash) {
       add(at, link->number, "this record was changed: its hash does not match its bytes");
     }
     read_record(at, text, *link);

@@ -4,9 +4,9 @@
 
 #include <gmock/gmock.h>
 
-#include "audit/digest.h"
 #include "audit/journal_directory.h"
 #include "audit/record.h"
+#include "audit/record_hash.h"
 
 namespace glovebox::audit {
 namespace {

@@ -15,9 +15,9 @@
 #include "language/registry.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/slot.h"
-#include "service/edge_credentials.h"
-#include "service/egress.h"
-#include "service/transfer.h"
+#include "service/network/edge_credentials.h"
+#include "service/network/egress.h"
+#include "service/runs/transfer.h"
 
 namespace glovebox::cli {
 namespace {

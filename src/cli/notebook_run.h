@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "context/notebook/notebook.h"
-#include "service/live_session.h"
+#include "service/runs/live_session.h"
 
 namespace glovebox::cli {
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cli/colour_filter.h"
-#include "service/one_shot.h"
+#include "service/runs/one_shot.h"
 #include "spec/verdict.h"
 
 namespace glovebox::cli {

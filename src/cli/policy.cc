@@ -19,7 +19,7 @@
 #include "guard/policy/assessment_json.h"
 #include "language/registry.h"
 #include "sandbox/slot.h"
-#include "service/analysis.h"
+#include "service/runs/analysis.h"
 #include "spec/json/error_json.h"
 #include "spec/json/schema.h"
 

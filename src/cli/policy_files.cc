@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "language/suggest.h"
-#include "service/tier_floor.h"
+#include "service/policies/tier_floor.h"
 
 namespace glovebox::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/interrupts.h"
 #include "sandbox/slot.h"
-#include "service/sandbox_pool.h"
+#include "service/run_pool/sandbox_pool.h"
 
 namespace glovebox::cli {
 namespace {

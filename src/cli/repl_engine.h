@@ -17,7 +17,7 @@
 #include "cli/repl_screen.h"
 #include "context/notebook/collect.h"
 #include "context/notebook/notebook.h"
-#include "service/live_session.h"
+#include "service/runs/live_session.h"
 
 namespace glovebox::cli {
 

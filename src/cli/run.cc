@@ -19,8 +19,8 @@
 #include "cli/run_approval.h"
 #include "cli/run_options.h"
 #include "sandbox/slot.h"
-#include "service/stream_events.h"
-#include "service/transfer.h"
+#include "service/runs/stream_events.h"
+#include "service/runs/transfer.h"
 #include "spec/json/error_json.h"
 #include "spec/json/verdict_json.h"
 

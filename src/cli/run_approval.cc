@@ -7,15 +7,15 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/digest/digest.h"
 #include "base/text.h"
 #include "cli/output_writer.h"
 #include "cli/policy_files.h"
 #include "guard/policy/assessment_json.h"
 #include "language/suggest.h"
-#include "service/analysis.h"
-#include "service/content_hash.h"
-#include "service/exec_walls.h"
-#include "service/tier_floor.h"
+#include "service/policies/exec_walls.h"
+#include "service/policies/tier_floor.h"
+#include "service/runs/analysis.h"
 
 namespace glovebox::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/one_shot.h"
+#include "service/runs/one_shot.h"
 
 namespace glovebox::cli {
 

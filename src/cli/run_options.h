@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "cli/shared_options.h"
-#include "service/one_shot.h"
+#include "service/runs/one_shot.h"
 
 namespace glovebox::cli {
 

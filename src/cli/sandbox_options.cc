@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "service/one_shot.h"
+#include "service/runs/one_shot.h"
 
 namespace glovebox::cli {
 void add_options(CLI::App& command, SandboxOptionsText& options) {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cli/shared_options.h"
-#include "service/live_session.h"
+#include "service/runs/live_session.h"
 
 namespace glovebox::cli {
 

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "doors/transport/http.h"
 #include "service/guarded/policy_gate.h"
-#include "service/package_index.h"
+#include "service/packages/package_index.h"
 #include "spec/network_rules.h"
 
 namespace glovebox {

@@ -9,7 +9,7 @@
 #include "doors/mcp/http/sse_door.h"
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/tool_server.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox {
 

@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "service/package_index.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
+#include "service/packages/package_index.h"
 
 namespace glovebox {
 

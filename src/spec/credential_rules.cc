@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/credential_rules.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "base/random.h"
 #include "base/text.h"
 
 namespace glovebox {
@@ -63,20 +62,6 @@ Result<void> walk(std::string_view value, Literal&& literal, Secret&& secret) {
     }
   }
   return {};
-}
-
-Result<std::string> random_placeholder() {
-  std::array<unsigned char, kRandomBytes> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return Error::from_errno("getrandom");
-  }
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text = "placeholder_";
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
-  return text;
 }
 
 template <typename Action>
@@ -255,7 +240,7 @@ Result<void> choose_placeholders(CredentialRules& rules, const CredentialRules& 
     });
     if (rule.placeholder.empty()) {
       const bool kept = same != before.placeholders.end() && !same->placeholder.empty();
-      rule.placeholder = kept ? same->placeholder : GB_TRY(random_placeholder());
+      rule.placeholder = kept ? same->placeholder : "placeholder_" + random_hex(kRandomBytes);
     }
   }
   return {};

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,8 @@
 #include <span>
 #include <utility>
 
+#include "base/hex.h"
+#include "base/random.h"
 #include "base/unique_fd.h"
 
 namespace glovebox {
@@ -37,38 +38,12 @@ const unsigned char* bytes_of(std::string_view text) {
 }
 unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
 
-Result<void> fill_random(std::span<unsigned char> bytes) {
-  while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    if (errno != EINTR) {
-      return Error::from_errno("getrandom");
-    }
-  }
-  return {};
-}
-
-std::string hex_of(std::span<const unsigned char> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
-  return text;
-}
-
-int digit_of(char c) {
-  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool from_hex(std::string_view text, std::span<unsigned char> into) {
-  for (std::size_t i = 0; i < into.size(); ++i) {
-    const int high = digit_of(text[2 * i]);
-    const int low = digit_of(text[2 * i + 1]);
-    if (high < 0 || low < 0) {
-      return false;
-    }
-    into[i] = static_cast<unsigned char>(high * 16 + low);
+  const auto bytes = glovebox::from_hex(text.substr(0, 2 * into.size()));
+  if (!bytes || bytes->size() != into.size()) {
+    return false;
   }
+  std::ranges::copy(*bytes, into.begin());
   return true;
 }
 
@@ -81,8 +56,8 @@ Error damaged() {
 
 Result<SecretKey> SecretKey::random() {
   SecretKey key;
-  GB_TRY(fill_random(key.id));
-  GB_TRY(fill_random(key.bytes));
+  fill_random(key.id);
+  fill_random(key.bytes);
   return key;
 }
 
@@ -99,7 +74,7 @@ Result<std::string> seal(const SecretKey& key,
   sealed[0] = kForm;
   std::copy(key.id.begin(), key.id.end(), out + 1);
   unsigned char* const nonce = out + 1 + kSecretKeyIdSize;
-  GB_TRY(fill_random({nonce, kNonceSize}));
+  fill_random({nonce, kNonceSize});
   const Context context(::EVP_CIPHER_CTX_new());
   int size = 0;
   const bool done =
@@ -184,7 +159,7 @@ Result<std::vector<SecretKey>> SecretKeyFile::read() const {
 Result<void> SecretKeyFile::write(const std::vector<SecretKey>& keys) const {
   std::string text;
   for (const SecretKey& key : keys) {
-    text += hex_of(key.id) + " " + hex_of(key.bytes) + "\n";
+    text += to_hex(key.id) + " " + to_hex(key.bytes) + "\n";
   }
   const std::string draft = path_ + ".new";
   (void)::unlink(draft.c_str());

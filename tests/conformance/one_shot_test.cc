@@ -10,7 +10,7 @@
 
 #include "fixture.h"
 #include "language/registry.h"
-#include "service/one_shot.h"
+#include "service/runs/one_shot.h"
 
 namespace glovebox::conformance {
 namespace {

@@ -22,9 +22,9 @@
 #include "context/zygote.h"
 #include "language/language.h"
 #include "sandbox/foreign_root.h"
-#include "service/egress.h"
-#include "service/one_shot.h"
-#include "service/transfer.h"
+#include "service/network/egress.h"
+#include "service/runs/one_shot.h"
+#include "service/runs/transfer.h"
 #include "spec/json/error_json.h"
 #include "spec/json/verdict_json.h"
 

@@ -8,11 +8,12 @@
 
 #include <string>
 
-#include "audit/digest.h"
 #include "audit/head.h"
 #include "audit/record.h"
+#include "audit/record_hash.h"
 #include "audit/segments.h"
 #include "audit/verify.h"
+#include "base/digest/digest.h"
 #include "require.h"
 #include "scratch.h"
 
@@ -36,7 +37,7 @@ std::string with_hashes(std::string_view text) {
     const std::string body = R"({"seq":)" + std::to_string(++number) + R"(,"prev":")" + previous +
                              "\"," + std::string(line);
     made += audit::line_of(body);
-    previous = audit::sha256(body);
+    previous = sha256_hex(body);
   }
   return made;
 }

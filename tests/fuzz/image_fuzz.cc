@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/digest/digest.h"
 #include "base/unique_fd.h"
 #include "require.h"
 #include "scratch.h"
-#include "service/content_hash.h"
 
 namespace {
 

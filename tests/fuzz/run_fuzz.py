@@ -22,7 +22,7 @@ from parts import part_of_today
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build/fuzz"
 
-BASE = ["base/check.cc", "base/error.cc"]
+BASE = ["base/check.cc", "base/error.cc", "base/hex.cc", "base/random.cc"]
 FRAME = [*BASE, "base/frame.cc", "base/wire.cc"]
 NOTEBOOK = [f"context/notebook/{name}.cc" for name in (
     "ansi", "highlight", "html_tokens", "markdown", "markdown_math", "markup", "math",
@@ -74,13 +74,13 @@ TARGETS = {
                     "spec/egress_protocol.cc", "spec/ip_address.cc", "spec/json/network_rules_json.cc",
                     "spec/credential_rules.cc", "spec/exec_rules.cc", "spec/json/exec_rules_json.cc",
                     "spec/network_rules.cc"],
-    "audit_record": [*BASE, "base/text.cc", "base/time_text.cc", "base/unique_fd.cc",
-                     *(f"audit/{name}.cc" for name in ("digest", "head", "record", "segments", "signing", "verify")),
+    "audit_record": [*BASE, "base/digest/digest.cc", "base/text.cc", "base/time_text.cc", "base/unique_fd.cc",
+                     *(f"audit/{name}.cc" for name in ("head", "record", "segments", "signing", "verify")),
                      "spec/json/bounded_json.cc"],
     "dockerfile": [*BASE, "base/text.cc", "service/dockerfile/expand.cc", "service/dockerfile/ignore.cc",
                    "service/dockerfile/parse.cc", "spec/json/bounded_json.cc"],
     "image": [*BASE, "base/sys/beneath.cc", "base/text.cc", "base/unique_fd.cc",
-              "service/content_hash.cc", "service/templates/container_image.cc",
+              "base/digest/digest.cc", "service/templates/container_image.cc",
               "spec/json/bounded_json.cc"],
     "mcp_message": [*BASE, "base/text.cc", "doors/mcp/message.cc", "doors/mcp/tool_arguments.cc",
                     "spec/credential_rules.cc", "spec/ip_address.cc", "spec/json/bounded_json.cc",

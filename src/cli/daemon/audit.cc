@@ -10,11 +10,11 @@
 #include <memory>
 #include <thread>
 
-#include "audit/digest.h"
 #include "audit/head.h"
 #include "audit/journal.h"
 #include "audit/ocsf.h"
 #include "audit/query.h"
+#include "audit/record_hash.h"
 #include "audit/segments.h"
 #include "audit/verify.h"
 #include "base/text.h"

@@ -24,10 +24,10 @@
 #include "daemon/private_service.h"
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/stdio.h"
-#include "service/package_index.h"
-#include "service/package_request.h"
-#include "service/secret_service.h"
-#include "service/transfer.h"
+#include "service/api/secret_service.h"
+#include "service/packages/package_index.h"
+#include "service/packages/package_request.h"
+#include "service/runs/transfer.h"
 
 namespace glovebox::cli {
 namespace {

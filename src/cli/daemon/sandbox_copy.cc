@@ -20,7 +20,7 @@
 #include "cli/daemon/transfer_line.h"
 #include "cli/daemon/whole_file.h"
 #include "cli/output_writer.h"
-#include "service/transfer.h"
+#include "service/runs/transfer.h"
 
 namespace glovebox::cli {
 namespace {

@@ -21,7 +21,7 @@
 #include "daemon/service_manager.h"
 #include "doors/transport/listener.h"
 #include "service/keeper/builder.h"
-#include "service/package_index.h"
+#include "service/packages/package_index.h"
 
 namespace glovebox::cli {
 namespace {

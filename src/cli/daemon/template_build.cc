@@ -17,10 +17,10 @@
 #include "cli/daemon/whole_file.h"
 #include "cli/output_writer.h"
 #include "service/dockerfile/ignore.h"
-#include "service/filtered_archive.h"
+#include "service/runs/filtered_archive.h"
+#include "service/runs/transfer.h"
 #include "service/templates/dockerfile_build.h"
 #include "service/templates/recipe_toml.h"
-#include "service/transfer.h"
 
 namespace glovebox::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "doors/e2b/notes.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::e2b {
 

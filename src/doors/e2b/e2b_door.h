@@ -8,7 +8,7 @@
 
 #include "doors/e2b/options.h"
 #include "doors/ports/door.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::e2b {
 

@@ -12,7 +12,7 @@
 #include "doors/e2b/notes.h"
 #include "doors/e2b/strangers.h"
 #include "doors/e2b/tokens.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::e2b {
 

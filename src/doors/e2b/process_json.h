@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doors/e2b/fields.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::e2b {
 

@@ -6,7 +6,7 @@
 
 #include "doors/e2b/gate.h"
 #include "doors/transport/http.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::e2b {
 

@@ -9,7 +9,7 @@
 
 #include "doors/e2b/answers.h"
 #include "doors/e2b/url.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::e2b {
 

@@ -7,7 +7,7 @@
 #include "doors/e2b/fields.h"
 #include "doors/e2b/notes.h"
 #include "doors/e2b/options.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::e2b {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "base/hex.h"
 #include "doors/e2b/answers.h"
-#include "doors/e2b/hex.h"
 #include "doors/e2b/page.h"
 #include "doors/e2b/times.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "doors/e2b/routes.h"
-#include "service/secret_service.h"
+#include "service/api/secret_service.h"
 
 namespace glovebox::e2b {
 

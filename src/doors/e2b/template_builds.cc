@@ -7,12 +7,12 @@
 #include <system_error>
 #include <utility>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "doors/e2b/network.h"
 #include "doors/e2b/template_name.h"
 #include "doors/e2b/template_routes.h"
 #include "doors/e2b/times.h"
-#include "doors/e2b/tokens.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -144,7 +144,7 @@ Result<void> TemplateBuilds::begin(ControlCall& call) {
       memory && *memory > 0 && *memory < (1 << 24)) {
     build->limits.memory = Bytes{static_cast<std::uint64_t>(*memory) << 20U};
   }
-  const std::string id = build->id = GB_TRY(random_hex(16));
+  const std::string id = build->id = random_hex(16);
   {
     const std::scoped_lock lock(mutex_);
     drop_old();

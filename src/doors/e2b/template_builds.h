@@ -22,7 +22,7 @@
 #include "doors/e2b/options.h"
 #include "doors/e2b/routes.h"
 #include "doors/e2b/template_steps.h"
-#include "service/template_service.h"
+#include "service/api/template_service.h"
 
 namespace glovebox::e2b {
 

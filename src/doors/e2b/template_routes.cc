@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "doors/e2b/page.h"
 #include "doors/e2b/template_name.h"
-#include "doors/e2b/tokens.h"
-#include "service/template_service.h"
+#include "service/api/template_service.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -100,7 +100,7 @@ Result<void> TemplateRoutes::make_snapshot(ControlCall& call) {
     snapshot.name = GB_TRY(template_name(*wanted));
     snapshot.named = true;
   } else {
-    snapshot.name = GB_TRY(random_hex(6));
+    snapshot.name = random_hex(6);
   }
   // The service's own name is what it can be made from.
   const std::string made =

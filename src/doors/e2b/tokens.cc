@@ -4,15 +4,13 @@
 #include "doors/e2b/tokens.h"
 
 #include <openssl/crypto.h>
-#include <openssl/sha.h>
-#include <sys/random.h>
 
-#include <array>
-#include <cerrno>
 #include <cstdint>
 
 #include "base/base64.h"
-#include "doors/e2b/hex.h"
+#include "base/digest/digest.h"
+#include "base/hex.h"
+#include "base/random.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -22,21 +20,8 @@ constexpr std::size_t kMaxToken = 512;
 
 }  // namespace
 
-Result<std::string> random_hex(std::size_t bytes) {
-  std::string random(bytes, '\0');
-  std::size_t filled = 0;
-  while (filled < bytes) {
-    const ssize_t got = ::getrandom(random.data() + filled, bytes - filled, 0);
-    if (got < 0 && errno != EINTR) {
-      return Error::from_errno("getrandom");
-    }
-    filled += got > 0 ? static_cast<std::size_t>(got) : 0;
-  }
-  return to_hex(random);
-}
-
-Result<std::string> make_token(std::string_view tenant) {
-  return token_of(tenant, GB_TRY(random_hex(kTokenBytes)));
+std::string make_token(std::string_view tenant) {
+  return token_of(tenant, random_hex(kTokenBytes));
 }
 
 std::string token_of(std::string_view tenant, std::string_view secret) {
@@ -58,22 +43,14 @@ bool equal_secrets(std::string_view given, std::string_view secret) {
   return ::CRYPTO_memcmp(given.data(), secret.data(), secret.size()) == 0;
 }
 
-std::string sha256(std::string_view bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256_CTX state{};
-  (void)::SHA256_Init(&state);
-  (void)::SHA256_Update(&state, bytes.data(), bytes.size());
-  (void)::SHA256_Final(digest.data(), &state);
-  return {digest.begin(), digest.end()};
-}
-
 std::string signature_of(const SignedRequest& request, std::string_view token) {
   std::string raw = request.path + ":" + (request.writes ? "write" : "read") + ":" + request.user +
                     ":" + std::string(token);
   if (!request.expiration.empty()) {
     raw += ":" + request.expiration;
   }
-  std::string text = to_base64(sha256(raw));
+  const Sha256 digest = sha256(raw);
+  std::string text = to_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
   text.resize(text.find_last_not_of('=') + 1);
   return "v1_" + text;
 }

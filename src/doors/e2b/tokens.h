@@ -6,17 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-
 namespace glovebox::e2b {
-
-// As many random bytes as asked for, as hexadecimal digits.
-Result<std::string> random_hex(std::size_t bytes);
 
 // A token that tells whose sandbox it opens. The service finds a sandbox only for its tenant, and
 // E2B's clients show a sandbox nothing but the token that it gave them; so the tenant travels in
 // it. What proves anything are the 128 random bits.
-Result<std::string> make_token(std::string_view tenant);
+std::string make_token(std::string_view tenant);
 std::string token_of(std::string_view tenant, std::string_view secret);
 std::optional<std::string> tenant_of_token(std::string_view token);
 
@@ -32,7 +27,5 @@ struct SignedRequest {
 };
 // "v1_…", as the clients compute it (e2b: src/sandbox/signature.ts).
 std::string signature_of(const SignedRequest& request, std::string_view token);
-
-std::string sha256(std::string_view bytes);
 
 }  // namespace glovebox::e2b

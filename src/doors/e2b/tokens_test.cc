@@ -35,10 +35,8 @@ TEST(SignatureTest, ChangesWithEverythingThatItSigns) {
 
 TEST(TokenTest, TellsItsTenantAndIsNeverTheSame) {
   const auto token = make_token("tenant \x01/ü");
-  ASSERT_TRUE(token);
-
-  EXPECT_EQ(tenant_of_token(*token), "tenant \x01/ü");
-  EXPECT_NE(*make_token("a"), *make_token("a"));
+  EXPECT_EQ(tenant_of_token(token), "tenant \x01/ü");
+  EXPECT_NE(make_token("a"), make_token("a"));
 }
 
 TEST(TokenTest, MalformedOnesTellNobody) {

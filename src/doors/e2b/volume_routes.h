@@ -4,7 +4,7 @@
 #pragma once
 
 #include "doors/e2b/routes.h"
-#include "service/volume_service.h"
+#include "service/api/volume_service.h"
 
 namespace glovebox::e2b {
 

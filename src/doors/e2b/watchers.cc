@@ -12,8 +12,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/random.h"
 #include "doors/e2b/filesystem_service.h"
-#include "doors/e2b/tokens.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -93,7 +93,7 @@ Result<std::string> Watchers::create(const Visit& visit,
   if (!watcher->stop) {
     return Error::from_errno("eventfd");
   }
-  const std::string id = GB_TRY(random_hex(16));
+  const std::string id = random_hex(16);
   GB_TRY(add(id, watcher));
   auto begun = begin(visit, watcher, directory, recursive, with_entry);
   if (!begun) {

@@ -25,8 +25,8 @@
 #include "doors/mcp/message.h"
 #include "doors/mcp/progress.h"
 #include "doors/mcp/request_state.h"
-#include "service/caller.h"
-#include "service/sandbox_service.h"
+#include "service/api/caller.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::mcp {
 

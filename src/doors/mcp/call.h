@@ -11,7 +11,7 @@
 
 #include "doors/mcp/conversation.h"
 #include "doors/mcp/message.h"
-#include "service/caller.h"
+#include "service/api/caller.h"
 
 namespace glovebox::mcp {
 

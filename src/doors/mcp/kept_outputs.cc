@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/mcp/kept_outputs.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "base/check.h"
+#include "base/random.h"
 
 namespace glovebox::mcp {
-namespace {
-
-std::string random_id() {
-  std::array<unsigned char, 12> random{};
-  // So few bytes always come whole (getrandom(2)).
-  GB_CHECK(::getrandom(random.data(), random.size(), 0) == ssize_t{random.size()});
-  std::string id;
-  for (const unsigned char byte : random) {
-    id += "0123456789abcdef"[byte >> 4U];
-    id += "0123456789abcdef"[byte & 15U];
-  }
-  return id;
-}
-
-}  // namespace
-
 std::string KeptOutputs::keep(std::string_view tenant,
                               std::string name,
                               std::string type,
@@ -34,7 +15,7 @@ std::string KeptOutputs::keep(std::string_view tenant,
   if (size > kMostOfTenant / 4) {
     return {};
   }
-  auto output = std::make_shared<const Output>(Output{.uri = std::string(kScheme) + random_id(),
+  auto output = std::make_shared<const Output>(Output{.uri = std::string(kScheme) + random_hex(12),
                                                       .name = std::move(name),
                                                       .type = std::move(type),
                                                       .bytes = std::move(bytes)});

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "doors/mcp/tools.h"
-#include "service/package_index.h"
+#include "service/packages/package_index.h"
 #include "spec/egress_protocol.h"
 
 namespace glovebox::mcp {

@@ -4,19 +4,16 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <sys/random.h>
 
 #include <array>
 
 #include "base/base64.h"
 #include "base/check.h"
+#include "base/random.h"
 
 namespace glovebox::mcp {
 
-RequestState::RequestState() : key_(32, '\0') {
-  // So few bytes always come whole (getrandom(2)).
-  GB_CHECK(::getrandom(key_.data(), key_.size(), 0) == static_cast<ssize_t>(key_.size()));
-}
+RequestState::RequestState() : key_(random_bytes(32)) {}
 
 std::string RequestState::mac(std::string_view state) const {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};

@@ -11,7 +11,7 @@
 #include "doors/mcp/asking_execution.h"
 #include "doors/mcp/kept_outputs.h"
 #include "doors/mcp/server.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::mcp {
 

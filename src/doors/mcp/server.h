@@ -13,7 +13,7 @@
 #include "doors/mcp/call.h"
 #include "doors/mcp/conversation.h"
 #include "doors/mcp/message.h"
-#include "service/caller.h"
+#include "service/api/caller.h"
 
 namespace glovebox::mcp {
 

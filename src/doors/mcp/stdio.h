@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "doors/mcp/server.h"
-#include "service/caller.h"
+#include "service/api/caller.h"
 
 namespace glovebox::mcp {
 

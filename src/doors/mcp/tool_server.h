@@ -11,7 +11,7 @@
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/server.h"
 #include "doors/mcp/tools.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::mcp {
 

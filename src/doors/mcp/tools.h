@@ -15,7 +15,7 @@
 #include "doors/mcp/tool_arguments.h"
 #include "doors/mcp/tool_result.h"
 #include "sandbox/output.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::mcp {
 

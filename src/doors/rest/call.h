@@ -15,8 +15,8 @@
 #include "doors/rest/port_tokens.h"
 #include "doors/rest/url.h"
 #include "doors/transport/http.h"
-#include "service/approval_desk.h"
-#include "service/sandbox_service.h"
+#include "service/api/approval_desk.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::rest {
 

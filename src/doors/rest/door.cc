@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/rest/door.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 #include <exception>
 
 #include "base/check.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "doors/ports/guest_head.h"
 #include "doors/rest/gone.h"
@@ -21,18 +20,6 @@ namespace {
 constexpr std::string_view kBearer = "Bearer ";
 constexpr std::size_t kMaxKey = 512;
 
-std::string new_request_id() {
-  std::array<unsigned char, 12> random{};
-  // So few bytes always come whole (getrandom(2)).
-  GB_CHECK(::getrandom(random.data(), random.size(), 0) == ssize_t{random.size()});
-  std::string id = "req_";
-  for (const unsigned char byte : random) {
-    id += "0123456789abcdef"[byte >> 4U];
-    id += "0123456789abcdef"[byte & 15U];
-  }
-  return id;
-}
-
 // The client's own where it can stand in a log as it is.
 std::string request_id(const http::Request& request) {
   const auto given = request.header("x-request-id");
@@ -44,7 +31,7 @@ std::string request_id(const http::Request& request) {
       std::all_of(given->begin(), given->end(), fits)) {
     return std::string(*given);
   }
-  return new_request_id();
+  return "req_" + random_hex(12);
 }
 
 // Two slashes in front would make the next word a host (RFC 3986, 4.2).

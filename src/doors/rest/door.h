@@ -10,8 +10,8 @@
 #include "doors/rest/call.h"
 #include "doors/rest/port_pass.h"
 #include "doors/transport/http.h"
-#include "service/approval_desk.h"
-#include "service/sandbox_service.h"
+#include "service/api/approval_desk.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::rest {
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/unique_fd.h"
-#include "service/process_feed.h"
+#include "service/api/process_feed.h"
 
 namespace glovebox::rest {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "service/secret_service.h"
+#include "service/api/secret_service.h"
 
 namespace glovebox::rest {
 

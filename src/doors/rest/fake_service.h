@@ -14,7 +14,7 @@
 #include "doors/rest/fake_templates.h"
 #include "doors/rest/fake_tenants.h"
 #include "doors/rest/fake_volumes.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::rest {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "service/template_service.h"
+#include "service/api/template_service.h"
 
 namespace glovebox::rest {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "service/tenant_service.h"
+#include "service/api/tenant_service.h"
 
 namespace glovebox::rest {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "service/volume_service.h"
+#include "service/api/volume_service.h"
 
 namespace glovebox::rest {
 

@@ -7,7 +7,7 @@
 #include "doors/rest/file_answer.h"
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
-#include "service/volume_service.h"
+#include "service/api/volume_service.h"
 
 namespace glovebox::rest {
 namespace {

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace glovebox::rest {
 namespace {
@@ -28,12 +29,7 @@ std::string PortTokens::mac(std::string_view text) const {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
   GB_CHECK(::HMAC(::EVP_sha256(), signing_key_.data(), static_cast<int>(signing_key_.size()), bytes,
                   text.size(), digest.data(), &size) != nullptr);
-  std::string hex;
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += "0123456789abcdef"[digest[i] >> 4U];
-    hex += "0123456789abcdef"[digest[i] & 15U];
-  }
-  return hex;
+  return to_hex({digest.data(), size});
 }
 
 std::string PortTokens::make(std::string_view key,

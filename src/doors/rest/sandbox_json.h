@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "doors/rest/fields.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::rest {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "doors/rest/fields.h"
-#include "service/template_service.h"
+#include "service/api/template_service.h"
 
 namespace glovebox::rest {
 

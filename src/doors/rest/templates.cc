@@ -6,7 +6,7 @@
 #include "doors/rest/event_stream.h"
 #include "doors/rest/routes.h"
 #include "doors/rest/template_json.h"
-#include "service/template_service.h"
+#include "service/api/template_service.h"
 #include "spec/json/bounded_json.h"
 #include "spec/json/error_json.h"
 #include "spec/json/network_rules_json.h"

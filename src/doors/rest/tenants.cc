@@ -2,7 +2,7 @@
 // Tenants, their quotas and their keys.
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
-#include "service/tenant_service.h"
+#include "service/api/tenant_service.h"
 
 namespace glovebox::rest {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Volumes. Their files are handled as those of a sandbox are (files.cc).
-#include "service/volume_service.h"
+#include "service/api/volume_service.h"
 
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"

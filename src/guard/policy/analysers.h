@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs that analyse code, as texts. They run inside walls (service/analysis.h).
+// The programs that analyse code, as texts. They run inside walls (service/runs/analysis.h).
 #pragma once
 
 #include <map>

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "base/text.h"
-#include "service/random_name.h"
 
 namespace glovebox {
 namespace {

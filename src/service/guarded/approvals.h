@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/approval_desk.h"
-#include "service/caller.h"
+#include "service/api/approval_desk.h"
+#include "service/api/caller.h"
 
 namespace glovebox {
 

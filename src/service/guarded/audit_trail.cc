@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "audit/digest.h"
 #include "audit/segments.h"
+#include "base/digest/digest.h"
 #include "base/text.h"
 #include "base/time_text.h"
 
@@ -53,7 +53,7 @@ std::string_view result_name(ErrorCode code) {
 
 void AuditTrail::add_text(Json& details, const char* name, std::string_view text) const {
   const std::string prefix(name);
-  details[prefix + "_sha256"] = audit::sha256(text);
+  details[prefix + "_sha256"] = sha256_hex(text);
   details[prefix + "_bytes"] = text.size();
   if (options_.code_in_full) {
     details[prefix] = to_utf8(text.substr(0, kMostCode));

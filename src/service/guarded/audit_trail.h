@@ -17,8 +17,8 @@
 #include "audit/journal.h"
 #include "audit/query.h"
 #include "base/result.h"
-#include "service/caller.h"
-#include "service/ending.h"
+#include "service/api/caller.h"
+#include "service/api/ending.h"
 #include "service/tenants/token_bucket.h"
 
 namespace glovebox {

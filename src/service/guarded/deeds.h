@@ -5,8 +5,8 @@
 
 #include <string_view>
 
+#include "service/api/sandbox_service.h"
 #include "service/guarded/audit_trail.h"
-#include "service/sandbox_service.h"
 #include "service/templates/recipe.h"
 
 namespace glovebox {

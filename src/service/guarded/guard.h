@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "files/file_client.h"
-#include "service/caller.h"
-#include "service/sandbox_service.h"
+#include "service/api/caller.h"
+#include "service/api/sandbox_service.h"
 #include "service/templates/recipe.h"
 
 namespace glovebox {

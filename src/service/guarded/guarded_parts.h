@@ -2,14 +2,14 @@
 // The parts of a GuardedService: volumes, secrets, tenants and templates.
 #pragma once
 
+#include "service/api/sandbox_service.h"
+#include "service/api/secret_service.h"
+#include "service/api/template_service.h"
+#include "service/api/tenant_service.h"
+#include "service/api/volume_service.h"
 #include "service/guarded/guard.h"
 #include "service/guarded/policy_gate.h"
 #include "service/guarded/recorder.h"
-#include "service/sandbox_service.h"
-#include "service/secret_service.h"
-#include "service/template_service.h"
-#include "service/tenant_service.h"
-#include "service/volume_service.h"
 
 namespace glovebox {
 

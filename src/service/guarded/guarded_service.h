@@ -7,12 +7,12 @@
 // and admission to executions are counted behind it, where it is known what a request costs.
 #pragma once
 
-#include "service/approval_desk.h"
+#include "service/api/approval_desk.h"
+#include "service/api/sandbox_service.h"
 #include "service/guarded/guard.h"
 #include "service/guarded/guarded_parts.h"
 #include "service/guarded/policy_gate.h"
 #include "service/guarded/recorder.h"
-#include "service/sandbox_service.h"
 
 namespace glovebox {
 

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/digest/digest.h"
 #include "base/shell_words.h"
 #include "base/text.h"
 #include "guard/policy/analysers.h"
 #include "guard/policy/assessment_json.h"
-#include "service/content_hash.h"
-#include "service/exec_walls.h"
+#include "service/policies/exec_walls.h"
 
 namespace glovebox {
 namespace {

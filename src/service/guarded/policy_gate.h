@@ -13,12 +13,12 @@
 #include "base/named_locks.h"
 #include "guard/policy/policy.h"
 #include "language/registry.h"
-#include "service/analysis.h"
+#include "service/api/sandbox_service.h"
 #include "service/guarded/approvals.h"
 #include "service/guarded/cell_history.h"
-#include "service/sandbox_service.h"
+#include "service/policies/tier_floor.h"
+#include "service/runs/analysis.h"
 #include "service/templates/recipe.h"
-#include "service/tier_floor.h"
 
 namespace glovebox {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "audit/digest.h"
+#include "base/digest/digest.h"
 
 namespace glovebox {
 namespace {
@@ -107,7 +107,7 @@ Deed tool_call_of(const Deed& deed, const nlohmann::json& event) {
           .context = deed.context,
           .subject = event.value("name", ""),
           .details = {{"call", event.value("id", "")},
-                      {"arguments_sha256", audit::sha256(arguments)},
+                      {"arguments_sha256", sha256_hex(arguments)},
                       {"arguments_bytes", arguments.size()}}};
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/result.h"
+#include "service/api/sandbox_service.h"
 #include "service/guarded/audit_trail.h"
-#include "service/sandbox_service.h"
 
 namespace glovebox {
 

@@ -12,9 +12,9 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "service/api/judge_case.h"
 #include "service/judge/comparison.h"
 #include "service/judge/program.h"
-#include "service/judge_case.h"
 
 namespace glovebox::judge {
 

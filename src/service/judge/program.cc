@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "service/exec_walls.h"
-#include "service/sandbox_claim.h"
+#include "service/policies/exec_walls.h"
+#include "service/run_pool/sandbox_claim.h"
 
 namespace glovebox::judge {
 namespace {

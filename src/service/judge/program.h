@@ -14,7 +14,7 @@
 #include "base/unique_fd.h"
 #include "language/language.h"
 #include "sandbox/sandbox.h"
-#include "service/transfer.h"
+#include "service/runs/transfer.h"
 
 namespace glovebox::judge {
 

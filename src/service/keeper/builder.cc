@@ -26,6 +26,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/sys/descriptors.h"
 #include "base/text.h"
 #include "service/keeper/build_json.h"
@@ -182,9 +183,7 @@ namespace {
 
 Error canceled() { return {ErrorCode::kUnavailable, "canceled"}; }
 
-bool is_key(const std::string& key) {
-  return key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
+bool is_key(const std::string& key) { return key.size() == 64 && is_hex(key); }
 
 // The builder's end of the caller's connection. Safe to use from several threads.
 class Caller {

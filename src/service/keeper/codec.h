@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "service/api/sandbox_service.h"
 #include "service/keeper/cbor.h"
 #include "service/keeper/keeper.h"
-#include "service/sandbox_service.h"
 
 namespace glovebox::keeper {
 

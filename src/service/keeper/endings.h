@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "service/ending.h"
+#include "service/api/ending.h"
 
 namespace glovebox::keeper {
 

@@ -15,10 +15,10 @@
 #include "base/result.h"
 #include "context/context.h"
 #include "context/request_box.h"
+#include "service/api/sandbox_service.h"
 #include "service/keeper/execution_log.h"
 #include "service/keeper/history.h"
 #include "service/keeper/turns.h"
-#include "service/sandbox_service.h"
 
 namespace glovebox::keeper {
 

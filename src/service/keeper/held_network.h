@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeldNetwork: the way out of one living sandbox (service/egress.h), whose rules may change.
+// HeldNetwork: the way out of one living sandbox (service/network/egress.h), whose rules may
+// change.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 #include "base/result.h"
 #include "sandbox/sandbox.h"
-#include "service/egress.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
+#include "service/network/egress.h"
 #include "spec/network_rules.h"
 
 namespace glovebox::keeper {

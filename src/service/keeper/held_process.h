@@ -15,9 +15,9 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/sandbox.h"
+#include "service/api/sandbox_service.h"
 #include "service/keeper/kept_memory.h"
 #include "service/keeper/process_pump.h"
-#include "service/sandbox_service.h"
 
 namespace glovebox::keeper {
 

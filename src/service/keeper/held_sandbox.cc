@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "context/agent_files.h"
-#include "service/live_session.h"
+#include "service/runs/live_session.h"
 
 namespace glovebox::keeper {
 namespace {

@@ -21,7 +21,8 @@
 #include "context/zygote.h"
 #include "language/registry.h"
 #include "sandbox/sandbox.h"
-#include "service/ending.h"
+#include "service/api/ending.h"
+#include "service/api/sandbox_service.h"
 #include "service/keeper/follower.h"
 #include "service/keeper/held_context.h"
 #include "service/keeper/held_images.h"
@@ -29,7 +30,6 @@
 #include "service/keeper/held_process.h"
 #include "service/keeper/kept_memory.h"
 #include "service/keeper/process_pump.h"
-#include "service/sandbox_service.h"
 
 namespace glovebox::keeper {
 

@@ -12,8 +12,8 @@
 
 #include "base/result.h"
 #include "context/notebook/notebook.h"
+#include "service/api/sandbox_service.h"
 #include "service/keeper/kept_memory.h"
-#include "service/sandbox_service.h"
 
 namespace glovebox::keeper {
 

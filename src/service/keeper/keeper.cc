@@ -10,8 +10,8 @@
 #include "context/agent_files.h"
 #include "files/open.h"
 #include "sandbox/slot.h"
-#include "service/egress.h"
-#include "service/live_session.h"
+#include "service/network/egress.h"
+#include "service/runs/live_session.h"
 #include "service/templates/content_store.h"
 
 namespace glovebox::keeper {

@@ -33,7 +33,7 @@
 #include "service/keeper/pool_shelf.h"
 #include "service/keeper/template_order.h"
 #include "service/keeper/work_queue.h"
-#include "service/package_index.h"
+#include "service/packages/package_index.h"
 
 namespace glovebox::keeper {
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "service/one_shot.h"
-#include "service/stream_events.h"
+#include "service/runs/one_shot.h"
+#include "service/runs/stream_events.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::keeper {

@@ -26,7 +26,7 @@ namespace glovebox::keeper {
 struct PoolKind {
   const std::string& home;
   const TemplateOrder& shows;
-  bool network = false;  // There is room for a proxy (service/egress.h).
+  bool network = false;  // There is room for a proxy (service/network/egress.h).
 };
 
 // Safe to use from several threads. While one pool starts, the others serve.

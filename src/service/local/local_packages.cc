@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "service/local/local_service.h"
-#include "service/package_request.h"
-#include "service/package_tools.h"
+#include "service/packages/package_request.h"
+#include "service/packages/package_tools.h"
 
 namespace glovebox {
 namespace {

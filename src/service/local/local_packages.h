@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "service/keeper/keeper.h"
-#include "service/packages.h"
+#include "service/packages/packages.h"
 
 namespace glovebox {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "service/content_hash.h"
+#include "base/digest/digest.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"
 #include "spec/json/network_rules_json.h"

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include "base/random.h"
 #include "base/text.h"
-#include "service/random_name.h"
 
 namespace glovebox {
 namespace {

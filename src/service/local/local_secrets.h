@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "service/secret_service.h"
+#include "service/api/secret_service.h"
 #include "spec/credential_rules.h"
 #include "store/secret_records.h"
 

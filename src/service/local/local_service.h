@@ -17,6 +17,8 @@
 
 #include "base/log.h"
 #include "base/named_locks.h"
+#include "base/random.h"
+#include "service/api/sandbox_service.h"
 #include "service/keeper/client.h"
 #include "service/local/disk_budget.h"
 #include "service/local/kept_answers.h"
@@ -31,8 +33,6 @@
 #include "service/local/local_workspaces.h"
 #include "service/local/sandbox_book.h"
 #include "service/local/service_figures.h"
-#include "service/random_name.h"
-#include "service/sandbox_service.h"
 #include "service/tenants/admission.h"
 #include "service/tenants/memory_pressure.h"
 #include "service/tenants/quota_book.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/emergency_stop.h"
+#include "service/api/emergency_stop.h"
 #include "store/stop_records.h"
 
 namespace glovebox {

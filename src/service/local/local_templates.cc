@@ -11,15 +11,15 @@
 #include <set>
 #include <utility>
 
+#include "base/digest/digest.h"
+#include "base/random.h"
 #include "base/text.h"
-#include "service/content_hash.h"
 #include "service/keeper/build_json.h"
 #include "service/keeper/builder.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/wire.h"
 #include "service/local/kinds.h"
 #include "service/local/local_workspaces.h"
-#include "service/random_name.h"
 #include "service/templates/recipe.h"
 
 namespace glovebox {

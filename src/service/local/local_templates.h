@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include "service/api/template_service.h"
 #include "service/keeper/client.h"
 #include "service/keeper/keeper.h"
 #include "service/local/disk_budget.h"
 #include "service/local/storage_charges.h"
-#include "service/template_service.h"
 #include "service/templates/content_store.h"
 #include "service/tenants/memory_pressure.h"
 #include "service/tenants/quota_book.h"

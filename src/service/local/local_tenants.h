@@ -2,7 +2,7 @@
 // The tenants of a LocalService, for its administrators.
 #pragma once
 
-#include "service/tenant_service.h"
+#include "service/api/tenant_service.h"
 #include "service/tenants/tenants.h"
 
 namespace glovebox {

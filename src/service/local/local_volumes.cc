@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "base/random.h"
 #include "base/text.h"
-#include "service/random_name.h"
 
 namespace glovebox {
 namespace {

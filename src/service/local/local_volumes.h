@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "service/api/volume_service.h"
 #include "service/keeper/client.h"
 #include "service/keeper/held_images.h"
 #include "service/tenants/quota_book.h"
-#include "service/volume_service.h"
 #include "store/volume_records.h"
 
 namespace glovebox {

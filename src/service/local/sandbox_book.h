@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/sandbox_service.h"
+#include "service/api/sandbox_service.h"
 #include "service/tenants/quota_book.h"
 
 namespace glovebox {

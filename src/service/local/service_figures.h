@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/histogram.h"
-#include "service/ending.h"
+#include "service/api/ending.h"
 #include "service/tenants/quota_book.h"
 
 namespace glovebox {

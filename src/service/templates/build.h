@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/package_request.h"
-#include "service/packages.h"
+#include "service/packages/package_request.h"
+#include "service/packages/packages.h"
 #include "service/templates/build_monitor.h"
 #include "service/templates/build_network.h"
 #include "service/templates/content_store.h"

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/spec.h"
-#include "service/egress.h"
+#include "service/network/egress.h"
 #include "service/templates/build_monitor.h"
 #include "spec/network_rules.h"
 

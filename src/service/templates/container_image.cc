@@ -10,10 +10,11 @@
 #include <optional>
 #include <string_view>
 
+#include "base/digest/digest.h"
+#include "base/hex.h"
 #include "base/sys/beneath.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "service/content_hash.h"
 #include "spec/json/bounded_json.h"
 
 namespace glovebox {
@@ -48,11 +49,7 @@ Result<UniqueFd> open_file(int directory, const std::string& path) {
   return file;
 }
 
-bool is_hash(std::string_view text) {
-  return text.size() == 64 && std::ranges::all_of(text, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
+bool is_hash(std::string_view text) { return text.size() == 64 && is_hex(text); }
 
 Result<json> read_document(int directory, const std::string& path) {
   const UniqueFd file = GB_TRY(open_file(directory, path));

@@ -2,7 +2,6 @@
 #include "service/templates/dockerfile_build.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/digest/digest.h"
+#include "base/random.h"
 #include "base/text.h"
-#include "service/content_hash.h"
 #include "service/dockerfile/parse.h"
 #include "service/templates/build_sandbox.h"
 #include "service/templates/dockerfile_copy.h"
@@ -39,14 +39,6 @@ Error in_line(std::size_t line, Error error) {
   return error.code() == ErrorCode::kUnavailable
              ? std::move(error)
              : std::move(error).within("line " + std::to_string(line));
-}
-
-Result<std::string> nonce() {
-  std::array<char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return Error::from_errno("getrandom");
-  }
-  return std::string(bytes.data(), bytes.size());
 }
 
 // The command that a step runs, with the variables of its stage.
@@ -88,7 +80,7 @@ class Builder {
     }
     monitor_.expect(steps);
     if (!recipe_.dockerfile->use_cache) {
-      nonce_ = GB_TRY(nonce());
+      nonce_ = random_bytes(16);
     }
     for (const dockerfile::Stage& stage : file.stages) {
       GB_TRY(build(file, stage));

@@ -8,8 +8,8 @@
 #include <array>
 #include <utility>
 
+#include "base/digest/digest.h"
 #include "base/text.h"
-#include "service/content_hash.h"
 
 namespace glovebox {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/archive/tar_stream.h"
-#include "service/content_hash.h"
+#include "base/digest/digest.h"
 #include "service/templates/container_image.h"
 
 namespace glovebox {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/archive/tar_stream.h"
+#include "base/digest/digest.h"
 #include "base/sys/beneath.h"
-#include "service/content_hash.h"
 #include "service/templates/image_reader.h"
 
 namespace glovebox {

@@ -11,10 +11,10 @@
 #include <iterator>
 #include <optional>
 
-#include "service/content_hash.h"
-#include "service/package_install.h"
-#include "service/package_source.h"
-#include "service/package_tools.h"
+#include "base/digest/digest.h"
+#include "service/packages/package_install.h"
+#include "service/packages/package_source.h"
+#include "service/packages/package_tools.h"
 
 namespace glovebox {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "service/package_request.h"
+#include "service/packages/package_request.h"
 
 namespace glovebox {
 namespace {

@@ -14,11 +14,11 @@
 #include <sstream>
 #include <utility>
 
+#include "base/digest/digest.h"
 #include "base/sys/beneath.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
 #include "sandbox/foreign_root.h"
-#include "service/content_hash.h"
 #include "service/templates/debootstrap.h"
 #include "service/templates/image_reader.h"
 

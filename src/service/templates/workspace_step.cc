@@ -11,11 +11,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/digest/digest.h"
 #include "base/text.h"
 #include "files/file_client.h"
 #include "files/open.h"
 #include "sandbox/sandbox.h"
-#include "service/content_hash.h"
 #include "spec/json/network_rules_json.h"
 
 namespace glovebox {

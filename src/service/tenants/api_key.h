@@ -11,14 +11,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-
 namespace glovebox {
 
 using ApiKeyHash = std::array<unsigned char, 32>;
 
-// Fails only where the kernel has no random bytes (getrandom(2)).
-Result<std::string> make_api_key();
+std::string make_api_key();
 
 // The id in it; nothing when the text does not have the form of a key.
 std::optional<std::string_view> id_of_api_key(std::string_view key);

@@ -57,7 +57,7 @@ Result<std::string> make_key_file(const std::string& path) {
   if (struct stat there{}; ::lstat(path.c_str(), &there) == 0) {
     return read_key(path);
   }
-  const std::string key = GB_TRY(make_api_key());
+  const std::string key = make_api_key();
   // Written whole under another name first, so that no start finds half a key.
   const std::string draft = path + ".new";
   if (::unlink(draft.c_str()) != 0 && errno != ENOENT) {

@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "doors/transport/http.h"
-#include "service/caller.h"
-#include "service/sandbox_service.h"
+#include "service/api/caller.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::mcp {
 

@@ -6,7 +6,7 @@
 
 #include "doors/mcp/message.h"
 #include "doors/transport/http.h"
-#include "service/caller.h"
+#include "service/api/caller.h"
 
 namespace glovebox::mcp {
 

@@ -15,7 +15,7 @@
 #include "doors/mcp/conversation.h"
 #include "doors/mcp/http/kept_streams.h"
 #include "doors/transport/fair_shares.h"
-#include "service/caller.h"
+#include "service/api/caller.h"
 
 namespace glovebox::mcp {
 

@@ -19,7 +19,7 @@
 #include "base/unique_fd.h"
 #include "doors/mcp/conversation.h"
 #include "doors/transport/fair_shares.h"
-#include "service/caller.h"
+#include "service/api/caller.h"
 
 namespace glovebox::mcp {
 

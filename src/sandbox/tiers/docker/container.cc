@@ -2,7 +2,6 @@
 #include "sandbox/tiers/docker/container.h"
 
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/random.h"
 #include "base/sys/raw.h"
 #include "sandbox/runtime_directory.h"
 #include "sandbox/tiers/docker/request.h"
@@ -27,19 +27,6 @@ constexpr auto kStartPatience = 60s;
 constexpr int kLookMs = 500;  // How often a container that does not connect is looked at.
 constexpr auto kRemovePatience = 30s;
 constexpr int kRemovalPollMs = 20;
-
-// The engine's own slots: names of containers of different runtime directories may not meet.
-std::string random_suffix() {
-  std::array<unsigned char, 4> bytes{};
-  (void)!::getrandom(bytes.data(), bytes.size(), 0);
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text.push_back(kDigits[byte >> 4U]);
-    text.push_back(kDigits[byte & 0xfU]);
-  }
-  return text;
-}
 
 // Removes a container that may be about to go by itself (AutoRemove), and waits until it is gone.
 Result<void> remove_by_name(const Engine& engine, const std::string& name) {
@@ -75,7 +62,7 @@ Result<std::unique_ptr<Container>> Container::create(Engine engine,
                                                      const Image& image,
                                                      const SandboxSpec& spec,
                                                      Slot& slot) {
-  const std::string name = slot.name() + "-" + random_suffix();
+  const std::string name = slot.name() + "-" + random_hex(4);
   const std::string path = runtime_directory() + "/" + slot.name() + ".stage";
   GB_TRY(slot.note_tree(path));
   GB_TRY(slot.note_for("docker", name + " " + engine.socket()));

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes as hexadecimal digits in lower case, two a byte.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace glovebox {
+
+[[nodiscard]] std::string to_hex(std::span<const unsigned char> bytes);
+[[nodiscard]] std::string to_hex(std::string_view bytes);
+
+// Nothing for what to_hex() does not make: an odd number of digits, capitals.
+[[nodiscard]] std::optional<std::string> from_hex(std::string_view text);
+
+// Whether all of it are such digits.
+[[nodiscard]] bool is_hex(std::string_view text);
+
+}  // namespace glovebox

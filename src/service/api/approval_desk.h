@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// ApprovalDesk: where people see what a policy asks them about, and decide.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "guard/policy/assessment.h"
+#include "service/api/caller.h"
+
+namespace glovebox {
+
+// A question to a person, bound by `hash` to all that would run and all that it would be granted.
+struct Approval {
+  std::string id{};  // Random: who knows it was told.
+  std::string tenant{};
+  std::string sandbox{};   // Empty: a one-shot run, in a sandbox of its own.
+  std::string kind{};      // "execution", "run", "judge", "command", "packages", "template".
+  std::string language{};  // Of the code.
+  std::string code{};      // Its beginning, when it is long; UTF-8.
+  policy::Assessment assessment{};
+  std::vector<std::string> grants{};  // "network example.com", "root".
+  std::string hash{};
+  std::chrono::system_clock::time_point asked{};
+  std::chrono::system_clock::time_point expires{};
+};
+
+struct ApprovalReply {
+  bool agree = false;
+  std::string hash{};     // Of what was looked at.
+  bool remember = false;  // The same hash is not asked about again, as long as the daemon runs.
+};
+
+// Any thread.
+class ApprovalDesk {
+ public:
+  virtual ~ApprovalDesk() = default;
+
+  // What waits in the caller's tenant, the oldest first.
+  virtual Result<std::vector<Approval>> waiting(const Caller& caller) = 0;
+
+  // Decides, once. kNotFound for what the tenant was never asked; kConflict for what is decided or
+  // over, or when the reply was made about something else.
+  virtual Result<void> decide(const Caller& caller,
+                              std::string_view id,
+                              const ApprovalReply& reply) = 0;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sandboxes: making, finding, changing and ending them; what they use and reach.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "sandbox/tiers/tier.h"
+#include "service/api/caller.h"
+#include "service/api/ending.h"
+#include "spec/command.h"
+#include "spec/connection_record.h"
+#include "spec/exec_rules.h"
+#include "spec/limit_fields.h"
+#include "spec/limits.h"
+#include "spec/network_rules.h"
+
+namespace glovebox {
+
+using SystemTime = std::chrono::system_clock::time_point;
+
+// Where the workspace is. In memory it ends with its sandbox, and counts as memory. On disk it
+// survives the end of the keeper and of the machine.
+enum class Storage { kMemory, kDisk };
+
+// A volume (service/api/volume_service.h) in a sandbox.
+struct VolumeMount {
+  std::string volume{};  // Its name or id; its id where it is told.
+  std::string path{};    // Absolute, inside.
+  bool read_only = false;
+};
+
+enum class OnTimeout { kKill, kPause };
+enum class SandboxState { kRunning, kPaused };
+
+struct SandboxRequest {
+  std::string template_name = "default";
+  std::chrono::milliseconds timeout{300'000};
+  OnTimeout on_timeout = OnTimeout::kKill;
+  bool auto_resume = false;  // A call that needs it running resumes it.
+  LimitWishes limits{};
+  Environment env{};
+  std::map<std::string, std::string> metadata{};
+  TierWish tier{};
+  bool as_root = false;                 // Its processes are root inside (SandboxSpec::as_root).
+  std::vector<std::string> policies{};  // Shipped ones, which hold beside the daemon's own.
+  ExecRules exec{};                     // The service's to set, by those policies.
+  NetworkRules network{};
+  // Where the operator lets no sandbox out, it is made without a network. Else that is kRefused.
+  bool network_optional = false;
+  std::string extra = "{}";          // JSON that a door wants to find again; tokens among it.
+  std::string idempotency_key{};     // The same key and tenant: the same sandbox.
+  std::optional<Storage> storage{};  // Nothing: as the template says, else in memory.
+  std::vector<VolumeMount> volumes{};
+};
+
+struct SandboxInfo {
+  std::string id{};
+  std::string template_name{};
+  std::string tier{};
+  SandboxState state = SandboxState::kRunning;
+  SystemTime created{};
+  SystemTime expires{};
+  OnTimeout on_timeout = OnTimeout::kKill;
+  bool auto_resume = false;
+  bool as_root = false;
+  std::vector<std::string> policies{};
+  ExecRules exec{};  // For the service alone.
+  Limits limits{};
+  Environment env{};
+  std::map<std::string, std::string> metadata{};
+  NetworkRules network{};
+  std::string extra = "{}";  // Empty for callers who may not use the sandbox.
+  std::string walls{};       // JSON, as in a verdict.
+  Storage storage = Storage::kMemory;
+  std::vector<VolumeMount> volumes{};
+  // For the service alone: what its template was when it was made, as that may be removed, or be
+  // another one of the same name. Empty of the templates that are always there.
+  std::string base{};
+  // Its processes are gone, because the machine or the keeper ended meanwhile; its workspace on
+  // disk is what it was.
+  bool restarted = false;
+};
+
+struct SandboxQuery {
+  std::map<std::string, std::string> metadata{};  // All of them must match.
+  std::vector<SandboxState> states{};             // Empty: any.
+  std::size_t limit = 100;
+  std::string after{};  // `next` of the page before.
+};
+struct SandboxPage {
+  std::vector<SandboxInfo> sandboxes{};  // Newest first.
+  std::string next{};                    // Empty: no more.
+};
+
+struct SandboxChange {
+  std::optional<std::chrono::milliseconds> timeout{};  // From now.
+  std::optional<OnTimeout> on_timeout{};
+  std::optional<bool> auto_resume{};
+  std::optional<std::map<std::string, std::string>> metadata{};
+  std::optional<NetworkRules> network{};
+  bool network_optional = false;  // As SandboxRequest's.
+  std::optional<std::string> extra{};
+  // The sandbox as it was when this was made from it: kConflict when what this would replace, of
+  // the three above, has changed since. Nothing: replaces whatever is there.
+  std::optional<SandboxInfo> made_from{};
+};
+
+struct SandboxUsage {
+  SystemTime at{};
+  double cpus = 0;                        // Its limit.
+  std::chrono::microseconds cpu_used{0};  // Since its creation.
+  Bytes memory_used{};
+  Bytes memory_limit{};
+  Bytes disk_used{};
+  Bytes disk_limit{};
+  std::uint64_t pids = 0;
+};
+
+// The connections of a sandbox with network rules that have ended, the first ones in front.
+struct SandboxConnections {
+  std::vector<ConnectionRecord> connections{};  // At most Verdict::kMaxConnections.
+  std::uint64_t more = 0;                       // That are not among them.
+};
+
+class Sandboxes {
+ public:
+  virtual ~Sandboxes() = default;
+
+  virtual Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) = 0;
+  virtual Result<SandboxInfo> find(const Caller& caller, std::string_view id) = 0;
+  virtual Result<SandboxPage> list(const Caller& caller, const SandboxQuery& query) = 0;
+  virtual Result<SandboxInfo> change(const Caller& caller,
+                                     std::string_view id,
+                                     const SandboxChange& change) = 0;
+  virtual Result<void> kill(const Caller& caller, std::string_view id) = 0;
+  virtual Result<void> pause(const Caller& caller, std::string_view id) = 0;
+  virtual Result<SandboxInfo> resume(const Caller& caller, std::string_view id) = 0;
+  virtual Result<SandboxUsage> usage(const Caller& caller, std::string_view id) = 0;
+  // Empty of one without network rules.
+  virtual Result<SandboxConnections> connections(const Caller& caller, std::string_view id) = 0;
+  // A name under which sandboxes with these files can be made: a template of the tenant's.
+  virtual Result<std::string> snapshot(const Caller& caller,
+                                       std::string_view id,
+                                       std::string_view name) = 0;
+  // Copies with the files as they are now. Contexts are not copied (contract of the tier native).
+  virtual Result<std::vector<SandboxInfo>> fork(
+      const Caller& caller,
+      std::string_view id,
+      std::size_t count,
+      std::optional<std::chrono::milliseconds> timeout) = 0;
+
+  // How a sandbox of the caller's ended, or a context of one that lives where `context` names one.
+  // Nothing of what lives, was never there, is another tenant's, or is no longer remembered. For
+  // who has met kNotFound or kUnavailable.
+  virtual std::optional<Ending> ending(const Caller& caller,
+                                       std::string_view sandbox,
+                                       std::string_view context) = 0;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// TemplateService: what a door may ask for about templates: what sandboxes can be made from.
+//
+// As with SandboxService, every call names its caller, what is another tenant's does not exist, and
+// calls come from any thread and block.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "files/file_client.h"
+#include "service/api/sandbox_service.h"
+#include "service/templates/build.h"
+
+namespace glovebox {
+
+struct TemplateInfo {
+  std::string name{};
+  bool builtin = false;   // Always there.
+  std::string source{};   // "host", "debootstrap", "oci", "docker", "rootfs", "recipe", "snapshot"
+  std::string base{};     // The template that it was made from; empty: none.
+  std::string content{};  // Hash of all that it was made from; empty: builtin.
+  SystemTime created{};
+  std::uint64_t size = 0;  // Bytes on disk.
+  TemplateParts parts{};
+};
+
+struct TemplateBuilt {
+  TemplateInfo info;
+  bool cached = false;  // Nothing had to be made.
+};
+
+// How a build stands whose client asks about it again and again.
+struct BuildState {
+  enum class Progress { kUnderWay, kReady, kFailed };
+  std::string id{};
+  std::string name{};  // The template's.
+  Progress progress = Progress::kUnderWay;
+  std::string reason{};  // Of a failure, at most 64 KiB;
+  std::string step{};    // where it was.
+  SystemTime created{};
+};
+
+// Takes an archive. Each returns false to end it.
+struct ArchiveSink {
+  std::function<bool(std::uint64_t size)> begin;     // Once, before the first byte.
+  std::function<bool(std::string_view bytes)> take;  // Empty once a second while nothing comes.
+};
+
+class TemplateService {
+ public:
+  virtual ~TemplateService() = default;
+
+  // Answers when the template is there; one of that name is replaced, and sandboxes made from it
+  // live on. kRefused without the scope that the recipe takes, and for network rules that the
+  // operator does not allow; kConflict for names of ours;
+  // kUnavailable when `sink` canceled it, and then nothing is left.
+  virtual Result<TemplateBuilt> build(const Caller& caller,
+                                      const Recipe& recipe,
+                                      const BuildSink& sink) = 0;
+
+  // From an image that `source` writes: 0 ends it. At most 8 GiB, which count against the tenant's
+  // disk; a tenant that may build nothing now is refused before the first byte is read.
+  virtual Result<TemplateBuilt> import(const Caller& caller,
+                                       const std::string& name,
+                                       ImageFormat format,
+                                       const FileClient::Source& source,
+                                       const BuildSink& sink) = 0;
+
+  // The template as an image in a tar archive (templates/image_archive.h). Takes a place of the
+  // tenant's among its builds. kUnsupported where it has no root of its own; kUnavailable when
+  // `sink` ended it. What fails after the first byte leaves the archive incomplete.
+  virtual Result<void> export_archive(const Caller& caller,
+                                      const std::string& name,
+                                      const ArchiveSink& sink) = 0;
+
+  virtual Result<TemplateInfo> find(const Caller& caller, std::string_view name) = 0;
+  // Ours first, then by name.
+  virtual Result<std::vector<TemplateInfo>> list(const Caller& caller) = 0;
+  // Its content goes as soon as no template and no sandbox uses it. kConflict for ours.
+  virtual Result<void> remove(const Caller& caller, std::string_view name) = 0;
+
+  // Receives what a later build of the caller's copies: at most 1 GiB, in a file without a name
+  // that counts against the tenant's disk as long as it is held.
+  virtual Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller& caller,
+                                                             const FileClient::Source& source) = 0;
+
+  // Keeps how a build stands, for a day. One that is under way has failed once this service ends.
+  virtual Result<void> keep_build(const Caller& caller, const BuildState& state) = 0;
+  virtual Result<BuildState> find_build(const Caller& caller, std::string_view id) = 0;
+};
+
+}  // namespace glovebox

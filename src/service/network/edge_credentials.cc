@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/network/edge_credentials.h"
+
+#include <openssl/bn.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+namespace glovebox {
+namespace {
+
+constexpr const char* kBundle = "ca-certificates.crt";
+constexpr const char* kOwn = "sandbox-ca.crt";
+constexpr std::size_t kMostTrust = 900UL * 1024;  // It has to fit a frame.
+constexpr int kSerialBits = 127;
+// A sandbox may live for long; its authority goes with it.
+constexpr long kBefore = 3'600;
+constexpr long kAfter = 90L * 24 * 3'600;
+
+template <auto Free>
+struct Deleter {
+  template <typename T>
+  void operator()(T* object) const {
+    Free(object);
+  }
+};
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
+using Memory = std::unique_ptr<BIO, Deleter<BIO_free>>;
+using Number = std::unique_ptr<BIGNUM, Deleter<BN_free>>;
+
+Error failed() {
+  ERR_clear_error();
+  return {ErrorCode::kInternal, "the certificate authority of the sandbox could not be made"};
+}
+
+std::string text_of(BIO* memory) {
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(memory, &bytes);
+  return {bytes, static_cast<std::size_t>(std::max<long>(size, 0))};
+}
+
+bool add_extension(X509* certificate, int kind, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
+  const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
+  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
+// "permitted;DNS:…" for each host. A kind of name without any would be free, so it is closed.
+std::string constraints_of(const CredentialRules& rules) {
+  std::string text = "critical";
+  bool names = false;
+  bool addresses = false;
+  for (const NetworkRule& place : places_of(rules)) {
+    if (!place.name.empty()) {
+      // Covers what is below it, too; the proxy makes certificates for its rules' hosts only.
+      text += ",permitted;DNS:" + place.name;
+      names = true;
+    } else {
+      const bool v4 = place.block.address.v4;
+      text += ",permitted;IP:" + place.block.address.to_text() +
+              (v4 ? "/255.255.255.255" : "/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
+      addresses = true;
+    }
+  }
+  if (!names) {
+    text += ",permitted;DNS:none.invalid";
+  }
+  if (!addresses) {
+    text += ",excluded;IP:0.0.0.0/0.0.0.0,excluded;IP:0:0:0:0:0:0:0:0/0:0:0:0:0:0:0:0";
+  }
+  return text;
+}
+
+bool set_serial(X509* certificate) {
+  const Number serial(BN_new());
+  return serial && BN_rand(serial.get(), kSerialBits, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1 &&
+         BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) != nullptr;
+}
+
+bool set_name(X509* certificate) {
+  X509_NAME* const name = X509_get_subject_name(certificate);
+  constexpr std::string_view kName = "Glovebox, for one sandbox";
+  return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
+                                    reinterpret_cast<const unsigned char*>(kName.data()),
+                                    static_cast<int>(kName.size()), -1, 0) == 1 &&
+         X509_set_issuer_name(certificate, name) == 1;
+}
+
+Result<EdgeAuthority> make_authority(const CredentialRules& rules) {
+  const Key key(EVP_EC_gen("P-256"));
+  const Certificate certificate(X509_new());
+  X509* const made = certificate.get();
+  if (!key || made == nullptr || X509_set_version(made, 2) != 1 || !set_serial(made) ||
+      !set_name(made) || X509_gmtime_adj(X509_getm_notBefore(made), -kBefore) == nullptr ||
+      X509_gmtime_adj(X509_getm_notAfter(made), kAfter) == nullptr ||
+      X509_set_pubkey(made, key.get()) != 1 ||
+      !add_extension(made, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
+      !add_extension(made, NID_key_usage, "critical,keyCertSign") ||
+      !add_extension(made, NID_subject_key_identifier, "hash") ||
+      !add_extension(made, NID_name_constraints, constraints_of(rules)) ||
+      X509_sign(made, key.get(), EVP_sha256()) <= 0) {
+    return failed();
+  }
+  const Memory certificate_text(BIO_new(BIO_s_mem()));
+  const Memory key_text(BIO_new(BIO_s_mem()));
+  if (PEM_write_bio_X509(certificate_text.get(), made) != 1 ||
+      PEM_write_bio_PKCS8PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr,
+                                    nullptr) != 1) {
+    return failed();
+  }
+  return EdgeAuthority{.certificate = text_of(certificate_text.get()),
+                       .key = text_of(key_text.get())};
+}
+
+Result<std::string> read_trust() {
+  std::vector<std::string> paths;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  if (const char* const own = std::getenv("SSL_CERT_FILE"); own != nullptr && *own != '\0') {
+    paths.emplace_back(own);
+  } else {
+    paths = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+             "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem"};
+  }
+  for (const std::string& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    std::string text;
+    std::array<char, 64 * 1024> block{};
+    while (file && text.size() <= kMostTrust) {
+      file.read(block.data(), block.size());
+      text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+    }
+    if (text.size() > kMostTrust) {
+      return Error(ErrorCode::kUnavailable, "'" + path + "' has too many certificates",
+                   "set SSL_CERT_FILE to a smaller bundle");
+    }
+    if (!text.empty()) {
+      return text;
+    }
+  }
+  return Error(ErrorCode::kUnavailable,
+               "this machine has no certificates to check the hosts of secrets against",
+               "install ca-certificates, or set SSL_CERT_FILE to a bundle");
+}
+
+bool is_covered(const NetworkRule& place, const CredentialRules& by) {
+  return std::ranges::any_of(places_of(by), [&](const NetworkRule& other) {
+    return place.name == other.name && place.block == other.block;
+  });
+}
+
+void set_if_absent(Environment& env, std::string_view name, std::string value) {
+  const bool set =
+      std::ranges::any_of(env, [&](const auto& variable) { return variable.first == name; });
+  if (!set) {
+    env.emplace_back(name, std::move(value));
+  }
+}
+
+}  // namespace
+
+Result<EdgeCredentials> EdgeCredentials::make(const CredentialRules& rules,
+                                              const SecretValues& secrets) {
+  EdgeCredentials made;
+  made.rules_ = rules;
+  made.credentials_ = GB_TRY(egress::make_credentials(rules, secrets));
+  if (needs_authority(rules)) {
+    made.covered_ = rules;
+    made.trust_ = GB_TRY(read_trust());
+    EdgeAuthority authority = GB_TRY(make_authority(rules));
+    made.credentials_.authority_certificate = std::move(authority.certificate);
+    made.credentials_.authority_key = std::move(authority.key);
+  }
+  return made;
+}
+
+Result<EdgeCredentials> EdgeCredentials::changed(const CredentialRules& rules,
+                                                 const SecretValues& secrets) const {
+  if (needs_authority(rules)) {
+    for (const NetworkRule& place : places_of(rules)) {
+      if (!is_covered(place, covered_)) {
+        return Error(ErrorCode::kConflict,
+                     "the sandbox was created without secrets for '" + place.to_text() + "'",
+                     "create a sandbox with them: what it trusts is settled then");
+      }
+    }
+  }
+  EdgeCredentials made = *this;
+  made.rules_ = rules;
+  made.credentials_ = GB_TRY(egress::make_credentials(rules, secrets));
+  made.credentials_.authority_certificate = credentials_.authority_certificate;
+  made.credentials_.authority_key = credentials_.authority_key;
+  return made;
+}
+
+void EdgeCredentials::add_to(SandboxSpec& spec) const {
+  if (!credentials_.authority_certificate.empty()) {
+    spec.own_files.push_back({.name = kBundle,
+                              .content = trust_ + "\n" + credentials_.authority_certificate,
+                              .shown_at = "/etc/ssl/certs/ca-certificates.crt"});
+    spec.own_files.push_back({.name = kOwn, .content = credentials_.authority_certificate});
+  }
+  announce(spec.env);
+}
+
+void EdgeCredentials::announce(Environment& env) const {
+  for (const PlaceholderRule& rule : rules_.placeholders) {
+    set_if_absent(env, rule.variable, rule.placeholder);
+  }
+  if (credentials_.authority_certificate.empty()) {
+    return;
+  }
+  const std::string directory = std::string(SandboxSpec::kOwnFiles) + "/";
+  // OpenSSL and with it Python, Ruby and PHP, and Go; then those that have a name of their own.
+  for (const char* const name :
+       {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
+        "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE"}) {
+    set_if_absent(env, name, directory + kBundle);
+  }
+  for (const char* const name : {"NODE_EXTRA_CA_CERTS", "DENO_CERT"}) {
+    set_if_absent(env, name, directory + kOwn);
+  }
+}
+
+}  // namespace glovebox

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/packages/layer_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/sys/tree.h"
+#include "base/text.h"
+#include "service/packages/layer_seal.h"
+
+namespace glovebox {
+namespace {
+
+// Directories with this in front are no layers yet, or no longer.
+constexpr std::string_view kUnnamed = ".build-";
+
+constexpr int kAttempts = 16;
+
+std::string seal_path(const std::string& layer) { return layer + "/seal"; }
+
+std::string default_directory() {
+  // NOLINTBEGIN(concurrency-mt-unsafe): nothing here changes the environment.
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  // NOLINTEND(concurrency-mt-unsafe)
+  if (cache != nullptr && *cache == '/') {
+    return std::string(cache) + "/glovebox/layers";
+  }
+  if (::geteuid() != 0 && home != nullptr && *home == '/') {
+    return std::string(home) + "/.cache/glovebox/layers";
+  }
+  return "/var/cache/glovebox/layers";
+}
+
+Error cannot_keep(const std::string& attempt) {
+  return Error::from_errno(attempt).with_hint("set XDG_CACHE_HOME to a writable directory");
+}
+
+// Others may look, for a guest of root's is somebody else; only we may write.
+Result<void> make_directories(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
+      return cannot_keep("create " + printable(part));
+    }
+    if (slash == std::string::npos) {
+      return {};
+    }
+  }
+}
+
+// The names in a directory, without the dots.
+std::vector<std::string> names_in(const std::string& path) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): each stream is read by one thread.
+  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+enum class Lock { kShared, kExclusive };
+
+bool is_named(int fd, const std::string& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+// A lock on a directory that still has this name; nothing where there is none, or, for an exclusive
+// one, where somebody uses it.
+UniqueFd lock(const std::string& path, Lock kind) {
+  for (;;) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const int how = kind == Lock::kShared ? LOCK_SH : LOCK_EX | LOCK_NB;
+    if (!fd || ::flock(fd.get(), how) != 0) {
+      return {};
+    }
+    if (is_named(fd.get(), path)) {
+      return fd;
+    }
+  }
+}
+
+Result<LayerSeal> read_seal(const std::string& layer) {
+  std::ifstream file(seal_path(layer));
+  return LayerSeal::decode({std::istreambuf_iterator<char>(file), {}});
+}
+
+bool is_whole(const std::string& layer) {
+  const auto sealed = read_seal(layer);
+  const auto now = seal_of(layer + "/files");
+  return sealed && now && sealed.value() == now.value();
+}
+
+}  // namespace
+
+LayerDraft::~LayerDraft() {
+  if (lock_) {
+    (void)sys::remove_tree(path_);
+  }
+}
+
+Result<LayerStore> LayerStore::open_default() { return open(default_directory()); }
+
+Result<LayerStore> LayerStore::open(const std::string& directory) {
+  const LayerStore store(directory);
+  GB_TRY(make_directories(store.memory()));
+  struct stat status {};
+  if (::stat(directory.c_str(), &status) != 0) {
+    return cannot_keep("open " + printable(directory));
+  }
+  if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    // Who can write there could give other code to every sandbox that asks for a package.
+    return Error(ErrorCode::kRefused, "'" + printable(directory) + "' is writable by other users",
+                 "remove it, or set XDG_CACHE_HOME to another cache directory");
+  }
+  return store;
+}
+
+Result<std::optional<Layer>> LayerStore::find(const std::string& key) const {
+  const std::string path = directory_ + "/" + key;
+  UniqueFd held = lock(path, Lock::kShared);
+  if (!held) {
+    return std::optional<Layer>();
+  }
+  if (!is_whole(path)) {
+    held.reset();
+    remove(path);
+    return std::optional<Layer>();
+  }
+  // When it was used last. Without the right to say so it merely goes earlier.
+  (void)::utimensat(AT_FDCWD, seal_path(path).c_str(), nullptr, 0);
+  return std::optional<Layer>(Layer(key, path, std::move(held)));
+}
+
+Result<LayerDraft> LayerStore::begin() const {
+  remove_leftovers();
+  // Before it is locked, somebody else's remove_leftovers() may take it away: then another one.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::string path = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) {
+      return cannot_keep("create " + printable(path));
+    }
+    LayerDraft draft(path, lock(path, Lock::kExclusive));
+    if (!draft.lock_) {
+      continue;
+    }
+    if (::mkdir(draft.files().c_str(), 0755) != 0 || ::chmod(path.c_str(), 0755) != 0) {
+      return cannot_keep("create " + printable(draft.files()));
+    }
+    return draft;
+  }
+  return Error(ErrorCode::kUnavailable,
+               "directories in '" + printable(directory_) + "' disappear after they are created",
+               "check which other program removes directories there");
+}
+
+Result<Layer> LayerStore::commit(LayerDraft draft, const std::string& key, Bytes max) const {
+  GB_TRY(make_read_only(draft.files()));
+  const LayerSeal seal = GB_TRY(seal_of(draft.files()));
+  std::ofstream file(seal_path(draft.path_));
+  file << seal.encode();
+  file.close();
+  if (!file) {
+    return cannot_keep("write " + printable(seal_path(draft.path_)));
+  }
+  const std::string path = directory_ + "/" + key;
+  if (::rename(draft.path_.c_str(), path.c_str()) != 0) {
+    if (errno != ENOTEMPTY && errno != EEXIST) {
+      return cannot_keep("store " + printable(path));
+    }
+    if (auto other = GB_TRY(find(key))) {
+      return std::move(*other);
+    }
+    // Theirs was broken, and is gone now.
+    if (::rename(draft.path_.c_str(), path.c_str()) != 0) {
+      return cannot_keep("store " + printable(path));
+    }
+  }
+  // From here on the draft's lock is the layer's. Weakening it lets go of it for a moment.
+  UniqueFd held = std::move(draft.lock_);
+  if (::flock(held.get(), LOCK_SH) != 0 || !is_named(held.get(), path)) {
+    return Error(ErrorCode::kUnavailable, "'" + printable(path) + "' was removed in the meantime",
+                 "try again");
+  }
+  Layer layer(key, path, std::move(held));
+  trim(max);
+  return layer;
+}
+
+void LayerStore::remove(const std::string& path) const {
+  const UniqueFd held = lock(path, Lock::kExclusive);
+  if (!held) {
+    return;
+  }
+  // Nameless first: from now on nobody takes it for a layer, however long its removal lasts.
+  std::string away = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
+  if (::mkdtemp(away.data()) != nullptr && ::rename(path.c_str(), away.c_str()) == 0) {
+    (void)sys::remove_tree(away);
+  }
+}
+
+void LayerStore::remove_leftovers() const {
+  for (const std::string& name : names_in(directory_)) {
+    const std::string path = directory_ + "/" + name;
+    if (name.starts_with(kUnnamed) && lock(path, Lock::kExclusive)) {
+      (void)sys::remove_tree(path);
+    }
+  }
+}
+
+void LayerStore::trim(Bytes max) const {
+  struct Kept {
+    std::time_t used;
+    std::uint64_t bytes;
+    std::string path;
+  };
+  std::vector<Kept> kept;
+  std::uint64_t total = 0;
+  for (const std::string& name : names_in(directory_)) {
+    const std::string path = directory_ + "/" + name;
+    struct stat status {};
+    const auto seal = read_seal(path);
+    if (!name.starts_with('.') && seal && ::stat(seal_path(path).c_str(), &status) == 0) {
+      kept.push_back({status.st_mtim.tv_sec, seal->bytes, path});
+      total += seal->bytes;
+    }
+  }
+  std::ranges::sort(kept, {}, &Kept::used);
+  for (const Kept& layer : kept) {
+    if (total <= max.count) {
+      return;
+    }
+    remove(layer.path);
+    if (::access(layer.path.c_str(), F_OK) != 0) {
+      total -= layer.bytes;
+    }
+  }
+}
+
+}  // namespace glovebox

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/runs/one_shot.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "sandbox/cgroup_host.h"
+#include "service/network/egress.h"
+#include "service/policies/exec_walls.h"
+#include "service/run_pool/sandbox_claim.h"
+#include "spec/warden_protocol.h"
+
+namespace glovebox {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A compiler needs more than most programs, and its time is not the guest's.
+constexpr int kCompilePatience = 3;
+constexpr Limits kCompileLimits{.wall = 60s, .memory = 1_GiB, .cpus = 2.0};
+
+void apply(Verdict& verdict, RunOutcome outcome) {
+  verdict.status = outcome.status;
+  verdict.exit_code = outcome.exit_code;
+  verdict.signal = outcome.signal;
+  verdict.limit = std::move(outcome.limit);
+  verdict.out = std::move(outcome.out);
+  verdict.err = std::move(outcome.err);
+  verdict.usage = outcome.usage;
+  std::ranges::move(outcome.notes, std::back_inserter(verdict.notes));
+  for (LimitReport& limit : verdict.limits) {
+    limit.hit = std::ranges::find(outcome.hits, limit.name) != outcome.hits.end();
+  }
+}
+
+std::string more_processors_than_there_are(double wanted) {
+  const auto processors = static_cast<long long>(cgroup_host().processors);
+  std::array<char, 32> number{};
+  (void)std::snprintf(number.data(), number.size(), "%g", wanted);
+  return "cpus " + std::string(number.data()) + " is more than this machine has: the limit is " +
+         std::to_string(processors) + (processors == 1 ? " processor" : " processors");
+}
+
+Verdict make_verdict(const Sandbox& sandbox, std::string_view language, const Limits& limits) {
+  Verdict verdict;
+  verdict.id = sandbox.id();
+  verdict.language = language;
+  verdict.tier = sandbox.tier();
+  verdict.walls = sandbox.walls();
+  verdict.limits = sandbox.limit_reports(limits);
+  verdict.timings = sandbox.timings();
+  verdict.notes = sandbox.notes();
+  if (limits.cpus > cgroup_host().processors) {
+    verdict.notes.push_back(more_processors_than_there_are(limits.cpus));
+  }
+  return verdict;
+}
+
+// More than the warden takes is refused here, where it can be said plainly.
+Result<void> check_counts(const Command& command, const Environment& env) {
+  // Room for the variables that every guest has.
+  constexpr std::size_t kMaxVariables = warden::kMaxArguments - 256;
+  if (command.argv.size() > warden::kMaxArguments) {
+    return Error(ErrorCode::kInvalid,
+                 "more than " + std::to_string(warden::kMaxArguments) + " arguments",
+                 "pass them in a file with --file, or on standard input");
+  }
+  if (env.size() + command.env.size() > kMaxVariables) {
+    return Error(ErrorCode::kInvalid,
+                 "more than " + std::to_string(kMaxVariables) + " environment variables",
+                 "pass them in a file with --file");
+  }
+  return {};
+}
+
+// A request names nothing that a sandbox is made of. What is missing is missing in the
+// installation, and no other request would find it.
+Result<std::unique_ptr<Sandbox>> create_sandbox(const SandboxSpec& spec,
+                                                const TierWish& tier,
+                                                bool from_pool) {
+  if (from_pool) {
+    if (auto claimed = claim_from_pool(spec, tier); claimed) {
+      return claimed;
+    }
+  }
+  auto sandbox = Sandbox::create(spec, tier);
+  if (!sandbox && sandbox.error().code() == ErrorCode::kNotFound) {
+    return Error(ErrorCode::kUnsupported, sandbox.error().message(), sandbox.error().hint());
+  }
+  return sandbox;
+}
+
+// The tier that was asked for, or the only one that can do what was.
+Result<TierWish> tier_for(const OneShot& request) {
+  TierWish wish = request.tier;
+  const bool open = wish.exactly.empty() || wish.exactly == "auto";
+  if (const std::string& only = request.language.tier; !only.empty()) {
+    if (!open && wish.exactly != only) {
+      return Error(ErrorCode::kUnsupported,
+                   request.language.title + ": only the " + only + " tier can run it",
+                   "use --tier " + only);
+    }
+    wish.exactly = only;
+  } else if (open && request.deterministic) {
+    wish.exactly = tier_that(&TierTraits::is_deterministic).exactly;
+  }
+  return wish;
+}
+
+// Of a tier that runs no programs of the machine.
+Result<void> refuse_programs(const std::string& tier, const OneShot& request, const Plan& plan) {
+  const auto refuse = [&](std::string_view what, std::string_view instead) {
+    return Error(ErrorCode::kUnsupported, "the " + tier + " tier " + std::string(what),
+                 "use the native tier" + std::string(instead));
+  };
+  if (plan.compile) {
+    return refuse("runs no compilers", ", or compile the program to a WebAssembly module first");
+  }
+  if (!request.in_place.empty()) {
+    return refuse("runs no programs of this machine", "");
+  }
+  if (!request.verify.empty()) {
+    return refuse("has no shell to verify with", ", or leave out --verify");
+  }
+  if (!request.packages.requests.empty()) {
+    return refuse("has no packages", ", or leave out --packages");
+  }
+  if (request.strict) {
+    return refuse("has a system call policy of its own", ", or leave out --seccomp");
+  }
+  return {};
+}
+
+class OneShotRun {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  OneShotRun(const OneShot& request, const OneShotObserver& observer)
+      : request_(request), observer_(observer) {}
+
+  Result<OneShotResult> execute() {
+    GB_TRY(validate(request_.limits));
+    GB_TRY(validate(request_.compile_limits, "compile-"));
+    const Plan plan = make_plan(request_.language, {request_.code, request_.name},
+                                request_.arguments, request_.limits, request_.compile_limits);
+    GB_TRY(check_counts(plan.run, request_.env));
+    if (request_.compile_only && !plan.compile) {
+      return Error(ErrorCode::kInvalid,
+                   "'" + request_.language.id + "' has no compiler that runs beforehand",
+                   "run the program without --compile-only");
+    }
+    const TierWish tier = GB_TRY(tier_for(request_));
+    if (!traits_of(tier.exactly).runs_elf) {
+      GB_TRY(refuse_programs(tier.exactly, request_, plan));
+    }
+    // The file system is made once, for the larger of both; what the cgroup limits can change.
+    SandboxSpec spec{.limits = request_.limits,
+                     .env = request_.env,
+                     .mounts = request_.language.mounts,
+                     .as_root = request_.as_root,
+                     .deterministic = request_.deterministic,
+                     .exec = GB_TRY(exec_rules_for(request_.language, request_.exec))};
+    if (!request_.verify.empty()) {
+      spec.exec.permit("sh");
+    }
+    if (plan.compile) {
+      spec.limits.disk = std::max(spec.limits.disk, request_.compile_limits.disk);
+      spec.limits.inodes = std::max(spec.limits.inodes, request_.compile_limits.inodes);
+    }
+    const Clock::time_point before = Clock::now();
+    // Before the sandbox, whose mount must not be removed as long as it lives.
+    const Packages packages = GB_TRY(install_packages_for(
+        request_.packages, [this] { phase("packages"); }, request_.cancel_fd));
+    const auto installed =
+        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - before);
+    packages.add_to(spec);
+    // A layer of packages is kept for who uses it now; a pool would hold on to it.
+    const bool from_pool = request_.from_pool && request_.packages.requests.empty();
+    EdgeCredentials credentials;
+    if (request_.network) {
+      credentials = GB_TRY(EdgeCredentials::make(request_.network->credentials, request_.secrets));
+      Egress::prepare(spec, credentials);
+    }
+    const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, tier, from_pool));
+    sandbox_ = sandbox.get();
+    result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
+    std::unique_ptr<Egress> egress;
+    if (request_.network) {
+      egress = GB_TRY(Egress::start(*sandbox, *request_.network, credentials, observer_.connection,
+                                    request_.public_only));
+    }
+    if (!request_.packages.requests.empty()) {
+      result_.verdict.timings.push_back({"packages", installed});
+      if (!sandbox->features().own_root) {
+        outside_env_ = packages.outside(request_.env);
+      }
+    }
+    GB_TRY(prepare(plan));
+    if (!request_.out_directory.empty()) {
+      (void)GB_TRY(open_out_directory(request_.out_directory));
+    }
+    if (!plan.compile || GB_TRY(compile(*plan.compile))) {
+      GB_TRY(run(plan.run));
+      GB_TRY(verify());
+    }
+    GB_TRY(collect());
+    GB_TRY(sandbox->end());
+    if (egress) {
+      egress->end();
+      Egress::Record record = egress->record();
+      result_.verdict.connections = std::move(record.connections);
+      result_.verdict.more_connections = record.more;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void phase(std::string_view name) const {
+    if (observer_.phase) {
+      observer_.phase(name);
+    }
+  }
+
+  [[nodiscard]] std::function<void()> started(std::string_view phase) const {
+    if (!observer_.started) {
+      return {};
+    }
+    return [this, phase] { observer_.started(sandbox_->id(), phase); };
+  }
+
+  Result<void> prepare(const Plan& plan) {
+    if (!request_.files.empty()) {
+      phase("files");
+      GB_TRY(copy_in(*sandbox_, request_.files));
+    }
+    for (const auto& [name, bytes] : request_.contents) {
+      GB_TRY(sandbox_->write_file(name, bytes, 0644));
+    }
+    if (request_.in_place.empty()) {
+      GB_TRY(sandbox_->write_file(plan.file_name, request_.code, plan.file_mode));
+    }
+    // Only what the guest makes is reported; an empty workspace needs no remembering.
+    if (request_.files.empty() && request_.contents.empty() && !request_.in_place.empty()) {
+      return {};
+    }
+    return sandbox_->mark();
+  }
+
+  // True when the run may follow.
+  Result<bool> compile(const Command& command) {
+    phase("compile");
+    GB_TRY(sandbox_->set_limits(request_.compile_limits));
+    RunOptions options{.limits = request_.compile_limits, .cancel_fd = request_.cancel_fd};
+    options.observer.started = started("compile");
+    RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
+    result_.verdict.timings.push_back({"compile", outcome.usage.wall});
+    if (outcome.status == Status::kOk && !request_.compile_only) {
+      // What the compiler left beside the program is not the guest's doing.
+      GB_TRY(sandbox_->mark());
+      GB_TRY(sandbox_->set_limits(request_.limits));
+      return true;
+    }
+    const Status status = outcome.status;
+    result_.verdict.limits = sandbox_->limit_reports(request_.compile_limits);
+    apply(result_.verdict, std::move(outcome));
+    if (status != Status::kCanceled && status != Status::kOk) {
+      if (status != Status::kError && status != Status::kSignaled) {
+        result_.verdict.notes.push_back("the compiler ended with " +
+                                        std::string(to_string(status)));
+      }
+      result_.verdict.status = Status::kCompileError;
+    }
+    return false;
+  }
+
+  Result<void> run(Command command) {
+    phase("run");
+    if (!request_.in_place.empty()) {
+      command.argv.front() = request_.in_place;
+    }
+    command.env.insert(command.env.end(), outside_env_.begin(), outside_env_.end());
+    RunOptions options{.limits = request_.limits,
+                       .stdin_fd = request_.stdin_fd,
+                       .cancel_fd = request_.cancel_fd,
+                       .cancel_signal = request_.cancel_signal,
+                       .strict = request_.strict};
+    options.observer.out = observer_.out;
+    options.observer.err = observer_.err;
+    options.observer.started = started("run");
+    RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
+    result_.verdict.timings.push_back({"first_event", outcome.first_event});
+    result_.verdict.timings.push_back({"run", outcome.usage.wall});
+    if (request_.strict) {
+      result_.verdict.walls.seccomp = "strict";
+    }
+    apply(result_.verdict, std::move(outcome));
+    return {};
+  }
+
+  Result<void> verify() {
+    if (result_.verdict.status == Status::kCanceled) {
+      return {};
+    }
+    if (request_.verify.empty() || !sandbox_->alive()) {
+      if (!request_.verify.empty()) {
+        result_.verdict.notes.emplace_back("not verified: the sandbox ended with its guest");
+      }
+      return {};
+    }
+    phase("verify");
+    const RunOptions options{.limits = request_.limits,
+                             .cancel_fd = request_.cancel_fd,
+                             .strict = request_.strict};
+    const Command command{.argv = {"/bin/sh", "-c", request_.verify},
+                          .env = outside_env_,
+                          .cwd = {}};
+    auto verdict = std::make_shared<Verdict>(make_verdict(*sandbox_, "sh", request_.limits));
+    apply(*verdict, GB_TRY(sandbox_->run(command, options)));
+    verdict->timings.clear();
+    result_.verdict.verification = std::move(verdict);
+    return {};
+  }
+
+  Result<void> collect() {
+    if (!sandbox_->alive()) {
+      if (!request_.out_directory.empty()) {
+        keep_not_copied(Error(ErrorCode::kUnavailable,
+                              "no files were copied out: the sandbox ended with its guest",
+                              "raise the limit that ended it"));
+      }
+      return {};
+    }
+    // Where it is known that the guest made nothing, nobody needs to look.
+    const bool untouched = sandbox_->features().limits_inodes &&
+                           result_.verdict.usage.inodes == 0 && request_.files.empty() &&
+                           !request_.in_place.empty();
+    if (!untouched) {
+      Sandbox::Changes changes = GB_TRY(sandbox_->changed_files());
+      result_.verdict.files = std::move(changes.files);
+      result_.verdict.files_truncated = changes.truncated;
+    }
+    if (!request_.out_directory.empty()) {
+      phase("out");
+      const Bytes max{request_.limits.disk.count + request_.compile_limits.disk.count};
+      auto copied = copy_out(*sandbox_, request_.out_directory, max);
+      if (copied) {
+        result_.copied_out = std::move(copied).value();
+        miss_none();
+      } else {
+        // Names that a guest chose can make this fail; its verdict stands all the same.
+        keep_not_copied(std::move(copied).error().within("not all files were copied out"));
+      }
+    }
+    return {};
+  }
+
+  // The size of a sparse file, of which no disk limit knows, may be more than is ever copied out.
+  void miss_none() {
+    const std::set<std::string_view> copied(result_.copied_out.begin(), result_.copied_out.end());
+    for (const FileChange& file : result_.verdict.files) {
+      if (file.kind != FileChange::Kind::kDeleted && !copied.contains(file.path)) {
+        keep_not_copied(Error(ErrorCode::kExhausted,
+                              "not all files were copied out: '" + printable(file.path) + "' (" +
+                                  to_string(Bytes{file.size}) + ") is missing",
+                              "raise --disk, or make the program write smaller files"));
+        return;
+      }
+    }
+  }
+
+  void keep_not_copied(Error error) {
+    result_.verdict.notes.push_back(printable(error.message()));
+    result_.not_copied = std::move(error);
+  }
+
+  const OneShot& request_;
+  const OneShotObserver& observer_;
+  Sandbox* sandbox_ = nullptr;
+  Environment outside_env_;  // What a sandbox without a root of its own gets on top.
+  OneShotResult result_;
+};
+
+}  // namespace
+
+Limits run_limits(const Language& language, const LimitWishes& wishes) {
+  return wishes.over(language.run_limits.over(Limits{}));
+}
+
+Limits compile_limits(const Language& language, const LimitWishes& wishes) {
+  Limits limits = language.compile_limits.over(kCompileLimits);
+  if (!language.compile_limits.cpu_time) {
+    // What a compiler may use in its time. On a machine under load it gets less of it, and right
+    // code must not become a compile error; so the clock only ends one that waits.
+    limits.cpu_time = std::chrono::duration_cast<std::chrono::milliseconds>(
+        limits.wall * std::max(1.0, limits.cpus));
+    limits.wall *= kCompilePatience;
+  }
+  return wishes.over(limits);
+}
+
+Result<OneShotResult> run_once(const OneShot& request, const OneShotObserver& observer) {
+  return OneShotRun(request, observer).execute();
+}
+
+}  // namespace glovebox

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-shot runs: a fresh sandbox, files in, compile, run, verify, files out, gone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "language/language.h"
+#include "sandbox/sandbox.h"
+#include "service/packages/packages.h"
+#include "service/runs/transfer.h"
+#include "spec/exec_rules.h"
+#include "spec/network_rules.h"
+#include "spec/verdict.h"
+
+namespace glovebox {
+
+struct OneShot {
+  Language language;
+  std::string code;
+  std::string name;  // What the user calls the code's file; may be empty.
+  std::vector<std::string> arguments;
+  // A program that the template shows anyway is run where it is, without being copied in.
+  std::string in_place;
+
+  Limits limits;
+  Limits compile_limits;
+  TierWish tier;
+  bool strict = false;
+  bool as_root = false;        // SandboxSpec::as_root.
+  bool deterministic = false;  // SandboxSpec::deterministic.
+  // What policies let it start, besides its language's own programs.
+  ExecRules exec{};
+  // Takes the sandbox out of the user's pool where there is one (service/run_pool/sandbox_claim.h).
+  bool from_pool = false;
+  Environment env;
+  std::optional<NetworkRules> network{};  // None: it reaches nothing.
+  SecretValues secrets{};                 // That the rules name.
+  bool public_only = false;               // As Egress::Place's.
+  std::vector<FileToCopy> files;
+  std::map<std::string, std::string> contents;  // More files: name to bytes.
+  PackageWish packages;
+  std::string out_directory;  // Empty: nothing is copied out.
+  bool compile_only = false;  // Nothing is run; what the compiler made are the files.
+  std::string verify;         // A shell command, run after the guest has ended; empty: none.
+  int stdin_fd = -1;
+  int cancel_fd = -1;
+  std::function<int()> cancel_signal{};  // RunOptions::cancel_signal, for the program itself.
+};
+
+// What happens meanwhile. Any of them may be empty.
+struct OneShotObserver {
+  // "packages", where some must be installed first; "files", "compile", "run", "verify", "out".
+  std::function<void(std::string_view phase)> phase;
+  std::function<void(std::string_view id, std::string_view phase)> started;
+  std::function<void(std::string_view)> out;  // Of the guest, not of the compiler.
+  std::function<void(std::string_view)> err;
+  // With network rules, for each connection that has ended; from a thread of its own.
+  std::function<void(const ConnectionRecord&)> connection;
+};
+
+struct OneShotResult {
+  Verdict verdict;
+  std::vector<std::string> copied_out;  // Below out_directory.
+  std::optional<Error> not_copied;      // Why the others, or all, are missing there.
+};
+
+// The limits of a run or a compilation of `language`: what the caller set, else what the language
+// wants, else ours.
+Limits run_limits(const Language& language, const LimitWishes& wishes);
+Limits compile_limits(const Language& language, const LimitWishes& wishes);
+
+// An Error means that we could not do it; all that a guest can cause is in the verdict.
+Result<OneShotResult> run_once(const OneShot& request, const OneShotObserver& observer);
+
+}  // namespace glovebox
