@@ -10,6 +10,7 @@
 
 namespace glovebox::cli {
 
+// One thread calls it; another one of its own draws.
 class NotebookProgress {
  public:
   // Does nothing at all when not `enabled`.

@@ -49,7 +49,8 @@ class LiveAnswer {
   bool ended_ = false;
 };
 
-// Calls idle() once a second, for work that has no such rhythm of its own.
+// Calls idle() once a second, in a thread of its own that ends with this object: for work that has
+// no such rhythm.
 class IdleTicks {
  public:
   explicit IdleTicks(LiveAnswer& answer);

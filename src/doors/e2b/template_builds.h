@@ -26,6 +26,7 @@
 
 namespace glovebox::e2b {
 
+// Any thread. Each build has a thread of its own, which ends before this object.
 class TemplateBuilds {
  public:
   TemplateBuilds(SandboxService& service, const E2bOptions& options)

@@ -12,6 +12,7 @@
 
 namespace glovebox {
 
+// Any thread; holds no lock while it renders.
 class LocalPages {
  public:
   // The page for the text of an .ipynb file. kExhausted while the tenant, or all tenants together,

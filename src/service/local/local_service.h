@@ -44,6 +44,7 @@
 
 namespace glovebox {
 
+// Any thread. No lock is held across a call to the keeper, but for those that are named by sandbox.
 class LocalService final : public SandboxService {
  public:
   static constexpr std::chrono::hours kKeepRecords{30 * 24};
@@ -384,7 +385,7 @@ class LocalService final : public SandboxService {
   // By sandbox: nobody waits here for another one's guest or disk.
   NamedLocks reviving_;  // Of those that are made again over what they left on disk.
   NamedLocks changing_;  // Of changes of settings, which are read and written back.
-  std::mutex mutex_;
+  std::mutex mutex_;     // Of the four that follow; held for a moment only.
   std::condition_variable changed_;
   bool stopping_ = false;
   std::vector<Unsettled> unsettled_;
