@@ -48,6 +48,7 @@ struct TierTraits {
   bool can_hold_exec_rules = false;  // The kernel lets no other program start (ExecRules).
   bool runs_elf = true;              // Programs of this machine. Otherwise see Runner.
   bool is_deterministic = false;     // SandboxSpec::deterministic.
+  bool only_by_name = false;         // Not for whoever asks for no tier, or only for a strength.
 };
 
 // Sockets in the network namespace of a sandbox, for its proxy. child/way_out.h says what they get.
@@ -151,8 +152,8 @@ struct TierWish {
 
 // The tiers that fit, the one to try first in front: the one asked for; for "auto", the strongest
 // first; otherwise `native`, then what is stronger. Weaker ones follow, but none below the floor,
-// which is `native` where none is given. One that runs no programs of the machine is only chosen by
-// name. Whether they work here shows when they are tried; asking
+// which is `native` where none is given. Those that are only chosen by name (TierTraits) are left
+// out otherwise. Whether they work here shows when they are tried; asking
 // probe() first would cost each start what only a few hosts need. Fails with kInvalid for unknown
 // names and for a wish that contradicts itself.
 Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
