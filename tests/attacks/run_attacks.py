@@ -29,7 +29,7 @@ from positions import PLACE, POSITIONS, TELL, why_not_here
 TIMEOUT_SECONDS = 180
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
         "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user"}
-TIERS = ["native", "landlock", "gvisor", "docker"]
+TIERS = ["native", "landlock", "gvisor", "microvm", "docker"]
 CLONE_NEWNS, CLONE_NEWIPC = 0x20000, 0x8000000
 MS_REC, MS_PRIVATE, MNT_DETACH = 0x4000, 0x40000, 2
 

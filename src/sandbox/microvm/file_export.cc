@@ -143,9 +143,9 @@ long FileExport::initialize(std::string_view body) {
   out.major = FUSE_KERNEL_VERSION;
   out.minor = FUSE_KERNEL_MINOR_VERSION;
   out.max_readahead = kLongestRead;
-  out.flags = in.flags & (FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_NO_OPEN_SUPPORT |
-                          FUSE_NO_OPENDIR_SUPPORT | FUSE_PARALLEL_DIROPS | FUSE_CACHE_SYMLINKS |
-                          FUSE_MAX_PAGES);
+  out.flags = in.flags &
+              (FUSE_ASYNC_READ | FUSE_BIG_WRITES | FUSE_NO_OPEN_SUPPORT | FUSE_NO_OPENDIR_SUPPORT |
+               FUSE_PARALLEL_DIROPS | FUSE_CACHE_SYMLINKS | FUSE_MAX_PAGES);
   out.max_background = 16;
   out.congestion_threshold = 12;
   out.max_write = 4096;
@@ -271,9 +271,9 @@ long FileExport::read_file(Id id, std::string_view body) {
   if (fd < 0) {
     return fd;
   }
-  const ssize_t got = ::pread(static_cast<int>(fd), out_.data() + sizeof(fuse_out_header),
-                              std::min<std::size_t>(in.size, kLongestRead),
-                              static_cast<off_t>(in.offset));
+  const ssize_t got =
+      ::pread(static_cast<int>(fd), out_.data() + sizeof(fuse_out_header),
+              std::min<std::size_t>(in.size, kLongestRead), static_cast<off_t>(in.offset));
   return got < 0 ? -errno : got;
 }
 

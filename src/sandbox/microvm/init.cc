@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first program of a micro virtual machine, and the only one in its initial files. It mounts the
-// files that glovebox-microvm shows, makes the namespaces and the control group of the guests, starts
-// the warden in them, and passes bytes between the machine's ports and what they are for.
+// The first program of a micro virtual machine, and the only one in its initial files. It mounts
+// the files that glovebox-microvm shows, makes the namespaces and the control group of the guests,
+// starts the warden in them, and passes bytes between the machine's ports and what they are for.
 //
 // It is root of the machine's kernel. No guest sees it or anything of its own: it is in none of
 // their namespaces. With it, with the warden or with any of the ports the machine ends.
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/random.h>
@@ -20,7 +21,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <dirent.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -272,7 +272,7 @@ void arrange_run(const Order& order) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
   while (const dirent* const entry = ::readdir(entries)) {
     const std::string name = entry->d_name;
-    const bool ours = shown + "/" + name == kRoot + std::string(kPrograms);
+    const bool ours = "/run/" + name == kPrograms || name == "masks";
     if (name != "." && name != ".." && !ours && entry->d_type == DT_DIR) {
       make_directory(fresh + "/" + name);
       bind(shown + "/" + name, fresh + "/" + name);

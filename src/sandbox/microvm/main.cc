@@ -111,6 +111,4 @@ int run(char** command) {
 }  // namespace glovebox::microvm
 
 // Usage: glovebox-microvm COMMAND...; only glovebox starts it.
-int main(int argc, char** argv) {
-  return argc < 2 ? 2 : glovebox::microvm::run(argv + 1);
-}
+int main(int argc, char** argv) { return argc < 2 ? 2 : glovebox::microvm::run(argv + 1); }

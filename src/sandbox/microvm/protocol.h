@@ -3,7 +3,8 @@
 // the machine that no guest reaches, beside the warden's own stream and that of the files.
 //
 //   glovebox -> machine   an Order: a size (u32) and so many bytes;
-//   glovebox -> machine   from then on Questions, one byte each, kLimit with two numbers (u64) after
+//   glovebox -> machine   from then on Questions, one byte each, kLimit with two numbers (u64)
+//   after
 //                         it: memory and pids;
 //   machine -> glovebox   Counts for each kCount.
 #pragma once
@@ -30,11 +31,11 @@ inline constexpr std::size_t kMaxOrder = 64UL * 1024;
 inline constexpr std::size_t kSeedSize = 64;
 
 struct Order {
-  std::uint64_t time_ns = 0;    // Since 1970.
-  std::uint64_t memory = 0;     // Bytes of all guests together.
-  std::uint64_t pids = 0;       // Likewise.
-  std::uint64_t disk = 0;       // Bytes of all that guests may write.
-  std::uint64_t inodes = 0;     // Likewise.
+  std::uint64_t time_ns = 0;  // Since 1970.
+  std::uint64_t memory = 0;   // Bytes of all guests together.
+  std::uint64_t pids = 0;     // Likewise.
+  std::uint64_t disk = 0;     // Bytes of all that guests may write.
+  std::uint64_t inodes = 0;   // Likewise.
   std::string hostname;
   std::string seed;  // kSeedSize bytes that nobody else knows.
 

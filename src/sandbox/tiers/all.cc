@@ -59,7 +59,9 @@ Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
   const int preferred = GB_TRY(find_tier(kDefaultFloor))->strength();
   std::vector<Tier*> tiers;
   for (Tier* const tier : all_tiers()) {
-    if (tier->strength() >= floor->strength() && !tier->traits().only_by_name) {
+    const TierTraits traits = tier->traits();
+    const bool fits = !traits.only_by_name || (tier == floor && traits.runs_elf);
+    if (tier->strength() >= floor->strength() && fits) {
       tiers.push_back(tier);
     }
   }

@@ -63,9 +63,8 @@ SandboxSpec native_spec(const SandboxSpec& spec, const microvm::Installation& in
   native.limits.disk = kEmulatorDisk;
   native.env.clear();
   native.relay = false;
-  native.mounts.push_back({.source = installation.programs,
-                           .target = std::string(microvm::kPrograms),
-                           .closed = true});
+  native.mounts.push_back(
+      {.source = installation.programs, .target = std::string(microvm::kPrograms), .closed = true});
   return native;
 }
 
@@ -121,6 +120,7 @@ Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
   enclosure.meter = std::move(port);
   enclosure.complaints = std::move(complaints);
   enclosure.features = features(enclosure.features);
+  enclosure.machine = "QEMU TCG";
   enclosure.landlock = 0;
   for (Timing& lap : watch.laps()) {
     enclosure.timings.push_back(std::move(lap));

@@ -91,10 +91,10 @@ std::vector<std::string> machine_command(const Installation& installation, const
   };
   for (const int port : {kControlPort, kMachinePort, kFilesPort}) {
     const std::string number = std::to_string(port);
-    command.insert(command.end(),
-                   {"-chardev",
-                    "socket,id=p" + number + ",fd=" + std::to_string(descriptor_of(port)),
-                    "-device", "virtserialport,nr=" + number + ",chardev=p" + number});
+    command.insert(
+        command.end(),
+        {"-chardev", "socket,id=p" + number + ",fd=" + std::to_string(descriptor_of(port)),
+         "-device", "virtserialport,nr=" + number + ",chardev=p" + number});
   }
   return command;
 }
