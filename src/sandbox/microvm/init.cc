@@ -34,6 +34,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "sandbox/masked_paths.h"
 #include "sandbox/microvm/protocol.h"
 #include "spec/warden_protocol.h"
 
@@ -322,12 +323,34 @@ void raise_loopback() {
   must(socket && ::ioctl(socket.get(), SIOCSIFFLAGS, &request) == 0, "raise the loopback device");
 }
 
+// As in the native tier: with an empty file, and an empty directory.
+void mask_proc() {
+  const std::string file = "/nothing";
+  const std::string directory = "/no-directory";
+  const UniqueFd made(::open(file.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, 0444));
+  must(static_cast<bool>(made), "create " + file);
+  make_directory(directory, 0555);
+  const auto mask = [](const std::string& with, const char* path) {
+    const std::string at = std::string(kRoot) + "/" + path;
+    if (::access(at.c_str(), F_OK) == 0) {
+      bind(with, at);
+    }
+  };
+  for (const char* const path : kMaskedFiles) {
+    mask(file, path);
+  }
+  for (const char* const path : kMaskedDirectories) {
+    mask(directory, path);
+  }
+}
+
 // The first process of the guests' namespaces becomes the warden.
 [[noreturn]] void become_warden(const Order& order, int control) {
   must(::sethostname(order.hostname.c_str(), order.hostname.size()) == 0, "set the host name");
   raise_loopback();
   mount_new("proc", std::string(kRoot) + "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
   mount_new("sysfs", std::string(kRoot) + "/sys", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
+  mask_proc();
   // The machine's first files cannot be left by pivot_root(2).
   must(::chdir(kRoot) == 0 && ::mount(".", "/", nullptr, MS_MOVE, nullptr) == 0 &&
            ::chroot(".") == 0 && ::chdir("/") == 0,
