@@ -38,6 +38,11 @@ DIFFERENCES = {
         "Tiers/WallsOf.OfNamespacesAreThoseOfTheGuest": "likewise, none of its namespaces",
     },
     "microvm": {
+        "Tiers/WallsOf.AreWhatTheHostSeesOfTheGuest":
+            "the host sees no process of a guest with its own kernel",
+        "Tiers/WallsOf.GiveTheGuestNoDescriptorsButTheUsual":
+            "likewise, none of its descriptors",
+        "Tiers/WallsOf.OfNamespacesAreThoseOfTheGuest": "likewise, none of its namespaces",
     },
     "docker": {
         "Tiers/Snapshots.ThatFitNoMoreAreRefusedBeforeAnythingChanged":
