@@ -7,6 +7,10 @@ install(TARGETS glovebox-daemon glovebox-egress glovebox-warden glovebox-archive
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
 install(TARGETS glovebox-wasm DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm)
 install(PROGRAMS packaging/wasm_install DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm RENAME install)
+install(TARGETS glovebox-microvm DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm)
+install(FILES ${CMAKE_BINARY_DIR}/libexec/glovebox/microvm/initramfs
+  DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm)
+install(PROGRAMS packaging/microvm_install DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm RENAME install)
 install(TARGETS glovebox-files DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/files)
 # As the build laid them out: the part before the last slash is not repeated.
 install(DIRECTORY ${CMAKE_BINARY_DIR}/libexec/glovebox/agents
@@ -21,4 +25,4 @@ install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # What the packages are made of, without tests and benchmarks.
 add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-warden glovebox-archiver glovebox-launcher
-  glovebox-egress glovebox-files glovebox-render glovebox-wasm agents)
+  glovebox-egress glovebox-files glovebox-render glovebox-wasm glovebox-microvm glovebox-microvm-init agents)

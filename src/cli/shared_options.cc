@@ -21,9 +21,10 @@ std::string with_default(const char* description, const Value& value) {
 
 void add_shared_options(CLI::App& command, SharedOptionsText& options, const char* cpu_time) {
   command
-      .add_option("--tier", options.tier,
-                  "Require exactly this isolation tier (gvisor, wasm, native, docker, landlock), "
-                  "or 'auto' for the strongest that works")
+      .add_option(
+          "--tier", options.tier,
+          "Require exactly this isolation tier (microvm, gvisor, wasm, native, docker, landlock), "
+          "or 'auto' for the strongest that works")
       ->type_name("TIER")
       ->group(kIsolationOptions);
   command

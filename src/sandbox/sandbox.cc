@@ -51,6 +51,9 @@ std::string random_id() {
   return id;
 }
 
+// Of Landlock, that a report is believed to name.
+constexpr std::uint32_t kHighestAbi = 64;
+
 // The inode of one of our own namespaces.
 std::uint64_t own_namespace(const char* name) {
   struct stat status {};
@@ -250,6 +253,9 @@ Result<void> Sandbox::await_walls() {
              (ready.namespaces[index] != 0 && ready.namespaces[index] != own_namespace(name));
     };
     walls_.kernel = printable(ready.kernel);
+    if (!enclosure_.machine.empty()) {
+      walls_.kernel += " in " + enclosure_.machine;
+    }
     walls_.user_ns = own(0, "user");
     walls_.mount_ns = own(1, "mnt");
     walls_.pid_ns = own(2, "pid");
@@ -258,7 +264,10 @@ Result<void> Sandbox::await_walls() {
     walls_.uts_ns = own(5, "uts");
     walls_.cgroup_ns = own(6, "cgroup");
     walls_.seccomp = ready.seccomp_mode == 2 ? enclosure_.seccomp : "none";
-    walls_.landlock = enclosure_.landlock;
+    // A warden that builds its walls itself has set its own rules.
+    walls_.landlock =
+        std::max(enclosure_.landlock,
+                 own_kernel ? static_cast<int>(std::min(ready.landlock, kHighestAbi)) : 0);
     walls_.cgroup = to_string(enclosure_.cgroup.mode());
     walls_.uid = walls_.user_ns || ready.uid != ::geteuid() ? "mapped" : "same";
     walls_.no_capabilities = ready.no_capabilities;

@@ -90,7 +90,8 @@ int serve(Pids pids, Guests guests, std::span<char* const> places) {
   } else {
     own = given(pids, guests, places);
   }
-  const ReadyReport walls = observe_walls(own.proc_self.get());
+  ReadyReport walls = observe_walls(own.proc_self.get());
+  walls.landlock = own.landlock;
   if (!stands_within(walls, pids, guests)) {
     constexpr std::string_view kMessage = "glovebox-warden runs only inside sandboxes\n";
     (void)!::write(STDERR_FILENO, kMessage.data(), kMessage.size());

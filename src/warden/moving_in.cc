@@ -21,6 +21,7 @@
 #include "base/sys/raw.h"
 #include "spec/guest.h"
 #include "spec/warden_protocol.h"
+#include "warden/file_rules.h"
 
 namespace glovebox::warden {
 namespace {
@@ -211,6 +212,7 @@ Result<Belongings> move_in(int control) {
   GB_TRY(put_out_of_sight(kMovingPlace));
   GB_TRY(checked(sys::raw(SYS_chdir, request.directories.front().c_str()), "enter the workspace"));
   GB_TRY(give_up_privileges());
+  own.landlock = GB_TRY(restrict_files(request.directories, own.archiver.get(), own.store.get()));
   GB_TRY(install_filter(request.filter));
   return own;
 }

@@ -9,6 +9,7 @@
 // processes, and needs no privilege to start one as them.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/result.h"
@@ -24,6 +25,7 @@ struct Belongings {
   UniqueFd proc_self{};  // Its own directory of /proc, which guests may not see.
   UniqueFd store{};      // Where snapshots are kept, out of the guests' sight; may be absent.
   std::vector<UniqueFd> places{};  // File systems beside the workspace's that guests write to.
+  std::uint32_t landlock = 0;      // The ABI of the rules that it has set itself; 0: none.
 };
 
 // Waits for the MoveInRequest on `control` and does what it says. The current directory is the

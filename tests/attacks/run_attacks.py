@@ -27,15 +27,19 @@ from parts import part_of_today
 from positions import PLACE, POSITIONS, TELL, why_not_here
 
 TIMEOUT_SECONDS = 180
+SKIPPED = 77
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
         "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user"}
-TIERS = ["native", "landlock", "gvisor", "docker"]
+TIERS = ["native", "landlock", "gvisor", "microvm", "docker"]
 CLONE_NEWNS, CLONE_NEWIPC = 0x20000, 0x8000000
 MS_REC, MS_PRIVATE, MNT_DETACH = 0x4000, 0x40000, 2
 
 
 def main():
     arguments = parse_arguments()
+    if arguments.skip_missing and (why := why_no_sandbox(arguments)):
+        print(f"skipped: {why}")
+        return SKIPPED
     cases = load_cases(arguments.case)
     if arguments.cgroup_only:
         cases = [case for case in cases if case.get("cgroup", False)]
@@ -92,6 +96,8 @@ def parse_arguments():
     parser.add_argument("--accounts", default="all", choices=["all", "only", "none"],
                         help="'only' runs the cases that sample the counts of the whole host, 'none' "
                              "the others, which may run beside anything else (default: all)")
+    parser.add_argument("--skip-missing", action="store_true",
+                        help="exit with 77 where the tier makes no sandbox at all")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results to FILE")
     parser.add_argument("--expected-skips", type=pathlib.Path, metavar="FILE",
                         help="file with lines 'NN reason' for cases that may be skipped")
@@ -362,6 +368,13 @@ def judge_attempts(case, places, output, status):
         complaints += [f"{name}: {answer}, expected {' or '.join(allowed) or 'no such attempt'}"
                        for answer in answers if answer not in allowed]
     return complaints
+
+
+def why_no_sandbox(arguments):
+    """None, or what glovebox says where the tier cannot be used."""
+    tried = subprocess.run([arguments.glovebox.resolve(), "run", "--tier", arguments.tier, "-l", "sh", "-e", "true"],
+                           check=False, capture_output=True, text=True)
+    return None if tried.returncode == 0 else tried.stderr.strip()
 
 
 def judge_verdict(case, places, verdict):

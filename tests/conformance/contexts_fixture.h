@@ -63,6 +63,11 @@ class Contexts : public testing::TestWithParam<Way> {
 
   // The test's own context, made when it is first asked for. make_with() is for other limits.
   Context& context();
+  // A kernel of its own that is no Linux.
+  bool is_gvisor() {
+    const Sandbox& sandbox = context().sandbox();
+    return sandbox.features().own_kernel && sandbox.walls().landlock == 0;
+  }
   void make_with(const Limits& limits);
   void end_context();
 

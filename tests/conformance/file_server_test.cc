@@ -166,7 +166,7 @@ TEST_P(FileServer, RemovesTreesHoweverDeepAndWhatIsNotThere) {
   put("kept", "");
   guest("ln -s ../kept tree/link; mkfifo tree/fifo");
   // gVisor walks from the top for each of them, and so takes longer with each.
-  const std::string depth = features().own_kernel ? "200" : "900";
+  const std::string depth = is_gvisor() ? "200" : "900";
   guest("cd tree; for i in $(seq " + depth + "); do mkdir d && cd -P d || exit 1; done; touch end");
   const auto removed = files().remove("tree");
   EXPECT_TRUE(removed) << (removed ? "" : removed.error().message());

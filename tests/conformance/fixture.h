@@ -70,6 +70,8 @@ class Conformance : public testing::TestWithParam<std::string> {
   std::string output_of(const std::string& script);
 
   [[nodiscard]] const TierFeatures& features() const { return features_; }
+  // A kernel of its own that is no Linux.
+  bool is_gvisor() { return features().own_kernel && sandbox().walls().landlock == 0; }
   [[nodiscard]] TierWish tier() const { return {.exactly = tier_of(GetParam()), .at_least = {}}; }
 
   // Processes of the host that are part of this test's sandboxes, wardens and all.

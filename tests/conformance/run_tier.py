@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The promises that every tier keeps, over a tier whose sandboxes take long to make: `gvisor`, and
-`docker`, for which a dockerd is started here. With --parts only a part of the tests that is today's
+"""The promises that every tier keeps, over a tier whose sandboxes take long to make: `gvisor`,
+`microvm`, and `docker`, for which a dockerd is started here. With --parts only a part of the tests that is today's
 turn. Exit status 77, with the reason, where the tier does not work.
 
     tests/conformance/run_tier.py --tier gvisor build/release/tests/conformance/gb_conformance…
@@ -31,6 +31,13 @@ DIFFERENCES = {
             "its terminals are memory of its own",
         "Tiers/TerminalsInside.HaveNamesAndControlTheirSessions":
             "its /proc names no terminal of a process",
+        "Tiers/WallsOf.AreWhatTheHostSeesOfTheGuest":
+            "the host sees no process of a guest with its own kernel",
+        "Tiers/WallsOf.GiveTheGuestNoDescriptorsButTheUsual":
+            "likewise, none of its descriptors",
+        "Tiers/WallsOf.OfNamespacesAreThoseOfTheGuest": "likewise, none of its namespaces",
+    },
+    "microvm": {
         "Tiers/WallsOf.AreWhatTheHostSeesOfTheGuest":
             "the host sees no process of a guest with its own kernel",
         "Tiers/WallsOf.GiveTheGuestNoDescriptorsButTheUsual":
@@ -97,7 +104,7 @@ def main():
     environment = {**os.environ, "GLOVEBOX_CONFORMANCE_TIER": arguments.tier}
     docker = Docker() if arguments.tier == "docker" else None
     try:
-        why = docker.start() if docker else no_gvisor()
+        why = docker.start() if docker else no_sandbox(arguments.tier)
         if why is not None:
             print(f"skipped: {why}")
             return SKIPPED
@@ -114,9 +121,9 @@ def main():
     return 1 if wrong else 0
 
 
-def no_gvisor():
-    """None, or why gVisor makes no sandbox here."""
-    tried = subprocess.run([os.environ["GLOVEBOX"], "run", "--tier", "gvisor", "-l", "bash", "-e", "true"],
+def no_sandbox(tier):
+    """None, or why the tier makes no sandbox here."""
+    tried = subprocess.run([os.environ["GLOVEBOX"], "run", "--tier", tier, "-l", "bash", "-e", "true"],
                            check=False, capture_output=True, text=True)
     return None if tried.returncode == 0 else tried.stderr.strip()
 

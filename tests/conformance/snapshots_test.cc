@@ -255,7 +255,7 @@ TEST_P(Snapshots, CostNothingForFilesThatDidNotChange) {
 }
 
 TEST_P(Snapshots, KeepHolesAsHoles) {
-  if (features().own_kernel) {
+  if (is_gvisor()) {
     GTEST_SKIP() << "gVisor's file system in memory does not say where holes are";
   }
   output_of(

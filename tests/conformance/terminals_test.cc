@@ -37,7 +37,7 @@ class TerminalsInside : public Conformance {
 };
 
 TEST_P(TerminalsInside, HaveNamesAndControlTheirSessions) {
-  if (features().own_kernel) {
+  if (is_gvisor()) {
     GTEST_SKIP() << "gVisor's /proc names no terminal of a process";
   }
   if (exist()) {
@@ -47,7 +47,7 @@ TEST_P(TerminalsInside, HaveNamesAndControlTheirSessions) {
 }
 
 TEST_P(TerminalsInside, AreSixtyFourInASandboxWhateverOthersHave) {
-  if (features().own_kernel) {
+  if (is_gvisor()) {
     GTEST_SKIP() << "terminals are memory of gVisor's there, which is limited, and no host's";
   }
   if (!exist()) {
@@ -69,7 +69,7 @@ TEST_P(TerminalsInside, AreSeenInNoOtherSandbox) {
 }
 
 TEST_P(TerminalsInside, AreMountedWithoutProgramsAndSetuid) {
-  if (features().own_kernel) {
+  if (is_gvisor()) {
     GTEST_SKIP() << "gVisor mounts them itself, and shows no such options";
   }
   if (exist()) {

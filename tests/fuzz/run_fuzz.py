@@ -32,6 +32,8 @@ TARGETS = {
     "warden_protocol": [*BASE, "base/wire.cc", "spec/warden_protocol.cc", "spec/verdict.cc"],
     "relayed_process": [*FRAME, "base/unique_fd.cc", "sandbox/relayed_process.cc",
                         "spec/warden_protocol.cc", "spec/verdict.cc"],
+    "file_export": [*BASE, "base/unique_fd.cc", "base/wire.cc", "sandbox/microvm/file_export.cc",
+                    "sandbox/microvm/protocol.cc"],
     "launcher": [*BASE, "base/wire.cc", "sandbox/launcher/protocol.cc"],
     "files_protocol": [*BASE, "base/wire.cc", "files/protocol.cc"],
     "tar": [*BASE, "base/archive/tar.cc", "base/sys/beneath.cc", "base/sys/tree.cc",

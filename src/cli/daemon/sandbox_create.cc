@@ -89,9 +89,10 @@ void add_sandbox_create(CLI::App& group, Action* action) {
   command->add_flag("--auto-resume", options->auto_resume,
                     "Resume the paused sandbox automatically on the next request");
   command
-      ->add_option("--tier", options->tier,
-                   "Require exactly this isolation tier (gvisor, native, docker, landlock), or "
-                   "'auto' for the strongest that works")
+      ->add_option(
+          "--tier", options->tier,
+          "Require exactly this isolation tier (microvm, gvisor, native, docker, landlock), or "
+          "'auto' for the strongest that works")
       ->type_name("TIER");
   command
       ->add_option("--min-tier", options->min_tier, "Require this isolation tier or a stronger one")

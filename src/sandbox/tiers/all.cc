@@ -5,6 +5,7 @@
 #include "sandbox/tiers/docker/docker.h"
 #include "sandbox/tiers/gvisor/gvisor.h"
 #include "sandbox/tiers/landlock/landlock.h"
+#include "sandbox/tiers/microvm/microvm.h"
 #include "sandbox/tiers/native/native.h"
 #include "sandbox/tiers/tier.h"
 #include "sandbox/tiers/wasm/wasm.h"
@@ -37,7 +38,8 @@ const std::vector<Tier*>& all_tiers() {
   static DockerTier docker;
   static LandlockTier landlock;
   static WasmTier wasm;
-  static const std::vector<Tier*> kTiers = {&gvisor, &wasm, &native, &docker, &landlock};
+  static MicrovmTier microvm;
+  static const std::vector<Tier*> kTiers = {&microvm, &gvisor, &wasm, &native, &docker, &landlock};
   return kTiers;
 }
 
@@ -57,7 +59,9 @@ Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
   const int preferred = GB_TRY(find_tier(kDefaultFloor))->strength();
   std::vector<Tier*> tiers;
   for (Tier* const tier : all_tiers()) {
-    if (tier->strength() >= floor->strength() && tier->traits().runs_elf) {
+    const TierTraits traits = tier->traits();
+    const bool fits = !traits.only_by_name || (tier == floor && traits.runs_elf);
+    if (tier->strength() >= floor->strength() && fits) {
       tiers.push_back(tier);
     }
   }

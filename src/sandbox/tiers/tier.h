@@ -48,6 +48,7 @@ struct TierTraits {
   bool can_hold_exec_rules = false;  // The kernel lets no other program start (ExecRules).
   bool runs_elf = true;              // Programs of this machine. Otherwise see Runner.
   bool is_deterministic = false;     // SandboxSpec::deterministic.
+  bool only_by_name = false;         // Never taken for its strength alone, however it ranks.
 };
 
 // Sockets in the network namespace of a sandbox, for its proxy. child/way_out.h says what they get.
@@ -106,7 +107,8 @@ struct Enclosure {
   UniqueFd complaints{};
   std::string tree;  // A directory of the host that is removed with the sandbox, or empty.
   TierFeatures features;
-  std::string seccomp;  // The name of the policy in force.
+  std::string machine{};  // What runs the guest's own kernel, where that does not say it itself.
+  std::string seccomp;    // The name of the policy in force.
   int landlock = 0;
   bool realm = false;
   std::vector<std::string> notes{};  // What a person should know of these walls.
@@ -151,10 +153,10 @@ struct TierWish {
 
 // The tiers that fit, the one to try first in front: the one asked for; for "auto", the strongest
 // first; otherwise `native`, then what is stronger. Weaker ones follow, but none below the floor,
-// which is `native` where none is given. One that runs no programs of the machine is only chosen by
-// name. Whether they work here shows when they are tried; asking
-// probe() first would cost each start what only a few hosts need. Fails with kInvalid for unknown
-// names and for a wish that contradicts itself.
+// which is `native` where none is given. Those that are only chosen by name (TierTraits) are left
+// out otherwise; the name of the floor chooses one that runs programs of the machine. Whether they
+// work here shows when they are tried; asking probe() first would cost each start what only a few
+// hosts need. Fails with kInvalid for unknown names and for a wish that contradicts itself.
 Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish);
 
 // The same wish with a floor of at least `tier`'s strength. Fails with kInvalid for unknown names,

@@ -42,7 +42,7 @@ TEST(TierTest, AutoTriesTheStrongestFirstDownToTheFloor) {
     const auto tiers = candidate_tiers({.exactly = "auto", .at_least = floor});
     ASSERT_TRUE(tiers);
     EXPECT_TRUE(std::ranges::is_sorted(*tiers, std::greater(), &Tier::strength));
-    EXPECT_EQ(tiers->front(), all_tiers().front());
+    EXPECT_EQ(tiers->front()->name(), "gvisor");
     EXPECT_EQ(tiers->back()->name(), *floor == '\0' ? "native" : floor);
   }
 }
@@ -58,6 +58,22 @@ TEST(TierTest, ATierWithoutProgramsOfTheMachineIsOnlyChosenByName) {
   ASSERT_TRUE(named);
   EXPECT_EQ(named->front()->name(), "wasm");
   EXPECT_EQ(tier_that(&TierTraits::is_deterministic).exactly, "wasm");
+}
+
+TEST(TierTest, AnEmulatedMachineIsOnlyChosenByName) {
+  for (const TierWish& wish : {TierWish{}, TierWish{.exactly = "auto"},
+                               TierWish{.exactly = "auto", .at_least = "gvisor"}}) {
+    const auto tiers = candidate_tiers(wish);
+    ASSERT_TRUE(tiers);
+    EXPECT_TRUE(std::ranges::none_of(*tiers, [](const Tier* t) { return t->name() == "microvm"; }));
+  }
+  for (const TierWish& wish : {TierWish{.exactly = "microvm"}, TierWish{.at_least = "microvm"},
+                               TierWish{.exactly = "auto", .at_least = "microvm"}}) {
+    const auto tiers = candidate_tiers(wish);
+    ASSERT_TRUE(tiers);
+    ASSERT_EQ(tiers->size(), 1U);
+    EXPECT_EQ(tiers->front()->name(), "microvm");
+  }
 }
 
 TEST(TierTest, AFloorIsRaisedAndNeverLowered) {

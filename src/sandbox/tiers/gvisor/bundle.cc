@@ -15,8 +15,8 @@
 
 #include "base/unique_fd.h"
 #include "sandbox/machine.h"
-#include "sandbox/policy/policy.h"
 #include "sandbox/system_view.h"
+#include "spec/warden_protocol.h"
 
 namespace glovebox {
 namespace {
@@ -260,19 +260,6 @@ Result<void> write_bundle(const std::string& directory,
     return Error::from_errno("write " + path);
   }
   return {};
-}
-
-warden::MoveInRequest moving_in(const SandboxSpec& spec) {
-  const policy::Filter filter = policy::own_kernel_filter();
-  warden::MoveInRequest request;
-  request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
-  request.directories = {spec.home, "/tmp", "/dev/shm"};
-  for (std::string& text : machine_texts(spec.limits)) {
-    request.machine_targets.push_back(std::string("/") +
-                                      kMachineFiles[request.machine_texts.size()].shown_as);
-    request.machine_texts.push_back(std::move(text));
-  }
-  return request;
 }
 
 }  // namespace glovebox

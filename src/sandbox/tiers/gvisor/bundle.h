@@ -3,12 +3,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "sandbox/launch.h"
 #include "sandbox/spec.h"
-#include "spec/warden_protocol.h"
 
 namespace glovebox {
 
@@ -17,8 +15,5 @@ namespace glovebox {
 Result<void> write_bundle(const std::string& directory,
                           const SandboxSpec& spec,
                           const InnerPrograms& programs);
-
-// What the warden in that bundle needs to be told.
-warden::MoveInRequest moving_in(const SandboxSpec& spec);
 
 }  // namespace glovebox

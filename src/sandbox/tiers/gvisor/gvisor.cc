@@ -9,14 +9,14 @@
 #include <string>
 #include <utility>
 
-#include "base/frame.h"
 #include "base/sys/tree.h"
 #include "sandbox/launch.h"
+#include "sandbox/moving_in.h"
+#include "sandbox/policy/policy.h"
 #include "sandbox/runtime_directory.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/tiers/gvisor/bundle.h"
 #include "sandbox/tiers/gvisor/runsc.h"
-#include "spec/warden_protocol.h"
 
 namespace glovebox {
 namespace {
@@ -76,9 +76,7 @@ class Tree {
 
 // The warden waits for it. Fits into the socket, whose other end nobody reads yet.
 Result<void> send_request(int control, const SandboxSpec& spec) {
-  std::string bytes;
-  append_frame(bytes, static_cast<std::uint8_t>(warden::Request::kMoveIn), 0,
-               moving_in(spec).encode());
+  const std::string bytes = moving_in_frame(spec, policy::own_kernel_filter());
   const ssize_t sent = ::send(control, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   return sent == std::ssize(bytes) ? Result<void>() : Error::from_errno("instruct the warden");
 }

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "sandbox/foreign_root.h"
 #include "sandbox/machine.h"
+#include "sandbox/masked_paths.h"
 #include "sandbox/system_view.h"
 
 namespace glovebox {
@@ -29,17 +30,6 @@ constexpr std::uint64_t kReadOnly = abi::kMountRdonly | abi::kMountNosuid | abi:
 constexpr std::uint64_t kOwnBytes = 128 * 1024;
 constexpr std::uint32_t kOwnInodes = 64;
 constexpr std::uint64_t kPage = 4096;
-
-// What /proc shows everybody of the host, beyond the guest's own processes.
-// Locks of other sandboxes would be a channel between any two.
-// Files that only root can read need no mask: the guest's uid is nobody outside. Names as in runc's
-// list of masked paths and in proc(5); not every kernel has all of them.
-constexpr std::array<const char*, 14> kMaskedFiles = {
-    "proc/keys",       "proc/key-users", "proc/kallsyms",   "proc/latency_stats", "proc/softirqs",
-    "proc/interrupts", "proc/diskstats", "proc/partitions", "proc/schedstat",     "proc/iomem",
-    "proc/ioports",    "proc/config.gz", "proc/locks",      "proc/cgroups"};
-constexpr std::array<const char*, 6> kMaskedDirectories = {
-    "proc/acpi", "proc/asound", "proc/scsi", "proc/bus", "proc/fs", "proc/pressure"};
 
 // Where another root is while pieces of it are bound, and our files that cover some of its own.
 constexpr const char* kOtherRoot = "run/root";

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first program of a micro virtual machine, and the only one in its initial files. It mounts
+// the files that glovebox-microvm shows, makes the namespaces and the control group of the guests,
+// starts the warden in them, and passes bytes between the machine's ports and what they are for.
+//
+// It is root of the machine's kernel. No guest sees it or anything of its own: it is in none of
+// their namespaces. With it, with the warden or with any of the ports the machine ends.
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/random.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/unique_fd.h"
+#include "sandbox/masked_paths.h"
+#include "sandbox/microvm/protocol.h"
+#include "spec/warden_protocol.h"
+
+namespace glovebox::microvm {
+namespace {
+
+constexpr const char* kGroup = "/cgroup/guests";
+constexpr const char* kRoot = "/shown";
+constexpr int kControlFd = 3;
+// Of our own files and directories beside the guests', so that they get what they were promised.
+constexpr std::uint64_t kOwnBytes = 256UL * 1024;
+constexpr std::uint64_t kOwnInodes = 64;
+
+[[noreturn]] void power_off() {
+  (void)::reboot(RB_POWER_OFF);
+  for (;;) {
+    (void)::pause();
+  }
+}
+
+// On the machine's console, which the outside reads.
+[[noreturn]] void give_up(const std::string& attempt) {
+  const std::string line = "glovebox: " + attempt + ": " + std::strerror(errno) + "\n";
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+  if (::getpid() != 1) {
+    ::_exit(1);
+  }
+  power_off();
+}
+
+void must(bool done, const std::string& attempt) {
+  if (!done) {
+    give_up(attempt);
+  }
+}
+
+void make_directory(const std::string& path, mode_t mode = 0755) {
+  must(::mkdir(path.c_str(), mode) == 0 || errno == EEXIST, "create " + path);
+}
+
+void mount_new(const char* type,
+               const std::string& at,
+               unsigned long flags,
+               const std::string& options = {}) {
+  must(::mount(type, at.c_str(), type, flags, options.c_str()) == 0, "mount " + at);
+}
+
+void bind(const std::string& what, const std::string& at) {
+  must(::mount(what.c_str(), at.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0, "mount " + at);
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  must(file && ::write(file.get(), text.data(), text.size()) == std::ssize(text), "write " + path);
+}
+
+// The number after `key` in a file of the group; the first number where the key is empty.
+std::uint64_t number_in(const std::string& name, std::string_view key) {
+  const UniqueFd file(::open((std::string(kGroup) + "/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> bytes{};
+  const ssize_t got = file ? ::read(file.get(), bytes.data(), bytes.size() - 1) : 0;
+  const std::string text(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  std::size_t at = 0;
+  if (!key.empty()) {
+    const std::string line = std::string(key) + " ";
+    at = text.starts_with(line) ? 0 : text.find("\n" + line);
+    if (at == std::string::npos) {
+      return 0;
+    }
+    at += at == 0 ? line.size() : line.size() + 1;
+  }
+  return std::strtoull(text.c_str() + at, nullptr, 10);
+}
+
+UniqueFd open_port(int number) {
+  const std::string path = "/dev/vport0p" + std::to_string(number);
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    UniqueFd port(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (port || errno != ENOENT) {
+      must(static_cast<bool>(port), "open " + path);
+      return port;
+    }
+    const timespec moment{.tv_sec = 0, .tv_nsec = 10'000'000};  // The kernel still looks for it.
+    (void)::nanosleep(&moment, nullptr);
+  }
+  give_up("open " + path);
+}
+
+bool read_exactly(int fd, char* to, std::size_t size) {
+  while (size > 0) {
+    const ssize_t got = ::read(fd, to, size);
+    if (got == 0 || (got < 0 && errno != EINTR)) {
+      return false;
+    }
+    to += std::max<ssize_t>(got, 0);
+    size -= static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  }
+  return true;
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno != EINTR) {
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
+  }
+  return true;
+}
+
+// A process of our own that works until what it works on ends.
+template <typename Work>
+void start(const Work& work) {
+  const pid_t pid = ::fork();
+  must(pid >= 0, "fork");
+  if (pid == 0) {
+    work();
+    ::_exit(0);
+  }
+}
+
+void pass_bytes(int from, int to) {
+  std::array<char, 64UL * 1024> bytes;
+  for (;;) {
+    const ssize_t got = ::read(from, bytes.data(), bytes.size());
+    if (got == 0 || (got < 0 && errno != EINTR)) {
+      return;
+    }
+    if (got > 0 && !write_all(to, {bytes.data(), static_cast<std::size_t>(got)})) {
+      return;
+    }
+  }
+}
+
+// The kernel wants each answer whole.
+void pass_answers(int port, int fuse) {
+  std::string answer(256UL * 1024, '\0');
+  for (;;) {
+    std::uint32_t size = 0;
+    if (!read_exactly(port, answer.data(), sizeof size)) {
+      return;
+    }
+    std::memcpy(&size, answer.data(), sizeof size);
+    if (size < sizeof size || size > answer.size() ||
+        !read_exactly(port, answer.data() + sizeof size, size - sizeof size)) {
+      return;
+    }
+    (void)!::write(fuse, answer.data(), size);  // What nobody waits for any more is refused.
+  }
+}
+
+Order receive_order(int port) {
+  std::uint32_t size = 0;
+  std::string bytes;
+  must(read_exactly(port, reinterpret_cast<char*>(&size), sizeof size) && size <= kMaxOrder,
+       "read the order");
+  bytes.resize(size);
+  must(read_exactly(port, bytes.data(), size), "read the order");
+  auto order = Order::decode(bytes);
+  must(order.has_value(), "understand the order");
+  return std::move(order).value();
+}
+
+void take_seed_and_time(const Order& order) {
+  // A rand_pool_info: bits, bytes, and these.
+  std::array<std::uint32_t, 2 + kSeedSize / 4> pool = {kSeedSize * 8, kSeedSize};
+  std::memcpy(&pool[2], order.seed.data(), kSeedSize);
+  const UniqueFd random(::open("/dev/urandom", O_RDWR | O_CLOEXEC));
+  must(random && ::ioctl(random.get(), RNDADDENTROPY, pool.data()) == 0, "seed the random numbers");
+  (void)::ioctl(random.get(), RNDRESEEDCRNG);
+  const timespec now{.tv_sec = static_cast<time_t>(order.time_ns / 1'000'000'000U),
+                     .tv_nsec = static_cast<long>(order.time_ns % 1'000'000'000U)};
+  must(::clock_settime(CLOCK_REALTIME, &now) == 0, "set the clock");
+}
+
+void set_limits(std::uint64_t memory, std::uint64_t pids) {
+  write_text(std::string(kGroup) + "/memory.max", std::to_string(memory));
+  write_text(std::string(kGroup) + "/pids.max", std::to_string(pids));
+}
+
+void make_group(const Order& order) {
+  make_directory("/cgroup");
+  mount_new("cgroup2", "/cgroup", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+  write_text("/cgroup/cgroup.subtree_control", "+memory +pids +cpu");
+  make_directory(kGroup);
+  set_limits(order.memory, order.pids);
+}
+
+void answer_questions(int port) {
+  for (;;) {
+    char question = 0;
+    if (!read_exactly(port, &question, 1)) {
+      return;
+    }
+    if (question == static_cast<char>(Question::kLimit)) {
+      std::array<std::uint64_t, 2> limits{};
+      if (!read_exactly(port, reinterpret_cast<char*>(limits.data()), sizeof limits)) {
+        return;
+      }
+      set_limits(limits[0], limits[1]);
+      continue;
+    }
+    const Counts counts = {
+        number_in("cpu.stat", "usage_usec"), number_in("memory.current", {}),
+        number_in("memory.peak", {}),        number_in("pids.current", {}),
+        number_in("pids.peak", {}),          number_in("memory.events", "oom_kill"),
+        number_in("pids.events", "max")};
+    if (!write_all(port, {reinterpret_cast<const char*>(counts.data()), sizeof counts})) {
+      return;
+    }
+  }
+}
+
+void mount_files() {
+  const int port = open_port(kFilesPort).release();
+  const int fuse = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  must(fuse >= 0, "open /dev/fuse");
+  make_directory(kRoot);
+  mount_new("fuse", kRoot, MS_RDONLY | MS_NOSUID | MS_NODEV,
+            "fd=" + std::to_string(fuse) +
+                ",rootmode=40755,user_id=0,group_id=0,allow_other,default_permissions");
+  // There is nothing to be read before the mount, which waits for no answer.
+  start([=] { pass_bytes(fuse, port); });
+  start([=] { pass_answers(port, fuse); });
+}
+
+// All of /run that the outside shows, beside places of our own.
+void arrange_run(const Order& order) {
+  const std::string shown = std::string(kRoot) + "/run";
+  const std::string fresh = "/run";
+  make_directory(fresh);
+  mount_new("tmpfs", fresh, MS_NOSUID | MS_NODEV, "mode=0755");
+  DIR* const entries = ::opendir(shown.c_str());
+  must(entries != nullptr, "read " + shown);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
+  while (const dirent* const entry = ::readdir(entries)) {
+    const std::string name = entry->d_name;
+    const bool ours = "/run/" + name == kPrograms || name == "masks";
+    if (name != "." && name != ".." && !ours && entry->d_type == DT_DIR) {
+      make_directory(fresh + "/" + name);
+      bind(shown + "/" + name, fresh + "/" + name);
+    }
+  }
+  (void)::closedir(entries);
+  make_directory("/run/programs");
+  for (const std::string path : {warden::kMovingWarden, warden::kMovingArchiver}) {
+    must(::mknod(path.c_str(), S_IFREG | 0644, 0) == 0, "create " + path);
+    bind(kRoot + path, path);
+  }
+  make_directory(warden::kMovingPlace);
+  mount_new("tmpfs", warden::kMovingPlace, MS_NOSUID | MS_NODEV,
+            "mode=0755,size=" + std::to_string(order.disk + kOwnBytes) +
+                ",nr_inodes=" + std::to_string(order.inodes + kOwnInodes));
+  bind(fresh, shown);
+}
+
+void arrange_devices() {
+  const std::string dev = std::string(kRoot) + "/dev";
+  mount_new("tmpfs", dev, MS_NOSUID | MS_NOEXEC, "mode=0755,size=64k");
+  constexpr std::array<std::pair<const char*, unsigned>, 5> kDevices = {
+      {{"/null", 3}, {"/zero", 5}, {"/full", 7}, {"/random", 8}, {"/urandom", 9}}};
+  for (const auto& [name, number] : kDevices) {
+    must(::mknod((dev + name).c_str(), S_IFCHR | 0666, makedev(1, number)) == 0, "mknod " + dev);
+  }
+  constexpr std::array<std::pair<const char*, const char*>, 5> kLinks = {
+      {{"/ptmx", "pts/ptmx"},
+       {"/fd", "/proc/self/fd"},
+       {"/stdin", "/proc/self/fd/0"},
+       {"/stdout", "/proc/self/fd/1"},
+       {"/stderr", "/proc/self/fd/2"}}};
+  for (const auto& [name, target] : kLinks) {
+    must(::symlink(target, (dev + name).c_str()) == 0, "link " + dev);
+  }
+  make_directory(dev + "/shm", 01777);
+  make_directory(dev + "/pts");
+  mount_new("devpts", dev + "/pts", MS_NOSUID | MS_NOEXEC,
+            "newinstance,mode=0620,ptmxmode=0666,max=64");
+}
+
+void raise_loopback() {
+  const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  must(socket && ::ioctl(socket.get(), SIOCSIFFLAGS, &request) == 0, "raise the loopback device");
+}
+
+// As in the native tier: with an empty file, and an empty directory.
+void mask_proc() {
+  const std::string file = "/nothing";
+  const std::string directory = "/no-directory";
+  const UniqueFd made(::open(file.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, 0444));
+  must(static_cast<bool>(made), "create " + file);
+  make_directory(directory, 0555);
+  const auto mask = [](const std::string& with, const char* path) {
+    const std::string at = std::string(kRoot) + "/" + path;
+    if (::access(at.c_str(), F_OK) == 0) {
+      bind(with, at);
+    }
+  };
+  for (const char* const path : kMaskedFiles) {
+    mask(file, path);
+  }
+  for (const char* const path : kMaskedDirectories) {
+    mask(directory, path);
+  }
+}
+
+// The first process of the guests' namespaces becomes the warden.
+[[noreturn]] void become_warden(const Order& order, int control) {
+  must(::sethostname(order.hostname.c_str(), order.hostname.size()) == 0, "set the host name");
+  raise_loopback();
+  mount_new("proc", std::string(kRoot) + "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+  mount_new("sysfs", std::string(kRoot) + "/sys", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
+  mask_proc();
+  // The machine's first files cannot be left by pivot_root(2).
+  must(::chdir(kRoot) == 0 && ::mount(".", "/", nullptr, MS_MOVE, nullptr) == 0 &&
+           ::chroot(".") == 0 && ::chdir("/") == 0,
+       "enter the files");
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const rlimit files{.rlim_cur = 1U << 20, .rlim_max = 1U << 20};
+  const rlimit none{};
+  must(null && ::setrlimit(RLIMIT_NOFILE, &files) == 0 && ::setrlimit(RLIMIT_CORE, &none) == 0 &&
+           ::setsid() >= 0,
+       "set the limits");
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    must(::dup2(null.get(), fd) == fd, "dup2");
+  }
+  must(::dup2(control, kControlFd) == kControlFd && ::close_range(kControlFd + 1, ~0U, 0) == 0 &&
+           ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0,
+       "prepare the warden");
+  constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-kernel", nullptr};
+  constexpr std::array<const char*, 1> kNoEnvironment = {nullptr};
+  (void)::execve(warden::kMovingWarden, const_cast<char**>(kArguments.data()),
+                 const_cast<char**>(kNoEnvironment.data()));
+  ::_exit(127);
+}
+
+void start_guests(const Order& order, int control) {
+  write_text(std::string(kGroup) + "/cgroup.procs", "0");
+  must(::unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
+                 CLONE_NEWCGROUP) == 0,
+       "make the namespaces");
+  must(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "keep mounts private");
+  const pid_t first = ::fork();
+  must(first >= 0, "fork");
+  if (first == 0) {
+    become_warden(order, control);
+  }
+  (void)::close(control);
+  int status = 0;
+  (void)::waitpid(first, &status, 0);
+}
+
+[[noreturn]] void run() {
+  (void)::umask(0);
+  make_directory("/dev");
+  mount_new("devtmpfs", "/dev", MS_NOSUID);
+  const UniqueFd console(::open("/dev/console", O_RDWR | O_CLOEXEC));
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    (void)::dup2(console.get(), fd);
+  }
+  const UniqueFd machine = open_port(kMachinePort);
+  const UniqueFd control = open_port(kControlPort);
+  const Order order = receive_order(machine.get());
+  take_seed_and_time(order);
+  make_group(order);
+  mount_files();
+  arrange_devices();
+  arrange_run(order);
+  std::array<int, 2> pair{};
+  must(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) == 0, "socketpair");
+  start([&] { start_guests(order, pair[1]); });
+  (void)::close(pair[1]);
+  start([&] { pass_bytes(control.get(), pair[0]); });
+  start([&] { pass_bytes(pair[0], control.get()); });
+  start([&] { answer_questions(machine.get()); });
+  int status = 0;
+  while (::wait(&status) < 0 && errno == EINTR) {
+  }
+  power_off();
+}
+
+}  // namespace
+}  // namespace glovebox::microvm
+
+int main() {
+  if (::getpid() != 1) {
+    return 2;
+  }
+  glovebox::microvm::run();
+}

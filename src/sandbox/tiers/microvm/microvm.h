@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The microvm tier: a virtual machine for each sandbox, with a Linux kernel of its own. QEMU is the
+// guest of a native sandbox; the machine sees that sandbox's files, read-only, and builds walls of
+// its own around its guests. Their streams go in frames, because no descriptor can leave it.
+#pragma once
+
+#include "sandbox/tiers/tier.h"
+
+namespace glovebox {
+
+class MicrovmTier final : public Tier {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "microvm"; }
+  [[nodiscard]] int strength() const override { return 40; }
+  // QEMU emulates the processors, which is slow: nobody gets that who did not ask for it.
+  [[nodiscard]] TierTraits traits() const override { return {.only_by_name = true}; }
+  Result<TierFeatures> probe() override;
+  Result<Enclosure> enclose(const SandboxSpec& spec) override;
+};
+
+}  // namespace glovebox

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our end of the machine's own port (microvm/protocol.h): its limits, and what it counts.
+#pragma once
+
+#include <mutex>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "sandbox/meter.h"
+#include "sandbox/microvm/protocol.h"
+#include "spec/limits.h"
+
+namespace glovebox::microvm {
+
+// Any thread may use it. What a machine answers is believed as far as it concerns itself; one that
+// does not answer in time is not asked again, and the counts stay what they were.
+class Port final : public Meter {
+ public:
+  explicit Port(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  // Without waiting: it fits into the socket.
+  Result<void> order(const Order& order);
+  Result<void> change_limits(const Limits& limits);
+
+  [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const override;
+  [[nodiscard]] std::optional<Bytes> memory_peak() const override;
+  [[nodiscard]] std::optional<Bytes> memory_now() const override;
+  [[nodiscard]] std::optional<std::uint64_t> pids_peak() const override;
+  [[nodiscard]] std::optional<std::uint64_t> pids_now() const override;
+  [[nodiscard]] std::uint64_t oom_kills() const override;
+  [[nodiscard]] std::uint64_t pids_refusals() const override;
+  void reclaim() const override {}
+
+ private:
+  [[nodiscard]] std::uint64_t count(Count which) const;
+  [[nodiscard]] bool ask() const;
+
+  mutable std::mutex mutex_;
+  mutable UniqueFd socket_;
+  mutable Counts counts_{};
+};
+
+}  // namespace glovebox::microvm

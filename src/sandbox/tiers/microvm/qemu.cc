@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/tiers/microvm/qemu.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "base/sys/installation.h"
+#include "sandbox/cgroup_host.h"
+#include "sandbox/microvm/protocol.h"
+
+namespace glovebox::microvm {
+namespace {
+
+constexpr const char* kQemu = "/usr/bin/qemu-system-x86_64";
+constexpr const char* kRunner = "/microvm/glovebox-microvm";
+constexpr const char* kKernel = "/microvm/kernel";
+constexpr const char* kInitramfs = "/microvm/initramfs";
+
+// Descriptors, as glovebox-microvm arranges them, by the number of the port.
+constexpr int descriptor_of(int port) {
+  return port == kControlPort ? 5 : port == kMachinePort ? 3 : 4;
+}
+
+Result<Installation> look() {
+  std::string without;
+  for (std::string& each : GB_TRY(sys::installed_directories())) {
+    if (::access((each + kRunner).c_str(), X_OK) != 0) {
+      continue;
+    }
+    if (::access((each + kKernel).c_str(), R_OK) != 0) {
+      without = each;
+      continue;
+    }
+    if (::access(kQemu, X_OK) != 0) {
+      return Error(ErrorCode::kUnsupported, "QEMU is not installed",
+                   "on Debian, run 'apt install qemu-system-x86'");
+    }
+    return Installation{.programs = std::move(each), .qemu = kQemu};
+  }
+  return without.empty() ? Error(ErrorCode::kUnsupported, "glovebox-microvm was not found",
+                                 "install it in /usr/libexec/glovebox/microvm")
+                         : Error(ErrorCode::kUnsupported, "the microvm tier has no kernel",
+                                 "run " + without + "/microvm/install");
+}
+
+}  // namespace
+
+Result<Installation> find_installation() {
+  static const Result<Installation> kFound = look();
+  return kFound;
+}
+
+std::vector<std::string> machine_command(const Installation& installation, const Limits& limits) {
+  const std::string programs(kPrograms);
+  const std::uint64_t memory = (limits.memory.count + kMachineMemory.count) >> 20;
+  const auto processors = static_cast<unsigned>(std::clamp(
+      std::ceil(limits.cpus), 1.0, std::max(1.0, static_cast<double>(cgroup_host().processors))));
+  std::vector<std::string> command = {
+      programs + kRunner,
+      installation.qemu,
+      "-nodefaults",
+      "-no-user-config",
+      "-no-reboot",
+      "-display",
+      "none",
+      "-machine",
+      "q35,usb=off,vmport=off,smbus=off,sata=off,i8042=off",
+      "-accel",
+      "tcg,tb-size=96",
+      "-cpu",
+      "max",
+      "-smp",
+      std::to_string(processors),
+      "-m",
+      std::to_string(memory) + "M",
+      "-kernel",
+      programs + kKernel,
+      "-initrd",
+      programs + kInitramfs,
+      "-append",
+      "console=ttyS0 quiet panic=-1 no_timer_check tsc=reliable mitigations=off nokaslr",
+      "-chardev",
+      "stdio,id=console,signal=off",
+      "-serial",
+      "chardev:console",
+      "-device",
+      "virtio-serial-pci,max_ports=4",
+  };
+  for (const int port : {kControlPort, kMachinePort, kFilesPort}) {
+    const std::string number = std::to_string(port);
+    command.insert(
+        command.end(),
+        {"-chardev", "socket,id=p" + number + ",fd=" + std::to_string(descriptor_of(port)),
+         "-device", "virtserialport,nr=" + number + ",chardev=p" + number});
+  }
+  return command;
+}
+
+}  // namespace glovebox::microvm
