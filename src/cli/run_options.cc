@@ -11,8 +11,10 @@
 #include <climits>
 
 #include "base/text.h"
+#include "cli/output_writer.h"
 #include "language/registry.h"
 #include "sandbox/tiers/tier.h"
+#include "service/templates/run_image.h"
 
 namespace glovebox::cli {
 namespace {
@@ -80,6 +82,55 @@ Result<void> refuse_what_is_missing(const RunOptionsText& options) {
     return Error(ErrorCode::kInvalid, "unknown template '" + printable(options.template_name) + "'",
                  "leave out --template: 'default' is the only template in this version");
   }
+  const bool known = options.user.empty() || options.user == "user" || options.user == "root";
+  if (!known && options.image.empty()) {
+    return Error(ErrorCode::kInvalid, "--user: invalid value '" + printable(options.user) + "'",
+                 "use one of: root, user; other users need --image");
+  }
+  return {};
+}
+
+// Who runs the program: the image's own user, unless another was asked for.
+void choose_user(const std::string& wanted, OneShot& request) {
+  const std::string name = wanted.substr(0, wanted.find(':'));
+  request.as_root = wanted != "user";
+  const bool is_root = name.empty() || name == "root" || name == "0";
+  request.image->user = is_root || wanted == "user" ? "" : wanted;
+}
+
+// The image's root, and its command where no code was given.
+Result<void> load_image(const RunOptionsText& options, RunPlan& plan) {
+  const bool quiet = options.quiet || options.json || options.events;
+  BuildMonitor monitor(
+      [quiet](const BuildEvent& event) {
+        if (event.kind == BuildEvent::Kind::kLog && !quiet) {
+          AnsiStripper stripper;
+          write_fully(STDERR_FILENO, "glovebox: " + stripper.strip(event.text));
+        }
+        return true;
+      },
+      [](std::uint64_t) { return Result<void>(); });
+  BuildNetwork network{.rules = plan.request.network.value_or(NetworkRules()),
+                       .public_only = false};
+  network.rules.credentials = {};
+  RunImage image = GB_TRY(open_run_image(options.image, network, monitor));
+  plan.image = std::move(image.held);
+  plan.request.image = std::move(image.shown);
+  choose_user(options.user.empty() ? image.config.user : options.user, plan.request);
+  if (options.has_code) {
+    return {};
+  }
+  std::vector<std::string> words = options.arguments;
+  if (!options.file.empty()) {
+    words.insert(words.begin(), options.file);
+  }
+  words = image.config.command(words);
+  if (words.empty()) {
+    return Error(ErrorCode::kInvalid, "the image names no command to run",
+                 "pass one: glovebox run --image IMAGE -- COMMAND");
+  }
+  plan.request.in_place = words.front();
+  plan.request.arguments.assign(words.begin() + 1, words.end());
   return {};
 }
 
@@ -92,6 +143,9 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
                    "leave one of them out");
     }
     request.code = options.code;
+  } else if (request.image) {
+    request.language = GB_TRY(registry.find(std::string(kExecutable)));
+    return {};
   } else if (options.file == "-") {
     request.code = GB_TRY(read_code(STDIN_FILENO, "standard input"));
   } else if (options.file.empty()) {
@@ -125,8 +179,8 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
     request.in_place.clear();
   }
   // A tier that runs no programs of this machine brings its own.
-  if (request.in_place.empty() && !options.deterministic && request.language.tier.empty() &&
-      traits_of(options.tier).runs_elf) {
+  if (request.in_place.empty() && !request.image && !options.deterministic &&
+      request.language.tier.empty() && traits_of(options.tier).runs_elf) {
     const Readiness ready = readiness(request.language);
     if (!ready.ready) {
       return Error(ErrorCode::kUnsupported,
@@ -194,10 +248,19 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   command
       .add_option("--user", options.user,
                   "User of the program inside: 'user', or 'root' with a file system that it can "
-                  "change (native tier) [default: user]")
+                  "change (native tier) [default: user]; of an image, also its others "
+                  "[default: the image's own]")
       ->type_name("USER")
-      ->check(CLI::IsMember({"user", "root"}))
       ->group(kIsolationOptions);
+
+  auto* const image =
+      command
+          .add_option("--image", options.image,
+                      "Container image whose root the sandbox shows: an OCI layout, an archive of "
+                      "'docker save', or an image of a registry that --allow-net names; runs its "
+                      "command, or FILE and ARGS in its place")
+          ->type_name("IMAGE")
+          ->group(kIsolationOptions);
 
   command
       .add_flag("--deterministic", options.deterministic,
@@ -280,6 +343,10 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->group(kAnswer)
       ->excludes(raw);
 
+  for (const char* const other : {"--template", "--policy", "--packages", "--package-source",
+                                  "--deterministic", "--watch", "--compile-only"}) {
+    image->excludes(command.get_option(other));
+  }
   for (CLI::Option* const option : command.get_options()) {
     if (option != arguments) {
       // One value each: a second one would swallow the program's name.
@@ -303,8 +370,15 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   RunPlan plan;
   OneShot& request = plan.request;
   GB_TRY(refuse_what_is_missing(options));
-  GB_TRY(load_program(options, request));
+  NetworkOptions network = GB_TRY(parse_network(options));
+  request.network = std::move(network.rules);
+  request.secrets = std::move(network.secrets);
   request.arguments = options.arguments;
+  request.as_root = options.user == "root";
+  if (!options.image.empty()) {
+    GB_TRY(load_image(options, plan));
+  }
+  GB_TRY(load_program(options, request));
   LimitWishes limits = GB_TRY(parse_limits(options));
   limits.wall = GB_TRY(parse_time(options.time, "--time"));
   limits.output = GB_TRY(parse_size(options.output, "--output"));
@@ -318,13 +392,9 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   GB_TRY(validate(request.compile_limits, "compile-"));
   request.tier = {.exactly = options.tier, .at_least = options.min_tier};
   request.strict = options.seccomp == "strict";
-  request.as_root = options.user == "root";
   request.deterministic = options.deterministic;
   request.from_pool = !options.no_pool;
   request.env = GB_TRY(parse_environment(options));
-  NetworkOptions network = GB_TRY(parse_network(options));
-  request.network = std::move(network.rules);
-  request.secrets = std::move(network.secrets);
   for (const std::string& text : options.files) {
     request.files.push_back(GB_TRY(parse_file_to_copy(text)));
   }

@@ -9,6 +9,8 @@
 #include "base/unique_fd.h"
 #include "cli/shared_options.h"
 #include "service/runs/one_shot.h"
+#include "service/runs/one_shot.h"
+#include "service/templates/content_store.h"
 
 namespace glovebox::cli {
 
@@ -21,6 +23,7 @@ struct RunOptionsText : SharedOptionsText {
   std::string seccomp;
   std::string user;
   std::string template_name;
+  std::string image;
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;
   std::vector<std::string> policies;
@@ -57,6 +60,7 @@ void add_guest_words(const std::vector<std::string>& words, RunOptionsText& opti
 struct RunPlan {
   OneShot request;
   UniqueFd stdin_file;
+  std::vector<Content> image;  // What the sandbox shows of an image.
 };
 Result<RunPlan> make_run_plan(const RunOptionsText& options);
 

@@ -58,6 +58,12 @@ Result<Mount> file_server_mount() {
   return Mount{.source = GB_TRY(Result<std::string>(kDirectory)), .target = kTarget};
 }
 
+std::vector<std::string> as_user(const std::string& user, const std::vector<std::string>& argv) {
+  std::vector<std::string> words = {std::string(kTarget) + kProgram, "as", user};
+  words.insert(words.end(), argv.begin(), argv.end());
+  return words;
+}
+
 Result<UniqueFd> open_file_server(Sandbox& sandbox) {
   const Mount mount = GB_TRY(file_server_mount());
   std::array<int, 2> pair{};

@@ -2,6 +2,9 @@
 // Starting file servers in sandboxes.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/sandbox.h"
@@ -13,6 +16,11 @@ namespace glovebox {
 // program glovebox-files, beside our own program's directory, in ../libexec/glovebox/files, or
 // where GLOVEBOX_FILES says. kUnsupported when it is nowhere.
 Result<Mount> file_server_mount();
+
+// The command as another user's (files/users.h), in a sandbox that was made with
+// file_server_mount() and whose guest is root. A user that it does not have ends it with exit
+// status 126.
+std::vector<std::string> as_user(const std::string& user, const std::vector<std::string>& argv);
 
 // Starts a file server in a sandbox that was made with file_server_mount(). Returns the socket that
 // a FileClient takes; when that is closed, the server ends. Any thread may call it.

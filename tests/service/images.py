@@ -53,19 +53,20 @@ def digest(data):
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-def config(layers, env):
+def config(layers, env, says=None):
     return json.dumps({
-        "architecture": ARCHITECTURE, "os": "linux", "config": {"Env": env},
+        "architecture": ARCHITECTURE, "os": "linux", "config": {"Env": list(env), **(says or {})},
         "rootfs": {"type": "layers", "diff_ids": [digest(layer) for layer in layers]},
     }).encode()
 
 
-def docker_save(layers, env=(), tags=("small:latest",)):
-    """One image for each tag, with that tag in its environment where there are several."""
+def docker_save(layers, env=(), tags=("small:latest",), says=None):
+    """One image for each tag, with that tag in its environment where there are several. `says` is the
+    rest of its configuration, in the words of the OCI."""
     entries = [(f"{i}/layer.tar", layer) for i, layer in enumerate(layers)]
     manifest = []
     for tag in tags:
-        described = config(layers, [*env, *([f"TAG={tag}"] if len(tags) > 1 else [])])
+        described = config(layers, [*env, *([f"TAG={tag}"] if len(tags) > 1 else [])], says)
         name = hashlib.sha256(described).hexdigest() + ".json"
         manifest.append({"Config": name, "RepoTags": [tag], "Layers": [f"{i}/layer.tar" for i in range(len(layers))]})
         entries.append((name, described))

@@ -98,6 +98,64 @@ CMD ["sh", "-c", "echo started > /tmp/started; exec sleep 100"]
         self.built("upon", "FROM owned\nRUN cat /usr/new > /etc/copied\n")
         self.assertEqual(self.said("upon", "cat /etc/copied /data/deep/x"), "new\nx\n")
 
+    def test_what_a_dockerfile_says_of_running_is_kept_shown_inherited_and_used(self):
+        events = self.built("says", """
+FROM small
+WORKDIR /srv/app
+LABEL maintainer="a b" stage=test
+EXPOSE 8080 53/udp
+VOLUME ["/data"]
+STOPSIGNAL SIGINT
+ENTRYPOINT ["cat"]
+CMD ["/usr/old"]
+""")
+        self.assertIn("VOLUME makes no volume", self.log(events))
+        says = {"user": "", "workdir": "/srv/app", "entrypoint": ["cat"], "cmd": ["/usr/old"],
+                "exposed_ports": ["53/udp", "8080/tcp"], "volumes": ["/data"],
+                "labels": {"maintainer": "a b", "stage": "test"}, "stop_signal": "SIGINT"}
+        self.assertEqual(self.daemon.must(200, "GET", "/v1/templates/says")["image"], says)
+        self.assertEqual(self.said("says", "pwd"), "/srv/app\n")
+        self.built("heir", "FROM says\nRUN pwd > at\nCMD [\"at\"]\n")
+        self.assertEqual(self.daemon.must(200, "GET", "/v1/templates/heir")["image"], {**says, "cmd": ["at"]})
+        self.assertEqual(self.said("heir", "cat at"), "/srv/app\n")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, which has ids for other users")
+    def test_run_is_who_user_names_in_this_stage_and_in_those_upon_it(self):
+        events = self.built("users", """
+FROM small
+RUN echo 'app:x:1234:1235::/srv:/bin/sh' >> /etc/passwd; mkdir -m 777 /data
+USER app
+RUN echo "$(id -u) $HOME $USER" > /data/app; echo no > /etc/no; true
+USER 77:78
+RUN echo "$(id -u) $(id -g)" > /data/number
+USER root
+RUN id -u > /data/root
+USER app
+""")
+        self.assertIn("/etc/no: Permission denied", self.log(events))
+        self.built("upon-users", "FROM users\nRUN id -u > /data/upon\n")
+        self.assertEqual(self.said("upon-users", "cat /data/app /data/number /data/root /data/upon; id -u"),
+                         "1234 /srv app\n77 78\n0\n1234\n1000\n")
+        self.assertEqual(self.daemon.must(200, "GET", "/v1/templates/upon-users")["image"]["user"], "app")
+
+    def test_the_configuration_of_an_image_counts_and_what_it_cannot_have_is_said(self):
+        def imported(name, **says):
+            answer = self.daemon.ask(
+                "PUT", f"/v1/templates/{name}/archive?format=docker",
+                images.docker_save([images.tar_of([*images.small_root(), ("srv/x", b"x")])], ["A=b"], says=says),
+                {"Content-Type": "application/x-tar"})
+            return [json.loads(line) for line in answer.body.splitlines()]
+
+        events = imported("told", WorkingDir="/srv", Cmd=["cat", "x"], Healthcheck={"Test": ["NONE"]})
+        self.assertIn("HEALTHCHECK has no effect", self.log(events))
+        self.assertEqual(self.daemon.must(200, "GET", "/v1/templates/told")["image"]["cmd"], ["cat", "x"])
+        self.assertEqual(self.said("told", "cat x; echo $A"), "xb\n")
+        events = imported("nowhere", WorkingDir="/run/gone")
+        self.assertIn("'/run/gone' is a directory that each sandbox has of its own", self.log(events))
+        self.assertEqual(self.said("nowhere", "pwd"), "/workspace\n")
+        self.assertEqual(imported("wrong", Cmd="ls")[-1]["message"],
+                         "invalid image configuration: 'Cmd' is not a list")
+
     def test_a_step_runs_again_only_where_something_before_it_has_changed(self):
         text = "FROM small\nRUN date +%N > /etc/first\nCOPY a /etc/a\nRUN date +%N > /etc/second\n"
         times = "cat /etc/first /etc/second"
@@ -176,11 +234,11 @@ RUN echo "$SAID" > /srv/said
                 ("FROM scratch", "line 1: 'scratch'", "FROM default"),
                 ("FROM debian", "line 1: no template is called 'debian'", "docker-archive:image.tar"),
                 ("FROM debian:12", "line 1: a build has no network to pull", "registry-1.docker.io"),
-                ("FROM default\nVOLUME /x", "line 2: VOLUME is not supported", "attach a volume"),
+                ("FROM default\nHEALTHCHECK NONE", "line 2: HEALTHCHECK is not supported", "remove it"),
                 ("FROM default\nUSER root", "line 2: the user of this base is 'guest'", "root of its own"),
                 ("FROM default\nCOPY a /etc/a", "line 2: '/etc/a' is outside the workspace", "root of its own"),
                 ("FROM small\nWORKDIR /tmp/x", "line 2: '/tmp/x' is a directory that each sandbox", "/workspace"),
-                ("FROM small\nUSER app\nRUN id", "line 3: commands cannot run as 'app'", "behind the last RUN"),
+                ("FROM small\nUSER app\nRUN id", "no user 'app' in /etc/passwd", ""),
                 ("FROM default\nCOPY ../a b", "line 2: '../a' is outside the build context", ""),
                 ("FROM default\nCOPY missing b", "line 2: 'missing' does not exist", ".dockerignore"),
                 ("FROM default\nADD https://a/b c", "line 2: ADD cannot download", "build context"),

@@ -40,6 +40,14 @@ Json variables(const Environment& env) {
   return object;
 }
 
+// What the image says, in our words; what it does not say is empty.
+Json image_json(const ImageConfig& image) {
+  return {{"user", to_utf8(image.user)},           {"workdir", to_utf8(image.directory)},
+          {"entrypoint", texts(image.entrypoint)}, {"cmd", texts(image.cmd)},
+          {"exposed_ports", texts(image.ports)},   {"volumes", texts(image.volumes)},
+          {"labels", variables(image.labels)},     {"stop_signal", to_utf8(image.stop_signal)}};
+}
+
 std::optional<std::uint32_t> octal(const std::string& text) {
   std::uint32_t mode = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
@@ -89,6 +97,7 @@ Json to_json(const TemplateInfo& info) {
           {"own_root", !parts.root.empty()},
           {"packages", texts(parts.packages)},
           {"env", variables(parts.env)},
+          {"image", image_json(parts.image)},
           {"start", to_utf8(parts.start)},
           {"ready", to_utf8(parts.ready)},
           {"preload", texts(parts.preload)},

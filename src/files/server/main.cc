@@ -2,6 +2,8 @@
 // glovebox-files [frames]: serves the files of a sandbox to a FileClient, as one of its guests.
 // With "frames", no descriptor leads out of the sandbox: contents and connections go in frames.
 //
+// glovebox-files as USER COMMAND [ARGUMENT]...: is no server, but runs a command as another user.
+//
 // Descriptor 3 is a stream socket to the client; when that closes, this ends. The current directory
 // is the workspace.
 #include <fcntl.h>
@@ -16,6 +18,7 @@
 #include <utility>
 
 #include "files/protocol.h"
+#include "files/server/become.h"
 #include "files/server/channel.h"
 #include "files/server/connect.h"
 #include "files/server/entry.h"
@@ -238,6 +241,9 @@ class Server {
 }  // namespace glovebox::files
 
 int main(int argc, char** argv) {
+  if (argc > 3 && std::string_view(argv[1]) == "as") {
+    return glovebox::files::run_as(argv[2], argv + 3);
+  }
   // A file over its limit is an error of the call then.
   (void)::signal(SIGXFSZ, SIG_IGN);
   (void)::signal(SIGPIPE, SIG_IGN);

@@ -25,7 +25,7 @@ struct Supported {
   std::string_view name;
   Kind kind;
 };
-constexpr std::array<Supported, 13> kSupported = {{{"FROM", Kind::kFrom},
+constexpr std::array<Supported, 15> kSupported = {{{"FROM", Kind::kFrom},
                                                    {"ARG", Kind::kArg},
                                                    {"RUN", Kind::kRun},
                                                    {"COPY", Kind::kCopy},
@@ -37,17 +37,17 @@ constexpr std::array<Supported, 13> kSupported = {{{"FROM", Kind::kFrom},
                                                    {"CMD", Kind::kCmd},
                                                    {"ENTRYPOINT", Kind::kEntrypoint},
                                                    {"LABEL", Kind::kLabel},
-                                                   {"EXPOSE", Kind::kExpose}}};
+                                                   {"EXPOSE", Kind::kExpose},
+                                                   {"VOLUME", Kind::kVolume},
+                                                   {"STOPSIGNAL", Kind::kStopSignal}}};
 
 struct Unsupported {
   std::string_view name;
   std::string_view hint;
 };
-constexpr std::array<Unsupported, 5> kUnsupported = {
-    {{"VOLUME", "remove it; attach a volume when you create a sandbox"},
-     {"HEALTHCHECK", "remove it; a recipe's 'ready' waits for a command to succeed"},
+constexpr std::array<Unsupported, 3> kUnsupported = {
+    {{"HEALTHCHECK", "remove it; a recipe's 'ready' waits for a command to succeed"},
      {"ONBUILD", "write its instruction into the Dockerfile of the template that needs it"},
-     {"STOPSIGNAL", "remove it; sandboxes are always killed"},
      {"MAINTAINER", "use LABEL maintainer=NAME"}}};
 
 struct FlagRule {
@@ -310,7 +310,8 @@ class Parser {
   Result<void> take_rest(Instruction& made, std::string_view rest) {
     const bool shell_or_exec = made.kind == Kind::kRun || made.kind == Kind::kCmd ||
                                made.kind == Kind::kEntrypoint || made.kind == Kind::kShell ||
-                               made.kind == Kind::kCopy || made.kind == Kind::kAdd;
+                               made.kind == Kind::kCopy || made.kind == Kind::kAdd ||
+                               made.kind == Kind::kVolume;
     if (auto words = shell_or_exec ? strings_in(rest) : std::nullopt) {
       made.exec = true;
       made.words = *std::move(words);
@@ -399,6 +400,7 @@ class Parser {
         return {};
       case Kind::kWorkdir:
       case Kind::kUser:
+      case Kind::kStopSignal:
         if (count != 1) {
           return at_line(made.line, ErrorCode::kInvalid, "expected exactly one argument",
                          "put it in quotes if it contains spaces");

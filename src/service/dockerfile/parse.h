@@ -31,6 +31,8 @@ struct Instruction {
     kEntrypoint,
     kLabel,
     kExpose,
+    kVolume,
+    kStopSignal,
   };
   Kind kind = Kind::kRun;
   std::size_t line = 0;  // The first is 1.

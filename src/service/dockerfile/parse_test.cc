@@ -85,8 +85,8 @@ TEST(DockerfileParseTest, StagesHaveNamesAndWhatStandsBeforeThem) {
 TEST(DockerfileParseTest, ErrorsNameTheLineAndWhatToDo) {
   EXPECT_THAT(complaint(""), HasSubstr("no FROM"));
   EXPECT_THAT(complaint("RUN a"), StartsWith("line 1: expected FROM"));
-  EXPECT_THAT(complaint("FROM a\nVOLUME /x"),
-              StartsWith("line 2: VOLUME is not supported / remove it"));
+  EXPECT_THAT(complaint("FROM a\nHEALTHCHECK NONE"),
+              StartsWith("line 2: HEALTHCHECK is not supported / remove it"));
   EXPECT_THAT(complaint("FROM a\n\nFLY x"), StartsWith("line 3: unknown instruction 'FLY'"));
   EXPECT_THAT(complaint("FROM a\nRUN --mount=type=cache,target=/x b"),
               HasSubstr("'--mount=type=cache,target=/x'"));

@@ -110,6 +110,7 @@ json parts_json(const TemplateParts& parts) {
           {"ready", parts.ready},
           {"preload", parts.preload},
           {"limits", keeper::to_json(parts.limits)},
+          {"image", to_json(parts.image)},
           {"cache", parts.cache}};
 }
 
@@ -128,7 +129,13 @@ std::optional<TemplateParts> to_parts(const json& object) {
                       .ready = text_in(object, "ready"),
                       .preload = texts_in(object, "preload"),
                       .limits = keeper::to_limit_wishes(object.value("limits", json::object())),
+                      .image = {},
                       .cache = texts_in(object, "cache")};
+  auto image = parse_image_config(object.value("image", json()));
+  if (!image) {
+    return std::nullopt;
+  }
+  parts.image = *std::move(image);
   const auto layers = object.find("layers");
   if (layers != object.end() && layers->is_array()) {
     for (const json& layer : *layers) {

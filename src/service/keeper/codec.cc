@@ -160,7 +160,8 @@ json template_json(const TemplateOrder& order) {
                       {"closed", mount.closed}});
   }
   return {{"tenant", order.tenant},    {"root", order.root},       {"mounts", std::move(mounts)},
-          {"env", to_json(order.env)}, {"preload", order.preload}, {"contents", order.contents}};
+          {"env", to_json(order.env)}, {"preload", order.preload}, {"directory", order.directory},
+          {"contents", order.contents}};
 }
 
 TemplateOrder to_template_order(const json& object) {
@@ -169,6 +170,7 @@ TemplateOrder to_template_order(const json& object) {
                       .mounts = {},
                       .env = to_environment(member(object, "env")),
                       .preload = to_strings(member(object, "preload")),
+                      .directory = get<std::string>(object, "directory"),
                       .contents = to_strings(member(object, "contents"))};
   for (const json& mount : member(object, "mounts")) {
     order.mounts.push_back({.source = get<std::string>(mount, "source"),

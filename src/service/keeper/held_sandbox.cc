@@ -158,8 +158,9 @@ Result<SandboxUsage> HeldSandbox::usage() {
                       .pids = meter.pids_now().value_or(0)};
 }
 
-void HeldSandbox::show_template(bool other_root, std::vector<UniqueFd> contents) {
-  other_root_ = other_root;
+void HeldSandbox::show_template(const TemplateOrder& shown, std::vector<UniqueFd> contents) {
+  other_root_ = !shown.root.empty();
+  directory_ = shown.directory;
   contents_ = std::move(contents);
 }
 
@@ -360,6 +361,9 @@ Result<std::shared_ptr<HeldProcess>> HeldSandbox::start_process(const ProcessReq
   whole.command.env = env_;
   whole.command.env.insert(whole.command.env.end(), request.command.env.begin(),
                            request.command.env.end());
+  if (whole.command.cwd.empty()) {
+    whole.command.cwd = directory_;
+  }
   auto started = HeldProcess::start(*sandbox_, *pump_, memory_, whole, sandbox_->limits());
   const std::scoped_lock lock(mutex_);
   --starting_;

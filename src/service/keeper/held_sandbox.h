@@ -30,6 +30,8 @@
 #include "service/keeper/held_process.h"
 #include "service/keeper/kept_memory.h"
 #include "service/keeper/process_pump.h"
+#include "service/keeper/template_order.h"
+#include "service/api/sandbox_service.h"
 
 namespace glovebox::keeper {
 
@@ -59,7 +61,7 @@ class HeldSandbox {
   void hold(LentImages images, std::string workspace);
   // That it shows another root than the host's, and what of templates must stay while it lives. To
   // be called once, before anybody else knows of it.
-  void show_template(bool other_root, std::vector<UniqueFd> contents);
+  void show_template(const TemplateOrder& shown, std::vector<UniqueFd> contents);
   // Its way out, which ends with it. To be called once, before anybody else knows of it.
   void let_out(std::unique_ptr<HeldNetwork> network) { network_ = std::move(network); }
   // What ends the relay to package indexes in it, which is not to outlive it. To be called once,
@@ -157,6 +159,7 @@ class HeldSandbox {
   std::unique_ptr<HeldNetwork> network_;
   UniqueFd index_relay_;
   bool other_root_ = false;
+  std::string directory_;  // Where commands begin; empty: the workspace.
   std::vector<UniqueFd> contents_;
 
   mutable std::mutex mutex_;  // Of what follows.

@@ -249,7 +249,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
       }
       auto held = std::make_shared<HeldSandbox>(std::move(live.zygote), std::move(live.sandbox),
                                                 std::move(live.context), std::move(env));
-      held->show_template(!order.shows.root.empty(), std::move(contents));
+      held->show_template(order.shows, std::move(contents));
       return held;
     }
   }
@@ -267,7 +267,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   auto sandbox = GB_TRY(Sandbox::create(spec, order.tier));
   auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, std::move(env));
   held->hold(std::move(lent), std::move(workspace));
-  held->show_template(!order.shows.root.empty(), std::move(contents));
+  held->show_template(order.shows, std::move(contents));
   return held;
 }
 

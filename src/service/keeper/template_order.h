@@ -20,6 +20,7 @@ struct TemplateOrder {
   std::vector<Mount> mounts{};          // Layers of packages.
   Environment env{};                    // With which an interpreter finds those.
   std::vector<std::string> preload{};   // Modules, beside those of the language.
+  std::string directory{};              // Where commands begin; empty: the workspace.
   std::vector<std::string> contents{};  // Directories that must stay while it is used.
 
   // Packages that the daemon's operator offers are mounts, too.

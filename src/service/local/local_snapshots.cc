@@ -68,7 +68,9 @@ std::string LocalService::describe(std::string_view template_name, const Base& b
   }
   json object = {{"name", base.name}, {"home", base.kind.home}, {"user", base.kind.user}};
   if (base.parts) {
-    object["parts"] = parts_json(*base.parts);
+    TemplateParts parts = *base.parts;
+    parts.image = {.user = parts.image.user, .directory = parts.image.directory};
+    object["parts"] = parts_json(parts);
   }
   std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
   // What is larger has no room in a record: its sandboxes depend on the template of their name.

@@ -143,6 +143,7 @@ keeper::TemplateOrder LocalTemplates::order(std::string_view tenant,
   order.mounts = std::move(packages.mounts);
   order.env = std::move(packages.env);
   order.preload = parts.preload;
+  order.directory = parts.image.directory;
   for (const std::string& key : parts.keys()) {
     // The workspace's files are copied, and not needed any longer then.
     if (key != parts.files) {

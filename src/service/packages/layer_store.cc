@@ -31,18 +31,18 @@ constexpr int kAttempts = 16;
 
 std::string seal_path(const std::string& layer) { return layer + "/seal"; }
 
-std::string default_directory() {
+std::string cache_directory(const std::string& name) {
   // NOLINTBEGIN(concurrency-mt-unsafe): nothing here changes the environment.
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   const char* const home = std::getenv("HOME");
   // NOLINTEND(concurrency-mt-unsafe)
   if (cache != nullptr && *cache == '/') {
-    return std::string(cache) + "/glovebox/layers";
+    return std::string(cache) + "/glovebox/" + name;
   }
   if (::geteuid() != 0 && home != nullptr && *home == '/') {
-    return std::string(home) + "/.cache/glovebox/layers";
+    return std::string(home) + "/.cache/glovebox/" + name;
   }
-  return "/var/cache/glovebox/layers";
+  return "/var/cache/glovebox/" + name;
 }
 
 Error cannot_keep(const std::string& attempt) {
@@ -119,7 +119,13 @@ LayerDraft::~LayerDraft() {
   }
 }
 
-Result<LayerStore> LayerStore::open_default() { return open(default_directory()); }
+Result<std::string> own_cache_directory(const std::string& name) {
+  std::string path = cache_directory(name);
+  GB_TRY(make_directories(path));
+  return path;
+}
+
+Result<LayerStore> LayerStore::open_default() { return open(cache_directory("layers")); }
 
 Result<LayerStore> LayerStore::open(const std::string& directory) {
   const LayerStore store(directory);

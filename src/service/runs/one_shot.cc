@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/runs/one_shot.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "files/open.h"
 #include "sandbox/cgroup_host.h"
 #include "service/network/egress.h"
 #include "service/policies/exec_walls.h"
@@ -181,8 +184,10 @@ class OneShotRun {
     const auto installed =
         std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - before);
     packages.add_to(spec);
+    GB_TRY(show_image(spec));
     // A layer of packages is kept for who uses it now; a pool would hold on to it.
-    const bool from_pool = request_.from_pool && request_.packages.requests.empty();
+    const bool from_pool =
+        request_.from_pool && request_.packages.requests.empty() && !request_.image;
     EdgeCredentials credentials;
     if (request_.network) {
       credentials = GB_TRY(EdgeCredentials::make(request_.network->credentials, request_.secrets));
@@ -222,6 +227,31 @@ class OneShotRun {
   }
 
  private:
+  Result<void> show_image(SandboxSpec& spec) const {
+    if (!request_.image) {
+      return {};
+    }
+    const OneShot::Image& image = *request_.image;
+    spec.root = image.root;
+    spec.home = image.home;
+    spec.mounts.clear();  // They are of this machine.
+    if (!image.user.empty()) {
+      spec.mounts.push_back(GB_TRY(file_server_mount()));
+    }
+    Environment env = image.env;
+    if (!request_.as_root) {
+      env.insert(env.begin(), {{"HOME", image.home}, {"USER", spec.user}, {"LOGNAME", spec.user}});
+    }
+    env.insert(env.end(), spec.env.begin(), spec.env.end());
+    spec.env = std::move(env);
+    return {};
+  }
+
+  [[nodiscard]] bool begins_empty() const {
+    return request_.files.empty() && request_.contents.empty() && !request_.in_place.empty() &&
+           (!request_.image || request_.image->workspace.empty());
+  }
+
   void phase(std::string_view name) const {
     if (observer_.phase) {
       observer_.phase(name);
@@ -236,6 +266,14 @@ class OneShotRun {
   }
 
   Result<void> prepare(const Plan& plan) {
+    if (request_.image && !request_.image->workspace.empty()) {
+      const std::string& path = request_.image->workspace;
+      const UniqueFd archive(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      if (!archive) {
+        return Error::from_errno("open the image's files");
+      }
+      GB_TRY(sandbox_->unpack("", archive.get()));
+    }
     if (!request_.files.empty()) {
       phase("files");
       GB_TRY(copy_in(*sandbox_, request_.files));
@@ -247,10 +285,7 @@ class OneShotRun {
       GB_TRY(sandbox_->write_file(plan.file_name, request_.code, plan.file_mode));
     }
     // Only what the guest makes is reported; an empty workspace needs no remembering.
-    if (request_.files.empty() && request_.contents.empty() && !request_.in_place.empty()) {
-      return {};
-    }
-    return sandbox_->mark();
+    return begins_empty() ? Result<void>() : sandbox_->mark();
   }
 
   // True when the run may follow.
@@ -284,6 +319,10 @@ class OneShotRun {
     phase("run");
     if (!request_.in_place.empty()) {
       command.argv.front() = request_.in_place;
+      command.cwd = request_.image ? request_.image->directory : command.cwd;
+    }
+    if (request_.image && !request_.image->user.empty()) {
+      command.argv = as_user(request_.image->user, command.argv);
     }
     command.env.insert(command.env.end(), outside_env_.begin(), outside_env_.end());
     RunOptions options{.limits = request_.limits,
@@ -338,9 +377,8 @@ class OneShotRun {
       return {};
     }
     // Where it is known that the guest made nothing, nobody needs to look.
-    const bool untouched = sandbox_->features().limits_inodes &&
-                           result_.verdict.usage.inodes == 0 && request_.files.empty() &&
-                           !request_.in_place.empty();
+    const bool untouched =
+        sandbox_->features().limits_inodes && result_.verdict.usage.inodes == 0 && begins_empty();
     if (!untouched) {
       Sandbox::Changes changes = GB_TRY(sandbox_->changed_files());
       result_.verdict.files = std::move(changes.files);

@@ -25,6 +25,17 @@ struct OneShot {
   std::string code;
   std::string name;  // What the user calls the code's file; may be empty.
   std::vector<std::string> arguments;
+  // A root in place of this machine's (templates/run_image.h). `in_place` is a program of it.
+  struct Image {
+    std::string root{};       // As SandboxSpec::root,
+    std::string home{};       // and its home.
+    std::string workspace{};  // A tar archive of what the workspace begins with; empty: nothing.
+    std::string directory{};  // Where a program of the image begins; empty: the workspace.
+    std::string user{};       // Who the program runs as (files/users.h); empty: the guest. Others
+                              // need `as_root`.
+    Environment env{};
+  };
+  std::optional<Image> image{};
   // A program that the template shows anyway is run where it is, without being copied in.
   std::string in_place;
 

@@ -103,6 +103,11 @@ Result<BuiltParts> build_template(const Recipe& recipe,
                             : root_from_debootstrap(*recipe.debootstrap, store, monitor));
     merge(parts.env, root.env);
     if (recipe.image) {
+      if (recipe.home.empty()) {
+        parts.home = home_of(root.config).value_or(parts.home);
+      }
+      parts.image =
+          with_usable_directory(std::move(root.config), root.content, parts.home, monitor);
       if (auto files = GB_TRY(workspace_of_root(root.content, parts.home, store, monitor))) {
         parts.files = keep(std::move(files->content), files->cached);
       }

@@ -20,6 +20,7 @@
 #include "service/templates/build_monitor.h"
 #include "service/templates/build_network.h"
 #include "service/templates/content_store.h"
+#include "service/templates/image_config.h"
 #include "service/templates/recipe.h"
 
 namespace glovebox {
@@ -42,6 +43,8 @@ struct TemplateParts {
   std::string ready{};
   std::vector<std::string> preload{};
   LimitWishes limits{};
+  // What its image or its Dockerfile says. Of `directory` only what a sandbox has.
+  ImageConfig image{};
   // States between the steps of a Dockerfile, kept for later builds. No sandbox needs them.
   std::vector<std::string> cache{};
 

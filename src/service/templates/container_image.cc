@@ -153,7 +153,9 @@ class Reader {
         layers.size() > kMaxLayers) {
       return bad_image("the layers do not match the configuration");
     }
-    ContainerImage image{.layers = {}, .env = environment_of(config)};
+    ContainerImage image{.layers = {},
+                         .env = environment_of(config),
+                         .config = GB_TRY(parse_image_config(member(config, "config")))};
     for (std::size_t i = 0; i < layers.size(); ++i) {
       if (!layers[i].is_string() || !hashes[i].is_string()) {
         return bad_image("a layer has no name");
@@ -275,7 +277,9 @@ class Reader {
     if (layers.size() > kMaxLayers) {
       return bad_image("too many layers");
     }
-    ContainerImage image{.layers = {}, .env = environment_of(config)};
+    ContainerImage image{.layers = {},
+                         .env = environment_of(config),
+                         .config = GB_TRY(parse_image_config(member(config, "config")))};
     for (const json& layer : layers) {
       const std::string type = text_in(layer, "mediaType");
       if (type.find("tar") == std::string::npos || type.find("encrypted") != std::string::npos) {
@@ -312,8 +316,15 @@ std::string to_string(ImageFormat format) {
       return "docker";
     case ImageFormat::kRootfs:
       return "rootfs";
+    case ImageFormat::kEither:
+      return "image";
   }
   return {};
+}
+
+ImageFormat format_of(int directory_fd) {
+  return sys::open_beneath(directory_fd, "manifest.json", O_PATH) ? ImageFormat::kDocker
+                                                                  : ImageFormat::kOci;
 }
 
 Result<ContainerImage> read_container_image(int directory_fd,

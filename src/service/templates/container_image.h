@@ -12,14 +12,19 @@
 #include <vector>
 
 #include "base/result.h"
+#include "service/templates/image_config.h"
 #include "spec/command.h"
 
 namespace glovebox {
 
-enum class ImageFormat { kOci, kDocker, kRootfs };
+// kEither is one of the first two, whichever the file turns out to be.
+enum class ImageFormat { kOci, kDocker, kRootfs, kEither };
 // "oci", "docker", "rootfs"; kInvalid for others.
 Result<ImageFormat> parse_image_format(const std::string& name);
 std::string to_string(ImageFormat format);
+
+// kOci or kDocker, for the directory of an image.
+ImageFormat format_of(int directory_fd);
 
 // What images call this processor: "amd64", for example.
 std::string_view architecture();
@@ -27,6 +32,7 @@ std::string_view architecture();
 struct ContainerImage {
   std::vector<std::string> layers;  // Files below the directory, the lowest first.
   Environment env;                  // That the image wants set.
+  ImageConfig config;               // How it is run.
 };
 
 // Reads the description in the directory, and compares every digest that it names. Of several

@@ -226,6 +226,10 @@ class Builder {
     parts.user = recipe_.user.empty() ? parts.user : recipe_.user;
     parts.root = root.content.key();
     parts.env = std::move(root.env);
+    if (recipe_.home.empty()) {
+      parts.home = home_of(root.config).value_or(parts.home);
+    }
+    parts.image = with_usable_directory(std::move(root.config), root.content, parts.home, monitor_);
     built_.cached = built_.cached && root.cached;
     states_.push_back(parts.root);
     if (const auto files = GB_TRY(workspace_of_root(root.content, parts.home, store_, monitor_))) {
@@ -259,6 +263,7 @@ class Builder {
     made.parts.env = std::move(plan.env);
     made.parts.start = std::move(plan.start);
     made.parts.user = std::move(plan.user);
+    made.parts.image = std::move(plan.image);
     stages_.push_back(std::move(made));
     return {};
   }

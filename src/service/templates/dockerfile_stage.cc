@@ -8,6 +8,7 @@
 
 #include "base/shell_words.h"
 #include "base/text.h"
+#include "files/open.h"
 #include "service/dockerfile/expand.h"
 #include "service/templates/build_sandbox.h"
 
@@ -109,6 +110,11 @@ class Planner {
     plan_.env = base.env;
     plan_.start = base.start;
     plan_.user = base.user;
+    plan_.image = base.image;
+    user_ = base.image.user;
+    if (!base.image.directory.empty()) {
+      directory_ = base.image.directory;
+    }
   }
 
   Result<StagePlan> run(const std::vector<Instruction>& steps) {
@@ -118,6 +124,7 @@ class Planner {
       plan_.steps.push_back(std::move(made));
     }
     GB_TRY(set_start());
+    GB_TRY(check_size(plan_.image));
     return std::move(plan_);
   }
 
@@ -145,16 +152,26 @@ class Planner {
         return {};
       case Kind::kCmd:
         cmd_ = step;
+        plan_.image.cmd = words_of(step);
         return {};
       case Kind::kEntrypoint:
         entrypoint_ = step;
+        plan_.image.entrypoint = words_of(step);
         cmd_.reset();
+        plan_.image.cmd.clear();
         return {};
       case Kind::kLabel:
-        made.note = "LABEL has no effect: templates have no labels";
+        merge(plan_.image.labels, GB_TRY(pairs(step, "LABEL")));
         return {};
       case Kind::kExpose:
-        made.note = "EXPOSE has no effect: every port of a sandbox can be reached over the API";
+        made.note = "every port of a sandbox can be reached over the API, exposed or not";
+        return expose(step);
+      case Kind::kVolume:
+        made.note = "VOLUME makes no volume; attach one when you create a sandbox";
+        return add_volumes(step);
+      case Kind::kStopSignal:
+        made.note = "sandboxes are always killed; STOPSIGNAL is kept for an exported image";
+        plan_.image.stop_signal = GB_TRY(text(step.words.front(), step));
         return {};
     }
     return {};
@@ -173,15 +190,71 @@ class Planner {
     return made ? std::move(made) : Result<std::string>(of_line(step.line, made.error()));
   }
 
+  [[nodiscard]] std::vector<std::string> words_of(const Instruction& step) const {
+    std::vector<std::string> words = step.exec ? step.words : shell_;
+    if (!step.exec) {
+      words.push_back(step.text);
+    }
+    return words;
+  }
+
+  // Adds a value unless it is there already.
+  static void add_once(std::vector<std::string>& list, std::string value) {
+    if (std::ranges::find(list, value) == list.end()) {
+      list.push_back(std::move(value));
+    }
+  }
+
+  Result<void> expose(const Instruction& step) {
+    for (const std::string& word : step.words) {
+      std::string port = GB_TRY(text(word, step));
+      const std::size_t digits = port.find_first_not_of("0123456789-");
+      const std::string protocol = port.substr(std::min(digits, port.size()));
+      if (digits == 0 || port.empty() || port.size() > 32 ||
+          (!protocol.empty() && protocol != "/tcp" && protocol != "/udp")) {
+        return at_line(step.line, ErrorCode::kInvalid,
+                       "'" + printable(port.substr(0, 200)) + "' is not a port",
+                       "for example: EXPOSE 8080");
+      }
+      add_once(plan_.image.ports, port + (protocol.empty() ? "/tcp" : ""));
+    }
+    return {};
+  }
+
+  Result<void> add_volumes(const Instruction& step) {
+    for (const std::string& word : step.words) {
+      add_once(plan_.image.volumes, step.exec ? word : GB_TRY(text(word, step)));
+    }
+    return {};
+  }
+
   Result<void> set_variables(const Instruction& step) {
+    const Environment set = GB_TRY(pairs(step, "ENV"));
+    for (const auto& [name, value] : set) {
+      if (!is_variable_name(name)) {
+        return at_line(step.line, ErrorCode::kInvalid,
+                       "'" + printable(name.substr(0, 200)) + "' is not a valid variable name");
+      }
+    }
+    merge(plan_.env, set);
+    return plan_.env.size() > kMostVariables
+               ? at_line(step.line, ErrorCode::kInvalid, "more than 256 variables")
+               : Result<void>();
+  }
+
+  // NAME=VALUE each, or one NAME VALUE.
+  Result<Environment> pairs(const Instruction& step, const std::string& instruction) const {
     Environment set;
+    if (step.words.empty()) {
+      return at_line(step.line, ErrorCode::kInvalid, "expected " + instruction + " NAME=VALUE");
+    }
     if (step.words.front().find('=') == std::string::npos) {
       std::string value;
       for (std::size_t i = 1; i < step.words.size(); ++i) {
         value += (i > 1 ? " " : "") + step.words[i];
       }
       if (step.words.size() < 2) {
-        return at_line(step.line, ErrorCode::kInvalid, "expected ENV NAME=VALUE");
+        return at_line(step.line, ErrorCode::kInvalid, "expected " + instruction + " NAME=VALUE");
       }
       set.emplace_back(step.words.front(), GB_TRY(text(value, step)));
     } else {
@@ -191,34 +264,24 @@ class Planner {
           return at_line(step.line, ErrorCode::kInvalid,
                          "'" + printable(word.substr(0, 200)) + "' is not NAME=VALUE");
         }
-        set.emplace_back(word.substr(0, equals), GB_TRY(text(word.substr(equals + 1), step)));
+        set.emplace_back(GB_TRY(text(word.substr(0, equals), step)),
+                         GB_TRY(text(word.substr(equals + 1), step)));
       }
     }
     for (const auto& [name, value] : set) {
-      if (!is_variable_name(name)) {
+      if (name.empty() || (name + value).find('\0') != std::string::npos) {
         return at_line(step.line, ErrorCode::kInvalid,
-                       "'" + printable(name.substr(0, 200)) + "' is not a valid variable name");
-      }
-      if (value.find('\0') != std::string::npos) {
-        return at_line(step.line, ErrorCode::kInvalid, "the value contains a NUL byte");
+                       name.empty() ? "a name is empty" : "the value contains a NUL byte");
       }
     }
-    merge(plan_.env, set);
-    return plan_.env.size() > kMostVariables
-               ? at_line(step.line, ErrorCode::kInvalid, "more than 256 variables")
-               : Result<void>();
+    return set;
   }
 
   Result<void> run_command(const Instruction& step, StageStep& made) const {
-    if (plan_.own_root && user_ != "root") {
-      return at_line(step.line, ErrorCode::kUnsupported,
-                     "commands cannot run as '" + printable(user_) + "'",
-                     "move USER behind the last RUN, or use: RUN runuser -u NAME -- COMMAND");
-    }
     made.kind = StageStep::Kind::kRun;
-    made.argv = step.exec ? step.words : shell_;
-    if (!step.exec) {
-      made.argv.push_back(step.text);
+    made.argv = words_of(step);
+    if (plan_.own_root && !user_.empty()) {
+      made.argv = as_user(user_, made.argv);
     }
     made.directory = directory_;
     made.env = arguments_.values();
@@ -267,6 +330,7 @@ class Planner {
     made.target = GB_TRY(path(GB_TRY(text(step.words.front(), step)), step));
     made.target = made.target.substr(0, made.target.find_last_not_of('/') + 1);
     directory_ = made.target;
+    plan_.image.directory = made.target == base_.home ? "" : made.target;
     made.kind = made.target == base_.home ? StageStep::Kind::kSetting : StageStep::Kind::kDirectory;
     return {};
   }
@@ -280,7 +344,8 @@ class Planner {
                      "the user of this base is '" + base_.user + "'",
                      "remove USER, or begin with a template that has a root of its own");
     }
-    user_ = is_root ? "root" : name;
+    user_ = is_root ? "" : word;
+    plan_.image.user = user_;
     if (is_root) {
       plan_.user = base_.user;
       return {};
@@ -288,14 +353,15 @@ class Planner {
     Recipe named;
     named.name = "template";
     named.user = name;
-    if (!validate(named)) {
+    const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
+    if (name.empty() || word.size() > 128 || (!is_number && !validate(named))) {
       return at_line(step.line, ErrorCode::kInvalid,
-                     "'" + printable(name.substr(0, 200)) + "' is not a valid user name",
-                     "use a name, not a number");
+                     "'" + printable(name.substr(0, 200)) + "' is not a valid user name");
     }
-    plan_.user = name;
+    plan_.user = is_number ? plan_.user : name;
     if (plan_.own_root) {
-      made.note = "the guest of its sandboxes is called " + name + ", with the user id of a guest";
+      made.note = "RUN is " + printable(word) + " from here on; the guest of its sandboxes is " +
+                  plan_.user + ", with the user id of a guest";
     }
     return {};
   }
@@ -345,7 +411,7 @@ class Planner {
       if (!*each) {
         continue;
       }
-      const std::vector<std::string> more = (*each)->exec ? (*each)->words : with((*each)->text);
+      const std::vector<std::string> more = words_of(**each);
       words.insert(words.end(), more.begin(), more.end());
       if (each == &entrypoint_ && !(*each)->exec) {
         break;  // A shell takes no arguments of CMD.
@@ -362,18 +428,12 @@ class Planner {
                : Result<void>();
   }
 
-  [[nodiscard]] std::vector<std::string> with(const std::string& command) const {
-    std::vector<std::string> words = shell_;
-    words.push_back(command);
-    return words;
-  }
-
   const TemplateParts& base_;
   const Environment globals_;
   Arguments arguments_;
   StagePlan plan_;
   std::string directory_;
-  std::string user_ = "root";
+  std::string user_;  // As USER has it; empty: root.
   std::vector<std::string> shell_ = {"/bin/sh", "-c"};
   std::optional<Instruction> entrypoint_;
   std::optional<Instruction> cmd_;

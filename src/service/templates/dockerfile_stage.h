@@ -42,6 +42,7 @@ struct StagePlan {
   Environment env;               // Of the template.
   std::string start;
   std::string user;
+  ImageConfig image;
 };
 
 // The name behind FROM, with its variables replaced. `args` are what the client has set.

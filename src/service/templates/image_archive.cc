@@ -53,8 +53,12 @@ std::string config_of(const TemplateParts& parts, const ContentStore& store, con
   for (const auto& [name, value] : view_packages(parts, store, parts.env).env) {
     env.push_back(name + "=" + value);
   }
-  json config = {{"Env", std::move(env)}, {"WorkingDir", parts.home}};
-  if (!parts.start.empty()) {
+  json config = to_json(parts.image);
+  config["Env"] = std::move(env);
+  if (parts.image.directory.empty()) {
+    config["WorkingDir"] = parts.home;
+  }
+  if (!parts.start.empty() && parts.image.command({}).empty()) {
     config["Cmd"] = {"/bin/bash", "-c", parts.start};
   }
   return text_of({{"architecture", std::string(architecture())},

@@ -13,7 +13,11 @@
 #include "base/archive/tar_stream.h"
 #include "base/digest/digest.h"
 #include "base/sys/beneath.h"
+#include "base/text.h"
+#include "base/digest/digest.h"
+#include "service/templates/build_sandbox.h"
 #include "service/templates/image_reader.h"
+#include "service/templates/recipe.h"
 
 namespace glovebox {
 namespace {
@@ -71,6 +75,38 @@ Result<std::optional<WorkspaceContent>> workspace_of_root(const Content& root,
   GB_TRY(pack(directory->get(), draft.path() + "/home.tar", monitor));
   return Found(
       WorkspaceContent{.content = GB_TRY(store.commit(std::move(draft), key)), .cached = false});
+}
+
+std::optional<std::string> home_of(const ImageConfig& config) {
+  Recipe named;
+  named.name = "template";
+  named.home = config.directory;
+  return config.directory.starts_with("/home/") && validate(named) ? std::optional(config.directory)
+                                                                   : std::nullopt;
+}
+
+ImageConfig with_usable_directory(ImageConfig config,
+                                  const Content& root,
+                                  const std::string& home,
+                                  BuildMonitor& monitor) {
+  const std::string& directory = config.directory;
+  if (directory.empty() || directory == home) {
+    config.directory.clear();
+    return config;
+  }
+  const UniqueFd top(::open((root.path() + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const bool is_top = directory.find_first_not_of('/') == std::string::npos;
+  std::string why(is_top ? std::string_view() : not_kept(directory, home));
+  if (why.empty() && !is_top &&
+      !sys::open_beneath(top.get(), directory.substr(1), O_PATH | O_DIRECTORY)) {
+    why = "no directory of the image";
+  }
+  if (!why.empty()) {
+    monitor.log("the image's WORKDIR '" + printable(directory.substr(0, 200)) + "' is " + why +
+                ": commands begin in " + home + "\n");
+    config.directory.clear();
+  }
+  return config;
 }
 
 }  // namespace glovebox

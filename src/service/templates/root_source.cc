@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
@@ -26,7 +27,7 @@ namespace glovebox {
 namespace {
 
 // Changes whenever a root of the same source would come out differently.
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 constexpr std::size_t kMostFilesOfArchive = 10'000;
 constexpr std::size_t kMostAtTop = 64;
 
@@ -56,9 +57,14 @@ Result<std::string> hash_of_image(int fd, ImageFormat format) {
   if (format == ImageFormat::kRootfs) {
     return Error(ErrorCode::kInvalid, "a root file system must be a tar archive");
   }
-  const UniqueFd index = GB_TRY(sys::open_beneath(
-      fd, format == ImageFormat::kOci ? "index.json" : "manifest.json", O_RDONLY));
-  return hash_of_file(index.get());
+  const ImageFormat found = format == ImageFormat::kEither ? format_of(fd) : format;
+  auto index =
+      sys::open_beneath(fd, found == ImageFormat::kOci ? "index.json" : "manifest.json", O_RDONLY);
+  if (!index) {
+    return Error(ErrorCode::kInvalid, "the directory contains no image",
+                 "name an OCI image layout: a directory with the file index.json");
+  }
+  return hash_of_file(index->get());
 }
 
 void write_environment(const std::string& path, const Environment& env) {
@@ -80,9 +86,24 @@ Environment read_environment(const std::string& path) {
   return env;
 }
 
-RootContent found(Content content, bool cached) {
+void write_config(const std::string& path, const ImageConfig& config) {
+  std::ofstream(path) << to_json(config).dump();
+}
+
+// Nothing for a root that comes from no image.
+Result<ImageConfig> read_config(const std::string& path) {
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return text.empty() ? Result<ImageConfig>(ImageConfig()) : read_image_config(text);
+}
+
+Result<RootContent> found(Content content, bool cached) {
   Environment env = read_environment(content.path() + "/environment");
-  return {.content = std::move(content), .cached = cached, .env = std::move(env)};
+  ImageConfig config = GB_TRY(read_config(content.path() + "/config.json"));
+  return RootContent{.content = std::move(content),
+                     .cached = cached,
+                     .env = std::move(env),
+                     .config = std::move(config)};
 }
 
 // How large the content of an archive may be. One that shrinks by more than this was made to.
@@ -153,8 +174,10 @@ Result<void> unpack_image(int image,
   } else {
     const std::string scratch = draft + "/image";
     const UniqueFd layout = GB_TRY(open_layout(image, scratch, monitor));
+    const ImageFormat format =
+        wish.format == ImageFormat::kEither ? format_of(layout.get()) : wish.format;
     const ContainerImage described =
-        GB_TRY(read_container_image(layout.get(), wish.format, wish.image, wanted));
+        GB_TRY(read_container_image(layout.get(), format, wish.image, wanted));
     for (std::size_t i = 0; i < described.layers.size(); ++i) {
       monitor.log("layer " + std::to_string(i + 1) + " of " +
                   std::to_string(described.layers.size()) + "\n");
@@ -162,6 +185,10 @@ Result<void> unpack_image(int image,
       left_out += GB_TRY(unpack_counted(layer.get(), root.get(), left, monitor));
     }
     write_environment(draft + "/environment", described.env);
+    write_config(draft + "/config.json", described.config);
+    if (described.config.has_healthcheck) {
+      monitor.log("the image's HEALTHCHECK has no effect: a sandbox is ready when it is created\n");
+    }
     GB_TRY(sys::remove_tree(scratch));
   }
   if (left_out > 0) {

@@ -15,7 +15,8 @@ namespace glovebox {
 struct RootContent {
   Content content;
   bool cached = false;
-  Environment env{};  // That an image wants set.
+  Environment env{};     // That an image wants set.
+  ImageConfig config{};  // How an image is run.
 };
 
 // Whether a directory can be the root of sandboxes: each directory at its top, and in /opt, becomes

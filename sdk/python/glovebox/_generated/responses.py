@@ -16,8 +16,8 @@ from .words import EndReason, JudgeVerdict, SandboxState, Status
 __all__ = [
     "ApiKey", "Approval", "AuditRecord", "CaseUsage", "CommandResult", "Completion",
     "ConnectionRecord", "Connections", "ContextInfo", "EmergencyStop", "FileChange", "FileEntry",
-    "FileEvent", "Finding", "GuestError", "Inspection", "JudgeReport", "JudgedCase", "LimitState",
-    "MountedVolume", "NewApiKey", "PerStream", "PerStreamBytes", "PerStreamTruncated",
+    "FileEvent", "Finding", "GuestError", "ImageConfig", "Inspection", "JudgeReport", "JudgedCase",
+    "LimitState", "MountedVolume", "NewApiKey", "PerStream", "PerStreamBytes", "PerStreamTruncated",
     "ProcessEvent", "ProcessInfo", "Result", "RunUsage", "SandboxInfo", "SandboxUsage",
     "TemplateEvent", "TemplateInfo", "TenantInfo", "TenantUsed", "Verdict", "VolumeInfo",
 ]
@@ -247,6 +247,26 @@ class SandboxInfo(Model):
 
 
 @dataclass(frozen=True)
+class ImageConfig(Model):
+    """What the template's image or Dockerfile says of how it is run; what it does not say is empty.
+    """
+
+    user: str
+    """A name or a number, also with ':GROUP'; empty is root."""
+    workdir: str
+    """Where commands begin; empty is the workspace."""
+    entrypoint: List[str]
+    cmd: List[str]
+    exposed_ports: List[str]
+    """As "80/tcp"; every port can be reached."""
+    volumes: List[str]
+    """Paths; no volumes are made for them."""
+    labels: Mapping[str, str]
+    stop_signal: str
+    """Kept for an exported image; sandboxes are killed."""
+
+
+@dataclass(frozen=True)
 class TemplateInfo(Model):
     """The schema ``Template``."""
 
@@ -268,6 +288,7 @@ class TemplateInfo(Model):
     """Has its own root file system instead of the host's /usr."""
     packages: Optional[List[str]] = None
     env: Optional[Mapping[str, str]] = None
+    image: Optional[ImageConfig] = None
     start: Optional[str] = None
     ready: Optional[str] = None
     preload: Optional[List[str]] = None
@@ -275,6 +296,7 @@ class TemplateInfo(Model):
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "created": time_of,
+        "image": ImageConfig.from_json,
     }
 
 

@@ -348,10 +348,28 @@ export interface Template {
   own_root?: boolean | undefined;
   packages?: string[] | undefined;
   env?: Environment | undefined;
+  image?: ImageConfig | undefined;
   start?: string | undefined;
   ready?: string | undefined;
   preload?: string[] | undefined;
   limits?: Record<string, unknown> | undefined;
+}
+
+/** What the template's image or Dockerfile says of how it is run; what it does not say is empty. */
+export interface ImageConfig {
+  /** A name or a number, also with ':GROUP'; empty is root. */
+  user: string;
+  /** Where commands begin; empty is the workspace. */
+  workdir: string;
+  entrypoint: string[];
+  cmd: string[];
+  /** As "80/tcp"; every port can be reached. */
+  exposed_ports: string[];
+  /** Paths; no volumes are made for them. */
+  volumes: string[];
+  labels: Environment;
+  /** Kept for an exported image; sandboxes are killed. */
+  stop_signal: string;
 }
 
 /** progress with step, steps and message; log with text; keepalive; finally built with template and cached, or failed with error. */
