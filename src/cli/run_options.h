@@ -9,7 +9,6 @@
 #include "base/unique_fd.h"
 #include "cli/shared_options.h"
 #include "service/runs/one_shot.h"
-#include "service/runs/one_shot.h"
 #include "service/templates/content_store.h"
 
 namespace glovebox::cli {

@@ -88,13 +88,16 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-MimeBundle bundle_at(const Json& json, const char* key) {
+// A member of a valid object as it was written, in one line.
+std::string line_at(std::string_view object, const char* key) {
+  const std::string_view text = raw_member(object, key).value_or(std::string_view());
+  return text.find_first_of("\r\n") == text.npos ? std::string(text) : compact_json(text);
+}
+
+MimeBundle to_bundle(std::string_view object) {
   MimeBundle bundle;
-  const auto found = json.find(key);
-  if (found != json.end() && found->is_object()) {
-    for (const auto& [type, value] : found->items()) {
-      bundle.emplace(type, dump(value));
-    }
+  for (const auto& [type, value] : raw_members(object)) {
+    bundle.emplace(Json::parse('"' + std::string(type) + '"').get<std::string>(), value);
   }
   return bundle;
 }
@@ -332,9 +335,9 @@ Result<Event> decode_event(Reply type, std::string_view payload) {
     case Reply::kDisplay:
     case Reply::kResult:
       event.kind = type == Reply::kResult ? Event::Kind::kResult : Event::Kind::kDisplay;
-      event.data = bundle_at(json, "data");
-      if (const auto found = json.find("metadata"); found != json.end() && found->is_object()) {
-        event.metadata = dump(*found);
+      event.data = to_bundle(line_at(payload, "data"));
+      if (std::string metadata = line_at(payload, "metadata"); metadata.starts_with('{')) {
+        event.metadata = std::move(metadata);
       }
       event.display_id = text_at(json, "display_id");
       event.update = flag_at(json, "update");

@@ -98,6 +98,32 @@ TEST(AgentProtocolTest, ValuesAreBounded) {
   EXPECT_FALSE(is_taken(display(many(2'000'000))));
 }
 
+TEST(AgentProtocolTest, AMimeValueStaysTheBytesThatItWas) {
+  const auto event = decode_event(
+      Reply::kResult,
+      R"({"data": {"a\u0062": {"z": 1.10, "a": "\u00e9\/"}, "text/plain":"x"}, "metadata": {"b":1e2}})");
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->data,
+            (MimeBundle{{"ab", R"({"z": 1.10, "a": "\u00e9\/"})"}, {"text/plain", R"("x")"}}));
+  EXPECT_EQ(event->metadata, R"({"b":1e2})");
+}
+
+TEST(AgentProtocolTest, AMimeValueIsInOneLine) {
+  const auto event = decode_event(Reply::kResult, "{\"data\":\n{\"a\":[1,\r\n2]}}");
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->data, (MimeBundle{{"a", "[1,2]"}}));
+}
+
+TEST(AgentProtocolTest, WhatIsNoBundleIsNone) {
+  for (const char* const data : {"1", "[]", "null", R"("{}")"}) {
+    const auto event = decode_event(
+        Reply::kDisplay, std::string(R"({"data":)") + data + R"(,"metadata":)" + data + "}");
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->data, MimeBundle{}) << data;
+    EXPECT_EQ(event->metadata, "{}") << data;
+  }
+}
+
 TEST(AgentProtocolTest, ACallOfAToolKeepsTheOrderOfItsArguments) {
   const auto call = decode_tool_call(R"({"call":7,"name":"find","arguments":{ "z": 1.10,
       "a": "x\ny" }})");

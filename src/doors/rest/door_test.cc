@@ -251,7 +251,7 @@ TEST_F(DoorTest, WhatIsNotThereIs404AndWrongMethodsSayTheRightOnes) {
 
 TEST_F(DoorTest, PackagesAreInstalledLikeAnExecution) {
   service_.execution = [](const EventSink& sink) -> Result<void> {
-    (void)sink(R"({"type":"verdict","status":"ok"})");
+    (void)sink(R"({"status":"ok","type":"verdict"})");
     return {};
   };
   const Answer answer = ask("POST", "/v1/sandboxes/sb1/packages",

@@ -3,11 +3,11 @@
 
 #include <poll.h>
 
+#include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "spec/json/error_json.h"
+#include "spec/json/verdict_json.h"
 
 namespace glovebox::rest {
 
@@ -16,19 +16,6 @@ EventFormat wanted_format(const Call& call) {
     return EventFormat::kServerSent;
   }
   return call.accepts("application/x-ndjson") ? EventFormat::kLines : EventFormat::kVerdict;
-}
-
-std::string verdict_of(std::string_view event) {
-  constexpr std::string_view kAtEnd = R"(,"type":"verdict"})";
-  if (event.ends_with(kAtEnd)) {
-    return std::string(event.substr(0, event.size() - kAtEnd.size())) + "}";
-  }
-  auto json = nlohmann::ordered_json::parse(event, nullptr, false);
-  if (!json.is_object() || json.value("type", nlohmann::ordered_json()) != "verdict") {
-    return {};
-  }
-  json.erase("type");
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 http::Headers stream_headers(EventFormat format) {
@@ -101,11 +88,11 @@ Result<void> EventStream::end(Result<void> outcome) {
     return {};
   }
   GB_TRY(std::move(outcome));
-  const std::string verdict = verdict_of(last_);
-  if (verdict.empty()) {
+  const std::optional<std::string> verdict = verdict_in(last_);
+  if (!verdict) {
     return Error(ErrorCode::kInternal, "the execution ended without a verdict");
   }
-  call_.send_json_text(200, verdict);
+  call_.send_json_text(200, *verdict);
   return {};
 }
 

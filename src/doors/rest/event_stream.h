@@ -22,9 +22,6 @@ enum class EventFormat {
 };
 EventFormat wanted_format(const Call& call);
 
-// The verdict that an event carries, without its "type"; empty when it carries none.
-std::string verdict_of(std::string_view event);
-
 // The beginning of an answer in one of the last two forms, and an event in it.
 http::Headers stream_headers(EventFormat format);
 std::string framed(EventFormat format, std::string_view event);

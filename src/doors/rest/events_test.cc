@@ -117,13 +117,6 @@ TEST_F(EventsTest, SilenceIsFilledWithKeepalives) {
             "{\"type\":\"keepalive\"}\n{\"id\":\"e\",\"type\":\"verdict\"}\n");
 }
 
-TEST_F(EventsTest, AVerdictIsTakenOutOfItsEvent) {
-  EXPECT_EQ(verdict_of(R"({"a":1,"type":"verdict"})"), R"({"a":1})");
-  EXPECT_EQ(verdict_of(R"({"type":"verdict","b":2,"a":1})"), R"({"b":2,"a":1})");
-  EXPECT_EQ(verdict_of(R"({"type":"stdout"})"), "");
-  EXPECT_EQ(verdict_of("nonsense"), "");
-}
-
 TEST_F(EventsTest, AWebSocketExecutesOneAfterTheOther) {
   TestClient client = TestClient::tcp(server_->port());
   ASSERT_TRUE(client.open_websocket(kExecute, {{"X-API-KEY", "runner"}}));

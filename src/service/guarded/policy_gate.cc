@@ -12,6 +12,7 @@
 #include "guard/policy/analysers.h"
 #include "guard/policy/assessment_json.h"
 #include "service/policies/exec_walls.h"
+#include "spec/json/verdict_json.h"
 
 namespace glovebox {
 namespace {
@@ -192,8 +193,8 @@ RunAnalyser PolicyGate::in_sandbox_of(const Caller& caller) const {
     request.limits.output = kAnalysisOutput;
     AnalyserEnd end;
     GB_TRY(service_.run(caller, request, [&](std::string_view event) {
-      const json parsed = json::parse(event, nullptr, false);
-      if (parsed.is_object() && parsed.value("type", "") == "verdict") {
+      if (is_verdict_event(event)) {
+        const json parsed = json::parse(event, nullptr, false);
         end.printed = parsed.value("stdout", "");
         const std::string status = parsed.value("status", "");
         for (const Status each : {Status::kOk, Status::kTimeout, Status::kOutOfMemory}) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/guarded/recorder.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/digest/digest.h"
+#include "spec/json/raw_json.h"
+#include "spec/json/verdict_json.h"
 
 namespace glovebox {
 namespace {
@@ -15,19 +19,28 @@ constexpr std::uint64_t kMostToolCalls = 1000;
 // Connections of one verdict that are recorded with their hosts.
 constexpr std::size_t kMostConnections = 20;
 
-// The type of an event that begins as ours do. Most events are output, and need not be parsed.
-bool is_event(std::string_view event, std::string_view type) {
-  const std::string wanted = R"("type":")" + std::string(type) + '"';
-  return event.find(wanted) != std::string_view::npos;
+// What is recorded of a verdict of either kind. Its output and results are not even parsed.
+constexpr std::array<std::string_view, 11> kRecorded{"status",    "verdict", "exit_code",  "signal",
+                                                     "limit",     "tier",    "usage",      "points",
+                                                     "points_of", "limits",  "connections"};
+
+nlohmann::json recorded_of(std::string_view verdict) {
+  nlohmann::json recorded = nlohmann::json::object();
+  for (const auto& [name, value] : raw_members(verdict)) {
+    if (std::ranges::find(kRecorded, name) != kRecorded.end()) {
+      recorded[std::string(name)] = nlohmann::json::parse(value, nullptr, false);
+    }
+  }
+  return recorded;
 }
 
-std::optional<nlohmann::json> parsed_as(std::string_view event, std::string_view type) {
-  if (!is_event(event, type)) {
+std::optional<nlohmann::json> tool_call_in(std::string_view event) {
+  // Most events are output, and need not be parsed.
+  if (!event.starts_with(R"({"type":"tool_call")")) {
     return std::nullopt;
   }
   auto parsed = nlohmann::json::parse(event, nullptr, false);
-  return parsed.is_object() && parsed.value("type", "") == type ? std::optional(std::move(parsed))
-                                                                : std::nullopt;
+  return parsed.is_object() ? std::optional(std::move(parsed)) : std::nullopt;
 }
 
 void copy_field(const nlohmann::json& from, const char* name, Json& into) {
@@ -206,7 +219,7 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
   std::uint64_t tool_calls = 0;
   Result<void> recorded;
   const auto done = call([&](std::string_view event) {
-    if (const auto tool = parsed_as(event, "tool_call"); tool && ++tool_calls <= kMostToolCalls) {
+    if (const auto tool = tool_call_in(event); tool && ++tool_calls <= kMostToolCalls) {
       // Before the client has it, so that no tool is called that was not recorded.
       const Deed called = tool_call_of(deed, *tool);
       const auto room = trail_->room(called);
@@ -217,9 +230,10 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
         return false;
       }
     }
-    if (const auto verdict = parsed_as(event, "verdict")) {
-      end.details.update(outcome_of(*verdict));
-      last = status_of(*verdict) + "\n" + std::string(event);
+    if (is_verdict_event(event)) {
+      const nlohmann::json verdict = recorded_of(event);
+      end.details.update(outcome_of(verdict));
+      last = status_of(verdict) + "\n" + std::string(event);
       return true;
     }
     left = !sink(event);

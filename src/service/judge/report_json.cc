@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "spec/json/schema.h"
+#include "spec/json/verdict_json.h"
 
 namespace glovebox::judge {
 namespace {
@@ -57,10 +58,6 @@ std::string case_event(const CaseReport& report) {
   return to_text(event);
 }
 
-std::string report_event(const Report& report) {
-  Json event = describe(report);
-  event["type"] = "verdict";
-  return to_text(event);
-}
+std::string report_event(const Report& report) { return verdict_event(to_json(report)); }
 
 }  // namespace glovebox::judge

@@ -31,7 +31,6 @@
 #include "service/keeper/kept_memory.h"
 #include "service/keeper/process_pump.h"
 #include "service/keeper/template_order.h"
-#include "service/api/sandbox_service.h"
 
 namespace glovebox::keeper {
 

@@ -8,6 +8,7 @@
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"
 #include "spec/json/network_rules_json.h"
+#include "spec/json/verdict_json.h"
 
 namespace glovebox {
 namespace {
@@ -42,16 +43,6 @@ std::string text_of(const SandboxRequest& request) {
        {"network", to_json(request.network)},
        {"on_disk", request.storage ? json(*request.storage == Storage::kDisk) : json()},
        {"volumes", std::move(volumes)}});
-}
-
-// The last event of a run that came to its end.
-bool is_verdict(std::string_view event) {
-  // Most events are something else, and need not be parsed.
-  if (event.find(R"("type":"verdict")") == std::string_view::npos) {
-    return false;
-  }
-  const json parsed = json::parse(event, nullptr, false);
-  return parsed.is_object() && parsed.value("type", "") == "verdict";
 }
 
 std::string name_of(std::string_view operation, const std::string& request) {
@@ -229,7 +220,7 @@ Result<void> LocalService::run(const Caller& caller,
   // Told once it is recorded, so that a client that has it and asks again gets it again.
   std::optional<std::string> verdict;
   auto done = run_once(caller, request, [&](std::string_view event) {
-    if (!is_verdict(event)) {
+    if (!is_verdict_event(event)) {
       return sink(event);
     }
     verdict = event;

@@ -2,7 +2,6 @@
 #include "service/packages/layer_store.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sys/draft_directory.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
 #include "service/packages/layer_seal.h"
@@ -24,10 +24,7 @@
 namespace glovebox {
 namespace {
 
-// Directories with this in front are no layers yet, or no longer.
-constexpr std::string_view kUnnamed = ".build-";
-
-constexpr int kAttempts = 16;
+constexpr const char* kWritableHint = "set XDG_CACHE_HOME to a writable directory";
 
 std::string seal_path(const std::string& layer) { return layer + "/seal"; }
 
@@ -46,7 +43,7 @@ std::string cache_directory(const std::string& name) {
 }
 
 Error cannot_keep(const std::string& attempt) {
-  return Error::from_errno(attempt).with_hint("set XDG_CACHE_HOME to a writable directory");
+  return Error::from_errno(attempt).with_hint(kWritableHint);
 }
 
 // Others may look, for a guest of root's is somebody else; only we may write.
@@ -74,30 +71,6 @@ std::vector<std::string> names_in(const std::string& path) {
     }
   }
   return names;
-}
-
-enum class Lock { kShared, kExclusive };
-
-bool is_named(int fd, const std::string& path) {
-  struct stat opened {};
-  struct stat named {};
-  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-}
-
-// A lock on a directory that still has this name; nothing where there is none, or, for an exclusive
-// one, where somebody uses it.
-UniqueFd lock(const std::string& path, Lock kind) {
-  for (;;) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    const int how = kind == Lock::kShared ? LOCK_SH : LOCK_EX | LOCK_NB;
-    if (!fd || ::flock(fd.get(), how) != 0) {
-      return {};
-    }
-    if (is_named(fd.get(), path)) {
-      return fd;
-    }
-  }
 }
 
 Result<LayerSeal> read_seal(const std::string& layer) {
@@ -144,7 +117,7 @@ Result<LayerStore> LayerStore::open(const std::string& directory) {
 
 Result<std::optional<Layer>> LayerStore::find(const std::string& key) const {
   const std::string path = directory_ + "/" + key;
-  UniqueFd held = lock(path, Lock::kShared);
+  UniqueFd held = lock_directory(path, LOCK_SH);
   if (!held) {
     return std::optional<Layer>();
   }
@@ -160,24 +133,17 @@ Result<std::optional<Layer>> LayerStore::find(const std::string& key) const {
 
 Result<LayerDraft> LayerStore::begin() const {
   remove_leftovers();
-  // Before it is locked, somebody else's remove_leftovers() may take it away: then another one.
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::string path = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) {
-      return cannot_keep("create " + printable(path));
-    }
-    LayerDraft draft(path, lock(path, Lock::kExclusive));
-    if (!draft.lock_) {
-      continue;
-    }
-    if (::mkdir(draft.files().c_str(), 0755) != 0 || ::chmod(path.c_str(), 0755) != 0) {
-      return cannot_keep("create " + printable(draft.files()));
-    }
-    return draft;
+  auto made = make_draft_directory(directory_);
+  if (!made) {
+    return made.error().code() == ErrorCode::kUnavailable
+               ? std::move(made).error()
+               : std::move(made).error().with_hint(kWritableHint);
   }
-  return Error(ErrorCode::kUnavailable,
-               "directories in '" + printable(directory_) + "' disappear after they are created",
-               "check which other program removes directories there");
+  LayerDraft draft(std::move(made->path), std::move(made->lock));
+  if (::mkdir(draft.files().c_str(), 0755) != 0) {
+    return cannot_keep("create " + printable(draft.files()));
+  }
+  return draft;
 }
 
 Result<Layer> LayerStore::commit(LayerDraft draft, const std::string& key, Bytes max) const {
@@ -214,13 +180,11 @@ Result<Layer> LayerStore::commit(LayerDraft draft, const std::string& key, Bytes
 }
 
 void LayerStore::remove(const std::string& path) const {
-  const UniqueFd held = lock(path, Lock::kExclusive);
+  const UniqueFd held = lock_directory(path, LOCK_EX | LOCK_NB);
   if (!held) {
     return;
   }
-  // Nameless first: from now on nobody takes it for a layer, however long its removal lasts.
-  std::string away = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
-  if (::mkdtemp(away.data()) != nullptr && ::rename(path.c_str(), away.c_str()) == 0) {
+  if (const std::string away = take_name(directory_, path); !away.empty()) {
     (void)sys::remove_tree(away);
   }
 }
@@ -228,7 +192,7 @@ void LayerStore::remove(const std::string& path) const {
 void LayerStore::remove_leftovers() const {
   for (const std::string& name : names_in(directory_)) {
     const std::string path = directory_ + "/" + name;
-    if (name.starts_with(kUnnamed) && lock(path, Lock::kExclusive)) {
+    if (name.starts_with(kUnnamed) && lock_directory(path, LOCK_EX | LOCK_NB)) {
       (void)sys::remove_tree(path);
     }
   }

@@ -12,34 +12,11 @@
 #include <memory>
 #include <system_error>
 
+#include "base/sys/draft_directory.h"
 #include "base/sys/tree.h"
 
 namespace glovebox {
 namespace {
-
-// What begins so is no piece yet, or no longer.
-constexpr std::string_view kUnnamed = ".build-";
-constexpr int kAttempts = 16;
-
-bool is_named(int fd, const std::string& path) {
-  struct stat opened {};
-  struct stat named {};
-  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-}
-
-UniqueFd lock(const std::string& path, int how) {
-  for (;;) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd || ::flock(fd.get(), how) != 0) {
-      return {};
-    }
-    // It may have been removed, or renamed, before it was locked.
-    if (is_named(fd.get(), path)) {
-      return fd;
-    }
-  }
-}
 
 Result<void> flush(const std::string& directory) {
   const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -52,7 +29,7 @@ Result<void> flush(const std::string& directory) {
 
 }  // namespace
 
-UniqueFd hold_content(const std::string& path) { return lock(path, LOCK_SH | LOCK_NB); }
+UniqueFd hold_content(const std::string& path) { return lock_directory(path, LOCK_SH | LOCK_NB); }
 
 ContentDraft::~ContentDraft() {
   if (lock_) {
@@ -80,20 +57,8 @@ std::optional<Content> ContentStore::find(const std::string& key) const {
 }
 
 Result<ContentDraft> ContentStore::begin() const {
-  // Before it is locked, a sweep may take it away: then another one.
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::string path = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) {
-      return Error::from_errno("create a directory for a template");
-    }
-    // The guest that is to see it is another user.
-    (void)::chmod(path.c_str(), 0755);
-    if (UniqueFd held = lock(path, LOCK_EX | LOCK_NB)) {
-      return ContentDraft(path, std::move(held));
-    }
-  }
-  return Error(ErrorCode::kUnavailable,
-               "directories in '" + directory_ + "' disappear after they are created");
+  DraftDirectory made = GB_TRY(make_draft_directory(directory_));
+  return ContentDraft(std::move(made.path), std::move(made.lock));
 }
 
 Result<Content> ContentStore::commit(ContentDraft draft, const std::string& key) const {
@@ -139,10 +104,8 @@ void ContentStore::retire(const std::set<std::string>& used) const {
     if (used.contains(name) || name.starts_with(kUnnamed) || path_of(name) == memory()) {
       continue;
     }
-    const UniqueFd held = lock(path_of(name), LOCK_EX | LOCK_NB);
-    std::string away = directory_ + "/" + std::string(kUnnamed) + "XXXXXX";
-    if (held && ::mkdtemp(away.data()) != nullptr) {
-      (void)::rename(path_of(name).c_str(), away.c_str());
+    if (const UniqueFd held = lock_directory(path_of(name), LOCK_EX | LOCK_NB)) {
+      (void)take_name(directory_, path_of(name));
     }
   }
 }
@@ -155,7 +118,7 @@ void ContentStore::sweep_drafts() const {
       continue;
     }
     // Until it is gone: a builder that has just made one of this name makes another one then.
-    if (const UniqueFd held = lock(path_of(name), LOCK_EX | LOCK_NB)) {
+    if (const UniqueFd held = lock_directory(path_of(name), LOCK_EX | LOCK_NB)) {
       (void)sys::remove_tree(path_of(name));
     }
   }

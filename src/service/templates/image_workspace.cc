@@ -14,7 +14,6 @@
 #include "base/digest/digest.h"
 #include "base/sys/beneath.h"
 #include "base/text.h"
-#include "base/digest/digest.h"
 #include "service/templates/build_sandbox.h"
 #include "service/templates/image_reader.h"
 #include "service/templates/recipe.h"

@@ -58,10 +58,18 @@ class Cursor {
   }
 
   void skip_string() {
-    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      at_ += text_[at_] == '\\' ? 1 : 0;
+    const std::size_t first = ++at_;
+    for (bool escaped = true; escaped;) {
+      at_ = text_.find('"', at_);
+      if (at_ == std::string_view::npos) {
+        at_ = text_.size();
+        return;
+      }
+      escaped = false;
+      for (std::size_t i = at_++; i > first && text_[i - 1] == '\\'; --i) {
+        escaped = !escaped;
+      }
     }
-    at_ = std::min(at_ + 1, text_.size());
   }
 
   std::string_view text_;
@@ -70,23 +78,29 @@ class Cursor {
 
 }  // namespace
 
-std::optional<std::string_view> raw_member(std::string_view object, std::string_view name) {
+std::vector<std::pair<std::string_view, std::string_view>> raw_members(std::string_view object) {
+  std::vector<std::pair<std::string_view, std::string_view>> members;
   Cursor cursor(object);
   if (!cursor.take('{')) {
-    return std::nullopt;
+    return members;
   }
   while (cursor.peek() == '"') {
-    std::string_view key = cursor.value();
-    if (key.size() < 2 || !cursor.take(':')) {
-      return std::nullopt;
+    const std::string_view name = cursor.value();
+    if (name.size() < 2 || !cursor.take(':')) {
+      break;
     }
-    key = key.substr(1, key.size() - 2);
-    const std::string_view value = cursor.value();
-    if (key == name) {
-      return value;
-    }
+    members.emplace_back(name.substr(1, name.size() - 2), cursor.value());
     if (!cursor.take(',')) {
       break;
+    }
+  }
+  return members;
+}
+
+std::optional<std::string_view> raw_member(std::string_view object, std::string_view name) {
+  for (const auto& [key, value] : raw_members(object)) {
+    if (key == name) {
+      return value;
     }
   }
   return std::nullopt;

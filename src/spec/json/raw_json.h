@@ -7,14 +7,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace glovebox {
 
-// All of these require valid JSON: parse it first. They allocate nothing for what they skip.
+// All of these require valid JSON: parse it first.
 
-// The value of a member of an object. Nothing where the text is no object or has no such member,
-// and where the text spells that name with escapes.
+// Names, with their escapes and without their quotes, and values of an object, in its order; none
+// where the text is no object.
+[[nodiscard]] std::vector<std::pair<std::string_view, std::string_view>> raw_members(
+    std::string_view object);
+
+// The value of a member of an object, the first of that name. Nothing where the text is no object
+// or has no such member, and where the text spells that name with escapes.
 [[nodiscard]] std::optional<std::string_view> raw_member(std::string_view object,
                                                          std::string_view name);
 

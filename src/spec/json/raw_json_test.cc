@@ -9,6 +9,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 
 TEST(RawJsonTest, AMemberStandsAsItWasWritten) {
   constexpr std::string_view kText = R"( { "a" : {"z": 1.10, "b": "}\"]"} ,"n":12345678901234567890,
@@ -20,6 +21,13 @@ TEST(RawJsonTest, AMemberStandsAsItWasWritten) {
   EXPECT_EQ(raw_member(kText, "z"), std::nullopt) << "of an inner object";
   EXPECT_EQ(raw_member("[1]", "a"), std::nullopt);
   EXPECT_EQ(raw_member("{}", "a"), std::nullopt);
+}
+
+TEST(RawJsonTest, MembersComeInOrderWithTheirNamesAsWritten) {
+  EXPECT_THAT(
+      raw_members(R"({ "b\"" : "\\\\", "a":{"x":"\\\""} , "b":-0.0e5})"),
+      ElementsAre(Pair(R"(b\")", R"("\\\\")"), Pair("a", R"({"x":"\\\""})"), Pair("b", "-0.0e5")));
+  EXPECT_THAT(raw_members("[]"), IsEmpty());
 }
 
 TEST(RawJsonTest, TheItemsOfAnArrayComeInOrder) {
@@ -37,6 +45,7 @@ TEST(RawJsonTest, WhatIsNoJsonDoesNotLeadAstray) {
   for (const std::string_view text : {"", "{", "[", R"({")", R"({"a)", R"({"a\)", R"({"a":)",
                                       R"({"a":[)", "[1", "[,", "[}", "{]", R"({"a"})", "\"\\"}) {
     (void)raw_member(text, "a");
+    (void)raw_members(text);
     (void)raw_items(text);
     (void)compact_json(text);
   }

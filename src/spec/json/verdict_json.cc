@@ -94,105 +94,10 @@ Json connections_json(const std::vector<ConnectionRecord>& connections) {
   return json;
 }
 
-void add_stream(Json& json, const char* name, const Captured& captured) {
-  json[name] = to_utf8(captured.bytes);
-  if (!is_utf8(captured.bytes)) {
-    json[std::string(name) + "_base64"] = to_base64(captured.bytes);
-  }
-}
-
-// MIME values come as JSON text from a decoder of ours; what is none all the same becomes null.
-Json bundle_json(const MimeBundle& bundle) {
-  Json json = Json::object();
-  for (const auto& [type, value] : bundle) {
-    Json parsed = Json::parse(value, nullptr, false);
-    json[to_utf8(type)] = parsed.is_discarded() ? Json(nullptr) : std::move(parsed);
-  }
-  return json;
-}
-
-Json result_json(const Event& event) {
-  Json json{{"main", event.kind == Event::Kind::kResult}, {"data", bundle_json(event.data)}};
-  if (const Json metadata = Json::parse(event.metadata, nullptr, false);
-      metadata.is_object() && !metadata.empty()) {
-    json["metadata"] = metadata;
-  }
-  if (!event.display_id.empty()) {
-    json["display_id"] = to_utf8(event.display_id);
-    json["update"] = event.update;
-  }
-  return json;
-}
-
-Json results_json(const std::vector<Event>& results) {
-  Json json = Json::array();
-  for (const Event& event : results) {
-    json.push_back(result_json(event));
-  }
-  return json;
-}
-
-Json verdict_json(const Verdict& verdict) {
-  Json json;
-  json["id"] = verdict.id;
-  json["language"] = verdict.language;
-  json["tier"] = verdict.tier;
-  json["status"] = std::string(to_string(verdict.status));
-  json["exit_code"] = verdict.exit_code;
-  json["signal"] = verdict.signal ? Json(*verdict.signal) : Json(nullptr);
-  if (!verdict.limit.empty()) {
-    json["limit"] = verdict.limit;
-  }
-  add_stream(json, "stdout", verdict.out);
-  add_stream(json, "stderr", verdict.err);
-  json["truncated"] = {{"stdout", verdict.out.truncated}, {"stderr", verdict.err.truncated}};
-  json["bytes"] = {{"stdout", verdict.out.total}, {"stderr", verdict.err.total}};
-  json["results"] = results_json(verdict.results);
-  if (verdict.execution_count > 0) {
-    json["execution_count"] = verdict.execution_count;
-  }
-  json["error"] = nullptr;
-  if (verdict.error) {
-    json["error"] = {{"name", to_utf8(verdict.error->name)},
-                     {"value", to_utf8(verdict.error->value)},
-                     {"traceback", to_utf8(verdict.error->traceback)}};
-  }
-  json["files"] = files_json(verdict.files);
-  if (verdict.files_truncated) {
-    json["files_truncated"] = true;
-  }
-  json["walls"] = walls_json(verdict.walls);
-  json["limits"] = limits_json(verdict.limits);
-  if (verdict.walls.network != "none") {
-    json["connections"] = connections_json(verdict.connections);
-    if (verdict.more_connections > 0) {
-      json["more_connections"] = verdict.more_connections;
-    }
-  }
-  json["usage"] = {{"wall_ms", milliseconds(verdict.usage.wall)},
-                   {"cpu_ms", milliseconds(verdict.usage.cpu)},
-                   {"memory_peak", verdict.usage.memory_peak.count},
-                   {"pids_peak", verdict.usage.pids_peak},
-                   {"disk_bytes", verdict.usage.disk.count}};
-  Json timings = Json::object();
-  for (const Timing& timing : verdict.timings) {
-    timings[timing.step + "_us"] = timing.took.count();
-  }
-  json["timings"] = std::move(timings);
-  if (!verdict.notes.empty()) {
-    json["notes"] = verdict.notes;
-  }
-  if (verdict.verification) {
-    json["verification"] = verdict_json(*verdict.verification);
-  }
-  return json;
-}
-
-// One that stands alone, not within another.
-Json document(const Verdict& verdict) {
-  Json json{{"schema", schema_of("verdict")}};
-  json.update(verdict_json(verdict));
-  return json;
+Json error_json(const GuestError& error) {
+  return {{"name", to_utf8(error.name)},
+          {"value", to_utf8(error.value)},
+          {"traceback", to_utf8(error.traceback)}};
 }
 
 std::string text_of(const Json& json) {
@@ -200,9 +105,126 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// An object that is written member by member, with what is JSON text already as it is.
+class ObjectText {
+ public:
+  void add(std::string_view name, const Json& value) { add_text(name, text_of(value)); }
+
+  void add_text(std::string_view name, std::string_view value) {
+    text_ += text_.size() > 1 ? "," : "";
+    text_ += text_of(name);
+    text_ += ':';
+    text_ += value;
+  }
+
+  std::string take() && { return std::move(text_) + "}"; }
+
+ private:
+  std::string text_ = "{";
+};
+
+void add_stream(ObjectText& text, const std::string& name, const Captured& captured) {
+  text.add(name, to_utf8(captured.bytes));
+  if (!is_utf8(captured.bytes)) {
+    text.add(name + "_base64", to_base64(captured.bytes));
+  }
+}
+
+// A MIME value is JSON text already and stays the bytes that it was.
+std::string bundle_text(const MimeBundle& bundle) {
+  ObjectText text;
+  for (const auto& [type, value] : bundle) {
+    text.add_text(to_utf8(type), value);
+  }
+  return std::move(text).take();
+}
+
+ObjectText result_text(const Event& event) {
+  ObjectText text;
+  text.add("main", event.kind == Event::Kind::kResult);
+  text.add_text("data", bundle_text(event.data));
+  if (event.metadata != "{}") {
+    text.add_text("metadata", event.metadata);
+  }
+  if (!event.display_id.empty()) {
+    text.add("display_id", to_utf8(event.display_id));
+    text.add("update", event.update);
+  }
+  return text;
+}
+
+std::string results_text(const std::vector<Event>& results) {
+  std::string text = "[";
+  for (const Event& event : results) {
+    text += text.size() > 1 ? "," : "";
+    text += result_text(event).take();
+  }
+  return text + "]";
+}
+
+// Its members, behind those that `text` has.
+void add_verdict(ObjectText& text, const Verdict& verdict) {
+  text.add("id", verdict.id);
+  text.add("language", verdict.language);
+  text.add("tier", verdict.tier);
+  text.add("status", to_string(verdict.status));
+  text.add("exit_code", verdict.exit_code);
+  text.add("signal", verdict.signal ? Json(*verdict.signal) : Json(nullptr));
+  if (!verdict.limit.empty()) {
+    text.add("limit", verdict.limit);
+  }
+  add_stream(text, "stdout", verdict.out);
+  add_stream(text, "stderr", verdict.err);
+  text.add("truncated", {{"stdout", verdict.out.truncated}, {"stderr", verdict.err.truncated}});
+  text.add("bytes", {{"stdout", verdict.out.total}, {"stderr", verdict.err.total}});
+  text.add_text("results", results_text(verdict.results));
+  if (verdict.execution_count > 0) {
+    text.add("execution_count", verdict.execution_count);
+  }
+  text.add("error", verdict.error ? error_json(*verdict.error) : Json(nullptr));
+  text.add("files", files_json(verdict.files));
+  if (verdict.files_truncated) {
+    text.add("files_truncated", true);
+  }
+  text.add("walls", walls_json(verdict.walls));
+  text.add("limits", limits_json(verdict.limits));
+  if (verdict.walls.network != "none") {
+    text.add("connections", connections_json(verdict.connections));
+    if (verdict.more_connections > 0) {
+      text.add("more_connections", verdict.more_connections);
+    }
+  }
+  text.add("usage", {{"wall_ms", milliseconds(verdict.usage.wall)},
+                     {"cpu_ms", milliseconds(verdict.usage.cpu)},
+                     {"memory_peak", verdict.usage.memory_peak.count},
+                     {"pids_peak", verdict.usage.pids_peak},
+                     {"disk_bytes", verdict.usage.disk.count}});
+  Json timings = Json::object();
+  for (const Timing& timing : verdict.timings) {
+    timings[timing.step + "_us"] = timing.took.count();
+  }
+  text.add("timings", timings);
+  if (!verdict.notes.empty()) {
+    text.add("notes", verdict.notes);
+  }
+  if (verdict.verification) {
+    ObjectText verification;
+    add_verdict(verification, *verdict.verification);
+    text.add_text("verification", std::move(verification).take());
+  }
+}
+
+// The member that every event has, behind its others.
+constexpr std::string_view kVerdictType = R"(,"type":"verdict"})";
+
 }  // namespace
 
-std::string to_json(const Verdict& verdict) { return text_of(document(verdict)); }
+std::string to_json(const Verdict& verdict) {
+  ObjectText text;
+  text.add("schema", schema_of("verdict"));
+  add_verdict(text, verdict);
+  return std::move(text).take();
+}
 
 std::string to_json(const Walls& walls) { return text_of(walls_json(walls)); }
 
@@ -219,16 +241,15 @@ std::string output_event(std::string_view stream, std::string_view bytes) {
 }
 
 std::string result_event(const Event& event) {
-  Json json = result_json(event);
-  json["type"] = "result";
-  return text_of(json);
+  ObjectText text = result_text(event);
+  text.add("type", "result");
+  return std::move(text).take();
 }
 
 std::string error_event(const GuestError& error) {
-  return text_of(Json{{"type", "error"},
-                      {"name", to_utf8(error.name)},
-                      {"value", to_utf8(error.value)},
-                      {"traceback", to_utf8(error.traceback)}});
+  Json json{{"type", "error"}};
+  json.update(error_json(error));
+  return text_of(json);
 }
 
 std::string to_json(const std::vector<ConnectionRecord>& connections) {
@@ -241,10 +262,18 @@ std::string connection_event(const ConnectionRecord& connection) {
   return text_of(json);
 }
 
-std::string verdict_event(const Verdict& verdict) {
-  Json json = document(verdict);
-  json["type"] = "verdict";
-  return text_of(json);
+std::string verdict_event(const Verdict& verdict) { return verdict_event(to_json(verdict)); }
+
+std::string verdict_event(std::string verdict) {
+  return verdict.replace(verdict.size() - 1, 1, kVerdictType);
+}
+
+bool is_verdict_event(std::string_view event) { return event.ends_with(kVerdictType); }
+
+std::optional<std::string> verdict_in(std::string_view event) {
+  return is_verdict_event(event)
+             ? std::optional(std::string(event.substr(0, event.size() - kVerdictType.size())) + "}")
+             : std::nullopt;
 }
 
 }  // namespace glovebox

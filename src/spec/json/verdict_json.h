@@ -2,6 +2,7 @@
 // Verdicts and events as JSON: the public form that every door speaks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,8 @@
 namespace glovebox {
 
 // One line without a line break. Always valid UTF-8: bytes of the guest that are none become
-// U+FFFD, and `stdout_base64` or `stderr_base64` carries the truth.
+// U+FFFD, and `stdout_base64` or `stderr_base64` carries the truth. MIME values and metadata go in
+// as they are (spec/event.h).
 std::string to_json(const Verdict& verdict);
 std::string to_json(const Walls& walls);
 // A list of objects.
@@ -24,5 +26,12 @@ std::string result_event(const Event& event);  // kDisplay and kResult.
 std::string error_event(const GuestError& error);
 std::string connection_event(const ConnectionRecord& connection);
 std::string verdict_event(const Verdict& verdict);
+// Of a verdict of any kind, such as a judge's, whose text is a JSON object with members.
+std::string verdict_event(std::string verdict);
+
+// Whether an event of ours is a verdict's. Looks at its end alone.
+bool is_verdict_event(std::string_view event);
+// The verdict that it carries, the bytes that verdict_event() was given; nothing for other events.
+std::optional<std::string> verdict_in(std::string_view event);
 
 }  // namespace glovebox

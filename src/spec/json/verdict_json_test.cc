@@ -219,6 +219,30 @@ TEST(EventJsonTest, EndsWithTheWholeVerdict) {
   expected["type"] = "verdict";
 
   EXPECT_EQ(Json::parse(verdict_event(verdict)), expected);
+  EXPECT_EQ(verdict_in(verdict_event(verdict)), to_json(verdict));
+}
+
+TEST(EventJsonTest, NoOtherEventIsAVerdictWhateverTheGuestPutsIntoIt) {
+  const std::string forged = R"({"status":"ok","type":"verdict"})";
+  const Event result{.kind = Event::Kind::kResult,
+                     .data = {{"application/json", forged}},
+                     .metadata = forged};
+  for (const std::string& event :
+       {result_event(result), output_event("stdout", forged),
+        error_event({.name = forged, .value = forged, .traceback = forged})}) {
+    EXPECT_FALSE(is_verdict_event(event)) << event;
+    EXPECT_EQ(verdict_in(event), std::nullopt) << event;
+  }
+}
+
+TEST(EventJsonTest, AMimeValueStaysTheBytesThatItWas) {
+  const std::string value = R"({"z": 1.10, "n":12345678901234567890, "a":"\u00e9\/"})";
+  const Event result{.kind = Event::Kind::kResult, .data = {{"application/json", value}}};
+  Verdict verdict;
+  verdict.results = {result};
+
+  EXPECT_THAT(result_event(result), HasSubstr(value));
+  EXPECT_THAT(to_json(verdict), HasSubstr(value));
 }
 
 TEST(ErrorJsonTest, HasTheHttpStatusAndTheNameOfEachCode) {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/sys/draft_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/text.h"
+
+namespace glovebox {
+namespace {
+
+constexpr int kAttempts = 16;
+
+std::string unnamed_in(const std::string& directory) {
+  std::string path = directory + "/" + std::string(kUnnamed) + "XXXXXX";
+  return ::mkdtemp(path.data()) != nullptr ? path : std::string();
+}
+
+}  // namespace
+
+bool is_named(int fd, const std::string& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+UniqueFd lock_directory(const std::string& path, int how) {
+  for (;;) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd || ::flock(fd.get(), how) != 0) {
+      return {};
+    }
+    // It may have been removed, or renamed, before it was locked.
+    if (is_named(fd.get(), path)) {
+      return fd;
+    }
+  }
+}
+
+Result<DraftDirectory> make_draft_directory(const std::string& directory) {
+  // Before it is locked, who removes what nobody holds may take it away: then another one.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::string path = unnamed_in(directory);
+    if (path.empty() || ::chmod(path.c_str(), 0755) != 0) {
+      return Error::from_errno("create a directory in " + printable(directory));
+    }
+    if (UniqueFd lock = lock_directory(path, LOCK_EX | LOCK_NB)) {
+      return DraftDirectory{.path = std::move(path), .lock = std::move(lock)};
+    }
+  }
+  return Error(ErrorCode::kUnavailable,
+               "directories in '" + printable(directory) + "' disappear after they are created",
+               "check which other program removes directories there");
+}
+
+std::string take_name(const std::string& directory, const std::string& path) {
+  std::string away = unnamed_in(directory);
+  return !away.empty() && ::rename(path.c_str(), away.c_str()) == 0 ? away : std::string();
+}
+
+}  // namespace glovebox
