@@ -20,7 +20,7 @@ struct Installation {
 Result<Installation> find_installation();
 
 // What the machine needs in memory beside its guests, and QEMU beside the machine.
-inline constexpr Bytes kMachineMemory{192UL << 20};
+inline constexpr Bytes kMachineMemory{96UL << 20};
 inline constexpr Bytes kEmulatorMemory{192UL << 20};
 
 // The command of glovebox-microvm, as it is started in a sandbox that shows the programs at
