@@ -38,6 +38,8 @@ DIFFERENCES = {
         "Tiers/WallsOf.OfNamespacesAreThoseOfTheGuest": "likewise, none of its namespaces",
     },
     "microvm": {
+        "Tiers/Lifecycle.OfThirtyAtOnceGivesEachItsOwnAnswer":
+            "thirty machines that boot at once on two processors take longer than one may",
         "Tiers/WallsOf.AreWhatTheHostSeesOfTheGuest":
             "the host sees no process of a guest with its own kernel",
         "Tiers/WallsOf.GiveTheGuestNoDescriptorsButTheUsual":
