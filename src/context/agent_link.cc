@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/sys/send_now.h"
+
 namespace glovebox {
 namespace {
 
@@ -23,23 +25,12 @@ void AgentLink::send(agent::Request type, std::uint32_t channel, std::string_vie
 }
 
 Result<void> AgentLink::flush() {
-  std::size_t sent = 0;
-  while (sent < outgoing_.size()) {
-    const ssize_t put = ::send(socket_.get(), outgoing_.data() + sent, outgoing_.size() - sent,
-                               MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (put < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      if (errno == EAGAIN) {
-        break;
-      }
-      outgoing_.clear();
-      return gone();
-    }
-    sent += static_cast<std::size_t>(put);
+  const auto sent = sys::send_now(socket_.get(), outgoing_);
+  if (!sent) {
+    outgoing_.clear();
+    return gone();
   }
-  outgoing_.erase(0, sent);
+  outgoing_.erase(0, *sent);
   return {};
 }
 

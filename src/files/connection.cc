@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/sys/descriptors.h"
+#include "base/sys/send_now.h"
 #include "files/foreign.h"
 
 namespace glovebox::files {
@@ -60,18 +61,17 @@ Result<void> Connection::send(Request type, std::string_view payload) {
   out_.clear();
   append_frame(out_, static_cast<std::uint8_t>(type), 0, payload);
   std::string_view left = out_;
-  while (!left.empty()) {
-    const ssize_t sent =
-        ::send(socket_.get(), left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent > 0) {
-      left.remove_prefix(static_cast<std::size_t>(sent));
-    } else if (sent < 0 && errno == EAGAIN) {
-      GB_TRY(wait(POLLOUT));
-    } else if (sent == 0 || errno != EINTR) {
+  for (;;) {
+    const auto sent = sys::send_now(socket_.get(), left);
+    if (!sent) {
       return give_up(closed());
     }
+    left.remove_prefix(*sent);
+    if (left.empty()) {
+      return {};
+    }
+    GB_TRY(wait(POLLOUT));
   }
-  return {};
 }
 
 Result<Frame> Connection::receive() {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/sys/descriptors.h"
+#include "base/sys/send_now.h"
 
 namespace glovebox {
 namespace {
@@ -165,21 +166,11 @@ void WardenLink::flush() {
 
 // Returns true when nothing of it is left to be sent.
 bool WardenLink::send_some(Outgoing& next, std::span<const int> passed) {
-  while (next.sent < next.bytes.size()) {
-    const std::string_view left = std::string_view(next.bytes).substr(next.sent);
-    const ssize_t put =
-        next.sent == 0 && !passed.empty()
-            ? sys::send_with(socket_.get(), left, passed, MSG_DONTWAIT)
-            : ::send(socket_.get(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (put > 0) {
-      next.sent += static_cast<std::size_t>(put);
-    } else if (put < 0 && errno == EAGAIN) {
-      return false;
-    } else if (put == 0 || errno != EINTR) {
-      return true;  // The warden is gone; whoever listens learns so.
-    }
-  }
-  return true;
+  const std::string_view left = std::string_view(next.bytes).substr(next.sent);
+  const auto sent =
+      sys::send_now(socket_.get(), left, next.sent == 0 ? passed : std::span<const int>());
+  next.sent += sent.value_or(0);
+  return !sent || *sent == left.size();  // Where the warden is gone, whoever listens learns so.
 }
 
 void WardenLink::hear() {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/sys/descriptors.h"
+#include "base/sys/send_now.h"
 #include "base/wire.h"
 
 namespace glovebox::warden {
@@ -151,23 +152,9 @@ bool Warden::serve() {
 }
 
 bool Warden::flush() {
-  std::size_t sent = 0;
-  while (sent < outgoing_.size()) {
-    const ssize_t put = ::send(control_.get(), outgoing_.data() + sent, outgoing_.size() - sent,
-                               MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (put < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      if (errno == EAGAIN) {
-        break;
-      }
-      return false;
-    }
-    sent += static_cast<std::size_t>(put);
-  }
-  outgoing_.erase(0, sent);
-  return true;
+  const auto sent = sys::send_now(control_.get(), outgoing_);
+  outgoing_.erase(0, sent.value_or(0));
+  return sent.has_value();
 }
 
 bool Warden::read_control() {

@@ -23,7 +23,8 @@ void fuzz_event(std::uint8_t type, std::string_view input) {
   }
   require(event->execution_count >= 0);
   for (const auto& [mime, value] : event->data) {
-    require(nlohmann::json::accept(value));
+    require(nlohmann::json::accept(value) && is_utf8(value));
+    require(value.find_first_of("\r\n") == value.npos);  // It goes into events, a line each.
     // What is taken for base64 or a text is never longer than what was said.
     const auto bytes = notebook::bytes_of(event->data, mime);
     require(!bytes || bytes->size() <= input.size());

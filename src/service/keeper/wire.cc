@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/sys/descriptors.h"
+#include "base/sys/send_now.h"
 #include "base/text.h"
 
 namespace glovebox::keeper {
@@ -75,14 +76,21 @@ Result<void> KeeperWire::send_queued(std::span<const int> passed,
                                      std::chrono::milliseconds patience) {
   while (sent_ < outgoing_.size()) {
     const std::string_view left = std::string_view(outgoing_).substr(sent_);
-    const ssize_t sent = sys::send_with(socket_.get(), left, passed, MSG_DONTWAIT);
-    if (sent >= 0) {
-      passed = {};
-      sent_ += static_cast<std::size_t>(sent);
-    } else if (errno == EAGAIN && patience.count() == 0) {
-      return {};
-    } else if (errno != EINTR && (errno != EAGAIN || !is_ready(socket_.get(), POLLOUT, patience))) {
+    const auto sent = sys::send_now(socket_.get(), left, passed);
+    if (!sent) {
       return gone();
+    }
+    if (*sent > 0) {
+      passed = {};
+      sent_ += *sent;
+    }
+    if (*sent < left.size()) {
+      if (patience.count() == 0) {
+        return {};
+      }
+      if (!is_ready(socket_.get(), POLLOUT, patience)) {
+        return gone();
+      }
     }
   }
   if (outgoing_.capacity() > kKept) {
