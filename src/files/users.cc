@@ -115,7 +115,8 @@ Result<User> find_user(std::string_view wanted, std::string_view passwd, std::st
     const std::string_view group_name = wanted.substr(colon + 1);
     const auto gid = find_group(group_name, group);
     if (!gid) {
-      return Error(ErrorCode::kNotFound, "no group '" + std::string(group_name) + "' in /etc/group");
+      return Error(ErrorCode::kNotFound,
+                   "no group '" + std::string(group_name) + "' in /etc/group");
     }
     user->gid = *gid;
     user->groups = {*gid};

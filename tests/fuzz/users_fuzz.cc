@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// find_user(): whatever passwd and group say, a user that is found has usable ids, the ids of a number
-// are that number, and the groups are bounded and begin with the user's own.
+// find_user(): whatever passwd and group say, a user that is found has usable ids, the ids of a
+// number are that number, and the groups are bounded and begin with the user's own.
 #include "files/users.h"
 
 #include <algorithm>

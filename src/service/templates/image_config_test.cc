@@ -42,8 +42,8 @@ TEST(ImageConfig, NullIsAsGoodAsNothing) {
 TEST(ImageConfig, RefusesWhatIsNoConfiguration) {
   for (const char* const text :
        {R"([])", R"({"User":7})", R"({"User":"a\nb"})", R"({"WorkingDir":"srv"})",
-        R"({"Cmd":"ls"})", R"({"Cmd":[1]})", R"({"Entrypoint":["a\u0000b"]})",
-        R"({"Labels":[]})", R"({"Labels":{"a":1}})", R"({"ExposedPorts":["80"]})"}) {
+        R"({"Cmd":"ls"})", R"({"Cmd":[1]})", R"({"Entrypoint":["a\u0000b"]})", R"({"Labels":[]})",
+        R"({"Labels":{"a":1}})", R"({"ExposedPorts":["80"]})"}) {
     EXPECT_FALSE(read_image_config(text)) << text;
   }
   const std::string large = R"({"Labels":{"a":")" + std::string(60'000, 'x') + "\"}}";

@@ -70,8 +70,8 @@ Result<RunImage> open_run_image(const std::string& reference,
   RootContent root = GB_TRY(find_root(reference, network, store, monitor));
   RunImage opened;
   opened.shown.home = home_of(root.config).value_or(TemplateParts().home);
-  opened.config = with_usable_directory(std::move(root.config), root.content, opened.shown.home,
-                                        monitor);
+  opened.config =
+      with_usable_directory(std::move(root.config), root.content, opened.shown.home, monitor);
   opened.shown.root = root.content.path() + "/root";
   opened.shown.directory = opened.config.directory;
   opened.shown.env = std::move(root.env);
