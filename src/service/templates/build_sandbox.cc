@@ -95,6 +95,10 @@ Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
   const Limits limits = build_limits(parts);
   SandboxSpec spec = sandbox_of(parts, store, limits);
   spec.as_root = as_root;
+  if (as_root) {
+    // Its guest is root. The template's name for another one would hide a user of the image.
+    spec.user = SandboxSpec().user;
+  }
   spec.mounts.push_back(GB_TRY(file_server_mount()));
   BuildEgress::prepare(spec, network);
   std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, {}));
