@@ -37,7 +37,7 @@ std::string with_hashes(std::string_view text) {
     const std::string body = R"({"seq":)" + std::to_string(++number) + R"(,"prev":")" + previous +
                              "\"," + std::string(line);
     made += audit::line_of(body);
-    previous = sha256_hex(body);
+    previous = glovebox::sha256_hex(body);
   }
   return made;
 }

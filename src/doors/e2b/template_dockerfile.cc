@@ -51,6 +51,7 @@ class Writer {
  public:
   Writer(const std::string& image, const FindUpload& find_upload) : find_upload_(find_upload) {
     build_.dockerfile.text = "FROM " + image + "\n";
+    add("USER root", 0);  // Whoever the image names: E2B's steps are root's.
   }
 
   Result<void> take(const Json& step, std::size_t number) {

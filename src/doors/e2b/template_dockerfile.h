@@ -16,7 +16,8 @@ namespace glovebox::e2b {
 
 struct ImageBuild {
   DockerfileBuild dockerfile;
-  // The step, as E2B counts from 1, of each instruction behind FROM.
+  // The step, as E2B counts from 1, of each instruction behind FROM; 0: the
+  // base image's.
   std::vector<std::size_t> steps;
 };
 
