@@ -74,7 +74,7 @@ END
                             {"GREETING": "good day"})
         self.assertEqual(self.steps(events)[0], "FROM $BASE")
         self.assertIn("1\n", self.log(events))
-        self.assertEqual(self.said("plain", "cd made && cat said note one.txt two; echo $GREETED"),
+        self.assertEqual(self.said("plain", "cat said note one.txt two; echo $GREETED"),
                          "a b good day\nfor a b\n1\n2\ngood day\n")
         self.assertEqual(self.daemon.must(200, "GET", "/v1/templates/plain")["source"], "dockerfile")
 

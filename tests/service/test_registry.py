@@ -239,7 +239,7 @@ class BuiltByE2b(unittest.TestCase):
         self.addCleanup(self.daemon.ask, "DELETE", sandbox.path)
         said = sandbox.must(200, "POST", "/commands", {"argv": [
             "bash", "-c", "cat /usr/value /usr/who /usr/place ~/app/b.txt; echo $VALUE; pwd"]})["stdout"]
-        self.assertEqual(said, f"{value}\n0\n/home/user/app\nuploaded\n{value}\n/home/user\n")
+        self.assertEqual(said, f"{value}\n0\n/home/user/app\nuploaded\n{value}\n/home/user/app\n")
         top = sandbox.must(200, "POST", "/commands", {"argv": ["cat", "/usr/top"]})["stdout"]
         self.assertNotIn("copy", top)
         self.assertTrue(any("/v2/tools/small/" in head for head in self.upstream.heads))

@@ -85,7 +85,7 @@ class TemplateExportTest(Case):
         self.assertEqual((config["architecture"], config["os"]), (images.ARCHITECTURE, "linux"))
         self.assertEqual(config["config"]["WorkingDir"], "/workspace")
         self.assertEqual(config["config"]["Env"], ["MODE=test", "STAGE=a b"])
-        self.assertEqual(config["config"]["Cmd"], ["/bin/bash", "-c", "exec 'cat' 'app.py'"])
+        self.assertEqual(config["config"]["Cmd"], ["cat", "app.py"])
         saved, = json.loads(files["manifest.json"])
         self.assertEqual(saved["RepoTags"], ["app:latest"])
         self.assertEqual([f"blobs/{layer['digest'].replace(':', '/')}"], saved["Layers"])
