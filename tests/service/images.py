@@ -81,7 +81,7 @@ def compress(layer, kind):
     return layer
 
 
-def oci_layout(layers, env=(), kind="gzip", names=(None,)):
+def oci_layout(layers, env=(), kind="gzip", names=(None,), says=None):
     """One image for each name, with that name in its environment where it has one."""
     blobs = {}
 
@@ -96,7 +96,7 @@ def oci_layout(layers, env=(), kind="gzip", names=(None,)):
     for name in names:
         manifest = {
             "schemaVersion": 2,
-            "config": blob(config(layers, [*env, *([f"NAME={name}"] if name else [])]),
+            "config": blob(config(layers, [*env, *([f"NAME={name}"] if name else [])], says),
                            "application/vnd.oci.image.config.v1+json"),
             "layers": packed,
         }

@@ -200,7 +200,8 @@ class BuiltByE2b(unittest.TestCase):
         cls.addClassCleanup(cls.registry.close)
         layer = images.tar_of(images.small_root(
             f"/usr/bin/{name}" for name in ("chmod", "cp", "dirname", "mkdir", "rm")))
-        cls.registry.push(images.oci_layout([layer], env=["MARK=env"]), "tools/small:1")
+        # Whom the image names does not count: the steps are root's.
+        cls.registry.push(images.oci_layout([layer], env=["MARK=env"], says={"User": "1234"}), "tools/small:1")
         cls.upstream = Upstream(cls.registry.port)
         cls.addClassCleanup(cls.upstream.close)
         cls.daemon = Daemon()
