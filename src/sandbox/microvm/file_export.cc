@@ -41,6 +41,16 @@ long open_at(int root, const std::string& path, int flags) {
   return fd < 0 ? -errno : fd;
 }
 
+// 0, or a negative errno.
+long look_at(int root, const std::string& path, struct stat& status) {
+  const long opened = open_at(root, path, O_PATH);
+  if (opened < 0) {
+    return opened;
+  }
+  const UniqueFd fd(static_cast<int>(opened));
+  return ::fstat(fd.get(), &status) == 0 ? 0 : -errno;
+}
+
 fuse_attr attributes_of(const struct stat& status, std::uint64_t id) {
   return {.ino = id,
           .size = static_cast<std::uint64_t>(status.st_size),
@@ -172,17 +182,13 @@ long FileExport::look_up(Id parent, std::string_view name) {
   fuse_entry_out out{};
   out.entry_valid = kForever;
   out.attr_valid = kForever;
-  const long opened = open_at(root_.get(), path, O_PATH);
-  if (opened == -ENOENT) {
+  struct stat status {};
+  const long looked = look_at(root_.get(), path, status);
+  if (looked == -ENOENT) {
     return put(out);  // Node 0: the kernel remembers that there is none.
   }
-  if (opened < 0) {
-    return opened;
-  }
-  const UniqueFd fd(static_cast<int>(opened));
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) {
-    return -errno;
+  if (looked < 0) {
+    return looked;
   }
   auto known = ids_.find(path);
   if (known == ids_.end()) {
@@ -203,14 +209,9 @@ long FileExport::attributes(Id id) {
   if (node == nullptr) {
     return -ESTALE;
   }
-  const long opened = open_at(root_.get(), node->path, O_PATH);
-  if (opened < 0) {
-    return opened;
-  }
-  const UniqueFd fd(static_cast<int>(opened));
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) {
-    return -errno;
+  if (const long looked = look_at(root_.get(), node->path, status); looked < 0) {
+    return looked;
   }
   fuse_attr_out out{};
   out.attr_valid = kForever;
@@ -242,14 +243,9 @@ long FileExport::open_for_reading(Id id, int flags) {
     return -ESTALE;
   }
   // The type first: to open a pipe or a device does something.
-  const long looked = open_at(root_.get(), node->path, O_PATH);
-  if (looked < 0) {
-    return looked;
-  }
-  const UniqueFd place(static_cast<int>(looked));
   struct stat status {};
-  if (::fstat(place.get(), &status) != 0) {
-    return -errno;
+  if (const long looked = look_at(root_.get(), node->path, status); looked < 0) {
+    return looked;
   }
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
     return -EACCES;

@@ -35,6 +35,7 @@
 
 #include "base/unique_fd.h"
 #include "sandbox/masked_paths.h"
+#include "sandbox/microvm/exactly.h"
 #include "sandbox/microvm/protocol.h"
 #include "spec/warden_protocol.h"
 
@@ -121,29 +122,6 @@ UniqueFd open_port(int number) {
     (void)::nanosleep(&moment, nullptr);
   }
   give_up("open " + path);
-}
-
-bool read_exactly(int fd, char* to, std::size_t size) {
-  while (size > 0) {
-    const ssize_t got = ::read(fd, to, size);
-    if (got == 0 || (got < 0 && errno != EINTR)) {
-      return false;
-    }
-    to += std::max<ssize_t>(got, 0);
-    size -= static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-  }
-  return true;
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      return false;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
-  }
-  return true;
 }
 
 // A process of our own that works until what it works on ends.

@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -23,6 +22,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "sandbox/microvm/exactly.h"
 #include "sandbox/microvm/file_export.h"
 
 namespace glovebox::microvm {
@@ -41,36 +41,13 @@ int complain(std::string_view what) {
   return 2;
 }
 
-bool receive_exactly(int socket, char* to, std::size_t size) {
-  while (size > 0) {
-    const ssize_t got = ::recv(socket, to, size, 0);
-    if (got == 0 || (got < 0 && errno != EINTR)) {
-      return false;
-    }
-    to += std::max<ssize_t>(got, 0);
-    size -= static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-  }
-  return true;
-}
-
-bool send_all(int socket, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno != EINTR) {
-      return false;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(sent, 0)));
-  }
-  return true;
-}
-
 // Until the machine ends, or speaks nonsense.
 int serve_files(int socket, UniqueFd root) {
   FileExport files(std::move(root));
   std::string request;
   for (;;) {
     std::uint32_t size = 0;
-    if (!receive_exactly(socket, reinterpret_cast<char*>(&size), sizeof size)) {
+    if (!read_exactly(socket, reinterpret_cast<char*>(&size), sizeof size)) {
       return 0;
     }
     if (size < sizeof(fuse_in_header) || size > FileExport::kLongestRequest) {
@@ -78,14 +55,14 @@ int serve_files(int socket, UniqueFd root) {
     }
     request.resize(size);
     std::memcpy(request.data(), &size, sizeof size);
-    if (!receive_exactly(socket, request.data() + sizeof size, size - sizeof size) ||
-        !send_all(socket, files.answer(request))) {
+    if (!read_exactly(socket, request.data() + sizeof size, size - sizeof size) ||
+        !write_all(socket, files.answer(request))) {
       return 0;
     }
   }
 }
 
-// Answers the machine's process, or -1.
+// Returns the machine's process, or -1.
 pid_t start_machine(char** command, int files) {
   const pid_t machine = ::fork();
   if (machine == 0) {
@@ -141,6 +118,7 @@ int run(char** command) {
   theirs.reset();
   (void)::close(STDOUT_FILENO);
   (void)::close(kMachineFd);
+  (void)::signal(SIGPIPE, SIG_IGN);  // A machine that is gone shows in what write(2) returns.
   return serve_files(files.get(), std::move(root));
 }
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing as many bytes as are meant, on both sides of a machine's ports.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <string_view>
+
+namespace glovebox::microvm {
+
+// Both wait as long as it takes. False at the end, and on an error.
+inline bool read_exactly(int fd, char* to, std::size_t size) {
+  while (size > 0) {
+    const ssize_t got = ::read(fd, to, size);
+    if (got == 0 || (got < 0 && errno != EINTR)) {
+      return false;
+    }
+    to += std::max<ssize_t>(got, 0);
+    size -= static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  }
+  return true;
+}
+
+inline bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno != EINTR) {
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
+  }
+  return true;
+}
+
+}  // namespace glovebox::microvm
