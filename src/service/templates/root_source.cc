@@ -67,11 +67,20 @@ Result<std::string> hash_of_image(int fd, ImageFormat format) {
   return hash_of_file(index->get());
 }
 
-void write_environment(const std::string& path, const Environment& env) {
-  std::ofstream file(path);
+// An error where not all of it could be written: a root without its configuration would be kept.
+Result<void> write_beside(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file ? Result<void>() : Error::from_errno("write what the image says");
+}
+
+std::string text_of(const Environment& env) {
+  std::string text;
   for (const auto& [name, value] : env) {
-    file << name << '=' << value << '\0';
+    text += name + '=' + value + '\0';
   }
+  return text;
 }
 
 Environment read_environment(const std::string& path) {
@@ -84,10 +93,6 @@ Environment read_environment(const std::string& path) {
     }
   }
   return env;
-}
-
-void write_config(const std::string& path, const ImageConfig& config) {
-  std::ofstream(path) << to_json(config).dump();
 }
 
 // Nothing for a root that comes from no image.
@@ -184,8 +189,8 @@ Result<void> unpack_image(int image,
       const UniqueFd layer = GB_TRY(sys::open_beneath(layout.get(), described.layers[i], O_RDONLY));
       left_out += GB_TRY(unpack_counted(layer.get(), root.get(), left, monitor));
     }
-    write_environment(draft + "/environment", described.env);
-    write_config(draft + "/config.json", described.config);
+    GB_TRY(write_beside(draft + "/environment", text_of(described.env)));
+    GB_TRY(write_beside(draft + "/config.json", to_json(described.config).dump()));
     if (described.config.has_healthcheck) {
       monitor.log("the image's HEALTHCHECK has no effect: a sandbox is ready when it is created\n");
     }
