@@ -56,8 +56,9 @@ int run_as(const char* wanted, char* const* command) {
     const int failure = errno;
     say("cannot run as user " + std::to_string(user->uid) + ", group " + std::to_string(user->gid) +
         ": " +
-        (failure == EINVAL ? "this sandbox has only one user id; run glovebox as root for more"
-                           : "the sandbox's user is not root"));
+        (failure == EINVAL  ? "this sandbox has only one user id; run glovebox as root for more"
+         : failure == EPERM ? "the sandbox's user is not root"
+                            : std::strerror(failure)));  // NOLINT
     return kCannotStart;
   }
   // NOLINTBEGIN(concurrency-mt-unsafe): there is one thread.
