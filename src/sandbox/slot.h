@@ -42,7 +42,9 @@ class Slot {
   Result<void> note_for(std::string_view tier, std::string_view what);
 
   [[nodiscard]] std::uint32_t number() const { return number_; }
-  // "glovebox-1a2b3": also the name of its cgroups.
+  // "glovebox-1a2b3-0123abcd", the number and a random tag: also the name of its cgroups. No sandbox
+  // ever had it before, so what a lost runtime directory left is in nobody's way, and whoever sweeps
+  // this name never meets another's.
   [[nodiscard]] std::string name() const;
   // The host uid and gid of the guest when we are root. The range lies above all that systemd
   // and the usual container engines hand out (systemd.io/UIDS-GIDS).
@@ -62,12 +64,13 @@ class Slot {
   static constexpr std::uint32_t kWindow = 1U << 12;
 
  private:
-  Slot(std::uint32_t number, UniqueFd directory, UniqueFd file)
-      : number_(number), directory_(std::move(directory)), file_(std::move(file)) {}
+  Slot(std::uint32_t number, std::uint32_t tag, UniqueFd directory, UniqueFd file)
+      : number_(number), tag_(tag), directory_(std::move(directory)), file_(std::move(file)) {}
   Result<void> note(std::string_view kind, std::string_view what);
   void give_back() noexcept;
 
   std::uint32_t number_ = 0;
+  std::uint32_t tag_ = 0;
   UniqueFd directory_;
   UniqueFd file_;
   std::vector<std::string> noted_;  // Paths.

@@ -131,7 +131,7 @@ TEST_F(SlotTest, GivesLivingSlotsDifferentNumbers) {
     ASSERT_TRUE(slot);
     EXPECT_LT(slot->number(), Slot::kSlots);
     EXPECT_EQ(slot->host_uid(), Slot::kFirstUid + slot->number());
-    EXPECT_THAT(slot->name(), MatchesRegex("glovebox-[0-9a-f]+"));
+    EXPECT_THAT(slot->name(), MatchesRegex("glovebox-[0-9a-f]+-[0-9a-f]{8}"));
     numbers.insert(slot->number());
     names.insert(slot->name());
     living.push_back(std::move(slot).value());

@@ -283,7 +283,7 @@ def live_slots(folder):
 
 
 def slot_in(path):
-    found = re.search(r"/glovebox-([0-9a-f]{1,6})$", path)
+    found = re.search(r"/glovebox-([0-9a-f]{1,6})-[0-9a-f]{8}$", path)
     return found and found[1]
 
 

@@ -69,13 +69,13 @@ std::set<std::string> slots_of_others() {
   return slots;
 }
 
-// The slot that a file or directory of the runtime directory is for: "2a" of "2a", ".glovebox-2a"
-// and "glovebox-2a.stage".
+// The slot that a file, directory or cgroup is for: "2a" of "2a", ".glovebox-2a-0123abcd" and
+// "glovebox-2a-0123abcd.stage".
 std::string slot_of(const std::string& name) {
   constexpr std::string_view kName = "glovebox-";
   const std::size_t at = name.find(kName);
   const std::size_t begin = at == std::string::npos ? 0 : at + kName.size();
-  return name.substr(begin, name.find('.', begin) - begin);
+  return name.substr(begin, name.find_first_of("-.", begin) - begin);
 }
 
 // Whoever loses its parent in a sandbox becomes the warden's, and wardens are ours.
@@ -133,7 +133,7 @@ std::set<std::string> look_around() {
   for (fs::recursive_directory_iterator at("/sys/fs/cgroup", ignored), end; at != end;
        at.increment(ignored)) {
     const std::string name = at->path().filename();
-    if (name.starts_with("glovebox-") && may_be_ours(name.substr(9))) {
+    if (name.starts_with("glovebox-") && may_be_ours(slot_of(name))) {
       found.insert("cgroup " + at->path().string());
     }
   }

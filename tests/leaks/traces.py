@@ -100,7 +100,7 @@ def _mounts():
 
 
 def _is_ours(cgroup, places):
-    number = os.path.basename(cgroup).removeprefix("glovebox-")
+    number = os.path.basename(cgroup).removeprefix("glovebox-").partition("-")[0]
     return number.isalnum() and int(number, 16) in places.numbers()
 
 

@@ -90,13 +90,13 @@ class Traces:
             for pid, started in self.processes
             if started is not None and start_time(pid) == started
         )
-        names = {f"glovebox-{number:x}" for number in self.slots}
+        names = tuple(f"glovebox-{number:x}-" for number in self.slots)
         # Others make and remove groups meanwhile; os.walk passes over what has gone.
         for directory, below, _ in os.walk("/sys/fs/cgroup"):
-            yield from (f"cgroup {directory}/{name}" for name in below if name in names)
+            yield from (f"cgroup {directory}/{name}" for name in below if name.startswith(names))
         with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
             for line in mounts:
-                if str(self.daemon.dir) in line or any(name + " " in line for name in names):
+                if str(self.daemon.dir) in line or any(name in line for name in names):
                     yield "mount " + line.strip()
         with open("/proc/net/unix", encoding="utf-8") as sockets:
             for line in sockets:

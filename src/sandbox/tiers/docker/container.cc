@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/random.h"
 #include "base/sys/raw.h"
 #include "sandbox/runtime_directory.h"
 #include "sandbox/tiers/docker/request.h"
@@ -62,8 +61,8 @@ Result<std::unique_ptr<Container>> Container::create(Engine engine,
                                                      const Image& image,
                                                      const SandboxSpec& spec,
                                                      Slot& slot) {
-  const std::string name = slot.name() + "-" + random_hex(4);
-  const std::string path = runtime_directory() + "/" + slot.name() + ".stage";
+  const std::string name = slot.name();
+  const std::string path = runtime_directory() + "/" + name + ".stage";
   GB_TRY(slot.note_tree(path));
   GB_TRY(slot.note_for("docker", name + " " + engine.socket()));
   // Without a user namespace, ids inside are the host's: each sandbox gets one that nobody has.
