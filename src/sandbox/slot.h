@@ -42,9 +42,9 @@ class Slot {
   Result<void> note_for(std::string_view tier, std::string_view what);
 
   [[nodiscard]] std::uint32_t number() const { return number_; }
-  // "glovebox-1a2b3-0123abcd", the number and a random tag: also the name of its cgroups. No sandbox
-  // ever had it before, so what a lost runtime directory left is in nobody's way, and whoever sweeps
-  // this name never meets another's.
+  // "glovebox-1a2b3-0123abcd", the number and a random tag: also the name of its cgroups. No
+  // sandbox ever had it before, so what a lost runtime directory left is in nobody's way, and
+  // whoever sweeps this name never meets another's.
   [[nodiscard]] std::string name() const;
   // The host uid and gid of the guest when we are root. The range lies above all that systemd
   // and the usual container engines hand out (systemd.io/UIDS-GIDS).

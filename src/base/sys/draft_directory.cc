@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "base/sys/tree.h"
 #include "base/text.h"
 
 namespace glovebox {
@@ -47,16 +50,34 @@ Result<DraftDirectory> make_draft_directory(const std::string& directory) {
   // Before it is locked, who removes what nobody holds may take it away: then another one.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::string path = unnamed_in(directory);
-    if (path.empty() || ::chmod(path.c_str(), 0755) != 0) {
+    if (path.empty()) {
       return Error::from_errno("create a directory in " + printable(directory));
     }
     if (UniqueFd lock = lock_directory(path, LOCK_EX | LOCK_NB)) {
+      if (::fchmod(lock.get(), 0755) != 0) {
+        return Error::from_errno("open the directory " + printable(path) + " to others");
+      }
       return DraftDirectory{.path = std::move(path), .lock = std::move(lock)};
     }
   }
   return Error(ErrorCode::kUnavailable,
                "directories in '" + printable(directory) + "' disappear after they are created",
                "check which other program removes directories there");
+}
+
+void sweep_drafts(const std::string& directory) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string path = at->path();
+    if (!at->path().filename().string().starts_with(kUnnamed)) {
+      continue;
+    }
+    // Until it is gone: a builder that has just made one of this name makes another one then.
+    if (const UniqueFd held = lock_directory(path, LOCK_EX | LOCK_NB)) {
+      (void)sys::remove_tree(path);
+    }
+  }
 }
 
 std::string take_name(const std::string& directory, const std::string& path) {

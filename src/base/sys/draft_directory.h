@@ -33,6 +33,9 @@ struct DraftDirectory {
 // each before it is locked.
 Result<DraftDirectory> make_draft_directory(const std::string& directory);
 
+// Removes from `directory` all without a name that nobody holds.
+void sweep_drafts(const std::string& directory);
+
 // Takes its name from a directory that the caller holds a lock on, however long its removal lasts
 // then. Returns what it is called now; empty where it could not be renamed.
 std::string take_name(const std::string& directory, const std::string& path);

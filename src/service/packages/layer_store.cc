@@ -132,7 +132,7 @@ Result<std::optional<Layer>> LayerStore::find(const std::string& key) const {
 }
 
 Result<LayerDraft> LayerStore::begin() const {
-  remove_leftovers();
+  sweep_drafts(directory_);
   auto made = make_draft_directory(directory_);
   if (!made) {
     return made.error().code() == ErrorCode::kUnavailable
@@ -186,15 +186,6 @@ void LayerStore::remove(const std::string& path) const {
   }
   if (const std::string away = take_name(directory_, path); !away.empty()) {
     (void)sys::remove_tree(away);
-  }
-}
-
-void LayerStore::remove_leftovers() const {
-  for (const std::string& name : names_in(directory_)) {
-    const std::string path = directory_ + "/" + name;
-    if (name.starts_with(kUnnamed) && lock_directory(path, LOCK_EX | LOCK_NB)) {
-      (void)sys::remove_tree(path);
-    }
   }
 }
 

@@ -89,7 +89,6 @@ class LayerStore {
  private:
   explicit LayerStore(std::string directory) : directory_(std::move(directory)) {}
   void remove(const std::string& path) const;
-  void remove_leftovers() const;
   void trim(Bytes max) const;
 
   std::string directory_;

@@ -110,19 +110,7 @@ void ContentStore::retire(const std::set<std::string>& used) const {
   }
 }
 
-void ContentStore::sweep_drafts() const {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kUnnamed)) {
-      continue;
-    }
-    // Until it is gone: a builder that has just made one of this name makes another one then.
-    if (const UniqueFd held = lock_directory(path_of(name), LOCK_EX | LOCK_NB)) {
-      (void)sys::remove_tree(path_of(name));
-    }
-  }
-}
+void ContentStore::sweep_drafts() const { glovebox::sweep_drafts(directory_); }
 
 Result<void> write_content(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
