@@ -187,7 +187,7 @@ void add_policy(CLI::App& app, Action* action) {
   command->require_subcommand(1);
   auto options = std::make_shared<PolicyOptions>();
   const auto add_policy_argument = [&options](CLI::App& to) {
-    to.add_option("policy", options->policy, "Policy file, or the name of a shipped policy")
+    to.add_option("POLICY", options->policy, "Policy file, or the name of a shipped policy")
         ->required()
         ->type_name("FILE");
   };
@@ -199,7 +199,7 @@ void add_policy(CLI::App& app, Action* action) {
       command->add_subcommand("check", "Show what a policy says about a program");
   checking->footer(kCheckFooter);
   add_policy_argument(*checking);
-  checking->add_option("code", options->code, "Program to check")->required()->type_name("CODE");
+  checking->add_option("CODE", options->code, "Program to check")->required()->type_name("CODE");
   checking
       ->add_option("-l,--language", options->language,
                    "Language [default: by the file's name or its first line]")

@@ -53,6 +53,16 @@ class HelpFormatter : public CLI::Formatter {
                : " <" + name.substr(0, checks_in(name)) + ">";
   }
 
+  // As CLI11 would write it behind the name, where the description does not say it in other words.
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string text = option->get_description();
+    const std::string usual = option->get_default_str();
+    return usual.empty() || option->get_type_size() == 0 ||
+                   text.find("[default") != std::string::npos
+               ? text
+               : text + " [default: " + usual + "]";
+  }
+
   std::string make_positionals(const CLI::App* app) const override {
     std::string text;
     for (const CLI::Option* const option :
@@ -132,6 +142,12 @@ Error unknown_command(const CLI::App& app, const std::string& path, const std::s
   }
   const std::string nearest = nearest_word(word, {names.begin(), names.end()});
   const bool is_file = word.find_first_of("./") != std::string::npos;
+  // Of a script's first line, the kernel passes all after the program as one word.
+  const std::string first = word.substr(0, word.find(' '));
+  if (first != word && std::ranges::find(names, first) != names.end()) {
+    return {ErrorCode::kInvalid, "unknown command '" + word + "'",
+            "to pass several words in a script's first line, begin it with '#!/usr/bin/env -S'"};
+  }
   return {ErrorCode::kInvalid,
           (is_file ? "no such command or file: '" : "unknown command '") + word + "'",
           nearest.empty() ? "run '" + path + " --help' for a list of commands"

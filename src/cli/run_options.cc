@@ -79,8 +79,11 @@ std::string shown_in_place(const std::string& file) {
 // or less.
 Result<void> refuse_what_is_missing(const RunOptionsText& options) {
   if (!options.template_name.empty() && options.template_name != "default") {
-    return Error(ErrorCode::kInvalid, "unknown template '" + printable(options.template_name) + "'",
-                 "leave out --template: 'default' is the only template in this version");
+    return Error(ErrorCode::kInvalid,
+                 "unknown template '" + printable(options.template_name) +
+                     "': 'default' is the only one without a daemon",
+                 "for a template of the daemon, use 'glovebox sandbox create --template'; for a "
+                 "container image, use --image");
   }
   const bool known = options.user.empty() || options.user == "user" || options.user == "root";
   if (!known && options.image.empty()) {
@@ -286,7 +289,9 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   command.add_option("--out", options.out, "Directory to copy created and changed files to")
       ->type_name("DIR")
       ->group(kFileOptions);
-  command.add_option("--stdin", options.stdin_file, "File to use as the program's standard input")
+  command
+      .add_option("--stdin", options.stdin_file,
+                  "File to use as the program's standard input; - is that of glovebox")
       ->type_name("FILE")
       ->group(kFileOptions);
   command
@@ -406,7 +411,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   request.out_directory = options.out;
   request.compile_only = options.compile_only;
   request.verify = options.verify;
-  if (!options.stdin_file.empty()) {
+  if (!options.stdin_file.empty() && options.stdin_file != "-") {
     plan.stdin_file = GB_TRY(open_to_read(options.stdin_file));
     request.stdin_fd = plan.stdin_file.get();
   } else if (options.file != "-" && ::fcntl(STDIN_FILENO, F_GETFL) >= 0) {

@@ -272,6 +272,22 @@ class Words(Case):
         self.assertIn("[default: 512 MiB]", text)
         self.assertNotIn("TEXT", text)
         self.assertNotIn("\n\n\n", text)
+        for words, usual in (
+            (("serve",), "--network"), (("audit", "tail"), "-n,--lines"), (("sandbox", "fork"), "--count"),
+            (("key", "rotate"), "--overlap"), (("mcp",), "--time"),
+        ):
+            with self.subTest(words):
+                lines = glovebox(*words, "--help").out.decode()
+                self.assertRegex(lines, rf"\n  {usual} <[A-Z]+> .*\[default: ")
+
+    def test_several_words_in_a_first_line_take_env(self):
+        answer = glovebox("run --time 5s", "tool.py")
+        self.assertEqual(answer.status, 2)
+        self.assertIn("'#!/usr/bin/env -S'", answer.message)
+
+    def test_what_takes_a_value_completes_it_not(self):
+        words = glovebox("--complete", "run", "--mem").out.decode().split()
+        self.assertEqual(words, ["--memory"])
 
     def test_a_variable_may_come_from_outside(self):
         echo = ("-l", "bash", "-e", "echo $GB_TEST", "--env", "GB_TEST")

@@ -77,7 +77,21 @@ class ExitStatus(Case):
         self.assert_status(run(), 2)
 
 
+class TierLandlock(Case):
+    def test_languages_that_read_settings_of_the_host_start(self):
+        for language, code in (("javascript", "console.log(6*7)"), ("python", "import ssl; print(6*7)"),
+                               ("ruby", "require 'openssl'; puts 6*7"), ("perl", "print 6*7, qq(\\n)")):
+            with self.subTest(language):
+                answer = run("-q", "-l", language, "-e", code, "--tier", "landlock")
+                self.assertEqual((answer.out, answer.status), (b"42\n", 0), answer.message)
+
+
 class Input(Case):
+    def test_a_dash_is_that_of_glovebox(self):
+        done = subprocess.run([GLOVEBOX, "run", "-q", "-l", "bash", "-e", "cat", "--stdin", "-"],
+                              input=b"through", capture_output=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual((done.stdout, done.returncode), (b"through", 0), done.stderr)
+
     def test_standard_input_reaches_the_guest_byte_by_byte(self):
         data = bytes(range(256)) * 1000
         answer = run("-l", "sh", "-e", "cat", stdin=data)

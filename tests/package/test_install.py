@@ -97,6 +97,10 @@ class Installing(unittest.TestCase):
         done = inside(root, "/usr/bin/dpkg", "--install", "/glovebox.deb")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.runs(root, "/usr/bin/glovebox", started)
+        self.assertLess((root / "usr/bin/glovebox").stat().st_size, 25 << 20)
+        for path in ("bash-completion/completions/glovebox", "fish/vendor_completions.d/glovebox.fish",
+                     "zsh/vendor-completions/_glovebox", "man/man1/glovebox-run.1.gz"):
+            self.assertGreater((root / "usr/share" / path).stat().st_size, 0, path)
 
     def test_the_wheel_installs_and_runs(self):
         root = self.new_root()

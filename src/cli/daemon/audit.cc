@@ -318,9 +318,10 @@ void add_filters(CLI::App& command, AuditOptionsText& options) {
 }
 
 void add_directory(CLI::App& command, AuditOptionsText& options) {
-  command.add_option("--data", options.directory, "Data directory of the daemon")
-      ->type_name("DIR")
-      ->capture_default_str();
+  command
+      .add_option("--data", options.directory,
+                  std::string("Data directory of the daemon") + kDefaultDataDirectory)
+      ->type_name("DIR");
 }
 
 }  // namespace
@@ -338,11 +339,11 @@ void add_audit(CLI::App& app, bool described, Action* action) {
               "Examples:\n  glovebox audit tail -n 50\n  glovebox audit tail -f --action execute",
               options, tail, action);
   add_filters(*command, *options);
-  command->add_option("-n,--lines", options->count, "How many")
+  command->add_option("-n,--lines", options->count, "Number of records to print")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_flag("-f,--follow", options->follow, "Go on with new records as they come");
+  command->add_flag("-f,--follow", options->follow, "Keep printing new records as they arrive");
 
   options = std::make_shared<AuditOptionsText>();
   command = add_one(*group, "search", "Print records, oldest first",
@@ -352,7 +353,7 @@ void add_audit(CLI::App& app, bool described, Action* action) {
   add_filters(*command, *options);
   command->add_option("--after", options->after, "Only records with greater numbers")
       ->type_name("SEQ");
-  command->add_option("--limit", options->limit, "At most this many")
+  command->add_option("--limit", options->limit, "Maximum number of records to print")
       ->type_name("COUNT")
       ->capture_default_str();
 

@@ -9,6 +9,10 @@ namespace glovebox::cli {
 // /var/lib/glovebox as root, else ~/.glovebox.
 [[nodiscard]] std::string default_data_directory();
 
+// The same in words, for help that is the same whoever asks for it: manual pages are made of it.
+inline constexpr char kDefaultDataDirectory[] =
+    " [default: /var/lib/glovebox as root, ~/.glovebox otherwise]";
+
 // The socket at which the daemon of a data directory answers without a key.
 [[nodiscard]] std::string daemon_socket(const std::string& data_directory);
 

@@ -165,7 +165,9 @@ void add_key(CLI::App& app, bool described, Action* action) {
               "Prints the new key once.\n\nExamples:\n  glovebox key rotate ID --overlap 1h",
               options, rotate, action);
   rotating->add_option("ID", options->id, "The key's id")->required();
-  rotating->add_option("--overlap", options->overlap, "How long the old key keeps working: 1h")
+  rotating
+      ->add_option("--overlap", options->overlap,
+                   "How long the old key keeps working [default: 1h]")
       ->type_name("TIME");
   options = std::make_shared<KeyOptionsText>();
   add_one(*group, "revoke", "Revoke a key immediately", "Examples:\n  glovebox key revoke ID",

@@ -176,7 +176,7 @@ void add_sandbox_lifecycle(CLI::App& group, Action* action) {
                               "copied.\n\nExamples:\n  glovebox sandbox fork ID "
                               "--count 3",
                               forking, fork, action);
-  forks->add_option("--count", forking->count, "Number of sandboxes to create")
+  forks->add_option("--count", forking->count, "Number of sandboxes to create [default: 1]")
       ->type_name("N")
       ->check(CLI::Range(1, 100));
   forks

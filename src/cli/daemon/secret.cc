@@ -49,9 +49,10 @@ void add_secret(CLI::App& app, bool described, Action* action) {
       "rotate-key", "Encrypt all secrets with a new key and discard the old key");
   command->footer(kSecretFooter);
   auto directory = std::make_shared<std::string>(default_data_directory());
-  command->add_option("--data", *directory, "Data directory of the daemon")
-      ->type_name("DIR")
-      ->capture_default_str();
+  command
+      ->add_option("--data", *directory,
+                   std::string("Data directory of the daemon") + kDefaultDataDirectory)
+      ->type_name("DIR");
   command->callback(
       [action, directory] { *action = [directory] { return ended(rotate_key(*directory)); }; });
 }

@@ -149,9 +149,11 @@ void add_serve(CLI::App& app, Action* action) {
                        "Unix socket to listen on as well, without a key, for this user only; "
                        "'' for none [default: DIR/api.sock]")
           ->type_name("PATH");
-  command->add_option("--data", options.directory, "Data directory, for everything that persists")
-      ->type_name("DIR")
-      ->capture_default_str();
+  command
+      ->add_option(
+          "--data", options.directory,
+          std::string("Data directory, for everything that persists") + kDefaultDataDirectory)
+      ->type_name("DIR");
   command
       ->add_option("--user", options.user,
                    "As root: run the daemon as this user, and only the keeper as root")

@@ -111,8 +111,7 @@ Result<void> validate(const PackageWish& wish) {
   if (!wish.requests.empty() && wish.sources.empty()) {
     return Error(
         ErrorCode::kRefused,
-        "installing packages without a source requires a network, which guests do not have "
-        "in this version",
+        "packages are installed without a network, from a source that you provide",
         "pass a directory of wheels or npm tarballs ('npm pack') with --package-source DIR");
   }
   return {};

@@ -42,7 +42,7 @@ constexpr std::array<child::AccessRule, 5> kProgramRules = {{
     {"/lib64", kRead, true},
 }};
 // Not /proc as a whole: it names every process.
-constexpr std::array<child::AccessRule, 13> kHostRules = {{
+constexpr std::array<child::AccessRule, 15> kHostRules = {{
     {"/etc/alternatives", kReadFile | abi::kFsReadDir, true},
     {"/etc/ld.so.cache", kReadFile, true},
     {"/dev/null", kDevice, false},
@@ -56,6 +56,10 @@ constexpr std::array<child::AccessRule, 13> kHostRules = {{
     {"/proc/loadavg", kReadFile, true},
     {"/proc/uptime", kReadFile, true},
     {"/proc/filesystems", kReadFile, true},
+    // OpenSSL, and with it Node, does without this file where there is none, but not where it may
+    // not be read.
+    {"/etc/ssl/openssl.cnf", kReadFile, true},
+    {"/etc/pki/tls/openssl.cnf", kReadFile, true},
 }};
 
 TierFeatures features() {
