@@ -229,7 +229,7 @@ Result<std::vector<std::string>> watched(const RunOptionsText& options) {
                    "choose another directory with --out");
     }
   }
-  if (!options.stdin_file.empty()) {
+  if (options.has_stdin_file()) {
     paths.push_back(options.stdin_file);
   }
   return paths;

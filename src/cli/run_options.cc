@@ -85,6 +85,11 @@ Result<void> refuse_what_is_missing(const RunOptionsText& options) {
                  "for a template of the daemon, use 'glovebox sandbox create --template'; for a "
                  "container image, use --image");
   }
+  if (options.file == "-" && options.stdin_file == "-") {
+    return Error(ErrorCode::kInvalid,
+                 "standard input cannot be both the program and what the program reads",
+                 "save the program in a file, or name a file with --stdin");
+  }
   const bool known = options.user.empty() || options.user == "user" || options.user == "root";
   if (!known && options.image.empty()) {
     return Error(ErrorCode::kInvalid, "--user: invalid value '" + printable(options.user) + "'",
@@ -411,7 +416,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   request.out_directory = options.out;
   request.compile_only = options.compile_only;
   request.verify = options.verify;
-  if (!options.stdin_file.empty() && options.stdin_file != "-") {
+  if (options.has_stdin_file()) {
     plan.stdin_file = GB_TRY(open_to_read(options.stdin_file));
     request.stdin_fd = plan.stdin_file.get();
   } else if (options.file != "-" && ::fcntl(STDIN_FILENO, F_GETFL) >= 0) {

@@ -31,7 +31,8 @@ struct RunOptionsText : SharedOptionsText {
   std::string compile_time;
   std::string compile_memory;
   std::string out;
-  std::string stdin_file;
+  std::string stdin_file;  // "-" and nothing: our own.
+  [[nodiscard]] bool has_stdin_file() const { return !stdin_file.empty() && stdin_file != "-"; }
   bool deterministic = false;
   bool compile_only = false;
   std::string verify;

@@ -13,10 +13,10 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
+#include "base/random.h"
 #include "base/sys/tree.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/id_range.h"
@@ -125,11 +125,11 @@ Result<Slot> Slot::take() {
   UniqueFd directory = GB_TRY(open_runtime_directory());
   const Range range = GB_TRY(numbers_of(directory.get()));
   for (int attempt = 0; attempt < kTries; ++attempt) {
-    std::array<std::uint32_t, 2> random{};
-    if (::getrandom(random.data(), sizeof random, 0) != sizeof random) {
+    std::uint32_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) {
       return Error::from_errno("getrandom");
     }
-    const std::uint32_t number = range.first + random[0] % range.count;
+    number = range.first + number % range.count;
     UniqueFd file(::openat(directory.get(), file_name(number).c_str(),
                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) {
@@ -140,7 +140,7 @@ Result<Slot> Slot::take() {
     }
     // A sweep may see the file before it is locked, take it for a leftover and unlink it.
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_linked(file.get())) {
-      return Slot(number, random[1], std::move(directory), std::move(file));
+      return Slot(number, random_hex(4), std::move(directory), std::move(file));
     }
   }
   return Error(ErrorCode::kExhausted, "no free slot for a sandbox");
@@ -148,7 +148,7 @@ Result<Slot> Slot::take() {
 
 Slot::Slot(Slot&& other) noexcept
     : number_(other.number_),
-      tag_(other.tag_),
+      tag_(std::move(other.tag_)),
       directory_(std::move(other.directory_)),
       file_(std::move(other.file_)),
       noted_(std::move(other.noted_)) {}
@@ -156,7 +156,7 @@ Slot::Slot(Slot&& other) noexcept
 Slot& Slot::operator=(Slot&& other) noexcept {
   give_back();
   number_ = other.number_;
-  tag_ = other.tag_;
+  tag_ = std::move(other.tag_);
   directory_ = std::move(other.directory_);
   file_ = std::move(other.file_);
   noted_ = std::move(other.noted_);
@@ -174,11 +174,7 @@ void Slot::give_back() noexcept {
   file_.reset();
 }
 
-std::string Slot::name() const {
-  std::array<char, 9> tag{};
-  (void)std::snprintf(tag.data(), tag.size(), "%08x", tag_);
-  return "glovebox-" + file_name(number_) + "-" + tag.data();
-}
+std::string Slot::name() const { return "glovebox-" + file_name(number_) + "-" + tag_; }
 
 Result<void> Slot::note(std::string_view kind, std::string_view what) {
   const std::string line = std::string(kind) + " " + std::string(what) + "\n";

@@ -64,13 +64,16 @@ class Slot {
   static constexpr std::uint32_t kWindow = 1U << 12;
 
  private:
-  Slot(std::uint32_t number, std::uint32_t tag, UniqueFd directory, UniqueFd file)
-      : number_(number), tag_(tag), directory_(std::move(directory)), file_(std::move(file)) {}
+  Slot(std::uint32_t number, std::string tag, UniqueFd directory, UniqueFd file)
+      : number_(number),
+        tag_(std::move(tag)),
+        directory_(std::move(directory)),
+        file_(std::move(file)) {}
   Result<void> note(std::string_view kind, std::string_view what);
   void give_back() noexcept;
 
   std::uint32_t number_ = 0;
-  std::uint32_t tag_ = 0;
+  std::string tag_;
   UniqueFd directory_;
   UniqueFd file_;
   std::vector<std::string> noted_;  // Paths.

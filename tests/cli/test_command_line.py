@@ -285,7 +285,7 @@ class Words(Case):
         self.assertEqual(answer.status, 2)
         self.assertIn("'#!/usr/bin/env -S'", answer.message)
 
-    def test_what_takes_a_value_completes_it_not(self):
+    def test_options_are_completed(self):
         words = glovebox("--complete", "run", "--mem").out.decode().split()
         self.assertEqual(words, ["--memory"])
 

@@ -91,6 +91,9 @@ class Input(Case):
         done = subprocess.run([GLOVEBOX, "run", "-q", "-l", "bash", "-e", "cat", "--stdin", "-"],
                               input=b"through", capture_output=True, timeout=PATIENCE_S, check=False)
         self.assertEqual((done.stdout, done.returncode), (b"through", 0), done.stderr)
+        answer = run("-", "-l", "bash", "--stdin", "-", stdin=b"cat")
+        self.assert_status(answer, 2)
+        self.assertIn("cannot be both", answer.message)
 
     def test_standard_input_reaches_the_guest_byte_by_byte(self):
         data = bytes(range(256)) * 1000

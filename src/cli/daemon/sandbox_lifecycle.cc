@@ -176,9 +176,10 @@ void add_sandbox_lifecycle(CLI::App& group, Action* action) {
                               "copied.\n\nExamples:\n  glovebox sandbox fork ID "
                               "--count 3",
                               forking, fork, action);
-  forks->add_option("--count", forking->count, "Number of sandboxes to create [default: 1]")
+  forks->add_option("--count", forking->count, "Number of sandboxes to create")
       ->type_name("N")
-      ->check(CLI::Range(1, 100));
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
   forks
       ->add_option("--timeout", forking->timeout,
                    "Lifetime of the new sandboxes [default: the original's remaining lifetime]")
