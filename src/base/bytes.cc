@@ -14,6 +14,10 @@ Result<Bytes> parse_bytes(std::string_view text) {
     return Error(ErrorCode::kInvalid, "invalid size '" + std::string(text) + "'",
                  "use a number with a unit (K, M, G or T), for example 512M");
   };
+  const auto too_large = [text] {
+    return Error(ErrorCode::kInvalid, "size '" + std::string(text) + "' is too large",
+                 "use less than 8388608T");
+  };
   // Apart from each other, since no double holds every whole number of 63 bits.
   std::uint64_t whole = 0;
   double fraction = 0;
@@ -21,6 +25,9 @@ Result<Bytes> parse_bytes(std::string_view text) {
   auto read = std::from_chars(text.data(), end, whole);
   if (read.ec != std::errc::result_out_of_range && read.ptr != end && *read.ptr == '.') {
     read = std::from_chars(read.ptr, end, fraction, std::chars_format::fixed);
+  }
+  if (read.ec == std::errc::result_out_of_range) {
+    return too_large();
   }
   if (read.ec != std::errc{}) {
     return invalid();
@@ -41,7 +48,7 @@ Result<Bytes> parse_bytes(std::string_view text) {
     shift = 10 * (static_cast<int>(step) + 1);
   }
   if (whole > (std::uint64_t{INT64_MAX} >> shift)) {
-    return invalid();
+    return too_large();
   }
   // A double may round a fraction up to one.
   const auto part = static_cast<std::uint64_t>(std::ldexp(fraction, shift));

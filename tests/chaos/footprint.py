@@ -44,24 +44,43 @@ def memory_kb(pid):
     return 0
 
 
+def in_namespaces(ours):
+    """pid -> network namespace, of all processes in one of these."""
+    processes = (directory.name for directory in pathlib.Path("/proc").glob("[0-9]*"))
+    found = {pid: namespace(pid) for pid in processes}
+    return {pid: name for pid, name in found.items() if name in ours}
+
+
 class Footprint(Traces):
     def __init__(self, daemon):
         super().__init__(daemon)
-        self.namespaces = set()
+        # name -> descriptor. The kernel gives the number of a namespace that is gone to the next
+        # one, which may be another test's: one that is looked for is kept.
+        self.namespaces = {}
         self.own = namespace("self")
 
     def gather(self):
         super().gather()
+        gone = set(self.namespaces) - set(in_namespaces(self.namespaces).values())
+        for name in gone:
+            os.close(self.namespaces.pop(name))
         keeper = self.daemon.keeper()
         for pid in family(keeper) if keeper else ():
-            self.namespaces.add(namespace(pid))
+            self.keep_namespace(pid)
+
+    def keep_namespace(self, pid):
+        with contextlib.suppress(OSError):
+            kept = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+            name = f"net:[{os.fstat(kept).st_ino}]"
+            if name == self.own or name in self.namespaces:
+                os.close(kept)
+            else:
+                self.namespaces[name] = kept
 
     def left(self):
         yield from super().left()
-        ours = self.namespaces - {self.own, None}
-        for directory in pathlib.Path("/proc").glob("[0-9]*"):
-            if (found := namespace(directory.name)) in ours:
-                yield f"network namespace {found} of process {directory.name}"
+        for pid, name in in_namespaces(self.namespaces).items():
+            yield f"network namespace {name} of process {pid}"
         for number in self.slots:
             for name in (f"{number:x}", f"{number:04x}"):
                 if (SLOTS / name).exists():

@@ -186,16 +186,15 @@ TEST_F(RemoveTreeTest, RemovesAWideTree) {
   EXPECT_FALSE(fs::exists(tree()));
 }
 
-// In a sticky directory of somebody else even a link cannot be removed. What it leads to is not
-// the guest's to change for that.
 TEST_F(RemoveTreeTest, RemovesWhatAppearsMeanwhile) {
   for (int i = 0; i < 2'000; ++i) {
     std::ofstream(tree() / std::to_string(i)) << i;
   }
   std::atomic<bool> started = false;
+  std::atomic<bool> over = false;
   std::thread writer([&] {
-    // Until the directory is gone, or a bound that the removal outlasts.
-    for (int i = 0; i < 3'000; ++i) {
+    // Writes during the first round only: each further one would race with it again.
+    for (int i = 0; fs::exists(tree() / "1000") && !over; ++i) {
       const std::string name = tree() / ("new" + std::to_string(i));
       UniqueFd(::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
       started = true;
@@ -205,11 +204,14 @@ TEST_F(RemoveTreeTest, RemovesWhatAppearsMeanwhile) {
     std::this_thread::yield();
   }
   const auto removed = remove_tree(tree());
+  over = true;
   writer.join();
   EXPECT_TRUE(removed) << removed.error().message();
   EXPECT_FALSE(fs::exists(tree()));
 }
 
+// In a sticky directory of somebody else even a link cannot be removed. What it leads to is not
+// the guest's to change for that.
 TEST_F(RemoveTreeTest, ChangesNoModeThroughALinkThatStays) {
   if (::geteuid() != 0) {
     GTEST_SKIP() << "needs root, to make files of two users";
