@@ -56,6 +56,30 @@ class Root(Case):
         done = self.command(self.create(user="root"), SERVICE)
         self.assertEqual(done["stdout"], "served\n", done)
 
+    def test_a_command_can_be_somebody_elses(self):
+        sandbox = self.create(user="root")
+        who = "id -u; id -g; echo $HOME; touch /etc/mine 2>&1 || true"
+        self.assertEqual(self.command(sandbox, who, user="root")["stdout"], "0\n0\n/root\n")
+        guest = self.command(sandbox, who, user="user")["stdout"].splitlines()
+        self.assertEqual(guest[:2], ["1000", "1000"])
+        self.assertIn("Permission denied", guest[3])
+        self.assertEqual(self.command(sandbox, "id -un", user="www-data")["stdout"], "www-data\n")
+        self.assertEqual(self.command(sandbox, "id -u; id -g", user="7:9")["stdout"], "7\n9\n")
+        unknown = self.command(sandbox, "true", user="nobody-at-all")
+        self.assertEqual(unknown["exit_code"], 126, unknown)
+        self.assertIn("nobody-at-all", unknown["stderr"])
+        listed = self.daemon.stream("POST", sandbox.path + "/processes", {"argv": ["id", "-un"], "user": "www-data"})
+        self.assertIn("www-data\n", [event.get("text") for event in listed])
+
+    def test_commands_of_a_sandbox_without_root_are_its_guests(self):
+        sandbox = self.create()
+        self.assertEqual(self.command(sandbox, "id -u", user="user")["stdout"], "1000\n")
+        for name in ("root", "www-data", "0"):
+            with self.subTest(name):
+                answer = self.daemon.ask("POST", sandbox.path + "/commands", {"argv": ["id"], "user": name})
+                self.assertEqual(answer.status, 400, answer)
+                self.assertIn('"user": "root"', answer.json["hint"])
+
     def test_a_fork_is_roots_as_well(self):
         sandbox = self.create(user="root")
         (made,) = sandbox.must(201, "POST", "/fork", {"count": 1})["sandboxes"]

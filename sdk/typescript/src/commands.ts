@@ -12,6 +12,8 @@ export type Command = string | readonly string[];
 export interface StartOptions {
   cwd?: string | undefined;
   env?: models.Environment | undefined;
+  /** Who runs it, in a sandbox whose own user is root. */
+  user?: string | undefined;
   /** Gives the process a standard input to write to. */
   stdin?: boolean | undefined;
   /** A name of yours, by which `list` shows it. */
@@ -24,6 +26,8 @@ export interface StartOptions {
 export interface RunOptions {
   cwd?: string | undefined;
   env?: models.Environment | undefined;
+  /** Who runs it, in a sandbox whose own user is root. */
+  user?: string | undefined;
   /** What the command reads. */
   stdin?: string | undefined;
   /** Ends the command after this time. Default: 1 minute. */
@@ -139,14 +143,14 @@ export class Commands {
 
   /** Runs a command and waits for its end. A status that is not 0 is a result, not an error. */
   async run(command: Command, options: RunOptions = {}): Promise<CommandResult> {
-    const { cwd, env, stdin, timeout = DEFAULT_TIMEOUT, output, signal } = options;
+    const { cwd, env, user, stdin, timeout = DEFAULT_TIMEOUT, output, signal } = options;
     if (options.onStdout || options.onStderr || milliseconds(timeout) > LONGEST_WAIT_MS) {
       return await this.follow(command, { ...options, timeout });
     }
     // The daemon ends the command at its time-out; ours is for a daemon that hangs.
     const response = await this.client.send("runCommand", { path: this.path, signal,
       timeout: milliseconds(timeout) / 1000 + 60,
-      body: { ...(typeof command === "string" ? { shell: command } : { argv: [...command] }), cwd, env, stdin,
+      body: { ...(typeof command === "string" ? { shell: command } : { argv: [...command] }), cwd, env, user, stdin,
         limits: { time: timeout, output } } });
     return new CommandResult(await response.json() as models.CommandResult);
   }
@@ -170,14 +174,14 @@ export class Commands {
   }
 
   private async follow(command: Command, options: RunOptions): Promise<CommandResult> {
-    const { cwd, env, stdin, timeout, signal } = options;
+    const { cwd, env, user, stdin, timeout, signal } = options;
     const kept = { stdout: new Kept(), stderr: new Kept() };
     let process: Process | undefined;
     let ended: ProcessEnd | undefined;
     try {
       // Started and listened to by one request, so that no output is dropped between two.
       for await (const each of this.client.events("startProcess", ["ended"], { path: this.path, signal,
-        body: { argv: argvOf(command), cwd, env, timeout, stdin: stdin !== undefined } })) {
+        body: { argv: argvOf(command), cwd, env, user, timeout, stdin: stdin !== undefined } })) {
         const event = each as unknown as models.ProcessEvent;
         if (event.type === "started" && event.pid !== undefined) {
           process = this.get(event.pid);

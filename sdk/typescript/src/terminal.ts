@@ -16,6 +16,8 @@ export interface TerminalOptions extends TerminalSize {
   argv?: readonly string[] | undefined;
   cwd?: string | undefined;
   env?: models.Environment | undefined;
+  /** Who runs it, in a sandbox whose own user is root. */
+  user?: string | undefined;
   /** Ends the process after this time. */
   timeout?: models.Duration | undefined;
   /** Gets what the terminal shows. Without it, iterate over the terminal. */
@@ -106,9 +108,9 @@ export class Terminals {
 
   /** Starts a process with a terminal. */
   async create(options: TerminalOptions = {}): Promise<Terminal> {
-    const { argv = ["/bin/bash", "-l"], columns, rows, cwd, env, timeout, signal } = options;
+    const { argv = ["/bin/bash", "-l"], columns, rows, cwd, env, user, timeout, signal } = options;
     const made = await this.client.call("startProcess", { signal, path: { id: this.sandboxId },
-      body: { argv: [...argv], cwd, env, timeout, terminal: { columns, rows } } });
+      body: { argv: [...argv], cwd, env, user, timeout, terminal: { columns, rows } } });
     return await Terminal.attach(this.client, this.sandboxId, (made as { pid: number }).pid, options);
   }
 

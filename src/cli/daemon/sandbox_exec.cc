@@ -49,6 +49,7 @@ struct ExecOptionsText {
   std::string time;
   std::string save = ".";
   std::string cwd;
+  std::string user;
   std::vector<std::string> env;
   bool code_given = false;
   bool events = false;
@@ -202,6 +203,7 @@ Result<int> run_command(const ExecOptionsText& options, const std::vector<std::s
   ProcessOrder order;
   order.argv = words;
   order.cwd = options.cwd;
+  order.user = options.user;
   order.env = GB_TRY(pairs_json(options.env, "--env"));
   order.timeout = options.time;
   order.json = options.daemon.json;
@@ -232,6 +234,10 @@ void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Ac
       ->type_name("DIR")
       ->capture_default_str();
   command->add_option("--cwd", options->cwd, "Working directory of the command")->type_name("DIR");
+  command
+      ->add_option("--user", options->user,
+                   "User to run the command as, in a sandbox whose own user is root")
+      ->type_name("USER");
   command->add_flag("--recover", options->recover,
                     "Restore the context's previous state if the code crashes it");
   command->add_flag("-t,--terminal", options->terminal, "Run the command in this terminal");

@@ -146,6 +146,9 @@ Result<Json> process_request(const ProcessOrder& order) {
   if (!order.cwd.empty()) {
     request["cwd"] = to_utf8(order.cwd);
   }
+  if (!order.user.empty()) {
+    request["user"] = to_utf8(order.user);
+  }
   if (!order.timeout.empty()) {
     const auto timeout = parse_duration(order.timeout);
     if (!timeout) {

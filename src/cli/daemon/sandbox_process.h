@@ -13,6 +13,7 @@ struct ProcessOrder {
   std::vector<std::string> argv{};
   std::string cwd{};
   Json env = Json::object();
+  std::string user{};
   std::string timeout{};
   bool json = false;    // One object at the end.
   bool events = false;  // JSON lines as they happen.

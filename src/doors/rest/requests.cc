@@ -12,6 +12,7 @@ namespace glovebox::rest {
 namespace {
 
 // Of a command that is waited for: its script and input, and its limits unless it names others.
+constexpr std::size_t kMaxUser = 64;
 constexpr std::size_t kMaxShell = 128UL << 10;  // Of one argument (MAX_ARG_STRLEN, execve(2)).
 constexpr std::size_t kMaxStdin = 1UL << 20;
 constexpr std::chrono::milliseconds kCommandTime = std::chrono::minutes(1);
@@ -338,6 +339,7 @@ Result<ProcessRequest> read_process_request(Fields& fields) {
   }
   request.command.cwd = fields.text("cwd").value_or("");
   request.command.env = fields.environment("env").value_or(Environment());
+  request.user = fields.text("user", kMaxUser).value_or("");
   request.keep_stdin = fields.flag("stdin").value_or(false);
   request.tag = fields.text("tag", 256).value_or("");
   request.timeout = fields.duration("timeout").value_or(request.timeout);
@@ -363,6 +365,7 @@ Result<CommandRequest> read_command_request(Fields& fields) {
   }
   command.cwd = fields.text("cwd").value_or("");
   command.env = fields.environment("env").value_or(Environment());
+  request.process.user = fields.text("user", kMaxUser).value_or("");
   if (auto input = fields.text("stdin", kMaxStdin)) {
     request.process.keep_stdin = true;
     request.input = *std::move(input);

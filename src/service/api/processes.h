@@ -19,6 +19,8 @@ namespace glovebox {
 
 struct ProcessRequest {
   Command command{};
+  std::string user{};  // Who runs it; empty: the sandbox's own user. Others need one that is root:
+                       // "user" is its guest, and other names are those of files/users.h.
   struct Terminal {
     std::uint16_t columns = 80;
     std::uint16_t rows = 24;

@@ -520,11 +520,9 @@ JudgeRequest to_judge_request(const json& object) {
 }
 
 json to_json(const ProcessRequest& request) {
-  json object{{"command", command_json(request.command)},
-              {"keep_stdin", request.keep_stdin},
-              {"tag", request.tag},
-              {"timeout", request.timeout.count()},
-              {"start_only", request.start_only}};
+  json object{{"command", command_json(request.command)}, {"user", request.user},
+              {"keep_stdin", request.keep_stdin},         {"tag", request.tag},
+              {"timeout", request.timeout.count()},       {"start_only", request.start_only}};
   if (request.terminal) {
     object["columns"] = request.terminal->columns;
     object["rows"] = request.terminal->rows;
@@ -534,6 +532,7 @@ json to_json(const ProcessRequest& request) {
 
 ProcessRequest to_process_request(const json& object) {
   ProcessRequest request{.command = to_command(member(object, "command")),
+                         .user = get<std::string>(object, "user"),
                          .terminal = {},
                          .keep_stdin = get<bool>(object, "keep_stdin"),
                          .tag = get<std::string>(object, "tag"),

@@ -15,7 +15,9 @@
 #include <csignal>
 #include <utility>
 
+#include "files/open.h"
 #include "sandbox/out_of_memory.h"
+#include "spec/guest.h"
 
 namespace glovebox::keeper {
 namespace {
@@ -106,11 +108,15 @@ Result<std::shared_ptr<HeldProcess>> HeldProcess::start(Sandbox& sandbox,
 
 Result<void> HeldProcess::open_streams(const Limits& limits) {
   const RunOptions options{.limits = limits, .kill_rest = false};
+  Command command = request_.command;
+  if (!request_.user.empty()) {
+    command.argv =
+        as_user(request_.user == "user" ? std::to_string(kGuestUid) : request_.user, command.argv);
+  }
   if (request_.terminal) {
     TerminalPair pair = GB_TRY(open_terminal(*request_.terminal));
     const std::array<int, 1> theirs{pair.theirs.get()};
-    process_ = GB_TRY(
-        sandbox_.start_process(request_.command, options, warden::Streams::kTerminal, theirs));
+    process_ = GB_TRY(sandbox_.start_process(command, options, warden::Streams::kTerminal, theirs));
     // Read by one thread, which closes its copy at the end, and written by others.
     out_.fd = UniqueFd(::fcntl(pair.ours.get(), F_DUPFD_CLOEXEC, 0));
     terminal_ = std::move(pair.ours);
@@ -127,8 +133,7 @@ Result<void> HeldProcess::open_streams(const Limits& limits) {
     in.read = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
   const std::array<int, 3> theirs{in.read.get(), out.write.get(), err.write.get()};
-  process_ =
-      GB_TRY(sandbox_.start_process(request_.command, options, warden::Streams::kProcess, theirs));
+  process_ = GB_TRY(sandbox_.start_process(command, options, warden::Streams::kProcess, theirs));
   in_ = std::move(in.write);
   out_.fd = std::move(out.read);
   err_.fd = std::move(err.read);

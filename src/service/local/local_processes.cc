@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"
 #include "service/local/start_errors.h"
@@ -26,6 +27,19 @@ class KeeperFeed final : public ProcessFeed {
   const std::unique_ptr<keeper::KeeperStream> stream_;
 };
 
+// Where nobody else is meant than who runs everything there, the request names nobody.
+Result<ProcessRequest> with_user(ProcessRequest request, const SandboxInfo& info) {
+  if (request.user == (info.as_root ? "root" : "user")) {
+    request.user.clear();
+  }
+  if (request.user.empty() || info.as_root) {
+    return request;
+  }
+  return Error(ErrorCode::kInvalid,
+               "the processes of this sandbox cannot run as '" + printable(request.user) + "'",
+               "create it with \"user\": \"root\" to run commands as different users");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ProcessFeed>> LocalService::follow_process(const Caller& caller,
@@ -43,12 +57,12 @@ Result<std::unique_ptr<ProcessFeed>> LocalService::follow_process(const Caller& 
 Result<std::unique_ptr<ProcessFeed>> LocalService::start_process(const Caller& caller,
                                                                  std::string_view sandbox,
                                                                  const ProcessRequest& request) {
-  (void)GB_TRY(awake(caller, sandbox));
+  const ProcessRequest whole = GB_TRY(with_user(request, GB_TRY(awake(caller, sandbox))));
   if (request.command.argv.empty()) {
     return Error(ErrorCode::kInvalid, "a process needs a command");
   }
   auto feed =
-      follow_process(caller, sandbox, "start_process", {{"request", keeper::to_json(request)}});
+      follow_process(caller, sandbox, "start_process", {{"request", keeper::to_json(whole)}});
   if (!feed) {
     return explain_start(files(caller, sandbox, FileAccess::kRead), request.command,
                          std::move(feed).error());

@@ -206,6 +206,7 @@ class AsyncCommands:
         *,
         cwd: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
+        user: Optional[str] = None,
         stdin: Optional[str] = None,
         timeout: Optional[Duration] = None,
         output: Optional[Size] = None,
@@ -215,15 +216,16 @@ class AsyncCommands:
     ) -> CommandResult:
         """Runs a command and waits for it. A text is a line of shell.
 
-        `timeout` ends it, after a minute by default; `output` is how much of each stream is kept.
+        `user` runs it, in a sandbox whose own user is root. `timeout` ends it, after a minute by
+        default; `output` is how much of each stream is kept.
         With `check`, a status other than 0 raises ``CommandError``.
         """
         if on_stdout is not None or on_stderr is not None:
             result = await self._run_aloud(
-                command, cwd, env, stdin, timeout, on_stdout, on_stderr
+                command, cwd, env, user, stdin, timeout, on_stdout, on_stderr
             )
         else:
-            result = await self._run_quietly(command, cwd, env, stdin, timeout, output)
+            result = await self._run_quietly(command, cwd, env, user, stdin, timeout, output)
         return result.check() if check else result
 
     async def _run_quietly(
@@ -231,6 +233,7 @@ class AsyncCommands:
         command: Command,
         cwd: Optional[str],
         env: Optional[Mapping[str, str]],
+        user: Optional[str],
         stdin: Optional[str],
         timeout: Optional[Duration],
         output: Optional[Size],
@@ -243,6 +246,7 @@ class AsyncCommands:
             argv=None if isinstance(command, str) else argv_of(command),
             cwd=cwd,
             env=env,
+            user=user,
             stdin=stdin,
             limits=limits,
         )
@@ -260,6 +264,7 @@ class AsyncCommands:
         command: Command,
         cwd: Optional[str],
         env: Optional[Mapping[str, str]],
+        user: Optional[str],
         stdin: Optional[str],
         timeout: Optional[Duration],
         on_stdout: Callback[str],
@@ -267,7 +272,7 @@ class AsyncCommands:
     ) -> CommandResult:
         wait = timeout if timeout is not None else USUAL_TIME_S
         process = await self.start(
-            command, cwd=cwd, env=env, stdin=stdin is not None, timeout=wait
+            command, cwd=cwd, env=env, user=user, stdin=stdin is not None, timeout=wait
         )
         try:
             if stdin is not None:
@@ -284,6 +289,7 @@ class AsyncCommands:
         *,
         cwd: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
+        user: Optional[str] = None,
         stdin: bool = False,
         tag: Optional[str] = None,
         timeout: Optional[Duration] = None,
@@ -292,7 +298,13 @@ class AsyncCommands:
         Without `timeout`, it may run as long as the sandbox does.
         """
         request = ProcessRequest(
-            argv=argv_of(command), cwd=cwd, env=env, stdin=stdin or None, tag=tag, timeout=timeout
+            argv=argv_of(command),
+            cwd=cwd,
+            env=env,
+            user=user,
+            stdin=stdin or None,
+            tag=tag,
+            timeout=timeout,
         )
         made = await self._client.ask(routes.START_PROCESS, self._place, body=request)
         return AsyncProcess(self._sandbox, int(made["pid"]))
@@ -303,12 +315,13 @@ class AsyncCommands:
         *,
         cwd: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
+        user: Optional[str] = None,
         tag: Optional[str] = None,
         timeout: Optional[Duration] = None,
     ) -> AsyncIterator[ProcessEvent]:
         """Starts a command and returns its events as they come; the last one is ``ended``."""
         request = ProcessRequest(
-            argv=argv_of(command), cwd=cwd, env=env, tag=tag, timeout=timeout
+            argv=argv_of(command), cwd=cwd, env=env, user=user, tag=tag, timeout=timeout
         )
         lines = self._client.lines(routes.START_PROCESS, self._place, body=request)
         try:
@@ -328,6 +341,7 @@ class AsyncCommands:
         rows: int = 24,
         cwd: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
+        user: Optional[str] = None,
         tag: Optional[str] = None,
         timeout: Optional[Duration] = None,
     ) -> AsyncTerminal:
@@ -336,6 +350,7 @@ class AsyncCommands:
             argv=argv_of(command),
             cwd=cwd,
             env=env,
+            user=user,
             terminal=TerminalSize(columns=columns, rows=rows),
             tag=tag,
             timeout=timeout,

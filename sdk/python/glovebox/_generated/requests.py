@@ -503,6 +503,10 @@ class ProcessRequest(Model):
     argv: List[str]
     cwd: Optional[str] = None
     env: Optional[Mapping[str, str]] = None
+    user: Optional[str] = None
+    """Who runs it: `user`, `root`, or another user of the sandbox's root. Only where the sandbox's
+    own user is root can it be somebody else; by default, it is the sandbox's own.
+    """
     terminal: Optional[TerminalSize] = None
     stdin: Optional[bool] = None
     """Whether the process gets a standard input to write to."""
@@ -531,6 +535,10 @@ class CommandRequest(Model):
     """A line for /bin/sh."""
     cwd: Optional[str] = None
     env: Optional[Mapping[str, str]] = None
+    user: Optional[str] = None
+    """Who runs it: `user`, `root`, or another user of the sandbox's root. Only where the sandbox's
+    own user is root can it be somebody else; by default, it is the sandbox's own.
+    """
     stdin: Optional[str] = None
     limits: Optional[CommandLimits] = None
 

@@ -207,6 +207,7 @@ class Commands:
         *,
         cwd: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
+        user: Optional[str] = None,
         stdin: Optional[str] = None,
         timeout: Optional[Duration] = None,
         output: Optional[Size] = None,
@@ -216,15 +217,16 @@ class Commands:
     ) -> CommandResult:
         """Runs a command and waits for it. A text is a line of shell.
 
-        `timeout` ends it, after a minute by default; `output` is how much of each stream is kept.
+        `user` runs it, in a sandbox whose own user is root. `timeout` ends it, after a minute by
+        default; `output` is how much of each stream is kept.
         With `check`, a status other than 0 raises ``CommandError``.
         """
         if on_stdout is not None or on_stderr is not None:
             result = self._run_aloud(
-                command, cwd, env, stdin, timeout, on_stdout, on_stderr
+                command, cwd, env, user, stdin, timeout, on_stdout, on_stderr
             )
         else:
-            result = self._run_quietly(command, cwd, env, stdin, timeout, output)
+            result = self._run_quietly(command, cwd, env, user, stdin, timeout, output)
         return result.check() if check else result
 
     def _run_quietly(
@@ -232,6 +234,7 @@ class Commands:
         command: Command,
         cwd: Optional[str],
         env: Optional[Mapping[str, str]],
+        user: Optional[str],
         stdin: Optional[str],
         timeout: Optional[Duration],
         output: Optional[Size],
@@ -244,6 +247,7 @@ class Commands:
             argv=None if isinstance(command, str) else argv_of(command),
             cwd=cwd,
             env=env,
+            user=user,
             stdin=stdin,
             limits=limits,
         )
@@ -261,6 +265,7 @@ class Commands:
         command: Command,
         cwd: Optional[str],
         env: Optional[Mapping[str, str]],
+        user: Optional[str],
         stdin: Optional[str],
         timeout: Optional[Duration],
         on_stdout: Callback[str],
@@ -268,7 +273,7 @@ class Commands:
     ) -> CommandResult:
         wait = timeout if timeout is not None else USUAL_TIME_S
         process = self.start(
-            command, cwd=cwd, env=env, stdin=stdin is not None, timeout=wait
+            command, cwd=cwd, env=env, user=user, stdin=stdin is not None, timeout=wait
         )
         try:
             if stdin is not None:
@@ -285,6 +290,7 @@ class Commands:
         *,
         cwd: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
+        user: Optional[str] = None,
         stdin: bool = False,
         tag: Optional[str] = None,
         timeout: Optional[Duration] = None,
@@ -293,7 +299,13 @@ class Commands:
         Without `timeout`, it may run as long as the sandbox does.
         """
         request = ProcessRequest(
-            argv=argv_of(command), cwd=cwd, env=env, stdin=stdin or None, tag=tag, timeout=timeout
+            argv=argv_of(command),
+            cwd=cwd,
+            env=env,
+            user=user,
+            stdin=stdin or None,
+            tag=tag,
+            timeout=timeout,
         )
         made = self._client.ask(routes.START_PROCESS, self._place, body=request)
         return Process(self._sandbox, int(made["pid"]))
@@ -304,12 +316,13 @@ class Commands:
         *,
         cwd: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
+        user: Optional[str] = None,
         tag: Optional[str] = None,
         timeout: Optional[Duration] = None,
     ) -> Iterator[ProcessEvent]:
         """Starts a command and returns its events as they come; the last one is ``ended``."""
         request = ProcessRequest(
-            argv=argv_of(command), cwd=cwd, env=env, tag=tag, timeout=timeout
+            argv=argv_of(command), cwd=cwd, env=env, user=user, tag=tag, timeout=timeout
         )
         lines = self._client.lines(routes.START_PROCESS, self._place, body=request)
         try:
@@ -329,6 +342,7 @@ class Commands:
         rows: int = 24,
         cwd: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
+        user: Optional[str] = None,
         tag: Optional[str] = None,
         timeout: Optional[Duration] = None,
     ) -> Terminal:
@@ -337,6 +351,7 @@ class Commands:
             argv=argv_of(command),
             cwd=cwd,
             env=env,
+            user=user,
             terminal=TerminalSize(columns=columns, rows=rows),
             tag=tag,
             timeout=timeout,

@@ -654,6 +654,8 @@ export interface ProcessRequest {
   argv: string[];
   cwd?: string | undefined;
   env?: Environment | undefined;
+  /** Who runs it: `user`, `root`, or another user of the sandbox's root. Only where the sandbox's own user is root can it be somebody else; by default, it is the sandbox's own. */
+  user?: string | undefined;
   terminal?: Terminal | undefined;
   /** Whether the process gets a standard input to write to. */
   stdin?: boolean | undefined;
@@ -668,6 +670,8 @@ export interface CommandRequest {
   shell?: string | undefined;
   cwd?: string | undefined;
   env?: Environment | undefined;
+  /** Who runs it: `user`, `root`, or another user of the sandbox's root. Only where the sandbox's own user is root can it be somebody else; by default, it is the sandbox's own. */
+  user?: string | undefined;
   stdin?: string | undefined;
   limits?: {
     time?: Duration | undefined;
