@@ -4,7 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
+
+#include "language/registry.h"
+#include "sandbox/tiers/tier.h"
 
 namespace glovebox::cli {
 namespace {
@@ -29,6 +33,9 @@ constexpr const char* kFish = R"sh(# fish completion for glovebox
 complete -c glovebox -a '(glovebox --complete (commandline -opc)[2..] (commandline -ct | string collect --allow-empty) 2>/dev/null)'
 )sh";
 
+// bash makes "--option=value" three words.
+constexpr std::string_view kEquals = "=";
+
 const CLI::App* command_in(const CLI::App& app, const std::string& name) {
   for (const CLI::App* const command : app.get_subcommands({})) {
     if (command->get_name() == name) {
@@ -38,11 +45,50 @@ const CLI::App* command_in(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-// Whether the word behind `word` is its value.
-bool takes_value(const CLI::App& app, const std::string& word) {
-  return std::ranges::any_of(app.get_options({}), [&word](const CLI::Option* option) {
-    return !option->get_positional() && option->get_type_size() != 0 && option->check_name(word);
-  });
+// The option that `word` names, if the word after it is its value.
+const CLI::Option* option_with_value(const CLI::App& app, const std::string& word) {
+  for (const CLI::Option* const option : app.get_options({})) {
+    if (!option->get_positional() && option->get_type_size() != 0 && option->check_name(word)) {
+      return option;
+    }
+  }
+  return nullptr;
+}
+
+// "a,b" of a type that ends in ":{a,b}", as CLI11 writes the check CLI::IsMember.
+std::vector<std::string> members_of(const std::string& type) {
+  const std::size_t begin = type.find(":{");
+  if (begin == std::string::npos) {
+    return {};
+  }
+  return CLI::detail::split(type.substr(begin + 2, type.find('}', begin) - begin - 2), ',');
+}
+
+// Those that an option takes, where they are few or known here. Else it is none: a file, perhaps.
+std::vector<std::string> values_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  std::vector<std::string> values = members_of(type);
+  if (type == "TIER") {
+    values.emplace_back("auto");
+    for (const Tier* const tier : all_tiers()) {
+      values.emplace_back(tier->name());
+    }
+  } else if (type == "LANGUAGE") {
+    for (const Language& language : Registry::load(Registry::user_directories()).all()) {
+      values.push_back(language.id);
+    }
+  }
+  return values;
+}
+
+std::vector<std::string> values_of_arguments(const CLI::App& app) {
+  std::vector<std::string> values;
+  for (const CLI::Option* const option : app.get_options({})) {
+    if (option->get_positional()) {
+      std::ranges::move(values_of(*option), std::back_inserter(values));
+    }
+  }
+  return values;
 }
 
 std::vector<std::string> options_of(const CLI::App& app) {
@@ -77,21 +123,29 @@ std::vector<std::string> completions(const CLI::App& app, std::span<const std::s
   if (words.empty()) {
     return {};
   }
-  const std::string& last = words.back();
   const CLI::App* at = &app;
-  bool is_value = false;
+  const CLI::Option* option = nullptr;  // Whose value comes next.
   for (const std::string& word : words.first(words.size() - 1)) {
     if (word == "--") {
       return {};
     }
-    const CLI::App* const command = is_value ? nullptr : command_in(*at, word);
-    is_value = !is_value && takes_value(*at, word);
+    if (word == kEquals) {
+      continue;
+    }
+    const CLI::App* const command = option != nullptr ? nullptr : command_in(*at, word);
+    option = option != nullptr ? nullptr : option_with_value(*at, word);
     at = command != nullptr ? command : at;
   }
-  if (is_value) {
-    return {};
+  const std::string last = option != nullptr && words.back() == kEquals ? "" : words.back();
+  std::vector<std::string> names;
+  if (option != nullptr) {
+    names = values_of(*option);
+  } else if (last.starts_with('-')) {
+    names = options_of(*at);
+  } else {
+    names = commands_of(*at);
+    std::ranges::move(values_of_arguments(*at), std::back_inserter(names));
   }
-  std::vector<std::string> names = last.starts_with('-') ? options_of(*at) : commands_of(*at);
   std::erase_if(names, [&last](const std::string& name) { return !name.starts_with(last); });
   std::ranges::sort(names);
   return names;

@@ -19,9 +19,9 @@ namespace glovebox::cli {
 // The first word of a command line that asks for completions.
 inline constexpr std::string_view kComplete = "--complete";
 
-// The commands or options of `app` that may stand for the last of `words`, sorted. `words` is the
+// The commands, options or values that may stand for the last of `words`, sorted. `words` is the
 // command line behind the program's name up to the cursor; the last may be empty. Returns nothing
-// where a value or a file is to be named: shells then offer files.
+// where a file or any text may follow: shells then offer files.
 std::vector<std::string> completions(const CLI::App& app, std::span<const std::string> words);
 
 void add_completion(CLI::App& app, Action* action);

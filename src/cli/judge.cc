@@ -42,6 +42,7 @@ Examples:
   glovebox judge solve.cpp --cases tests --checker check.py --junit report.xml)";
 
 constexpr int kExitRejected = 1;
+constexpr std::string_view kStandardOutput = "-";
 
 struct JudgeOptionsText : RunOptionsText {
   std::string cases;
@@ -103,6 +104,10 @@ Result<std::unique_ptr<judge::Program>> compile_checker(const JudgeOptionsText& 
 }
 
 Result<void> write_report(const std::string& path, const std::string& text) {
+  if (path == kStandardOutput) {
+    write_fully(STDOUT_FILENO, text);
+    return {};
+  }
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file) {
     return Error(ErrorCode::kInvalid,
@@ -114,6 +119,14 @@ Result<void> write_report(const std::string& path, const std::string& text) {
 }
 
 Result<int> judge_it(const JudgeOptionsText& options, Interrupts& interrupts) {
+  if (options.json && options.junit == kStandardOutput) {
+    return Error(ErrorCode::kInvalid, "--json and --junit - cannot be combined",
+                 "pass --junit a file");
+  }
+  if (options.cases.empty()) {
+    return Error(ErrorCode::kInvalid, "no cases: --cases is missing",
+                 "pass the directory that holds NAME.in and NAME.out for each case");
+  }
   judge::JudgeOptions how;
   how.comparison = GB_TRY(judge::parse_comparison(options.compare));
   how.output = GB_TRY(parse_size(options.output, "--output")).value_or(how.output);
@@ -125,7 +138,8 @@ Result<int> judge_it(const JudgeOptionsText& options, Interrupts& interrupts) {
   const auto checker = GB_TRY(compile_checker(options, interrupts.fd()));
   how.checker = checker.get();
   const auto program = GB_TRY(compile(options, interrupts.fd()));
-  if (!options.json && !options.quiet) {
+  const bool says_all = !options.json && options.junit != kStandardOutput;
+  if (says_all && !options.quiet) {
     how.ended = [](const judge::CaseReport& report) {
       write_fully(STDOUT_FILENO, line_of(report) + "\n");
     };
@@ -137,10 +151,10 @@ Result<int> judge_it(const JudgeOptionsText& options, Interrupts& interrupts) {
   }
   if (options.json) {
     write_fully(STDOUT_FILENO, judge::to_json(report) + "\n");
-  } else {
-    if (!report.compiler_output.empty()) {
-      write_fully(STDERR_FILENO, to_utf8(report.compiler_output) + "\n");
-    }
+  } else if (!report.compiler_output.empty()) {
+    write_fully(STDERR_FILENO, to_utf8(report.compiler_output) + "\n");
+  }
+  if (says_all) {
     write_fully(STDOUT_FILENO, total_of(report) + "\n");
   }
   return report.ruling == judge::Ruling::kAccepted ? 0 : kExitRejected;
@@ -166,8 +180,7 @@ void add_judge(CLI::App& app, const std::vector<std::string>& guest_words, Actio
   auto options = std::make_shared<JudgeOptionsText>();
   add_program_options(*command, *options);
   constexpr const char* kJudging = "Judging";
-  command->add_option("--cases", options->cases, "Directory of the cases")
-      ->required()
+  command->add_option("--cases", options->cases, "Directory of the cases (required)")
       ->type_name("DIR")
       ->group(kJudging);
   command
@@ -189,11 +202,13 @@ void add_judge(CLI::App& app, const std::vector<std::string>& guest_words, Actio
   command->add_option("--output", options->output, "Output limit of the program [default: 64 MiB]")
       ->type_name("SIZE")
       ->group(kLimitOptions);
-  command->add_flag("--first", options->first, "Skip the cases behind the first that fails")
+  command->add_flag("--first", options->first, "Skip the cases after the first that fails")
       ->group(kJudging);
   command->add_flag("--json", options->json, "Print the result as one JSON object")
       ->group(kJudging);
-  command->add_option("--junit", options->junit, "File to write a JUnit report to")
+  command
+      ->add_option("--junit", options->junit,
+                   "File to write a JUnit report to; '-' is standard output")
       ->type_name("FILE")
       ->group(kJudging);
   command->add_flag("-q,--quiet", options->quiet, "Print only the total")->group(kJudging);

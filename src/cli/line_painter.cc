@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMostText = 8'192;
 constexpr const char* kNoColour = "\x1b[0m";
 
-struct Place {
+struct CaretPlace {
   std::size_t row = 0;
   std::size_t column = 0;
 };
@@ -44,7 +44,7 @@ class Layout {
     return true;
   }
 
-  [[nodiscard]] Place place() const { return place_; }
+  [[nodiscard]] CaretPlace place() const { return place_; }
   // Behind the last column: terminals differ in where their cursor is then.
   [[nodiscard]] bool at_edge() const { return at_edge_; }
 
@@ -56,7 +56,7 @@ class Layout {
   }
 
   const ScreenSize screen_;
-  Place place_;
+  CaretPlace place_;
   bool at_edge_ = false;
 };
 
@@ -69,7 +69,7 @@ std::optional<std::string> paint_line(const EditedLine& line,
     return std::nullopt;
   }
   Layout layout(line.prompt, screen);
-  std::optional<Place> cursor;
+  std::optional<CaretPlace> cursor;
   std::string drawn;
   auto part = parts.begin();
   std::mbstate_t state{};
@@ -102,7 +102,7 @@ std::optional<std::string> paint_line(const EditedLine& line,
   if (layout.place().row >= screen.rows) {
     return std::nullopt;
   }
-  const Place from = cursor.value_or(layout.place());
+  const CaretPlace from = cursor.value_or(layout.place());
   std::string text = "\x1b\x37";
   if (from.row > 0) {
     text += "\x1b[" + std::to_string(from.row) + "A";

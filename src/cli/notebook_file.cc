@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "cli/input_file.h"
 #include "context/notebook/page.h"
 #include "context/notebook/read.h"
 #include "context/notebook/write.h"
@@ -26,36 +27,6 @@ Error cannot(const char* what, const std::string& path) {
   return Error(ErrorCode::kInvalid,
                Error::from_errno(std::string(what) + " '" + printable(path) + "'").message(),
                "check the path and its permissions");
-}
-
-Result<std::string> read_all(const std::string& path) {
-  UniqueFd opened;
-  int fd = STDIN_FILENO;
-  if (path != "-") {
-    opened = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!opened) {
-      return cannot("open", path);
-    }
-    fd = opened.get();
-  }
-  const Bytes most = notebook::ReadLimits().size;
-  std::string bytes;
-  std::array<char, 64 * 1024> block;
-  for (;;) {
-    const ssize_t got = ::read(fd, block.data(), block.size());
-    if (got < 0) {
-      return cannot("read", path);
-    }
-    if (got == 0) {
-      return bytes;
-    }
-    bytes.append(block.data(), static_cast<std::size_t>(got));
-    if (bytes.size() > most.count) {
-      return Error(ErrorCode::kInvalid,
-                   "'" + printable(path) + "' is larger than " + to_string(most),
-                   "clear its outputs in Jupyter first");
-    }
-  }
 }
 
 std::string without_ending(const std::string& path, std::string_view ending) {
@@ -114,7 +85,8 @@ Result<void> write_through(int fd,
 }  // namespace
 
 Result<notebook::Notebook> load_notebook(const std::string& path) {
-  auto read = notebook::read_notebook(GB_TRY(read_all(path)));
+  auto read = notebook::read_notebook(GB_TRY(read_whole_input(
+      path, notebook::ReadLimits().size.count, "clear its outputs in Jupyter first")));
   if (!read) {
     return std::move(read).error().within("'" + printable(path) + "'");
   }

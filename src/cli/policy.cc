@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/input_file.h"
 #include "cli/output_writer.h"
 #include "cli/policy_files.h"
 #include "cli/sandbox_options.h"
@@ -40,7 +41,7 @@ constexpr const char* kCheckFooter =
 Examples:
   glovebox policy check untrusted script.py
   glovebox policy check mine.toml build.sh --json
-  glovebox policy check grader solution -l python)";
+  cat answer.txt | glovebox policy check grader - -l python)";
 
 constexpr const char* kTestFooter =
     R"(The examples are in a file beside the policy: mine.examples.toml beside mine.toml. Exit status:
@@ -76,8 +77,13 @@ int status_of(policy::Action decision) {
 }
 
 Result<int> check(const PolicyOptions& options) {
+  if (options.policy == kStandardInput && options.code == kStandardInput) {
+    return Error(ErrorCode::kInvalid, "standard input cannot be both the policy and the program",
+                 "save one of them in a file, and name it");
+  }
   const Policy policy = GB_TRY(load_policy(options.policy));
-  const std::string code = GB_TRY(read_text_file(options.code, kMaxCode));
+  const std::string code =
+      GB_TRY(read_whole_input(options.code, kMaxCode, "check the part that matters"));
   const Registry registry = Registry::load(Registry::user_directories());
   const Language language =
       GB_TRY(options.language.empty()
@@ -187,7 +193,8 @@ void add_policy(CLI::App& app, Action* action) {
   command->require_subcommand(1);
   auto options = std::make_shared<PolicyOptions>();
   const auto add_policy_argument = [&options](CLI::App& to) {
-    to.add_option("POLICY", options->policy, "Policy file, or the name of a shipped policy")
+    to.add_option("POLICY", options->policy,
+                  "Policy file, or the name of a shipped policy; '-' reads it from standard input")
         ->required()
         ->type_name("FILE");
   };
@@ -199,7 +206,9 @@ void add_policy(CLI::App& app, Action* action) {
       command->add_subcommand("check", "Show what a policy says about a program");
   checking->footer(kCheckFooter);
   add_policy_argument(*checking);
-  checking->add_option("CODE", options->code, "Program to check")->required()->type_name("CODE");
+  checking->add_option("CODE", options->code, "Program to check; '-' reads it from standard input")
+      ->required()
+      ->type_name("CODE");
   checking
       ->add_option("-l,--language", options->language,
                    "Language [default: by the file's name or its first line]")

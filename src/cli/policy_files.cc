@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/policy_files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 
 #include "base/text.h"
-#include "base/unique_fd.h"
+#include "cli/input_file.h"
 #include "language/suggest.h"
 #include "service/policies/tier_floor.h"
 
@@ -24,7 +19,11 @@ constexpr std::string_view kEnding = ".toml";
 constexpr std::string_view kExamplesEnding = ".examples.toml";
 constexpr std::size_t kMostShown = 50;
 
-bool is_file_name(std::string_view text) { return text.find_first_of("/.") != std::string::npos; }
+constexpr const char* kTooLarge = "a policy has at most that";
+
+bool is_file_name(std::string_view text) {
+  return text == kStandardInput || text.find_first_of("/.") != std::string::npos;
+}
 
 Error no_such_policy(const std::string& name) {
   const std::vector<std::string_view> names = policy::shipped_policies();
@@ -64,40 +63,10 @@ std::string painted(std::string_view text, policy::Action action, bool colour) {
 
 }  // namespace
 
-Result<std::string> read_text_file(const std::string& path, std::size_t most) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) {
-    return Error(ErrorCode::kNotFound, Error::from_errno("open " + path).message(),
-                 "check the file's name");
-  }
-  if (!S_ISREG(status.st_mode)) {
-    return Error(ErrorCode::kInvalid, path + " is not a regular file");
-  }
-  std::string text;
-  std::array<char, 64 * 1024> piece{};
-  for (;;) {
-    const ssize_t got = ::read(file.get(), piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got < 0) {
-      return Error::from_errno("read " + path);
-    }
-    if (got == 0) {
-      return text;
-    }
-    text.append(piece.data(), static_cast<std::size_t>(got));
-    if (text.size() > most) {
-      return Error(ErrorCode::kInvalid,
-                   path + " is larger than " + std::to_string(most / 1024) + " KiB");
-    }
-  }
-}
-
 Result<policy::Policy> load_policy(const std::string& file_or_name) {
   if (is_file_name(file_or_name)) {
-    const std::string text = GB_TRY(read_text_file(file_or_name, policy::kMaxPolicyFile));
+    const std::string text =
+        GB_TRY(read_whole_input(file_or_name, policy::kMaxPolicyFile, kTooLarge));
     policy::Policy policy = GB_TRY(policy::parse_policy(text, file_or_name));
     // A daemon refuses to start with it, instead of refusing every program later.
     GB_TRY(raise_floor(TierWish{}, policy));
@@ -118,12 +87,16 @@ Result<std::vector<policy::Example>> load_examples(const std::string& file_or_na
     }
     return policy::parse_examples(shipped, file_or_name + std::string(kExamplesEnding));
   }
+  if (file_or_name == kStandardInput) {
+    return Error(ErrorCode::kInvalid, "nothing lies beside standard input",
+                 "save the policy in a file, with its examples beside it");
+  }
   std::string path = file_or_name;
   if (path.ends_with(kEnding)) {
     path.resize(path.size() - kEnding.size());
   }
   path += kExamplesEnding;
-  auto text = read_text_file(path, policy::kMaxPolicyFile);
+  auto text = read_whole_input(path, policy::kMaxPolicyFile, kTooLarge);
   if (!text) {
     return std::move(text).error().with_hint("write examples for the policy in " + path +
                                              "; see docs/policy.md");

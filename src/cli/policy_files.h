@@ -13,14 +13,11 @@
 namespace glovebox::cli {
 
 // The policy in a file, or the shipped one of that name. A file is meant where the argument holds a
-// slash or a dot.
+// slash or a dot, and standard input where it is "-".
 Result<policy::Policy> load_policy(const std::string& file_or_name);
 
 // The examples beside a policy: NAME.examples.toml beside NAME.toml, or the shipped ones.
 Result<std::vector<policy::Example>> load_examples(const std::string& file_or_name);
-
-// The text of a small file; not of a device or a pipe.
-Result<std::string> read_text_file(const std::string& path, std::size_t most);
 
 // Findings, each with the line of the code that it is about, and a last line with the decision.
 // `code_name` stands before the places. Control characters of the code are escaped.

@@ -105,8 +105,11 @@ Error plain(const CLI::ParseError& wrong, const std::string& help) {
   };
   if (text.starts_with("Could not convert: ")) {
     return {ErrorCode::kInvalid,
-            between(": ", " = ") + ": invalid value '" + text.substr(text.find(" = ") + 3) + "'",
-            help};
+            between(": ", " = ") + ": invalid number '" + text.substr(text.find(" = ") + 3) + "'",
+            "use a number, without a unit"};
+  }
+  if (const std::size_t at = text.find(": 1 required "); at != std::string::npos) {
+    return {ErrorCode::kInvalid, text.substr(0, at) + " requires a value", help};
   }
   if (text.find(" not in {") != std::string::npos) {
     std::string allowed = between("{", "}");

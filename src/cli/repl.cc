@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/code_colours.h"
 #include "cli/command.h"
+#include "cli/input_file.h"
 #include "cli/interrupts.h"
 #include "cli/output_writer.h"
 #include "cli/repl_editor.h"
@@ -170,25 +171,6 @@ Result<void> converse(ReplEngine& engine, Interrupts& interrupts, bool colour) {
   return {};
 }
 
-Result<std::string> read_input() {
-  std::string text;
-  std::array<char, 64 * 1024> block;
-  for (;;) {
-    const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
-    if (got < 0) {
-      return Error::from_errno("read standard input");
-    }
-    if (got == 0) {
-      return text;
-    }
-    text.append(block.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMaxInput) {
-      return Error(ErrorCode::kInvalid, "standard input is larger than 64 MiB",
-                   "pass large data with --file");
-    }
-  }
-}
-
 Result<void> work_off(ReplEngine& engine, const std::string& text) {
   const auto complete = [&engine](const std::string& code) { return engine.check(code).complete; };
   const std::vector<std::string> cells = split_cells(text, complete);
@@ -213,7 +195,10 @@ Result<int> run(const ReplOptionsText& options) {
     spec.limits.wall = *time;
   }
   const bool terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
-  const std::string text = terminal ? std::string() : GB_TRY(read_input());
+  const std::string text = terminal
+                               ? std::string()
+                               : GB_TRY(read_whole_input(std::string(kStandardInput), kMaxInput,
+                                                         "pass large data with --file"));
   Interrupts interrupts;
   (void)sweep_leftovers();
   const std::unique_ptr<LiveSession> session = GB_TRY(LiveSession::open(std::move(spec)));

@@ -2,15 +2,18 @@
 #include "cli/run_options.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <climits>
+#include <filesystem>
+#include <system_error>
 
 #include "base/text.h"
+#include "cli/input_file.h"
 #include "cli/output_writer.h"
 #include "language/registry.h"
 #include "sandbox/tiers/tier.h"
@@ -21,43 +24,20 @@ namespace {
 
 // A program's text; what is larger is data, and goes with --file.
 constexpr std::size_t kMaxCode = 64U << 20;
+constexpr std::size_t kMaxCopiedInput = 1UL << 30;
 
 // Files below these are shown in every sandbox as they are, so they need no copy.
 constexpr std::array<std::string_view, 2> kShown = {"/usr/bin/", "/usr/sbin/"};
 
-Result<std::string> read_code(int fd, const std::string& name) {
-  std::string code;
-  std::array<char, 16 * 1024> block;
-  for (;;) {
-    const ssize_t got = ::read(fd, block.data(), block.size());
-    if (got < 0) {
-      return Error(ErrorCode::kInvalid,
-                   Error::from_errno("read '" + printable(name) + "'").message(),
-                   "check the path and its permissions");
-    }
-    if (got == 0) {
-      return code;
-    }
-    code.append(block.data(), static_cast<std::size_t>(got));
-    if (code.size() > kMaxCode) {
-      return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is larger than 64 MiB",
-                   "pass large data with --file");
-    }
-  }
-}
+constexpr const char* kTooLarge = "pass large data with --file";
 
-Result<UniqueFd> open_to_read(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0) {
-    return Error(ErrorCode::kInvalid, Error::from_errno("open '" + printable(path) + "'").message(),
-                 "check the path and its permissions");
+Result<UniqueFd> open_program(const std::string& path) {
+  auto file = open_input(path);
+  std::error_code ignored;
+  if (!file && std::filesystem::is_directory(path, ignored)) {
+    return std::move(file).error().with_hint("pass a file; use --file DIR to copy in a directory");
   }
-  if (S_ISDIR(status.st_mode)) {
-    return Error(ErrorCode::kInvalid, "'" + printable(path) + "' is a directory",
-                 "pass a file; use --file DIR to copy in a directory");
-  }
-  return fd;
+  return file;
 }
 
 // The real path of a program that the template shows at the same place, or nothing.
@@ -75,6 +55,34 @@ std::string shown_in_place(const std::string& file) {
   return {};
 }
 
+// What is read to its end for one purpose has nothing left for another.
+Result<void> use_standard_input_once(const RunOptionsText& options) {
+  std::vector<std::string> uses;
+  const auto add = [&uses](const std::string& value, const char* use) {
+    if (value == kStandardInput) {
+      uses.emplace_back(use);
+    }
+  };
+  add(options.file, "the program");
+  add(options.stdin_file, "--stdin");
+  for (const std::string& file : options.files) {
+    add(file.substr(0, file.rfind(':')), "--file");
+  }
+  for (const std::string& policy : options.policies) {
+    add(policy, "--policy");
+  }
+  if (uses.size() > 1) {
+    return Error(ErrorCode::kInvalid,
+                 "standard input cannot be both " + uses[0] + " and " + uses[1],
+                 "save one of them in a file, and name it");
+  }
+  if (options.watch && !uses.empty() && uses[0] != "--stdin") {
+    return Error(ErrorCode::kInvalid, "--watch cannot read standard input more than once",
+                 "save it in a file, and name it");
+  }
+  return {};
+}
+
 // A wall that cannot be built is refused: without it the guest would get more than was asked for,
 // or less.
 Result<void> refuse_what_is_missing(const RunOptionsText& options) {
@@ -85,11 +93,11 @@ Result<void> refuse_what_is_missing(const RunOptionsText& options) {
                  "for a template of the daemon, use 'glovebox sandbox create --template'; for a "
                  "container image, use --image");
   }
-  if (options.file == "-" && options.stdin_file == "-") {
-    return Error(ErrorCode::kInvalid,
-                 "standard input cannot be both the program and what the program reads",
-                 "save the program in a file, or name a file with --stdin");
+  if (options.out == "-") {
+    return Error(ErrorCode::kInvalid, "--out: '-' is not a directory",
+                 "use ./- for a directory of that name");
   }
+  GB_TRY(use_standard_input_once(options));
   const bool known = options.user.empty() || options.user == "user" || options.user == "root";
   if (!known && options.image.empty()) {
     return Error(ErrorCode::kInvalid, "--user: invalid value '" + printable(options.user) + "'",
@@ -155,18 +163,18 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
     request.language = GB_TRY(registry.find(std::string(kExecutable)));
     return {};
   } else if (options.file == "-") {
-    request.code = GB_TRY(read_code(STDIN_FILENO, "standard input"));
+    request.code = GB_TRY(read_whole_input(options.file, kMaxCode, kTooLarge));
   } else if (options.file.empty()) {
     return Error(ErrorCode::kInvalid, "nothing to run",
                  "pass a file, '-' for standard input, or code with -e");
   } else {
-    const UniqueFd file = GB_TRY(open_to_read(options.file));
+    const UniqueFd file = GB_TRY(open_program(options.file));
     request.name = options.file;
     if (options.language.empty()) {
       request.in_place = shown_in_place(options.file);
     }
     if (request.in_place.empty()) {
-      request.code = GB_TRY(read_code(file.get(), options.file));
+      request.code = GB_TRY(read_whole_input(file.get(), options.file, kMaxCode, kTooLarge));
     } else {
       std::array<char, 512> head{};
       const ssize_t got = ::read(file.get(), head.data(), head.size());
@@ -182,8 +190,7 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
   request.language = std::move(language).value();
   if (!request.in_place.empty() && request.language.id != kExecutable) {
     // A script of the system: its language runs it, from a copy like any other.
-    const UniqueFd file = GB_TRY(open_to_read(options.file));
-    request.code = GB_TRY(read_code(file.get(), options.file));
+    request.code = GB_TRY(read_whole_input(options.file, kMaxCode, kTooLarge));
     request.in_place.clear();
   }
   // A tier that runs no programs of this machine brings its own.
@@ -197,6 +204,26 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
     }
   }
   return {};
+}
+
+// What of standard input is copied in lies in memory until then: its size comes before its bytes.
+Result<FileToCopy> file_to_copy(const std::string& text, RunPlan& plan) {
+  FileToCopy file = GB_TRY(parse_file_to_copy(text));
+  if (file.source != kStandardInput) {
+    return file;
+  }
+  if (file.target == kStandardInput) {
+    return Error(ErrorCode::kInvalid, "--file: standard input has no name",
+                 "name what it becomes: --file -:data.csv");
+  }
+  plan.copied_input = UniqueFd(::memfd_create("standard-input", MFD_CLOEXEC));
+  if (!plan.copied_input) {
+    return Error::from_errno("make room for standard input");
+  }
+  write_fully(plan.copied_input.get(), GB_TRY(read_whole_input(file.source, kMaxCopiedInput,
+                                                               "save it in a file, and name it")));
+  file.source = "/proc/self/fd/" + std::to_string(plan.copied_input.get());
+  return file;
 }
 
 // A value that came out empty, as that of a script's unset variable, must not pass for an option
@@ -380,6 +407,13 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   RunPlan plan;
   OneShot& request = plan.request;
   GB_TRY(refuse_what_is_missing(options));
+  // Before the program: a word that was meant as its name may have become a value.
+  LimitWishes limits = GB_TRY(parse_limits(options));
+  limits.wall = GB_TRY(parse_time(options.time, "--time"));
+  limits.output = GB_TRY(parse_size(options.output, "--output"));
+  LimitWishes compile;
+  compile.wall = GB_TRY(parse_time(options.compile_time, "--compile-time"));
+  compile.memory = GB_TRY(parse_size(options.compile_memory, "--compile-memory"));
   NetworkOptions network = GB_TRY(parse_network(options));
   request.network = std::move(network.rules);
   request.secrets = std::move(network.secrets);
@@ -389,14 +423,8 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
     GB_TRY(load_image(options, plan));
   }
   GB_TRY(load_program(options, request));
-  LimitWishes limits = GB_TRY(parse_limits(options));
-  limits.wall = GB_TRY(parse_time(options.time, "--time"));
-  limits.output = GB_TRY(parse_size(options.output, "--output"));
   request.limits = run_limits(request.language, limits);
   request.limits.io_rate = GB_TRY(parse_size(options.io_rate, "--io-rate")).value_or(Bytes{0});
-  LimitWishes compile;
-  compile.wall = GB_TRY(parse_time(options.compile_time, "--compile-time"));
-  compile.memory = GB_TRY(parse_size(options.compile_memory, "--compile-memory"));
   request.compile_limits = compile_limits(request.language, compile);
   GB_TRY(validate(request.limits));
   GB_TRY(validate(request.compile_limits, "compile-"));
@@ -406,7 +434,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   request.from_pool = !options.no_pool;
   request.env = GB_TRY(parse_environment(options));
   for (const std::string& text : options.files) {
-    request.files.push_back(GB_TRY(parse_file_to_copy(text)));
+    request.files.push_back(GB_TRY(file_to_copy(text, plan)));
   }
   request.packages = {.requests = GB_TRY(parse_packages(options.packages)),
                       .sources = options.package_sources};
@@ -417,9 +445,11 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   request.compile_only = options.compile_only;
   request.verify = options.verify;
   if (options.has_stdin_file()) {
-    plan.stdin_file = GB_TRY(open_to_read(options.stdin_file));
+    plan.stdin_file = GB_TRY(open_input(options.stdin_file));
     request.stdin_fd = plan.stdin_file.get();
-  } else if (options.file != "-" && ::fcntl(STDIN_FILENO, F_GETFL) >= 0) {
+  } else if (options.file != kStandardInput && !plan.copied_input &&
+             std::ranges::find(options.policies, kStandardInput) == options.policies.end() &&
+             ::fcntl(STDIN_FILENO, F_GETFL) >= 0) {
     request.stdin_fd = STDIN_FILENO;
   }
   return plan;

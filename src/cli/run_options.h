@@ -60,6 +60,7 @@ void add_guest_words(const std::vector<std::string>& words, RunOptionsText& opti
 struct RunPlan {
   OneShot request;
   UniqueFd stdin_file;
+  UniqueFd copied_input;       // What --file takes of our standard input.
   std::vector<Content> image;  // What the sandbox shows of an image.
 };
 Result<RunPlan> make_run_plan(const RunOptionsText& options);

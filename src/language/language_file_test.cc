@@ -142,9 +142,9 @@ TEST(LanguageFileTest, NamesLineAndColumnOfAWrongType) {
 TEST(LanguageFileTest, RefusesLimitsThatCouldNeverHold) {
   EXPECT_EQ(complaint("[run_limits]\nmemory = \"1X\""), "5:10: invalid size '1X'");
   EXPECT_EQ(complaint("[run_limits]\ntime = \"soon\""), "5:8: invalid duration 'soon'");
-  EXPECT_EQ(complaint("[run_limits]\nmemory = 0"), "5:10: limit memory is out of range");
+  EXPECT_EQ(complaint("[run_limits]\nmemory = 0"), "5:10: limit memory is out of range: 0 B");
   EXPECT_EQ(complaint("[run_limits]\npids = -1"), "5:8: this number is out of range");
-  EXPECT_EQ(complaint("[run_limits]\ncpus = nan"), "5:8: limit cpus is out of range");
+  EXPECT_EQ(complaint("[run_limits]\ncpus = nan"), "5:8: limit cpus is out of range: nan");
   EXPECT_EQ(complaint("[run_limits]\nmem = 1"), "5:1: unknown limit 'mem'");
 }
 

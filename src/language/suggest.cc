@@ -9,6 +9,7 @@ namespace {
 
 // Nothing that people mean to type as a name is longer, and the table below grows with its square.
 constexpr std::size_t kMaxWord = 64;
+constexpr std::size_t kLeastPrefix = 3;
 
 // The restricted Damerau-Levenshtein distance, by three rows of its table.
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -31,6 +32,21 @@ std::size_t distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+// What somebody abbreviated: "--mem" for "--memory".
+std::string only_one_that_begins(std::string_view wanted,
+                                 const std::vector<std::string_view>& candidates) {
+  std::string found;
+  for (const std::string_view candidate : candidates) {
+    if (wanted.size() >= kLeastPrefix && lower_case(candidate).starts_with(wanted)) {
+      if (!found.empty()) {
+        return {};
+      }
+      found = candidate;
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -63,7 +79,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string_vi
       nearest = candidate;
     }
   }
-  return nearest;
+  return nearest.empty() ? only_one_that_begins(wanted, candidates) : nearest;
 }
 
 }  // namespace glovebox

@@ -14,6 +14,12 @@ TEST(SuggestTest, FindsTheNearestWord) {
   EXPECT_EQ(nearest_word("PYTHN", {"python"}), "python");
 }
 
+TEST(SuggestTest, FindsTheOnlyWordThatBeginsSo) {
+  EXPECT_EQ(nearest_word("--mem", {"--memory", "--cpus"}), "--memory");
+  EXPECT_EQ(nearest_word("--comp", {"--compile-time", "--compile-memory"}), "");
+  EXPECT_EQ(nearest_word("--", {"--memory"}), "");
+}
+
 TEST(SuggestTest, SuggestsNothingThatIsFarAway) {
   EXPECT_EQ(nearest_word("brainfuck", {"java", "c", "go"}), "");
   EXPECT_EQ(nearest_word("x", {"c", "d"}), "");

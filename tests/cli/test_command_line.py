@@ -286,8 +286,36 @@ class Words(Case):
         self.assertIn("'#!/usr/bin/env -S'", answer.message)
 
     def test_options_are_completed(self):
-        words = glovebox("--complete", "run", "--mem").out.decode().split()
-        self.assertEqual(words, ["--memory"])
+        self.assertEqual(completed("run", "--mem"), ["--memory"])
+
+    def test_values_are_completed(self):
+        self.assertEqual(completed("run", "--seccomp", ""), ["default", "strict"])
+        self.assertEqual(completed("run", "--tier", "la"), ["landlock"])
+        self.assertEqual(completed("run", "--tier", "=", "la"), ["landlock"])  # As bash splits it.
+        self.assertEqual(completed("run", "-l", "pyth"), ["python"])
+        self.assertEqual(completed("completion", "f"), ["fish"])
+        # Where a file is meant, the shell offers files.
+        self.assertEqual(completed("run", "--stdin", ""), [])
+
+    def test_dash_is_standard_input(self):
+        copied = run("-l", "bash", "-e", "cat d/x; cat", "--file", "-:d/x", stdin=b"copied")
+        self.assertEqual((copied.status, copied.out), (0, b"copied"), copied)
+        checked = glovebox("policy", "check", "untrusted", "-", "-l", "python", stdin=b"print(1)")
+        self.assertEqual(checked.status, 0, checked)
+        policy = b'[python.modules]\nrefuse = ["socket"]\n'
+        refused = run("-l", "python", "-e", "import socket", "--policy", "-", stdin=policy)
+        self.assertEqual(refused.status, 126, refused)
+        for words, message in (
+            (("-", "--stdin", "-"), "cannot be both the program and --stdin"),
+            (("-", "--file", "-:x"), "cannot be both the program and --file"),
+            (("-e", "1", "-l", "python", "--file", "-"), "standard input has no name"),
+            (("-e", "1", "-l", "python", "--out", "-"), "'-' is not a directory"),
+            (("-", "-l", "python", "--watch"), "--watch"),
+        ):
+            with self.subTest(words):
+                answer = run(*words)
+                self.assertEqual(answer.status, 2, answer)
+                self.assertIn(message, answer.message)
 
     def test_a_variable_may_come_from_outside(self):
         echo = ("-l", "bash", "-e", "echo $GB_TEST", "--env", "GB_TEST")
@@ -295,6 +323,10 @@ class Words(Case):
         answer = run(*echo)
         self.assertEqual(answer.status, 2)
         self.assertIn("'GB_TEST' is not set here", answer.message)
+
+
+def completed(*words):
+    return glovebox("--complete", *words).out.decode().split()
 
 
 def without_clone3():

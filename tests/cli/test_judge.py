@@ -141,6 +141,9 @@ class Judge(Case):
         self.assertEqual((suite.get("tests"), suite.get("failures")), ("2", "2"))
         kinds = [case.find("failure").get("type") for case in suite.iter("testcase")]
         self.assertEqual(kinds, ["WA", "RE"])
+        printed = glovebox("judge", file, "--cases", self.cases([("1", "1\n")]), "--junit", "-")
+        suite = xml.etree.ElementTree.fromstring(printed.out)
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("2", "2"), printed)
 
     def test_refuses_what_it_cannot_judge(self):
         file = self.write("echo.py", "print(input())\n")
@@ -150,6 +153,8 @@ class Judge(Case):
             (("--cases", self.dir / "none"), "No such file"),
             (("--cases", cases, "--compare", "fuzzy"), "'fuzzy' is not a comparison"),
             (("--cases", cases, "--jobs", "0"), "--jobs"),
+            (("--cases", cases, "--json", "--junit", "-"), "cannot be combined"),
+            ((), "--cases is missing"),
         ):
             with self.subTest(words):
                 answer = glovebox("judge", file, *words)

@@ -49,6 +49,20 @@ def small_root(more=()):
     return entries
 
 
+def minimal_python_root():
+    """What Debian's python3-minimal installs, of this host, and a shell."""
+    listed = subprocess.run(["dpkg", "-L", "libpython3.11-minimal", "python3.11-minimal"],
+                            capture_output=True, text=True, check=True).stdout.split()
+    entries = small_root(["/usr/bin/python3.11"]) + [("usr/bin/python3", ("->", "python3.11"))]
+    there = {name for name, _ in entries}
+    for path in sorted(listed):
+        name = path.lstrip("/")
+        if name.startswith("usr/lib/") and os.path.isfile(path) and name not in there:
+            with open(path, "rb") as file:
+                entries.append((name, file.read()))
+    return entries
+
+
 def digest(data):
     return "sha256:" + hashlib.sha256(data).hexdigest()
 

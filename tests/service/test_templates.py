@@ -263,6 +263,16 @@ class TemplateTest(unittest.TestCase):
         self.assertGreaterEqual(answer.status, 400)
         self.assertIn("template", answer.json["hint"])
 
+    def test_a_missing_module_of_an_interpreter_is_named(self):
+        self.imported("python-minimal", "rootfs", images.tar_of(images.minimal_python_root()))
+        sandbox = self.daemon.create(template="python-minimal", tier="native")
+        self.addCleanup(sandbox.kill)
+        self.assertEqual(self.output_of(sandbox.path, "python3 -c 'print(6*7)'"), "42\n")
+        answer = self.daemon.ask("POST", sandbox.path + "/contexts", {"language": "python"})
+        self.assertGreaterEqual(answer.status, 400)
+        self.assertRegex(answer.json["message"], r"Python's module '[\w.]+' is missing$")
+        self.assertIn("IPython", answer.json["hint"])
+
     def test_the_landlock_tier_says_that_it_can_not(self):
         self.imported("no-landlock", "rootfs", self.root)
         answer = self.daemon.ask("POST", "/v1/sandboxes",

@@ -241,8 +241,8 @@ void print_report(const audit::Report& report) {
 }
 
 Result<int> verify(const AuditOptionsText& options) {
-  const Opened journal = GB_TRY(open_journal(options));
   const auto known = GB_TRY(known_heads(options));
+  const Opened journal = GB_TRY(open_journal(options));
   const audit::Report report = GB_TRY(audit::verify(journal.directory.get(), journal.key, known));
   if (options.json) {
     std::cout << json_of(report).dump(2) << "\n";

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/daemon/remote_options.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -14,7 +11,7 @@
 #include "base/bytes.h"
 #include "base/duration.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
+#include "cli/input_file.h"
 #include "spec/limit_fields.h"
 #include "spec/network_rules.h"
 
@@ -173,26 +170,7 @@ Result<void> put_network(Json& request, const RemoteNetworkText& rules) {
 }
 
 Result<std::string> read_program(const std::string& file) {
-  const UniqueFd opened(file == "-" ? -1 : ::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  const int fd = file == "-" ? STDIN_FILENO : opened.get();
-  std::string code;
-  std::string piece(64UL * 1024, '\0');
-  for (;;) {
-    const ssize_t got = fd < 0 ? -1 : ::read(fd, piece.data(), piece.size());
-    if (got < 0) {
-      return Error(ErrorCode::kInvalid,
-                   Error::from_errno("read '" + printable(file) + "'").message(),
-                   "check the path and its permissions");
-    }
-    if (got == 0) {
-      return code;
-    }
-    code.append(piece, 0, static_cast<std::size_t>(got));
-    if (code.size() > kMostCode) {
-      return Error(ErrorCode::kInvalid, "'" + printable(file) + "' is larger than 8 MiB",
-                   "copy large data in with 'glovebox sandbox cp'");
-    }
-  }
+  return read_whole_input(file, kMostCode, "copy large data in with 'glovebox sandbox cp'");
 }
 
 }  // namespace glovebox::cli

@@ -6,6 +6,7 @@
 
 #include "cli/daemon/remote_options.h"
 #include "cli/daemon/sandbox_commands.h"
+#include "cli/shared_options.h"
 
 namespace glovebox::cli {
 namespace {
@@ -42,6 +43,7 @@ Result<Json> request_of(const CreateOptionsText& options) {
     }
   };
   put("template", options.template_name);
+  (void)GB_TRY(parse_time(options.timeout, "--timeout"));
   put("timeout", options.timeout);
   put("on_timeout", options.on_timeout);
   put("tier", options.tier);

@@ -72,8 +72,8 @@ Result<void> check_unix_path(const std::string& path) {
   constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - 1;
   if (path.size() > kMost) {
     return Error(ErrorCode::kInvalid,
-                 "the path of the Unix socket has " + std::to_string(path.size()) +
-                     " bytes, and the kernel takes " + std::to_string(kMost) + ": " + path,
+                 "the path of the Unix socket is too long: " + std::to_string(path.size()) +
+                     " bytes, and the kernel allows " + std::to_string(kMost) + ": " + path,
                  "pass a shorter one with --unix, or '' for none");
   }
   return {};

@@ -184,7 +184,8 @@ Result<void> LoopServer::listen() {
     inherited.emplace_back(fd);
   }
   if (options.certificate_file.empty() != options.key_file.empty()) {
-    return Error(ErrorCode::kInvalid, "TLS requires both a certificate and its key");
+    return Error(ErrorCode::kInvalid, "TLS requires both a certificate and its key",
+                 "pass --certificate and --key");
   }
   if (!options.certificate_file.empty()) {
     identity_ = GB_TRY(TlsIdentity::load(options.certificate_file, options.key_file));

@@ -122,7 +122,7 @@ Result<Language> find_live_language(const Registry& registry, std::string_view n
   }
   Language language = GB_TRY(registry.find(name));
   if (language.agent.empty()) {
-    return Error(ErrorCode::kUnsupported, language.title + " has no live interpreter here",
+    return Error(ErrorCode::kUnsupported, language.title + " has no interactive interpreter",
                  "run whole programs with 'glovebox run -l " + language.id +
                      "', or use a Jupyter kernel: jupyter:NAME");
   }

@@ -126,7 +126,7 @@ TEST(RecipeTest, ADockerfileIsRecognized) {
     const auto json = recipe_json_from_toml(text);
     ASSERT_FALSE(json) << text;
     EXPECT_THAT(json.error().message(), HasSubstr("Dockerfile")) << text;
-    EXPECT_THAT(json.error().hint(), HasSubstr("--from-docker-save -")) << text;
+    EXPECT_THAT(json.error().hint(), HasSubstr("template build -t NAME DIR")) << text;
   }
   EXPECT_TRUE(recipe_json_from_toml("# comment\nfrom = 'a'"));
 }

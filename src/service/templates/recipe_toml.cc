@@ -85,8 +85,8 @@ Result<std::string> recipe_json_from_toml(std::string_view text) {
   if (is_dockerfile(text)) {
     return Error(
         ErrorCode::kInvalid, "this is a Dockerfile, not a recipe",
-        "let Docker build it, then import the image: docker build -t NAME . && docker save "
-        "NAME | glovebox template build NAME --from-docker-save -");
+        "build it with 'glovebox template build -t NAME DIR', where DIR holds the files that it "
+        "copies");
   }
   const GuardedToml guarded = guard_toml(text);
   if (guarded.fault) {
