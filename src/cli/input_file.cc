@@ -39,9 +39,9 @@ Result<UniqueFd> open_input(const std::string& path) {
 }
 
 Result<std::string> read_whole_input(int fd,
-                               const std::string& path,
-                               std::size_t most,
-                               const std::string& hint) {
+                                     const std::string& path,
+                                     std::size_t most,
+                                     const std::string& hint) {
   std::string bytes;
   std::array<char, 64 * 1024> block;
   for (;;) {
@@ -63,7 +63,9 @@ Result<std::string> read_whole_input(int fd,
   }
 }
 
-Result<std::string> read_whole_input(const std::string& path, std::size_t most, const std::string& hint) {
+Result<std::string> read_whole_input(const std::string& path,
+                                     std::size_t most,
+                                     const std::string& hint) {
   const UniqueFd fd = GB_TRY(open_input(path));
   return read_whole_input(fd.get(), path, most, hint);
 }

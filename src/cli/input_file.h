@@ -20,11 +20,13 @@ Result<UniqueFd> open_input(const std::string& path);
 // Reads `fd` to its end. `path` is for messages; kInvalid where there are more than `most` bytes,
 // with `hint` for what to do then.
 Result<std::string> read_whole_input(int fd,
-                               const std::string& path,
-                               std::size_t most,
-                               const std::string& hint);
+                                     const std::string& path,
+                                     std::size_t most,
+                                     const std::string& hint);
 
 // Both in one.
-Result<std::string> read_whole_input(const std::string& path, std::size_t most, const std::string& hint);
+Result<std::string> read_whole_input(const std::string& path,
+                                     std::size_t most,
+                                     const std::string& hint);
 
 }  // namespace glovebox::cli

@@ -46,7 +46,9 @@ std::string stem_of(std::string_view file_name) {
 Command make_command(const Environment& env,
                      const std::vector<std::string>& argv,
                      std::vector<Placeholder> placeholders,
-                     const Limits& limits) {
+                     const Limits& limits,
+                     std::string_view home) {
+  placeholders.push_back({"{dir}", std::string(home)});
   placeholders.push_back({"{memory_mib}", std::to_string(limits.memory.count / (1_MiB).count)});
   placeholders.push_back(
       {"{heap_mib}", std::to_string(limits.memory.count / 4 * 3 / (1_MiB).count)});
@@ -58,7 +60,7 @@ Command make_command(const Environment& env,
   for (const auto& [name, value] : env) {
     command.env.emplace_back(name, fill_in(value, placeholders));
   }
-  command.cwd = kWorkspace;
+  command.cwd = home;
   return command;
 }
 
@@ -145,12 +147,12 @@ Plan make_plan(const Language& language,
   const std::vector<Placeholder> placeholders = {
       {"{file}", plan.file_name},
       {"{stem}", stem_of(compiled_as_ever ? language.file_name : plan.file_name)},
-      {"{dir}", std::string(kWorkspace)},
       {"{main}", main}};
   if (!language.compile.empty()) {
-    plan.compile = make_command(language.env, language.compile, placeholders, compile_limits);
+    plan.compile =
+        make_command(language.env, language.compile, placeholders, compile_limits, source.home);
   }
-  plan.run = make_command(language.env, language.run, placeholders, run_limits);
+  plan.run = make_command(language.env, language.run, placeholders, run_limits, source.home);
   plan.run.argv.insert(plan.run.argv.end(), arguments.begin(), arguments.end());
   return plan;
 }
@@ -166,8 +168,7 @@ Command make_agent_command(const Language& language,
       env.push_back(variable);
     }
   }
-  return make_command(env, language.agent,
-                      {{"{agents}", agents}, {"{dir}", std::string(kWorkspace)}}, limits);
+  return make_command(env, language.agent, {{"{agents}", agents}}, limits, kWorkspace);
 }
 
 std::string version_in(std::string_view output) {

@@ -94,6 +94,8 @@ struct SourceText {
   // language's: .mjs and .js, or .f and .f90, are not the same to their compilers. Scripts keep the
   // rest of the name, too, where no interpreter could take it for something else.
   std::string_view name;
+  // Where the sandbox's workspace is.
+  std::string_view home = kWorkspace;
 };
 
 // Fills in the placeholders: {file} and {stem} are names in the workspace, {dir} is the workspace,

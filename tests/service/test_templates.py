@@ -107,6 +107,23 @@ class TemplateTest(unittest.TestCase):
                    ready="test -e /tmp/up")
         self.assertEqual(self.said("serving", "cat /tmp/up; pgrep -c -f 'sleep 60'"), "up\n1\n")
 
+    def test_a_program_runs_once_in_a_template(self):
+        self.built(name="for-runs", env={"GREETING": "hello"}, commands=["echo low > low; mkdir -p $HOME/d"],
+                   files=[{"path": "helper.py", "content": "NAME = 'helper'"}], home="/home/user", user="user")
+        code = "import os, helper; print(helper.NAME, open('low').read(), os.environ['GREETING'], os.getcwd())"
+        done = self.daemon.must(200, "POST", "/v1/run",
+                                {"language": "python", "code": code, "template": "for-runs"})
+        self.assertEqual(done["stdout"], "helper low\n hello /home/user\n", done)
+        compiled = {"language": "c", "code": "#include <stdio.h>\nint main(){puts(\"compiled\");}"}
+        done = self.daemon.must(200, "POST", "/v1/run", {**compiled, "template": "for-runs"})
+        self.assertEqual(done["stdout"], "compiled\n", done)
+        self.imported("run-root", "rootfs", self.root)
+        done = self.daemon.must(200, "POST", "/v1/run",
+                                {"language": "bash", "code": "ls /usr/bin; id -un", "template": "run-root"})
+        self.assertEqual(done["stdout"], "bash\ncat\nid\nls\nsleep\nguest\n", done)
+        answer = self.daemon.ask("POST", "/v1/run", {"language": "bash", "code": "1", "template": "none-such"})
+        self.assertEqual(answer.status, 404, answer)
+
     def test_its_limits_are_those_of_sandboxes_that_ask_for_none(self):
         self.built(name="small", limits={"memory": "128M"})
         sandbox = self.daemon.create(template="small")

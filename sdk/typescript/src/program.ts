@@ -42,6 +42,9 @@ function optionsOf(request: models.RunRequest, directory: string): string[] {
   for (const name of Object.keys(request.files ?? {})) add("file", `${directory}/files/${name}:${name}`);
   add("tier", request.tier);
   add("min-tier", request.min_tier);
+  add("template", request.template);
+  add("user", request.user);
+  for (const policy of request.policy ?? []) add("policy", policy);
   add("verify", request.verify);
   add("stdin", request.stdin === undefined ? "/dev/null" : `${directory}/stdin`);
   return options;

@@ -25,6 +25,7 @@ struct RunRemoteText {
   std::string file;
   std::string code;
   std::string language;
+  std::string template_name;
   std::vector<std::string> env;
   RemoteNetworkText network;
   bool code_given = false;
@@ -42,6 +43,9 @@ Result<Json> request_of(const RunRemoteText& options) {
   }
   if (!options.code_given && options.file != "-") {
     request["name"] = to_utf8(options.file.substr(options.file.rfind('/') + 1));
+  }
+  if (!options.template_name.empty()) {
+    request["template"] = options.template_name;
   }
   request["env"] = GB_TRY(pairs_json(options.env, "--env"));
   if (Json limits = GB_TRY(limits_json(options.limits)); !limits.empty()) {
@@ -67,6 +71,9 @@ void add_sandbox_run(CLI::App& group, Action* action) {
   auto* const code = command->add_option("-e", options->code, "Code to run")->type_name("CODE");
   command->add_option("-l,--language", options->language, "Language of the code")
       ->type_name("LANGUAGE");
+  command
+      ->add_option("--template", options->template_name, "Template to run it in [default: default]")
+      ->type_name("NAME");
   command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

@@ -170,6 +170,7 @@ Result<SandboxChange> read_sandbox_change(Fields& fields) {
 
 Result<RunRequest> read_run_request(Fields& fields) {
   RunRequest request;
+  request.template_name = fields.text("template", 256).value_or(request.template_name);
   request.language = fields.text("language", 64).value_or("");
   request.code = fields.required_text("code", kMaxCode);
   request.name = fields.text("name", 255).value_or("");

@@ -21,6 +21,7 @@
 namespace glovebox {
 
 struct RunRequest {
+  std::string template_name = "default";  // A snapshot with a workspace on disk cannot be run in.
   std::string language{};
   std::string code{};
   std::string name{};

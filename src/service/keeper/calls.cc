@@ -416,8 +416,12 @@ Result<json> judge_program(const json& arguments, CallContext& context) {
 }
 
 Result<json> run(const json& arguments, CallContext& context) {
-  return run_one_shot(to_run_request(object(arguments, "request")),
-                      to_network_order(object(arguments, "network")), context);
+  const CreateOrder order = GB_TRY(checked_order(arguments, context));
+  std::string archive = text(arguments, "archive");
+  if (!archive.empty()) {
+    archive = GB_TRY(context.keeper.paths().resolve(archive));
+  }
+  return run_one_shot(to_run_request(object(arguments, "request")), order, archive, context);
 }
 
 // ----

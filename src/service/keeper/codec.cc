@@ -440,7 +440,8 @@ Inspection to_inspection(const json& object) {
 }
 
 json to_json(const RunRequest& request) {
-  return {{"language", request.language},
+  return {{"template", request.template_name},
+          {"language", request.language},
           {"code", request.code},
           {"name", request.name},
           {"arguments", request.arguments},
@@ -457,7 +458,8 @@ json to_json(const RunRequest& request) {
 }
 
 RunRequest to_run_request(const json& object) {
-  RunRequest request{.language = get<std::string>(object, "language"),
+  RunRequest request{.template_name = get<std::string>(object, "template"),
+                     .language = get<std::string>(object, "language"),
                      .code = get<std::string>(object, "code"),
                      .name = get<std::string>(object, "name"),
                      .arguments = to_strings(member(object, "arguments")),

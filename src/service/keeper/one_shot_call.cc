@@ -42,13 +42,17 @@ Result<Language> installed(Language language) {
   return language;
 }
 
-// The language that a request names, or else that of its file.
-Result<Language> language_of(const RunRequest& request, const CallContext& context) {
-  if (!request.language.empty()) {
-    return installed_language(request.language, context);
-  }
-  return installed(GB_TRY(context.keeper.registry().detect(
-      request.name, std::string_view(request.code).substr(0, kHead))));
+// The language that a request names, or else that of its file. What is installed in another root
+// shows when it is started there.
+Result<Language> language_of(const RunRequest& request,
+                             bool has_other_root,
+                             const CallContext& context) {
+  const Registry& registry = context.keeper.registry();
+  Language language =
+      GB_TRY(request.language.empty()
+                 ? registry.detect(request.name, std::string_view(request.code).substr(0, kHead))
+                 : registry.find(request.language));
+  return has_other_root ? Result<Language>(std::move(language)) : installed(std::move(language));
 }
 
 }  // namespace
@@ -58,11 +62,21 @@ Result<Language> installed_language(const std::string& name, const CallContext& 
 }
 
 Result<nlohmann::json> run_one_shot(const RunRequest& request,
-                                    const std::optional<NetworkOrder>& network,
+                                    const CreateOrder& order,
+                                    const std::string& archive,
                                     CallContext& context) {
   GB_TRY(context.keeper.admit(kDescriptorsOfOne));
+  const std::vector<UniqueFd> contents = GB_TRY(hold_contents(order.shows));
   OneShot one_shot;
-  one_shot.language = GB_TRY(language_of(request, context));
+  one_shot.language = GB_TRY(language_of(request, !order.shows.root.empty(), context));
+  if (!order.home.empty()) {
+    one_shot.image = OneShot::Image{.root = order.shows.root,
+                                    .home = order.home,
+                                    .name = order.user,
+                                    .mounts = order.shows.mounts,
+                                    .workspace = archive,
+                                    .env = order.env};
+  }
   one_shot.code = request.code;
   one_shot.name = request.name;
   one_shot.arguments = request.arguments;
@@ -72,10 +86,10 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   one_shot.as_root = request.as_root;
   one_shot.exec = request.exec;
   one_shot.env = request.env;
-  if (network) {
-    one_shot.network = network->rules;
-    one_shot.public_only = network->public_only;
-    one_shot.secrets = network->secrets;
+  if (order.network) {
+    one_shot.network = order.network->rules;
+    one_shot.public_only = order.network->public_only;
+    one_shot.secrets = order.network->secrets;
   }
   one_shot.contents = request.files;
   one_shot.verify = request.verify;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
+#include <string>
 
 #include "language/language.h"
 #include "service/keeper/calls.h"
@@ -16,9 +16,12 @@ inline constexpr std::size_t kDescriptorsOfOne = 24;
 // The language of a request. Fails with kUnsupported when it is not installed.
 Result<Language> installed_language(const std::string& name, const CallContext& context);
 
-// `network` is what lets it out; the request's own rules do not count.
+// `order` says what the sandbox shows, by its home, user, environment and template, and what lets
+// it out; the request's own rules do not count. Without a home it shows what it usually does.
+// `archive` is what the workspace begins with; empty: nothing.
 Result<nlohmann::json> run_one_shot(const RunRequest& request,
-                                    const std::optional<NetworkOrder>& network,
+                                    const CreateOrder& order,
+                                    const std::string& archive,
                                     CallContext& context);
 
 }  // namespace glovebox::keeper

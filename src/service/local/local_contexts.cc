@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"
 #include "service/local/start_errors.h"
@@ -221,11 +222,32 @@ Result<void> LocalService::run_once(const Caller& caller,
       admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
   NetworkRules rules = request.network;
   GB_TRY(choose_placeholders(rules.credentials));
-  const auto out = GB_TRY(way_out(caller.tenant, rules));
+  keeper::CreateOrder order;
+  order.network = GB_TRY(way_out(caller.tenant, rules));
+  RunRequest whole = request;
+  std::string archive;
+  if (request.template_name != "default") {
+    const Base base = GB_TRY(base_of(caller, request.template_name));
+    if (!base.image.empty()) {
+      return Error(ErrorCode::kUnsupported,
+                   "template '" + printable(request.template_name) +
+                       "' has a workspace on disk, and code runs once in memory only",
+                   "create a sandbox from it");
+    }
+    order.home = base.kind.home;
+    order.user = base.kind.user;
+    archive = base.archive;
+    if (base.parts) {
+      order.env = templates_.environment(*base.parts);
+      order.shows = templates_.order(caller.tenant, *base.parts);
+      whole.limits = request.limits.over(base.parts->limits);
+    }
+  }
   return pass_events("run",
                      {{"tenant", caller.tenant},
-                      {"request", keeper::to_json(request)},
-                      {"network", out ? keeper::to_json(*out) : json()}},
+                      {"request", keeper::to_json(whole)},
+                      {"order", keeper::to_json(order)},
+                      {"archive", archive}},
                      sink);
 }
 

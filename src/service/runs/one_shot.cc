@@ -151,8 +151,8 @@ class OneShotRun {
   Result<OneShotResult> execute() {
     GB_TRY(validate(request_.limits));
     GB_TRY(validate(request_.compile_limits, "compile-"));
-    const Plan plan = make_plan(request_.language, {request_.code, request_.name},
-                                request_.arguments, request_.limits, request_.compile_limits);
+    const Plan plan = make_plan(request_.language, source(), request_.arguments, request_.limits,
+                                request_.compile_limits);
     GB_TRY(check_counts(plan.run, request_.env));
     if (request_.compile_only && !plan.compile) {
       return Error(ErrorCode::kInvalid,
@@ -227,6 +227,14 @@ class OneShotRun {
   }
 
  private:
+  [[nodiscard]] SourceText source() const {
+    SourceText text{.code = request_.code, .name = request_.name};
+    if (request_.image) {
+      text.home = request_.image->home;
+    }
+    return text;
+  }
+
   Result<void> show_image(SandboxSpec& spec) const {
     if (!request_.image) {
       return {};
@@ -234,7 +242,11 @@ class OneShotRun {
     const OneShot::Image& image = *request_.image;
     spec.root = image.root;
     spec.home = image.home;
-    spec.mounts.clear();  // They are of this machine.
+    spec.user = image.name;
+    if (!image.root.empty()) {
+      spec.mounts.clear();  // They are of this machine.
+    }
+    spec.mounts.insert(spec.mounts.end(), image.mounts.begin(), image.mounts.end());
     if (!image.user.empty()) {
       spec.mounts.push_back(GB_TRY(file_server_mount()));
     }

@@ -25,10 +25,13 @@ struct OneShot {
   std::string code;
   std::string name;  // What the user calls the code's file; may be empty.
   std::vector<std::string> arguments;
-  // A root in place of this machine's (templates/run_image.h). `in_place` is a program of it.
+  // What the sandbox shows in place of this machine's usual view: of an image
+  // (templates/run_image.h), of which `in_place` is a program, or of a template.
   struct Image {
-    std::string root{};       // As SandboxSpec::root,
-    std::string home{};       // and its home.
+    std::string root{};         // As SandboxSpec::root; empty: this machine's.
+    std::string home{};         // As SandboxSpec::home.
+    std::string name{"guest"};  // As SandboxSpec::user.
+    std::vector<Mount> mounts{};
     std::string workspace{};  // A tar archive of what the workspace begins with; empty: nothing.
     std::string directory{};  // Where a program of the image begins; empty: the workspace.
     std::string user{};       // Who the program runs as (files/users.h); empty: the guest. Others

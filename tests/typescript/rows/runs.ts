@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, ConnectionError, InvalidError, UnsupportedError, judge, run } from "glovebox";
+import { Client, ConnectionError, InvalidError, PermissionError, UnsupportedError, judge, run } from "glovebox";
 import { nobodysUrl } from "../fake.js";
 import { type Row, collect, failure } from "../table.js";
 
@@ -23,6 +23,14 @@ export const runs: readonly Row[] = [
     const verdict = await run("import os, sys\nprint(open('a.txt').read(), input(), sys.argv[1], os.environ['E'])",
       { client, language: "python", files: { "a.txt": "file" }, stdin: "in\n", arguments: ["arg"], env: { E: "env" } });
     assert.equal(verdict.stdout, "file in arg env\n");
+  }],
+  ["one run is somebody's, and policies check it, with and without a daemon", async ({ client, program }) => {
+    for (const how of [{ client }, { by: "program" as const, program }]) {
+      const verdict = await run("import os; print(os.getuid())", { ...how, language: "python", user: "root" });
+      assert.equal(verdict.stdout, "0\n");
+      const refused = run("import socket", { ...how, language: "python", policy: ["grader"] });
+      await failure(refused, PermissionError);
+    }
   }],
   ["one run compiles", async ({ client }) => {
     const verdict = await run('#include <stdio.h>\nint main(void) { puts("compiled"); }', { client, language: "c" });

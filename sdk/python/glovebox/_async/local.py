@@ -41,6 +41,8 @@ async def run_async(
     network: Optional[Network] = None,
     tier: Optional[str] = None,
     min_tier: Optional[str] = None,
+    user: Optional[str] = None,
+    policy: Optional[Sequence[str]] = None,
     verify: Optional[str] = None,
     on_stdout: Callback[str] = None,
     on_stderr: Callback[str] = None,
@@ -61,6 +63,9 @@ async def run_async(
         given.network(network)
         given.option("tier", tier)
         given.option("min-tier", min_tier)
+        given.option("user", user)
+        for each in policy or ():
+            given.option("policy", each)
         given.option("verify", verify)
         if arguments:
             given.words += ["--", *arguments]

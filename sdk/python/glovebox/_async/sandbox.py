@@ -66,6 +66,8 @@ class AsyncSandbox:
         metadata: Optional[Mapping[str, str]] = None,
         tier: Optional[str] = None,
         min_tier: Optional[str] = None,
+        user: Optional[Literal["user", "root"]] = None,
+        policy: Optional[Sequence[str]] = None,
         storage: Optional[Literal["memory", "disk"]] = None,
         volumes: Optional[Sequence[VolumeMount]] = None,
         idempotency_key: Optional[str] = None,
@@ -73,7 +75,8 @@ class AsyncSandbox:
         """Creates a sandbox.
 
         `timeout`: when it ends or pauses, as `on_timeout` says; the daemon's default is 5 minutes.
-        `limits.time` limits each execution. Without `client`, a client is made of `url` and
+        `limits.time` limits each execution. `user`: who its processes are inside; `policy`: names
+        of policies that check what runs in it. Without `client`, a client is made of `url` and
         `api_key`, and closed with the sandbox.
         """
         request = SandboxRequest(
@@ -87,6 +90,8 @@ class AsyncSandbox:
             metadata=metadata,
             tier=tier,
             min_tier=min_tier,
+            user=user,
+            policy=list(policy) if policy is not None else None,
             storage=storage,
             volumes=list(volumes) if volumes is not None else None,
         )

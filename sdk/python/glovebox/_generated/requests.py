@@ -301,6 +301,10 @@ class RunRequest(Model):
     """The schema ``RunRequest``."""
 
     code: str
+    template: Optional[str] = None
+    """Template whose root, packages, environment and files the code finds. A snapshot with a
+    workspace on disk cannot be used.
+    """
     language: Optional[str] = None
     """Required unless the name identifies it."""
     name: Optional[str] = None

@@ -35,6 +35,14 @@ async def started_server(sandbox):
     return process
 
 
+async def a_command_is_somebodys(world):
+    async with await world.sandbox(user="root") as sandbox:
+        same((await sandbox.commands.run("id -un")).stdout, "root\n")
+        same((await sandbox.commands.run("id -un", user="nobody")).stdout, "nobody\n")
+        process = await sandbox.commands.start("id -un", user="nobody")
+        same((await process.wait()).stdout, "nobody\n")
+
+
 async def a_command_ends_with_what_it_printed(world):
     async with await world.sandbox() as sandbox:
         done = await sandbox.commands.run("echo out; echo err >&2; exit 3")

@@ -4,7 +4,7 @@
 import os
 
 from claims import holds, raises, same, within
-from glovebox import Checker, JudgeCase, Limits, NotFound, ProgramNotFound
+from glovebox import Checker, Forbidden, JudgeCase, Limits, NotFound, ProgramNotFound
 
 SUM = "print(sum(map(int, input().split())))"
 
@@ -42,6 +42,14 @@ async def a_run_has_input_arguments_files_and_variables(world):
             "import os, sys; print(input(), sys.argv[1:], open('d/f').read(), os.environ['A'])",
             stdin="line\n", arguments=["a", "-b"], files={"d/f": "file"}, env={"A": "1"})
         same(verdict.stdout, "line ['a', '-b'] file 1\n", )
+
+
+async def a_run_is_somebodys_and_checked_by_policies(world):
+    async for run in each_way_of_running(world):
+        verdict = await run("import os; print(os.getuid())", user="root")
+        same(verdict.stdout, "0\n")
+        with raises(Forbidden):
+            await run("import socket", policy=["grader"])
 
 
 async def output_of_a_run_comes_as_it_is_written(world):

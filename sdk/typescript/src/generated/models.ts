@@ -424,6 +424,8 @@ export interface ConnectionRecord {
 }
 
 export interface RunRequest {
+  /** Template whose root, packages, environment and files the code finds. A snapshot with a workspace on disk cannot be used. */
+  template?: string | undefined;
   code: string;
   /** Required unless the name identifies it. */
   language?: string | undefined;
