@@ -9,88 +9,31 @@ from programs of this machine. Exit status 77, with the reason, where dockerd do
     GLOVEBOX=build/release/bin/glovebox tests/containers/test_containers.py
     tests/containers/test_containers.py --probe      # only whether containers start here
 """
-import json
-import os
-import pathlib
-import re
 import sys
 import unittest
 
 from dockerd import IMAGE, Docker
+from inside import UNFILTERED, UNPROFILED, USERS, Inside
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-GLOVEBOX = pathlib.Path(os.environ.get("GLOVEBOX", ROOT / "build/release/bin/glovebox")).resolve()
 SKIPPED = 77
-USERS = {"root": "0:0", "user": "1000:1000"}
-
-UNFILTERED = ("--security-opt", "seccomp=unconfined")
 UNCOVERED = ("--security-opt", "systempaths=unconfined")
-# On hosts with AppArmor its profile refuses mounts, whatever the filter lets through.
-HAS_APPARMOR = pathlib.Path("/sys/kernel/security/apparmor").exists()
-UNPROFILED = ("--security-opt", "apparmor=unconfined") if HAS_APPARMOR else ()
 
 
 docker = Docker()
 
 
-class Containers(unittest.TestCase):
-    def glovebox(self, flags, user, *words):
-        """What glovebox says in a container with these flags."""
-        programs = GLOVEBOX.parent.parent
-        mounts = [word for part in ("bin", "libexec")
-                  for word in ("-v", f"{programs / part}:/glovebox/{part}:ro")]
-        return docker.ask("run", "--rm", "--network", "none", *mounts, *flags, "-u", USERS[user],
-                          IMAGE, "/glovebox/bin/glovebox", *words)
-
-    def run_in(self, flags, user, *options):
-        done = self.glovebox(flags, user, "run", "--json", *options, "-l", "sh", "-e",
-                             "echo $((6*7))")
-        return done, json.loads(done.stdout) if done.stdout.startswith(b"{") else {}
-
-    def findings(self, flags, user):
-        done = self.glovebox(flags, user, "doctor", "--json")
-        self.assertTrue(done.stdout, done.stderr)
-        return {each["what"]: each for each in json.loads(done.stdout)["findings"]}
-
-    def check(self, flags, user, tier):
-        """The strongest tier that there is with these flags, and that it is used."""
-        done, verdict = self.run_in(flags, user, "--min-tier", "landlock")
-        self.assertEqual((verdict.get("stdout"), verdict.get("tier")), ("42\n", tier), done)
-        self.assertEqual(verdict["walls"]["seccomp"], "default", done)
-        self.assertGreater(verdict["walls"]["landlock"], 0, done)
-        if tier == "native":
-            self.assertTrue(verdict["walls"]["net_ns"], done)
+class Containers(Inside, unittest.TestCase):
+    engine = docker
 
     def test_a_default_container_has_the_landlock_tier_and_doctor_says_what_gives_more(self):
         for user in USERS:
             with self.subTest(user=user):
-                self.check((), user, "landlock")
-                # Nobody gets less than was asked for without having said so.
-                done, said = self.run_in((), user)
-                self.assertEqual((done.returncode, said.get("schema")), (125, "glovebox.error/1"))
-                self.assertIn("--min-tier landlock", said["hint"])
-                found = self.findings((), user)
-                self.assertFalse(found["tier native"]["ok"], found)
-                self.assertTrue(found["tier landlock"]["ok"], found)
-                self.assertIn("a Docker container", found["place"]["detail"])
-
-    def advised(self, flags, user):
-        """The options of docker that doctor's advice names, in a container with these flags."""
-        hint = self.findings(flags, user)["place"]["hint"]
-        found = re.findall(r"(--security-opt|--cap-add|--volume|--cgroupns) (\S+?)(?=[ ,;]|$)", hint)
-        return [word for option in found for word in option]
+                self.check_default(user, "a Docker container")
 
     def test_the_flags_that_doctor_names_give_the_native_tier(self):
         for user in USERS:
             with self.subTest(user=user):
-                words = [word for word in self.advised((), user)
-                         if word not in ("--volume", "/sys/fs/cgroup:/sys/fs/cgroup:rw")]
-                self.assertIn("seccomp=unconfined", words)
-                self.assertEqual("apparmor=unconfined" in words, HAS_APPARMOR)
-                self.check(words, user, "native")
-                found = self.findings(words, user)
-                self.assertTrue(found["tier native"]["ok"], found)
-                self.assertNotIn("--security-opt", found["place"]["hint"])
+                self.check_advice(user)
 
     def test_all_that_doctor_names_for_root_limits_all_processes_together(self):
         words = self.advised((), "root")
