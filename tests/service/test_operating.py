@@ -16,6 +16,8 @@ import urllib.request
 
 from daemon import GLOVEBOX, PATIENCE_S, Daemon, wait_until
 
+# All of docs/operating.md.
+DOORS = ("rest", "e2b", "envd", "interpreter", "port")
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
@@ -47,12 +49,14 @@ class Operating(unittest.TestCase):
         self.daemon.must(200, "GET", "/v2/sandboxes?metadata=secret%3DSECRET")
         headers = {"E2b-Sandbox-Id": "nothing", "E2b-Sandbox-Port": "49983"}
         self.daemon.ask("GET", "/files?path=SECRET", headers=headers)
+        headers["E2b-Sandbox-Port"] = "49999"
+        self.daemon.ask("POST", "/execute?token=SECRET", {"code": "SECRET"}, headers=headers)
         headers = {"Host": "8000-nothing.localhost"}
         self.daemon.ask("GET", "/?token=SECRET", headers=headers)
 
         def seen():
             doors = {line["door"]: line for line in self.requests()}
-            return doors if {"rest", "e2b", "envd", "port"} <= doors.keys() else None
+            return doors if set(DOORS) <= doors.keys() else None
 
         wait_until(lambda: seen() is not None, "lines of all doors")
         doors = seen()
@@ -60,7 +64,9 @@ class Operating(unittest.TestCase):
         self.assertEqual(doors["e2b"]["status"], 200)
         self.assertTrue(doors["e2b"]["key"])
         self.assertTrue(doors["e2b"]["tenant"])
-        self.assertEqual(doors["envd"]["sandbox"], "nothing")
+        for door, route in (("envd", "/files"), ("interpreter", "/execute")):
+            self.assertEqual(doors[door]["sandbox"], "nothing")
+            self.assertEqual(doors[door]["route"], route)
         for line in doors.values():
             self.assertRegex(line["at"], f"^{STAMP}$")
             self.assertIn(line["peer"], ("127.0.0.1", "unix"))
@@ -68,7 +74,7 @@ class Operating(unittest.TestCase):
         self.assertNotIn("SECRET", whole)
         self.assertNotIn(self.daemon.key, whole)
         text = self.metrics()
-        for door in ("rest", "e2b", "envd", "port"):
+        for door in DOORS:
             self.assertIn(f'glovebox_http_requests_total{{door="{door}"', text)
 
     def test_the_figures_are_those_of_now(self):
