@@ -17,7 +17,7 @@ import urllib.request
 from daemon import GLOVEBOX, PATIENCE_S, Daemon, wait_until
 
 # All of docs/operating.md.
-DOORS = ("rest", "e2b", "envd", "interpreter", "port")
+DOORS = ("rest", "e2b", "envd", "interpreter", "mcp", "port")
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
@@ -51,6 +51,7 @@ class Operating(unittest.TestCase):
         self.daemon.ask("GET", "/files?path=SECRET", headers=headers)
         headers["E2b-Sandbox-Port"] = "49999"
         self.daemon.ask("POST", "/execute?token=SECRET", {"code": "SECRET"}, headers=headers)
+        self.daemon.ask("GET", "/mcp?token=SECRET")
         headers = {"Host": "8000-nothing.localhost"}
         self.daemon.ask("GET", "/?token=SECRET", headers=headers)
 
