@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What operators see: metrics and the access log of every door, messages with a time and a level."""
 
+import gzip
 import json
 import os
 import pathlib
@@ -14,7 +15,7 @@ import unittest
 import urllib.parse
 import urllib.request
 
-from daemon import GLOVEBOX, PATIENCE_S, Daemon, wait_until
+from daemon import GLOVEBOX, PATIENCE_S, ROOT, Daemon, wait_until
 
 # All of docs/operating.md.
 DOORS = ("rest", "e2b", "envd", "interpreter", "mcp", "port")
@@ -204,6 +205,63 @@ class Operating(unittest.TestCase):
             "the line about the keeper",
         )
         self.assertEqual(self.value("glovebox_keeper_starts_total"), before + 1)
+
+
+# Debian has it where only root looks.
+LOGROTATE = shutil.which("logrotate", path=os.environ.get("PATH", "") + ":/usr/sbin")
+
+
+@unittest.skipUnless(LOGROTATE, "no logrotate")
+class Rotation(unittest.TestCase):
+    def setUp(self):
+        self.daemon = Daemon()
+        self.addCleanup(self.daemon.discard)
+        self.daemon.options = ["--access-log"]
+        self.daemon.start()
+        page = (ROOT / "docs/operating.md").read_text()
+        (config,) = re.findall(r"^```\n(/var/log/glovebox/\*\.log \{.*?\})\n```$", page, re.M | re.S)
+        self.config = self.daemon.dir / "logrotate.conf"
+        self.config.write_text(config.replace("/var/log/glovebox", str(self.daemon.dir)))
+        # logrotate reads no configuration that others could have written.
+        self.config.chmod(0o600)
+
+    def rotate(self):
+        done = subprocess.run(
+            [LOGROTATE, "--force", "--state", self.daemon.dir / "state", self.config],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def paths(self, number):
+        """Those of the requests in the log, or in the one rotated so many times."""
+        log = self.daemon.dir / "serve.log"
+        if number:
+            text = gzip.decompress(log.with_name(f"serve.log.{number}.gz").read_bytes())
+        else:
+            text = log.read_bytes()
+        self.assertNotIn(b"\0", text)
+        lines = text.decode().splitlines()
+        return [json.loads(line)["path"] for line in lines if line.startswith("{")]
+
+    def request(self, name):
+        self.daemon.ask("GET", f"/v1/templates/{name}")
+        path = f"/v1/templates/{name}"
+        wait_until(lambda: self.paths(0)[-1:] == [path], "its line")
+        return path
+
+    def test_as_the_page_configures_it_loses_nothing_of_a_daemon_at_rest(self):
+        first, second = self.request("a"), self.request("b")
+        self.rotate()
+        self.assertEqual(self.paths(0), [])
+        third = self.request("c")
+        self.assertEqual((self.paths(0), self.paths(1)), ([third], [first, second]))
+        self.rotate()
+        fourth = self.request("d")
+        self.assertEqual(
+            [self.paths(number) for number in range(3)], [[fourth], [third], [first, second]]
+        )
 
 
 class Addresses(unittest.TestCase):
