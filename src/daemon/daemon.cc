@@ -190,7 +190,8 @@ Result<void> run_daemon(DaemonOptions options,
   const auto journal = GB_TRY(open_journal(options));
   std::optional<AuditTrail> trail;
   if (journal) {
-    trail.emplace(*journal, AuditTrail::Options{.code_in_full = options.audit.code});
+    trail.emplace(*journal, AuditTrail::Options{.code_in_full = options.audit.code,
+                                                .inputs = options.audit.inputs});
   }
   AuditTrail* const recorded = trail ? &*trail : nullptr;
   const auto service = GB_TRY(LocalService::open(

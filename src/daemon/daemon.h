@@ -21,6 +21,7 @@ struct AuditOptions {
   bool on = true;
   bool durable = false;                        // Answers wait for the disk.
   bool code = false;                           // Code in full, not only its hash.
+  bool inputs = false;                         // What runs are given and print, too.
   std::optional<std::chrono::seconds> keep{};  // Nothing: for ever.
   std::string witness{};                       // A file that gets each head too; empty: none.
 };

@@ -24,6 +24,7 @@ void add_template(CLI::App& app, bool described, Action* action);
 void add_secret(CLI::App& app, bool described, Action* action);
 void add_approve(CLI::App& app, bool described, Action* action);
 void add_audit(CLI::App& app, bool described, Action* action);
+void add_replay(CLI::App& app, bool described, Action* action);
 void add_emergency_stop(CLI::App& app, bool described, Action* action);
 void add_mcp(CLI::App& app, bool described, Action* action);
 

@@ -22,6 +22,7 @@ void add_commands(CLI::App& app,
   cli::add_secret(app, named == "secret", action);
   cli::add_approve(app, named == "approve", action);
   cli::add_audit(app, named == "audit", action);
+  cli::add_replay(app, named == "replay", action);
   cli::add_emergency_stop(app, named == "emergency-stop", action);
 }
 

@@ -196,6 +196,8 @@ void add_serve(CLI::App& app, Action* action) {
       ->capture_default_str();
   command->add_flag("--audit-code", options.audit.code,
                     "Record code and commands in full, not only their hashes");
+  command->add_flag("--audit-inputs", options.audit.inputs,
+                    "Record what runs are given and print, too, for 'glovebox replay'");
   command
       ->add_option("--audit-keep", text->audit_keep,
                    "How long to keep audit records: 90d [default: forever]")

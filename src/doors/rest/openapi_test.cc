@@ -10,6 +10,7 @@
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
 #include "doors/rest/template_json.h"
+#include "service/guarded/replay_records.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::rest {
@@ -143,6 +144,34 @@ TEST(OpenApiTest, TheFieldsOfBodiesAreThoseThatAreRead) {
   EXPECT_EQ(described("Terminal"), taken(read_terminal, ""));
   EXPECT_EQ(described("TemplateRecipe"), taken(read_recipe, R"(, "name": "a")"));
   EXPECT_EQ(described("TemplateFile"), taken(read_recipe_file, R"(, "path": "a", "content": "")"));
+}
+
+TEST(OpenApiTest, ARecordedRunIsAskedForAgainWithEveryField) {
+  const nlohmann::json body{
+      {"template", "mine"},
+      {"language", "python"},
+      {"code", "print(1)"},
+      {"name", "a.py"},
+      {"arguments", {"a", "-b"}},
+      {"stdin", "input"},
+      {"files", {{"d/f", "file"}}},
+      {"env", {{"A", "1"}}},
+      {"limits", {{"time", 2.5}, {"memory", 67108864}, {"pids", 20}}},
+      {"tier", "native"},
+      {"min_tier", "landlock"},
+      {"user", "root"},
+      {"policy", {"grader"}},
+      {"verify", "true"},
+      {"network", {{"allow", {"example.com:443"}}, {"default", "deny"}, {"deny", {"10.0.0.0/8"}}}}};
+  std::set<std::string> names;
+  for (const auto& [name, value] : body.items()) {
+    names.insert(name);
+  }
+  EXPECT_EQ(names, described("RunRequest"));
+  Fields fields(Json::parse(body.dump()));
+  const auto request = read_run_request(fields);
+  ASSERT_TRUE(request) << request.error().message();
+  EXPECT_EQ(nlohmann::json::parse(request_body(*request).dump()), body);
 }
 
 TEST(OpenApiTest, TheLimitsAreThoseOfTheList) {

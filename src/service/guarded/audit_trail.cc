@@ -21,6 +21,7 @@ constexpr double kFailureRate = 5;
 constexpr std::size_t kMostTenants = 4096;
 // Of code that is recorded in full. JSON makes up to six bytes of one.
 constexpr std::size_t kMostCode = 256UL << 10;
+constexpr std::size_t kMostRequest = 256UL << 10;
 constexpr std::size_t kMostDetails = 1800UL << 10;
 
 std::string text_of(const Json& details) {
@@ -63,9 +64,21 @@ void AuditTrail::add_text(Json& details, const char* name, std::string_view text
   }
 }
 
-Result<audit::Room> AuditTrail::room(const Deed& deed) {
-  const std::size_t details = options_.code_in_full ? text_of(deed.details).size() : 0;
-  return journal_.reserve(audit::kUsualLine + details, deed.frees);
+void AuditTrail::add_request(Json& details, Json body) const {
+  if (!options_.inputs) {
+    return;
+  }
+  if (const std::size_t size = text_of(body).size(); size > kMostRequest) {
+    details["request_bytes"] = size;
+  } else {
+    details["request"] = std::move(body);
+  }
+}
+
+Result<audit::Room> AuditTrail::room(const Deed& deed, std::size_t more) {
+  const bool varies = options_.code_in_full || options_.inputs;
+  const std::size_t details = varies ? text_of(deed.details).size() : 0;
+  return journal_.reserve(audit::kUsualLine + details + more, deed.frees);
 }
 
 Result<std::uint64_t> AuditTrail::append(const Caller& caller,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // AuditTrail: what callers do, put into the journal by all doors.
 //
-// It knows fixed fields of each call and nothing else: no value of a variable, no content of a
-// file, no key, no token and no answer of a tool gets here.
+// It knows fixed fields of each call and nothing else: no key, no token and no answer of a tool
+// gets here, and no value of a variable and no content of a file but those of runs where the
+// operator records inputs.
 #pragma once
 
 #include <chrono>
@@ -39,13 +40,15 @@ class AuditTrail {
  public:
   struct Options {
     bool code_in_full = false;  // Code and commands are recorded too, not only what they hash to.
+    bool inputs = false;        // And what runs are given and print (replay_records.h).
   };
 
   AuditTrail(audit::Journal& journal, const Options& options)
       : journal_(journal), options_(options) {}
 
-  // Room for the record of a deed that is allowed: kUnavailable where it could not be recorded.
-  Result<audit::Room> room(const Deed& deed);
+  // Room for the record of a deed that is allowed, and for `more` bytes of details that it does not
+  // have yet: kUnavailable where it could not be recorded.
+  Result<audit::Room> room(const Deed& deed, std::size_t more = 0);
 
   // What was done; of a failure, its error. Failures of a tenant are bounded in number, since they
   // cost it nothing: beyond, they are counted. Returns the record to wait for; 0: none was made.
@@ -75,6 +78,10 @@ class AuditTrail {
 
   // Its SHA-256 and its size, as "NAME_sha256" and "NAME_bytes"; and itself where that is wanted.
   void add_text(nlohmann::ordered_json& details, const char* name, std::string_view text) const;
+
+  [[nodiscard]] bool records_inputs() const { return options_.inputs; }
+  // The request of a run, where it is recorded and not too large; its size where it is.
+  void add_request(nlohmann::ordered_json& details, nlohmann::ordered_json body) const;
 
  private:
   struct Failures {

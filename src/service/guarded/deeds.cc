@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "service/guarded/replay_records.h"
 
 namespace glovebox {
 namespace {
@@ -114,6 +115,9 @@ Deed deed_of(const RunRequest& request, const AuditTrail* trail) {
   made.details["files"] = request.files.size();
   made.details["root"] = request.as_root;
   made.details["network"] = network_of(request.network);
+  if (trail != nullptr && trail->records_inputs()) {
+    trail->add_request(made.details, request_body(request));
+  }
   return made;
 }
 

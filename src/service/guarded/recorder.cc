@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/digest/digest.h"
+#include "service/guarded/replay_records.h"
 #include "spec/json/raw_json.h"
 #include "spec/json/verdict_json.h"
 
@@ -20,9 +21,9 @@ constexpr std::uint64_t kMostToolCalls = 1000;
 constexpr std::size_t kMostConnections = 20;
 
 // What is recorded of a verdict of either kind. Its output and results are not even parsed.
-constexpr std::array<std::string_view, 11> kRecorded{"status",    "verdict", "exit_code",  "signal",
-                                                     "limit",     "tier",    "usage",      "points",
-                                                     "points_of", "limits",  "connections"};
+constexpr std::array<std::string_view, 12> kRecorded{
+    "id",   "status", "verdict", "exit_code", "signal", "limit",
+    "tier", "usage",  "points",  "points_of", "limits", "connections"};
 
 nlohmann::json recorded_of(std::string_view verdict) {
   nlohmann::json recorded = nlohmann::json::object();
@@ -210,7 +211,9 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
            .context = deed.context,
            .subject = deed.subject};
   const audit::Room of_start = GB_TRY(trail_->room(start));
-  const audit::Room of_end = GB_TRY(trail_->room(end));
+  const bool with_output =
+      start.details.contains("request") || start.details.contains("request_bytes");
+  const audit::Room of_end = GB_TRY(trail_->room(end, with_output ? kMostRecordedOutput : 0));
   // It is in the file before anything runs; that the disk has it is waited for with the end.
   const std::uint64_t started = GB_TRY(trail_->note(caller, door_, start, nullptr));
   end.details["start"] = started;
@@ -233,6 +236,11 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
     if (is_verdict_event(event)) {
       const nlohmann::json verdict = recorded_of(event);
       end.details.update(outcome_of(verdict));
+      if (with_output) {
+        end.details["output"] = output_of(event);
+        // By the id of its sandbox, a run is found again.
+        end.sandbox = verdict.value("id", std::string());
+      }
       last = status_of(verdict) + "\n" + std::string(event);
       return true;
     }

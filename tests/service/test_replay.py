@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`glovebox replay`: what the journal keeps of a run with --audit-inputs, and running it again."""
+
+import json
+import subprocess
+import unittest
+
+from daemon import GLOVEBOX, Daemon
+
+
+class Replay(unittest.TestCase):
+    OPTIONS = ["--audit-inputs"]
+
+    def setUp(self):
+        self.daemon = Daemon()
+        self.addCleanup(self.daemon.discard)
+        self.daemon.options = list(self.OPTIONS)
+        self.daemon.start()
+
+    def ran(self, code, language="python", **more):
+        return self.daemon.must(200, "POST", "/v1/run", {"language": language, "code": code, **more})
+
+    def replay(self, *words):
+        return subprocess.run([GLOVEBOX, "replay", *words, "--url", f"unix:{self.daemon.unix}"],
+                              capture_output=True, text=True, check=False)
+
+    def test_what_depends_on_nothing_is_the_same_again(self):
+        code = ("import os, sys; print(input(), sys.argv[1:], open('d/f').read(), os.environ['A']); "
+                "open('made', 'w').write('x'); sys.exit(3)")
+        verdict = self.ran(code, stdin="line\n", arguments=["a", "-b"], files={"d/f": "file"},
+                           env={"A": "1"}, limits={"memory": "64M", "time": "5s"})
+        self.assertEqual((verdict["stdout"], verdict["exit_code"]), ("line ['a', '-b'] file 1\n", 3))
+        again = self.replay(verdict["id"])
+        self.assertEqual((again.returncode, again.stderr), (0, ""), again)
+        self.assertRegex(again.stdout, r"^recorded \S+, python: the same again\n$")
+        shown = json.loads(self.replay(verdict["id"], "--json").stdout)
+        self.assertEqual((shown["schema"], shown["same"], shown["differences"]), ("glovebox.replay/1", True, []))
+        self.assertEqual(shown["verdict"]["stdout"], verdict["stdout"])
+        self.assertEqual(shown["verdict"]["limits"]["memory"]["value"], 64 << 20)
+
+    def test_what_is_different_is_named_with_its_line(self):
+        verdict = self.ran("import os; print('first'); print(os.urandom(8).hex()); open(os.urandom(4).hex(), 'w')")
+        again = self.replay(verdict["id"])
+        self.assertEqual(again.returncode, 1, again)
+        self.assertIn("stdout differs in line 2\n  - " + verdict["stdout"].splitlines()[1], again.stdout)
+        self.assertIn("the files that it changed differ", again.stdout)
+        self.assertNotIn("stderr", again.stdout)
+        shown = json.loads(self.replay(verdict["id"], "--json").stdout)
+        self.assertEqual(shown["differences"], ["stdout", "files"])
+
+    def test_another_end_is_a_difference(self):
+        # The second run finds what the first one did not.
+        verdict = self.ran("import os, time; t = int(time.time() * 1000) % 2**32; os._exit(t % 100 + 1)")
+        for _ in range(5):
+            again = self.replay(verdict["id"])
+            if again.returncode != 0:
+                break
+        self.assertRegex(again.stdout, rf"exit_code was {verdict['exit_code']} and is \d+\n")
+
+    def test_a_replay_can_itself_be_replayed(self):
+        verdict = self.ran("print('x' * 100_000)")
+        shown = json.loads(self.replay(verdict["id"], "--json").stdout)
+        self.assertNotEqual(shown["verdict"]["id"], verdict["id"])
+        self.assertEqual(self.replay(shown["verdict"]["id"]).returncode, 0)
+
+    def test_too_much_and_unknown_are_told(self):
+        verdict = self.ran("print(len(input()))", stdin="x" * 300_000)
+        again = self.replay(verdict["id"])
+        self.assertEqual(again.returncode, 125, again)
+        self.assertIn("more than 256 KiB", again.stderr)
+        unknown = self.replay("none-such")
+        self.assertEqual(unknown.returncode, 2, unknown)
+        self.assertIn("--audit-inputs", unknown.stderr)
+
+    def test_the_record_is_part_of_the_chain_and_other_tenants_do_not_see_it(self):
+        self.daemon.must(201, "POST", "/v1/tenants", {"name": "other"})
+        other = self.daemon.must(201, "POST", "/v1/keys", {"tenant": "other", "scopes": ["admin", "run"]})["key"]
+        verdict = self.ran("print(1)", env={"MARK": "of-this-run"})
+        done = subprocess.run([GLOVEBOX, "audit", "verify", "--data", str(self.daemon.data)],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done)
+        records = self.daemon.must(200, "GET", "/v1/audit?limit=1000", key=other)["records"]
+        self.assertNotIn("of-this-run", json.dumps(records))
+        hidden = subprocess.run([GLOVEBOX, "replay", verdict["id"], "--url", f"unix:{self.daemon.unix}",
+                                 "--key", other], capture_output=True, text=True, check=False)
+        self.assertEqual(hidden.returncode, 2, hidden)
+
+
+class WithoutInputs(unittest.TestCase):
+    def test_nothing_of_a_run_is_recorded_that_was_not_asked_for(self):
+        daemon = Daemon()
+        self.addCleanup(daemon.discard)
+        daemon.start()
+        verdict = daemon.must(200, "POST", "/v1/run", {"language": "python", "code": "print(input())",
+                                                       "stdin": "of-the-client", "env": {"A": "of-the-client"}})
+        self.assertEqual(verdict["stdout"], "of-the-client\n")
+        text = "".join(path.read_text() for path in (daemon.data / "audit").glob("*.jsonl"))
+        self.assertNotIn("of-the-client", text)
+        self.assertIn('"action":"run.end"', text)
+
+
+if __name__ == "__main__":
+    unittest.main()
