@@ -12,7 +12,7 @@ from IPython.core.formatters import DisplayFormatter
 from traitlets import Any
 
 from .values import plain_dict
-from .widgets import with_text
+from .widgets import Views, with_text
 from .wire import CLEAR, DISPLAY, RESULT
 
 try:
@@ -176,7 +176,7 @@ class AgentDisplayHook(DisplayHook):
         ):
             super().__call__(result)
             return
-        number = self.shell.execution_count
+        number = self.prompt_count
         self.update_user_ns(result)
         self.fill_exec_result(result)
         context.emit_text(text, number, self.value_ends_cell)
@@ -201,7 +201,7 @@ class AgentDisplayHook(DisplayHook):
         if ours and "_" not in _guest_builtins:
             new = {"_": result, "__": self.__, "___": self.___}
         if self.do_full_cache:
-            number = shell.execution_count
+            number = self.prompt_count
             new[f"_{number}"] = result
             outputs[number] = result
         names.update(new)
@@ -225,7 +225,8 @@ class AgentDisplayHook(DisplayHook):
         self._data = {
             "data": context.store.bundle(format_dict),
             "metadata": plain_dict(md_dict),
-            "execution_count": self.shell.execution_count,
+            # The cell's own: newer versions of IPython already count the next one while it runs.
+            "execution_count": self.prompt_count,
         }
 
     def finish_displayhook(self) -> None:
@@ -239,20 +240,29 @@ class AgentDisplayPublisher(DisplayPublisher):
 
     context = Any()
 
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self._views = Views()
+
     def publish(
         self, data, metadata=None, source=None, *, transient=None, update=False, **_kwargs
     ) -> None:
         self._validate_data(data, metadata)
-        message = {
-            "data": self.context.store.bundle(with_text(data)),
-            "metadata": plain_dict(metadata),
-        }
+        data = with_text(data)
+        message = {"data": self.context.store.bundle(data), "metadata": plain_dict(metadata)}
         display_id = (transient or {}).get("display_id")
+        if display_id is None and not update:
+            display_id = self._views.add(data)
         if display_id is not None:
             message["display_id"] = str(display_id)
         if update:
             message["update"] = True
         self.context.emit(DISPLAY, message)
+
+    def show_changes(self) -> None:
+        """At the end of a cell, as widgets are then."""
+        for name, data in self._views.changed():
+            self.publish(data, transient={"display_id": name}, update=True)
 
     def clear_output(self, wait=False) -> None:
         self.context.emit(CLEAR, {"wait": bool(wait)})

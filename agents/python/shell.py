@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 import os
 import re
 import shlex
@@ -18,8 +19,12 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell, InteractiveShellABC
 from IPython.core.magic import Magics, line_magic, magics_class
 from IPython.core.profiledir import ProfileDir
-from pickleshare import PickleShareDB
 from traitlets import Any, CBool, Instance, Type, default
+
+try:
+    from pickleshare import PickleShareDB
+except ImportError:  # IPython has done without it since 8.24.
+    PickleShareDB = None
 
 from .awaiting import AwaitRunner
 from .cells import MemoryHistory
@@ -224,8 +229,20 @@ class AgentShell(InteractiveShell):
         if shell_futures and not silent and cell_id is None:
             result = self._plain_runner.run(raw_cell, store_history)
             if result is not None:
+                self._show_changes()
                 return result
-        return super().run_cell(raw_cell, store_history, silent, shell_futures, cell_id)
+        result = super().run_cell(raw_cell, store_history, silent, shell_futures, cell_id)
+        self._show_changes()
+        return result
+
+    def _show_changes(self) -> None:
+        # A cell of %%capture has a publisher of its own.
+        if isinstance(self.display_pub, AgentDisplayPublisher):
+            self.display_pub.show_changes()
+
+    def _tee(self, channel):
+        """IPython 9 would keep all that cells print."""
+        return contextlib.nullcontext()
 
     def should_run_async(self, raw_cell, *, transformed_cell=None, preprocessing_exc_tuple=None):
         # Each way to wait at the top level is spelled with one of these two words.

@@ -68,6 +68,39 @@ class Displays(unittest.TestCase):
         texts = [frame.json["data"]["text/plain"] for frame in outcome.all("display")]
         self.assertEqual(texts, ["IntSlider(value=3)", "a widget"])
 
+    def test_a_widget_that_the_cell_changed_shows_its_last_text(self):
+        # As ipywidgets 8, with which tqdm.notebook draws.
+        outcome = self.agent.run(
+            "import sys, types\n"
+            "class Bar:\n"
+            "    done = 0\n"
+            "    def _repr_mimebundle_(self, **_):\n"
+            "        return {'application/vnd.jupyter.widget-view+json': {'model_id': 'b'},\n"
+            "                'text/plain': f'{self.done} %'}\n"
+            "bar = Bar()\n"
+            "name = 'ipywidgets.widgets.widget'\n"
+            "sys.modules[name] = types.SimpleNamespace(_instances={'b': bar})\n"
+            "display(bar)\nbar.done = 100"
+        )
+        first, last = (frame.json for frame in outcome.all("display"))
+        self.assertEqual((first["data"]["text/plain"], first.get("update")), ("0 %", None))
+        self.assertEqual((last["data"]["text/plain"], last["update"]), ("100 %", True))
+        self.assertEqual(first["display_id"], last["display_id"])
+        outcome = self.agent.run("display(bar)\ndel sys.modules[name]")
+        self.assertEqual([f.json.get("update") for f in outcome.all("display")], [None])
+
+    def test_a_widget_finds_a_front_end_of_its_version(self):
+        # ipywidgets 6 complains on stderr until it has.
+        outcome = self.agent.run(
+            "said = []\n"
+            "def opened(comm, message):\n"
+            "    comm.on_msg(lambda reply: said.append(reply['content']['data']['validated']))\n"
+            "    comm.send({'version': '~2.0'})\n"
+            "get_ipython().kernel.comm_manager.register_target('jupyter.widget.version', opened)\n"
+            "print(said)"
+        )
+        self.assertEqual(outcome.text(), "[True]\n")
+
     def test_display_ids_and_updates(self):
         outcome = self.agent.run("h = display('one', display_id='it')\nh.update('two')")
         first, second = (f.json for f in outcome.all("display"))
