@@ -96,7 +96,8 @@ class LazyDatabase:
         return key in self._open()
 
 
-interactiveshell.PickleShareDB = LazyDatabase
+if PickleShareDB is not None:
+    interactiveshell.PickleShareDB = LazyDatabase
 
 
 class CellCompiler(CachingCompiler):
