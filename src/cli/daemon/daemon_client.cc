@@ -93,7 +93,7 @@ bool is_plain(char c) {
 
 }  // namespace
 
-void add_daemon_options(CLI::App& command, DaemonOptionsText& options) {
+void add_daemon_address(CLI::App& command, DaemonOptionsText& options) {
   constexpr const char* kDaemon = "Daemon";
   command
       .add_option("--url", options.url,
@@ -109,6 +109,10 @@ void add_daemon_options(CLI::App& command, DaemonOptionsText& options) {
                   "PEM file of trusted certificate authorities, for https://")
       ->type_name("FILE")
       ->group(kDaemon);
+}
+
+void add_daemon_options(CLI::App& command, DaemonOptionsText& options) {
+  add_daemon_address(command, options);
   command.add_flag("--json", options.json, "Print the daemon's response as JSON");
 }
 

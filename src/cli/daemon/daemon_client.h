@@ -32,6 +32,8 @@ struct DaemonOptionsText {
   bool json = false;
 };
 void add_daemon_options(CLI::App& command, DaemonOptionsText& options);
+// Those of them that say which daemon.
+void add_daemon_address(CLI::App& command, DaemonOptionsText& options);
 
 class DaemonClient {
  public:

@@ -26,9 +26,13 @@ void add_commands(CLI::App& app,
   cli::add_emergency_stop(app, named == "emergency-stop", action);
 }
 
-// "sandbox exec" alone.
+// "sandbox exec" and "sandbox ssh" alone.
 bool take_words(const CLI::App& app) {
-  return app.got_subcommand("sandbox") && app.get_subcommand("sandbox")->got_subcommand("exec");
+  if (!app.got_subcommand("sandbox")) {
+    return false;
+  }
+  const CLI::App* const sandbox = app.get_subcommand("sandbox");
+  return sandbox->got_subcommand("exec") || sandbox->got_subcommand("ssh");
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ void add_sandbox(CLI::App& app,
   add_sandbox_list(*group, action);
   add_sandbox_info(*group, action);
   add_sandbox_exec(*group, words, action);
+  add_sandbox_ssh(*group, words, action);
   add_sandbox_run(*group, action);
   add_sandbox_copy(*group, action);
   add_sandbox_files(*group, action);

@@ -16,6 +16,8 @@ void add_sandbox_list(CLI::App& group, Action* action);
 void add_sandbox_info(CLI::App& group, Action* action);
 // With words behind "--" it runs a command, else code.
 void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Action* action);
+// The words behind "--" are its command.
+void add_sandbox_ssh(CLI::App& group, const std::vector<std::string>& words, Action* action);
 void add_sandbox_run(CLI::App& group, Action* action);
 void add_sandbox_copy(CLI::App& group, Action* action);
 void add_sandbox_files(CLI::App& group, Action* action);

@@ -2,6 +2,7 @@
 // Commands and terminals.
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <thread>
 
@@ -14,6 +15,7 @@ namespace glovebox::rest {
 namespace {
 
 constexpr std::size_t kStdinPiece = 64 * 1024;
+constexpr auto kTurnPatience = std::chrono::seconds(10);
 
 Result<std::uint32_t> read_pid(const Call& call) {
   const std::string& text = call.parameters[1];
@@ -75,6 +77,20 @@ Result<void> follow_by_events(Call& call, std::unique_ptr<ProcessFeed> feed, Eve
                      std::make_unique<ProcessPieces>(std::move(feed), format));
 }
 
+// Each message is a request. It is a piece of a stream besides: one that comes before its turn
+// waits for that, as nobody could send it again.
+Result<void> renewed(Call& call) {
+  const auto deadline = std::chrono::steady_clock::now() + kTurnPatience;
+  for (;;) {
+    auto done = call.service.renew(call.caller);
+    if (done || done.error().code() != ErrorCode::kExhausted ||
+        std::chrono::steady_clock::now() > deadline) {
+      return done;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 // What the process says goes out from a thread of its own, what the client says is read here.
 Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
   const std::string& sandbox = call.parameters[0];
@@ -106,7 +122,7 @@ Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
       break;
     }
     const std::string& payload = (*message)->payload;
-    auto done = call.service.renew(call.caller);  // Each message is a request.
+    auto done = renewed(call);
     if (!done && done.error().code() == ErrorCode::kRefused) {
       socket->close(kPolicyViolation, "the key is no longer valid");
       break;
