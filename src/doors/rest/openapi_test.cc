@@ -168,9 +168,10 @@ TEST(OpenApiTest, ARecordedRunIsAskedForAgainWithEveryField) {
     names.insert(name);
   }
   EXPECT_EQ(names, described("RunRequest"));
-  Fields fields(Json::parse(body.dump()));
-  const auto request = read_run_request(fields);
-  ASSERT_TRUE(request) << request.error().message();
+  auto fields = Fields::parse(body.dump());
+  ASSERT_TRUE(fields);
+  const auto request = read_run_request(*fields);
+  ASSERT_TRUE(request) << request.error().message() << ": " << request.error().hint();
   EXPECT_EQ(nlohmann::json::parse(request_body(*request).dump()), body);
 }
 
