@@ -49,8 +49,8 @@ Result<Recorded> find_run(DaemonClient& daemon, const std::string& id) {
   }
   Recorded found{.start = {}, .end = list_in(ends, "records").front()};
   const std::int64_t number = number_in(found.end["details"], "start");
-  const Json starts = GB_TRY(
-      daemon.ask("GET", "/v1/audit?limit=1&after=" + std::to_string(std::max<std::int64_t>(number - 1, 0))));
+  const Json starts = GB_TRY(daemon.ask(
+      "GET", "/v1/audit?limit=1&after=" + std::to_string(std::max<std::int64_t>(number - 1, 0))));
   if (list_in(starts, "records").empty() ||
       number_in(list_in(starts, "records").front(), "seq") != number) {
     return Error(ErrorCode::kNotFound, "the start of the run is no longer in the audit journal",
@@ -96,10 +96,10 @@ void compare_stream(const std::string& name,
   }
   const std::string sizes = std::to_string(number_in(before, "bytes")) + " bytes before, " +
                             std::to_string(now.size()) + " now";
-  differences.push_back({name, name + " differs" +
-                                   (before.contains("text")
-                                        ? first_line_that_differs(text_in(before, "text"), now)
-                                        : ": " + sizes)});
+  differences.push_back(
+      {name, name + " differs" +
+                 (before.contains("text") ? first_line_that_differs(text_in(before, "text"), now)
+                                          : ": " + sizes)});
 }
 
 std::vector<Difference> compare(const Recorded& recorded, const Json& verdict) {
@@ -129,9 +129,9 @@ std::vector<Difference> compare(const Recorded& recorded, const Json& verdict) {
   }
   now.resize(before.size() < 100 ? now.size() : std::min<std::size_t>(now.size(), 100));
   if (before != now) {
-    differences.push_back({"files", "the files that it changed differ: " +
-                                        std::to_string(before.size()) + " before, " +
-                                        std::to_string(now.size()) + " now"});
+    differences.push_back(
+        {"files", "the files that it changed differ: " + std::to_string(before.size()) +
+                      " before, " + std::to_string(now.size()) + " now"});
   }
   return differences;
 }

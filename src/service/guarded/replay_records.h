@@ -12,8 +12,8 @@ namespace glovebox {
 // The body with which POST /v1/run asks for the same. Secrets are names in it, not values.
 [[nodiscard]] nlohmann::ordered_json request_body(const RunRequest& request);
 
-// Of a verdict, which is a JSON object: its output and its files. Of each stream the bytes and their
-// SHA-256, and the text itself where that is short.
+// Of a verdict, which is a JSON object: its output and its files. Of each stream the bytes and
+// their SHA-256, and the text itself where that is short.
 [[nodiscard]] nlohmann::ordered_json output_of(std::string_view verdict);
 
 // The most that output_of() may take as JSON.
