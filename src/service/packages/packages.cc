@@ -110,7 +110,7 @@ std::string& value_of(Environment& env, std::string_view name) {
 Result<void> validate(const PackageWish& wish) {
   if (!wish.requests.empty() && wish.sources.empty()) {
     return Error(
-        ErrorCode::kInvalid,
+        ErrorCode::kRefused,
         "packages are installed without a network, from a source that you provide",
         "pass a directory of wheels or npm tarballs ('npm pack') with --package-source DIR");
   }
