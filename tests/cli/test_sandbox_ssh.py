@@ -18,6 +18,16 @@ from daemon import wait_until
 
 # A server that is none, in a directory that is the first of the sandbox's PATH.
 HOSTILE = ("--env", "PATH=/workspace/bin:/usr/local/bin:/usr/bin:/bin")
+EVERYTHING_ON = """
+Host *
+  ForwardAgent yes
+  ForwardX11 yes
+  PermitLocalCommand yes
+  LocalCommand touch ran
+  StrictHostKeyChecking no
+  ControlMaster auto
+  ControlPath control
+"""
 # What is left of sessions: directories, processes.
 REST = "ls -A /tmp | grep -c glovebox-ssh; cat /proc/[0-9]*/comm 2> /dev/null | grep -c sshd; true"
 NOTHING = "0\n0\n"
@@ -113,6 +123,11 @@ class Sessions(Case):
     def test_root_inside_is_root(self):
         id = self.create("--user", "root")
         self.assertEqual(self.ssh(id, "id -u; pwd").out, b"0\n/root\n")
+        self.inside(id, "useradd --create-home --shell /bin/bash --password '*' alice")
+        done = self.sandbox("ssh", id, "-o", "User=alice", "--", "id -un; echo ~; cat /tmp/.glovebox*/host_key",
+                            status=1)
+        self.assertEqual(done.out, b"alice\n/home/alice\n")
+        self.assertEqual(done.message.count("Permission denied"), 1, done.message)
         self.assert_nothing_left(id)
 
     def test_a_terminal_is_one_of_the_sandbox(self):
@@ -269,9 +284,6 @@ class HostileServers(Case):
     resize = test_sandbox.Terminals.resize
 
     def test_the_agent_the_display_and_the_environment_stay_outside(self):
-        (self.home / ".ssh").mkdir(mode=0o700)
-        agent = self.start("sandbox", "ls", "-q")  # Any socket will do; it must not be reached.
-        agent.wait(program.PATIENCE_S)
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(self.dir / "agent"))
             listener.listen()
@@ -279,6 +291,11 @@ class HostileServers(Case):
             self.env.update(SSH_AUTH_SOCK=str(self.dir / "agent"), DISPLAY=":7", LC_SECRET="told")
             id = self.hostile('exec /usr/sbin/sshd "$@" -o AcceptEnv="*" -o X11Forwarding=yes')
             seen = self.ssh(id, "env").out.decode()
+            # What the client's own settings say of all hosts comes too late.
+            config = self.configured(id)
+            config.write_text(config.read_text() + EVERYTHING_ON)
+            seen += self.call("ssh", "-F", config, f"glovebox-{id}", "env").stdout.decode()
+            self.assertFalse((self.dir / "ran").exists())
             with self.assertRaises(BlockingIOError):
                 listener.accept()
         for name in ("SSH_AUTH_SOCK", "DISPLAY", "LC_SECRET", "GLOVEBOX"):

@@ -35,8 +35,9 @@ is read by the shell inside, as with ssh; without one, you get a shell in your t
 Your own ssh_config, agent, keys and known hosts are not used. Set options of ssh with -o.
 
 With --config, nothing is started. The command prints a block for ~/.ssh/config, with which ssh,
-scp, sftp, rsync and editors find the sandbox as 'glovebox-ID'. Its keys stay in
-~/.local/state/glovebox/ssh/ID, and so does an API key given with --key.
+scp, sftp, rsync and editors find the sandbox as 'glovebox-ID'. It must come before blocks for all
+hosts ('Host *'), because the first value counts. Its keys stay in ~/.local/state/glovebox/ssh/ID,
+and so does an API key given with --key.
 
 Exit status: that of ssh: the command's own, or 255 if there is no connection; 125 glovebox error;
 2 usage error.
@@ -45,8 +46,8 @@ Examples:
   glovebox sandbox ssh ID
   glovebox sandbox ssh ID -- 'df -h . | tail -1'
   glovebox sandbox ssh ID -N -L 8080:localhost:8000
-  glovebox sandbox ssh ID --config >> ~/.ssh/config
-  scp data.csv glovebox-ID:)";
+  glovebox sandbox ssh ID --config > ssh.conf
+  scp -F ssh.conf data.csv glovebox-ID:)";
 
 constexpr const char* kKeptApiKey = "api-key";
 

@@ -22,8 +22,9 @@ shell=$(sed -n "s/^$user:.*://p" /etc/passwd)
 echo "$user")sh";
 
 // Takes its keys and settings from standard input, each up to a line with a dot; what follows is
-// the client's. Sessions have the variables that processes of the sandbox have. Of root, other
-// users may read which key is allowed, for sshd does that as the user who logs in.
+// the client's. Sessions have the variables that processes of the sandbox have, but for those that
+// sshd sets for the user who logs in. That user reads which key is allowed, so in a sandbox of root
+// others may read that.
 constexpr const char* kServerScript = R"sh(mask=$(umask)
 umask 077
 mkdir "$1" || exit
@@ -35,7 +36,8 @@ part > "$1/authorized_keys"
 part > "$1/config"
 {
   printf SetEnv
-  env -u _ -u PWD -u OLDPWD -u SHLVL -u TERM -0 | tr '\n\0' '\1\n' | LC_ALL=C sed -n \
+  env -u _ -u PWD -u OLDPWD -u SHLVL -u TERM -u HOME -u USER -u LOGNAME -u SHELL -0 |
+    tr '\n\0' '\1\n' | LC_ALL=C sed -n \
     's/[\\"]/\\&/g; s/^[A-Za-z_][A-Za-z0-9_]*=[^[:cntrl:]]*$/ "&"/p' | tr -d '\n'
   echo
 } >> "$1/config"
