@@ -28,6 +28,7 @@ from positions import PLACE, POSITIONS, TELL, why_not_here
 
 TIMEOUT_SECONDS = 180
 SKIPPED = 77
+CANNOT = 125  # Of `glovebox run`: no such sandbox could be made.
 KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
         "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user"}
 TIERS = ["native", "landlock", "gvisor", "microvm", "docker"]
@@ -374,7 +375,8 @@ def why_no_sandbox(arguments):
     """None, or what glovebox says where the tier cannot be used."""
     tried = subprocess.run([arguments.glovebox.resolve(), "run", "--tier", arguments.tier, "-l", "sh", "-e", "true"],
                            check=False, capture_output=True, text=True)
-    return None if tried.returncode == 0 else tried.stderr.strip()
+    # However else the guest has ended, there was a sandbox.
+    return tried.stderr.strip() if tried.returncode == CANNOT else None
 
 
 def judge_verdict(case, places, verdict):
