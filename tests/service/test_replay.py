@@ -48,6 +48,13 @@ class Replay(unittest.TestCase):
         shown = json.loads(self.replay(verdict["id"], "--json").stdout)
         self.assertEqual(shown["differences"], ["stdout", "files"])
 
+    def test_much_output_and_long_names_are_the_same_again(self):
+        code = "open('n' * 250 + 'x', 'w'); import os; os.mkdir('d' * 200); open('d' * 200 + '/' + 'f' * 200, 'w')"
+        verdict = self.ran(code + "; [open(f'{i:03}', 'w') for i in range(150)]; print('y' * 200_000)")
+        self.assertEqual(verdict["status"], "ok", verdict)
+        again = self.replay(verdict["id"])
+        self.assertEqual(again.returncode, 0, again)
+
     def test_another_end_is_a_difference(self):
         # The second run finds what the first one did not.
         verdict = self.ran("import os, time; t = int(time.time() * 1000) % 2**32; os._exit(t % 100 + 1)")

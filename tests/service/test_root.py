@@ -68,6 +68,8 @@ class Root(Case):
         unknown = self.command(sandbox, "true", user="nobody-at-all")
         self.assertEqual(unknown["exit_code"], 126, unknown)
         self.assertIn("nobody-at-all", unknown["stderr"])
+        refused = self.daemon.ask("POST", sandbox.path + "/commands", {"argv": ["id"], "user": "a\0b"})
+        self.assertEqual(refused.status, 400, refused)
         listed = self.daemon.stream("POST", sandbox.path + "/processes", {"argv": ["id", "-un"], "user": "www-data"})
         self.assertIn("www-data\n", [event.get("text") for event in listed])
 

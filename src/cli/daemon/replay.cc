@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/digest/digest.h"
 #include "base/text.h"
 #include "cli/daemon/commands.h"
 #include "cli/daemon/daemon_client.h"
+#include "service/guarded/replay_records.h"
 #include "spec/json/schema.h"
 
 namespace glovebox::cli {
@@ -87,19 +87,13 @@ struct Difference {
   std::string shown;
 };
 
-void compare_stream(const std::string& name,
-                    const Json& before,
-                    const std::string& now,
-                    std::vector<Difference>& differences) {
-  if (!before.is_object() || text_in(before, "sha256") == sha256_hex(now)) {
-    return;
+std::string shown_stream(const std::string& name, const Json& before, const Json& now) {
+  if (before.contains("text") && now.contains("text")) {
+    return name + " differs" +
+           first_line_that_differs(text_in(before, "text"), text_in(now, "text"));
   }
-  const std::string sizes = std::to_string(number_in(before, "bytes")) + " bytes before, " +
-                            std::to_string(now.size()) + " now";
-  differences.push_back(
-      {name, name + " differs" +
-                 (before.contains("text") ? first_line_that_differs(text_in(before, "text"), now)
-                                          : ": " + sizes)});
+  return name + " differs: " + std::to_string(number_in(before, "bytes")) + " bytes before, " +
+         std::to_string(number_in(now, "bytes")) + " now";
 }
 
 std::vector<Difference> compare(const Recorded& recorded, const Json& verdict) {
@@ -115,23 +109,20 @@ std::vector<Difference> compare(const Recorded& recorded, const Json& verdict) {
   for (const char* const name : {"exit_code", "signal"}) {
     compare_value(name, details.value(name, Json()).dump(), verdict.value(name, Json()).dump());
   }
-  const Json output = details.value("output", Json::object());
+  // The same is kept of both, so what is cut is cut alike.
+  const Json before = details.value("output", Json::object());
+  const Json now = output_of(verdict.dump());
   for (const char* const name : {"stdout", "stderr"}) {
-    compare_stream(name, output.value(name, Json()), text_in(verdict, name), differences);
+    const Json stream = before.value(name, Json());
+    if (stream != now.value(name, Json())) {
+      differences.push_back({name, shown_stream(name, stream, now.value(name, Json()))});
+    }
   }
-  std::vector<std::string> now;
-  for (const Json& file : list_in(verdict, "files")) {
-    now.push_back(text_in(file, "path"));
-  }
-  std::vector<std::string> before;
-  for (const Json& file : list_in(output, "files")) {
-    before.push_back(file.is_string() ? file.get<std::string>() : std::string());
-  }
-  now.resize(before.size() < 100 ? now.size() : std::min<std::size_t>(now.size(), 100));
-  if (before != now) {
+  if (list_in(before, "files") != list_in(now, "files")) {
     differences.push_back(
-        {"files", "the files that it changed differ: " + std::to_string(before.size()) +
-                      " before, " + std::to_string(now.size()) + " now"});
+        {"files",
+         "the files that it changed differ: " + std::to_string(list_in(before, "files").size()) +
+             " before, " + std::to_string(list_in(now, "files").size()) + " now"});
   }
   return differences;
 }

@@ -176,6 +176,10 @@ Result<int> execute(const ExecOptionsText& options) {
     return Error(ErrorCode::kInvalid, "expected one of FILE, '-', -e CODE or '-- COMMAND'",
                  "see 'glovebox sandbox exec --help'");
   }
+  if (!options.user.empty()) {
+    return Error(ErrorCode::kInvalid, "--user requires a command",
+                 "code runs in a context, as the sandbox's own user; put a command after '--'");
+  }
   Json request = Json::object();
   request["code"] = to_utf8(options.code_given ? options.code : GB_TRY(read_program(options.file)));
   request["env"] = GB_TRY(pairs_json(options.env, "--env"));

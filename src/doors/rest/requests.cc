@@ -99,6 +99,15 @@ std::optional<std::chrono::milliseconds> read_lifetime(Fields& fields) {
   return lifetime;
 }
 
+// Who runs a process: it becomes a word of a command line.
+std::string read_user(Fields& fields) {
+  const std::string user = fields.text("user", kMaxUser).value_or("");
+  if (user.find('\0') != std::string::npos) {
+    fields.refuse("user", "must be a string without NUL bytes");
+  }
+  return user;
+}
+
 }  // namespace
 
 Result<std::optional<NetworkRules>> read_network(Fields& fields) {
@@ -340,7 +349,7 @@ Result<ProcessRequest> read_process_request(Fields& fields) {
   }
   request.command.cwd = fields.text("cwd").value_or("");
   request.command.env = fields.environment("env").value_or(Environment());
-  request.user = fields.text("user", kMaxUser).value_or("");
+  request.user = read_user(fields);
   request.keep_stdin = fields.flag("stdin").value_or(false);
   request.tag = fields.text("tag", 256).value_or("");
   request.timeout = fields.duration("timeout").value_or(request.timeout);
@@ -366,7 +375,7 @@ Result<CommandRequest> read_command_request(Fields& fields) {
   }
   command.cwd = fields.text("cwd").value_or("");
   command.env = fields.environment("env").value_or(Environment());
-  request.process.user = fields.text("user", kMaxUser).value_or("");
+  request.process.user = read_user(fields);
   if (auto input = fields.text("stdin", kMaxStdin)) {
     request.process.keep_stdin = true;
     request.input = *std::move(input);

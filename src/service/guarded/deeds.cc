@@ -112,6 +112,7 @@ Deed deed_of(std::string_view sandbox, const PackagesRequest& request) {
 Deed deed_of(const RunRequest& request, const AuditTrail* trail) {
   Deed made = deed_about("run", request.language);
   add_code(made.details, "code", request.code, trail);
+  made.details["template"] = clipped(request.template_name);
   made.details["files"] = request.files.size();
   made.details["root"] = request.as_root;
   made.details["network"] = network_of(request.network);
@@ -139,6 +140,9 @@ Deed deed_of(std::string_view sandbox, const ProcessRequest& request, const Audi
   made.subject = argv.empty() ? std::string() : clipped(argv.front());
   add_code(made.details, "command", command, trail);
   made.details["terminal"] = request.terminal.has_value();
+  if (!request.user.empty()) {
+    made.details["user"] = clipped(request.user);
+  }
   return made;
 }
 

@@ -16,7 +16,8 @@ namespace glovebox {
 // their SHA-256, and the text itself where that is short.
 [[nodiscard]] nlohmann::ordered_json output_of(std::string_view verdict);
 
-// The most that output_of() may take as JSON.
-inline constexpr std::size_t kMostRecordedOutput = 192UL << 10;
+// The most that output_of() may take as JSON: two streams, and the names of files, of which JSON
+// may make six bytes of one.
+inline constexpr std::size_t kMostRecordedOutput = 320UL << 10;
 
 }  // namespace glovebox
