@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "context/agent_files.h"
 #include "context/pidfd_process.h"
+#include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/run.h"
@@ -205,7 +206,7 @@ Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const
   std::vector<int> passed = {sandbox.pidfd(), spec.channel, spec.out, spec.err};
   const Cgroup& cgroup = sandbox.cgroup();
   UniqueFd members;
-  if (cgroup.directory_fd() >= 0 && ::geteuid() == 0) {
+  if (cgroup.directory_fd() >= 0 && guest_ids()) {
     // The interpreter is nobody to groups of root's. To be born in one asks who forks; to move into
     // one, who opened the file (Linux 5.16).
     members = UniqueFd(::openat(cgroup.directory_fd(), "cgroup.procs", O_WRONLY | O_CLOEXEC));

@@ -20,6 +20,7 @@
 
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
+#include "sandbox/guest_ids.h"
 
 namespace glovebox {
 namespace {
@@ -27,7 +28,7 @@ namespace {
 // A birth in namespaces that are not ours. It takes up to two helpers, which leave the child to us
 // as our own (CLONE_PARENT) and share our descriptors:
 //   - The first enters the realm. As root it lives in our memory, and maps the child's ids, which
-//     takes somebody in the realm whom /proc still takes for root. As an ordinary user nobody can
+//     takes somebody in the realm whom /proc still takes for root. Without ids to give nobody can
 //     map an undumpable child, so the first helper is a copy of us: outside realms, where nobody
 //     below sees it, it becomes dumpable for as long as it makes and maps the user namespace.
 //   - Entering a pid namespace counts for children only (setns(2)), and one cannot be made below it
@@ -38,7 +39,7 @@ struct Descent {
   child::Plan& plan;
   std::byte* stack_top;  // Of the second helper.
   abi::CloneArgs arguments{};
-  bool is_root = false;
+  bool gives_ids = false;  // That are not ours (sandbox/guest_ids.h).
   int pidfd = -1;         // The child's.
   int second_pidfd = -1;  // The second helper's.
   long second = 0;
@@ -152,7 +153,7 @@ GB_NO_SANITIZER void make_child(Descent& descent) {
 GB_NO_SANITIZER [[noreturn]] void make_child_in_realm(void* argument) {
   auto& descent = *static_cast<Descent*>(argument);
   long result = 0;
-  if (descent.is_root) {
+  if (descent.gives_ids) {
     // Whoever makes a user namespace owns it. The other two ids stay root's, so that nobody in the
     // realm may signal us (kill(2)).
     const uid_t owner = descent.where.realm->uid;
@@ -198,7 +199,7 @@ GB_NO_SANITIZER long descend(Descent& descent) {
       return r;
     }
   }
-  if (!descent.is_root) {
+  if (!descent.gives_ids) {
     if (const long r = make_own_user_namespace(descent); r < 0) {
       return r;
     }
@@ -219,7 +220,7 @@ GB_NO_SANITIZER long descend(Descent& descent) {
     return descent.second;
   }
   await_second(descent);
-  return descent.result < 0 || !descent.is_root ? descent.result : map_child(descent);
+  return descent.result < 0 || !descent.gives_ids ? descent.result : map_child(descent);
 }
 
 // The first helper.
@@ -245,12 +246,12 @@ Result<Cloned> clone_by_helpers(child::Plan& plan,
       *new (shared) Descent{.where = where,
                             .plan = plan,
                             .stack_top = stacks.descent.data() + stacks.descent.size()};
-  descent.is_root = ::geteuid() == 0;
+  descent.gives_ids = guest_ids().has_value();
   // The child inherits the cgroup of the first helper, which is still who we are: in the realm
   // nobody may write to a group of ours, and clone3(2) asks the one who clones.
   abi::CloneArgs helper{};
   helper.flags = CLONE_VFORK | CLONE_FILES | (arguments.flags & abi::kCloneIntoCgroup);
-  if (descent.is_root) {
+  if (descent.gives_ids) {
     helper.flags |= CLONE_VM;
   }
   helper.exit_signal = SIGCHLD;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Births in namespaces that are not ours: in a realm, or in a user namespace that an ordinary user
-// maps.
+// Births in namespaces that are not ours: in a realm, or in a user namespace that somebody maps who
+// has no ids to give (sandbox/guest_ids.h), such as an ordinary user.
 #pragma once
 
 #include "base/result.h"
@@ -10,7 +10,7 @@
 
 namespace glovebox {
 
-// As clone_into(), whose part it is. Requires: a realm, or that we are an ordinary user and
+// As clone_into(), whose part it is. Requires: a realm, or that we have no ids to give and
 // `arguments` ask for a user namespace; and that we are undumpable. Their flags are those of
 // `where` and what clone_into() adds.
 Result<Cloned> clone_by_helpers(child::Plan& plan,

@@ -18,15 +18,15 @@
 #include <utility>
 #include <vector>
 
+#include "sandbox/guest_ids.h"
 #include "sandbox/runtime_directory.h"
-#include "sandbox/slot.h"
 
 namespace glovebox {
 namespace {
 
 constexpr const char* kLocks = ".ids";
 
-static_assert(IdRange::kFirst >= Slot::kFirstUid + 2 * Slot::kSlots, "a slot's ids come before");
+static_assert(IdRange::kFirst >= GuestIds::kFirst + 2 * GuestIds::kSlots, "a slot's ids come before");
 static_assert(IdRange::kFirst + std::uint64_t{IdRange::kRanges} * IdRange::kSize <= 0x7FFE0000,
               "systemd's ids for foreign files come after");
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/slot.h"
+#include "sandbox/guest_ids.h"
 
 namespace glovebox {
 namespace {
@@ -36,7 +36,7 @@ TEST_F(IdRangeTest, OfLivingHoldersNeverOverlapEachOtherOrASlot) {
   for (int i = 0; i < 200; ++i) {
     held.push_back(take());
     const uid_t first = held.back().first();
-    EXPECT_GE(first, Slot::kFirstUid + 2 * Slot::kSlots);
+    EXPECT_GE(first, GuestIds::kFirst + 2 * GuestIds::kSlots);
     EXPECT_LE(first + std::uint64_t{IdRange::kSize}, 0x7FFE0000U);
     EXPECT_EQ((first - IdRange::kFirst) % IdRange::kSize, 0U);
     firsts.insert(first);

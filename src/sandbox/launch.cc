@@ -29,6 +29,7 @@
 #include "base/sys/spawn.h"
 #include "base/sys/undumpable.h"
 #include "sandbox/birth.h"
+#include "sandbox/guest_ids.h"
 
 namespace glovebox {
 namespace {
@@ -128,7 +129,7 @@ Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthpla
   sys::become_undumpable();
   GB_CHECK(::prctl(PR_GET_DUMPABLE) != 1);
   const bool has_user_namespace = (where.flags & CLONE_NEWUSER) != 0;
-  if (where.realm != nullptr || (has_user_namespace && ::geteuid() != 0)) {
+  if (where.realm != nullptr || (has_user_namespace && !guest_ids())) {
     return clone_by_helpers(plan, stacks, arguments, where);
   }
   std::optional<EffectiveUser> maker;

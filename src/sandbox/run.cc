@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "sandbox/cgroup_host.h"
+#include "sandbox/guest_ids.h"
 #include "sandbox/out_of_memory.h"
 #include "sandbox/policy/policy.h"
 
@@ -74,7 +75,7 @@ std::uint32_t open_files_here(const Limits& limits) {
   // The kernel counts descriptors in flight between processes for each user, and lets nobody send
   // any who has more in flight than files may be open (net/core/scm.c; unix(7), ETOOMANYREFS). As
   // an ordinary user the guest is the same user as its caller: half of that is left to the caller.
-  const rlim_t most = ::geteuid() == 0 ? own.rlim_max : std::min(own.rlim_max, own.rlim_cur / 2);
+  const rlim_t most = guest_ids() ? own.rlim_max : std::min(own.rlim_max, own.rlim_cur / 2);
   return static_cast<std::uint32_t>(std::min<rlim_t>(limits.open_files, most));
 }
 

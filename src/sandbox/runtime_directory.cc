@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "sandbox/guest_ids.h"
+
 namespace glovebox {
 
 namespace {
@@ -52,7 +54,12 @@ Result<UniqueFd> open_private_directory(const std::string& path) {
 
 std::string runtime_directory() {
   if (::geteuid() == 0) {
-    return path_in("GLOVEBOX_RUNTIME_DIR").value_or(kOfRoot);
+    if (auto named = path_in("GLOVEBOX_RUNTIME_DIR")) {
+      return *std::move(named);
+    }
+    if (guest_ids()) {
+      return kOfRoot;
+    }
   }
   if (const auto xdg = path_in("XDG_RUNTIME_DIR")) {
     return *xdg + "/glovebox";

@@ -20,6 +20,7 @@
 #include "base/wire.h"
 #include "sandbox/cgroup_host.h"
 #include "sandbox/child/plan.h"
+#include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
 #include "sandbox/machine.h"
 #include "sandbox/policy/capabilities.h"
@@ -184,7 +185,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
 Sandbox::~Sandbox() { (void)end(); }
 
 uid_t Sandbox::helper_uid() const {
-  return ::geteuid() == 0 && enclosure_.slot ? enclosure_.slot->helper_uid() : 0;
+  return guest_ids() && enclosure_.slot ? enclosure_.slot->helper_uid() : 0;
 }
 
 Error Sandbox::with_complaints(Error error) const {
@@ -442,7 +443,7 @@ Result<Realm> Sandbox::realm() const {
   };
   Realm realm{.user_ns = open_namespace("user"),
               .pid_ns = open_namespace("pid"),
-              .uid = ::geteuid() == 0 ? enclosure_.slot->host_uid() : ::geteuid()};
+              .uid = guest_ids() ? enclosure_.slot->host_uid() : ::geteuid()};
   if (!realm.user_ns || !realm.pid_ns) {
     return Error::from_errno("open the namespaces of a realm");
   }

@@ -36,18 +36,19 @@ std::string file_name(std::uint32_t number) {
 
 struct Range {
   std::uint32_t first = 0;
-  std::uint32_t count = Slot::kSlots;
+  std::uint32_t count = 0;
 };
 
-Result<Range> numbers_of(int directory) {
-  if (!shares_slot_numbers()) {
-    return Range{};
+Result<Range> numbers_of(int directory, const GuestIds& ids) {
+  if (!shares_slot_numbers() || ids.slots < GuestIds::kSlots) {
+    return Range{.count = ids.slots};
   }
   struct stat status {};
   if (::fstat(directory, &status) != 0) {
     return Error::from_errno("stat the runtime directory");
   }
-  const auto window = static_cast<std::uint32_t>(status.st_ino % (Slot::kSlots / Slot::kWindow));
+  const auto window =
+      static_cast<std::uint32_t>(status.st_ino % (GuestIds::kSlots / Slot::kWindow));
   return Range{.first = window * Slot::kWindow, .count = Slot::kWindow};
 }
 
@@ -123,7 +124,10 @@ void sweep_pool(int directory) {
 
 Result<Slot> Slot::take() {
   UniqueFd directory = GB_TRY(open_runtime_directory());
-  const Range range = GB_TRY(numbers_of(directory.get()));
+  // An ordinary user's slots have numbers as well, but give no ids.
+  const GuestIds ids =
+      guest_ids().value_or(GuestIds{.first = GuestIds::kFirst, .slots = GuestIds::kSlots});
+  const Range range = GB_TRY(numbers_of(directory.get(), ids));
   for (int attempt = 0; attempt < kTries; ++attempt) {
     std::uint32_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number) {
@@ -140,14 +144,15 @@ Result<Slot> Slot::take() {
     }
     // A sweep may see the file before it is locked, take it for a leftover and unlink it.
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_linked(file.get())) {
-      return Slot(number, random_hex(4), std::move(directory), std::move(file));
+      return Slot(ids, number, random_hex(4), std::move(directory), std::move(file));
     }
   }
   return Error(ErrorCode::kExhausted, "no free slot for a sandbox");
 }
 
 Slot::Slot(Slot&& other) noexcept
-    : number_(other.number_),
+    : ids_(other.ids_),
+      number_(other.number_),
       tag_(std::move(other.tag_)),
       directory_(std::move(other.directory_)),
       file_(std::move(other.file_)),
@@ -155,6 +160,7 @@ Slot::Slot(Slot&& other) noexcept
 
 Slot& Slot::operator=(Slot&& other) noexcept {
   give_back();
+  ids_ = other.ids_;
   number_ = other.number_;
   tag_ = std::move(other.tag_);
   directory_ = std::move(other.directory_);
@@ -217,7 +223,7 @@ Swept sweep_leftovers() {
       sweep_pool(directory->get());
     }
   }
-  if (swept.slots > 0 && ::geteuid() == 0) {
+  if (const auto ids = guest_ids(); swept.slots > 0 && ids && ids->has_ranges) {
     IdRange::sweep();
   }
   return swept;

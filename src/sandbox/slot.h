@@ -2,9 +2,9 @@
 // Slots: what a living sandbox is known by on this host, and how leftovers are found.
 //
 // A slot is a file below a runtime directory (/run/glovebox, or the user's own), held locked by
-// the process that owns the sandbox. Its number gives the sandbox a name and, as root, a host uid
-// that no other living sandbox has. The kernel drops the lock when the owner ends in any way, so a
-// slot that can be locked belongs to a dead owner, and what it lists is swept.
+// the process that owns the sandbox. Its number gives the sandbox a name and, as root, a uid out
+// here that no other living sandbox has. The kernel drops the lock when the owner ends in any way,
+// so a slot that can be locked belongs to a dead owner, and what it lists is swept.
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "sandbox/guest_ids.h"
 
 namespace glovebox {
 
@@ -46,32 +47,32 @@ class Slot {
   // sandbox ever had it before, so what a lost runtime directory left is in nobody's way, and
   // whoever sweeps this name never meets another's.
   [[nodiscard]] std::string name() const;
-  // The host uid and gid of the guest when we are root. The range lies above all that systemd
-  // and the usual container engines hand out (systemd.io/UIDS-GIDS).
-  [[nodiscard]] uid_t host_uid() const { return kFirstUid + number_; }
+  // The guest's uid and gid out here, where it has its own (sandbox/guest_ids.h).
+  [[nodiscard]] uid_t host_uid() const { return ids_.first + number_; }
 
   // Likewise, and no guest's: of a program that works for the guest outside of its walls.
-  [[nodiscard]] uid_t helper_uid() const { return kFirstUid + kSlots + number_; }
+  [[nodiscard]] uid_t helper_uid() const { return ids_.first + ids_.slots + number_; }
 
   // For another process to hold as well: the slot counts as free when both have closed it. Ours.
   [[nodiscard]] int lock() const { return file_.get(); }
 
-  static constexpr uid_t kFirstUid = 0x70000000;
-  static constexpr std::uint32_t kSlots = 1U << 20;
-  // How many of them a runtime directory other than /run/glovebox gives out. They begin at
-  // (inode of the directory % 256) * kWindow, so such directories rarely meet, and whoever knows
-  // the directory knows which user ids and cgroups are its own.
+  // How many of GuestIds::kSlots a runtime directory other than /run/glovebox gives out. They begin
+  // at (inode of the directory % 256) * kWindow, so such directories rarely meet, and whoever knows
+  // the directory knows which user ids and cgroups are its own. Where there are fewer ids, all
+  // directories share them.
   static constexpr std::uint32_t kWindow = 1U << 12;
 
  private:
-  Slot(std::uint32_t number, std::string tag, UniqueFd directory, UniqueFd file)
-      : number_(number),
+  Slot(GuestIds ids, std::uint32_t number, std::string tag, UniqueFd directory, UniqueFd file)
+      : ids_(ids),
+        number_(number),
         tag_(std::move(tag)),
         directory_(std::move(directory)),
         file_(std::move(file)) {}
   Result<void> note(std::string_view kind, std::string_view what);
   void give_back() noexcept;
 
+  GuestIds ids_;
   std::uint32_t number_ = 0;
   std::string tag_;
   UniqueFd directory_;

@@ -129,8 +129,8 @@ TEST_F(SlotTest, GivesLivingSlotsDifferentNumbers) {
   for (int i = 0; i < 50; ++i) {
     auto slot = Slot::take();
     ASSERT_TRUE(slot);
-    EXPECT_LT(slot->number(), Slot::kSlots);
-    EXPECT_EQ(slot->host_uid(), Slot::kFirstUid + slot->number());
+    EXPECT_LT(slot->number(), GuestIds::kSlots);
+    EXPECT_EQ(slot->host_uid(), GuestIds::kFirst + slot->number());
     EXPECT_THAT(slot->name(), MatchesRegex("glovebox-[0-9a-f]+-[0-9a-f]{8}"));
     numbers.insert(slot->number());
     names.insert(slot->name());
@@ -151,7 +151,7 @@ TEST_F(SlotTest, HasANumberOutOfTheWindowOfItsDirectory) {
   }
   struct stat status {};
   ASSERT_EQ(::stat(runtime().c_str(), &status), 0);
-  const auto window = static_cast<std::uint32_t>(status.st_ino % (Slot::kSlots / Slot::kWindow));
+  const auto window = static_cast<std::uint32_t>(status.st_ino % (GuestIds::kSlots / Slot::kWindow));
   for (const Slot& slot : taken) {
     EXPECT_EQ(slot.number() / Slot::kWindow, window);
   }

@@ -76,21 +76,25 @@ class OfRoot(Inside, unittest.TestCase):
 class Rootless(Inside, unittest.TestCase):
     engine = rootless
 
-    def test_for_a_user_a_default_container_has_the_landlock_tier(self):
-        self.check_default("user", "a Podman container")
+    def test_a_default_container_has_the_landlock_tier_and_doctor_says_what_gives_more(self):
+        for user in USERS:
+            with self.subTest(user=user):
+                self.check_default(user, "a Podman container")
 
-    def test_for_a_user_the_flags_that_doctor_names_give_the_native_tier(self):
-        self.check_advice("user")
+    def test_the_flags_that_doctor_names_give_the_native_tier(self):
+        for user in USERS:
+            with self.subTest(user=user):
+                self.check_advice(user)
 
-    def test_for_a_user_the_options_give_the_tiers_of_the_page(self):
+    def test_the_options_give_the_tiers_of_the_page(self):
         for flags, tier in TABLE:
-            with self.subTest(flags=flags):
-                self.check((*flags, *UNPROFILED), "user", tier)
+            for user in USERS:
+                with self.subTest(flags=flags, user=user):
+                    self.check((*flags, *UNPROFILED), user,
+                               "landlock" if user == "root" and flags == WITHOUT_ADMIN else tier)
 
-    # Root's guests get ids that this container has not (docs/containers.md).
-    @unittest.expectedFailure
-    def test_for_root_a_default_container_has_the_landlock_tier(self):
-        self.check_default("root", "a Podman container")
+    def test_root_of_a_container_without_capabilities_has_the_landlock_tier(self):
+        self.check(("--cap-drop", "ALL"), "root", "landlock")
 
 
 def main():

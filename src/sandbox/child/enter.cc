@@ -261,9 +261,10 @@ class Entrance {
         return got < 0 ? got : -ECANCELED;
       }
     }
-    if (!plan_.user_namespace && plan_.uid != 0) {
-      // While we still may: as an ordinary user nobody can lock anything.
-      if (const long r = lock_privileges(); r < 0) {
+    if (plan_.locks_privileges) {
+      const long r = lock_privileges();
+      const bool stays_root = plan_.uid == 0;
+      if (r < 0 && !(r == -EPERM && stays_root)) {
         return r;
       }
     }

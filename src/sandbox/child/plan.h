@@ -108,6 +108,11 @@ struct Plan {
   // Otherwise the namespace was made before it, and has the guest's ids alone.
   bool awaits_maps = false;
 
+  // We are root, and outside of a user namespace of the guest's: capabilities that it gives up are
+  // locked away while it still may. One that stays root and has no CAP_SETPCAP cannot, and then
+  // only no_new_privs keeps them away.
+  bool locks_privileges = false;
+
   // Capabilities that guests keep, a bit for each: then the guest is root in its user namespace,
   // set-user-id programs work, and its root file system stays writable.
   std::uint64_t kept_capabilities = 0;

@@ -18,6 +18,7 @@
 #include "base/sys/tree.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/exec_access.h"
+#include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/stopwatch.h"
@@ -64,9 +65,9 @@ constexpr std::array<child::AccessRule, 15> kHostRules = {{
 
 TierFeatures features() {
   const CgroupSupport& cgroups = Cgroup::support();
-  // As root the guest has a uid of its own, so RLIMIT_NPROC counts its processes and no others.
+  // Where the guest has a uid of its own, so RLIMIT_NPROC counts its processes and no others.
   return {.limits_memory = cgroups.memory,
-          .limits_pids = cgroups.pids || ::geteuid() == 0,
+          .limits_pids = cgroups.pids || guest_ids(),
           .passes_descriptors = true,
           .returns_descriptors = true};
 }
@@ -116,12 +117,14 @@ Result<std::string> make_tree(Slot& slot, uid_t owner) {
 }  // namespace
 
 Result<TierFeatures> LandlockTier::probe() {
+  GB_TRY(check_guest_is_not_root());
   GB_TRY(check_kernel());
   return features();
 }
 
 Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   Stopwatch watch;
+  GB_TRY(check_guest_is_not_root());
   GB_TRY(check_kernel());
   GB_TRY(refuse_what_native_alone_has(spec, name()));
   const InnerPrograms programs = GB_TRY(inner_programs());
@@ -130,8 +133,8 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   Cgroup cgroup = GB_TRY(Cgroup::create(slot, spec.limits));
   watch.lap("cgroup_made");
 
-  const bool root = ::geteuid() == 0;
-  const uid_t owner = root ? slot.host_uid() : ::geteuid();
+  const bool has_own_id = guest_ids().has_value();
+  const uid_t owner = has_own_id ? slot.host_uid() : ::geteuid();
   const std::string tree = GB_TRY(make_tree(slot, owner));
   std::shared_ptr<Setup> setup(new Setup);
   setup->tree = tree;
@@ -171,7 +174,8 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   plan.parent_fd = control.get();
   plan.warden_fd = programs.warden;
   plan.archiver_fd = programs.archiver;
-  if (root) {
+  plan.locks_privileges = ::geteuid() == 0;
+  if (has_own_id) {
     plan.uid = owner;
     plan.gid = owner;
   }
@@ -180,7 +184,7 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   plan.landlock.fs = landlock_fs_rights(plan.landlock.abi);
   plan.landlock.scoped = abi::kScopeAbstractUnixSocket | abi::kScopeSignal;
   plan.landlock.rules = rules;
-  plan.filter = root ? policy::no_namespaces_filter() : policy::shared_user_filter();
+  plan.filter = has_own_id ? policy::no_namespaces_filter() : policy::shared_user_filter();
   plan.more_filter = spec.exec.written ? policy::Filter() : policy::no_memory_programs_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "shared-pids",
                                                             nullptr};

@@ -25,6 +25,7 @@
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "sandbox/child/plan.h"
+#include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
 #include "sandbox/policy/capabilities.h"
 #include "sandbox/policy/policy.h"
@@ -187,10 +188,12 @@ Result<TierFeatures> NativeTier::probe() {
   if (!kUsable) {
     return kUsable.error();
   }
+  GB_TRY(check_guest_is_not_root());
   return features();
 }
 
 Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
+  GB_TRY(check_guest_is_not_root());
   if (!spec.attachments.empty() && (::geteuid() != 0 || spec.within != nullptr || spec.realm)) {
     return Error(ErrorCode::kUnsupported,
                  "volumes and workspaces on disk require a separate sandbox and root",
@@ -208,9 +211,10 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   Stopwatch watch;
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
-  const bool root = ::geteuid() == 0;
+  const std::optional<GuestIds> given = guest_ids();
+  const bool has_range = spec.as_root && given && given->has_ranges;
   IdRange ids;
-  if (spec.as_root && root) {
+  if (has_range) {
     ids = GB_TRY(IdRange::take());
   }
   watch.lap("slot");
@@ -225,25 +229,28 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
 
   std::shared_ptr<Setup> setup(new Setup);
   setup->files = GB_TRY(RootPlan::create(spec));
-  const uid_t uid = root ? slot.host_uid() : ::geteuid();
-  const gid_t gid = root ? slot.host_uid() : ::getegid();
+  const uid_t uid = given ? slot.host_uid() : ::geteuid();
+  const gid_t gid = given ? slot.host_uid() : ::getegid();
   std::vector<std::string> notes;
-  if (spec.as_root && root) {
+  if (has_range) {
     setup->uid_map = id_map(0, ids.first(), IdRange::kSize);
     setup->gid_map = setup->uid_map;
   } else if (spec.as_root) {
     setup->uid_map = id_map(0, uid);
     setup->gid_map = id_map(0, gid);
     notes.emplace_back(
-        "root is the only user here, and /usr is read-only: an ordinary user has no other ids to "
-        "give; run glovebox as root for more");
+        ::geteuid() == 0
+            ? "root is the only user here, and /usr is read-only: the user namespace that glovebox "
+              "runs in has too few ids; run glovebox as root outside of it for more"
+            : "root is the only user here, and /usr is read-only: an ordinary user has no other "
+              "ids "
+              "to give; run glovebox as root for more");
   } else if (!spec.realm) {
     setup->uid_map = id_map(kGuestUid, uid);
     setup->gid_map = id_map(kGuestGid, gid);
-  } else if (root) {
+  } else if (given) {
     // All slots under their own numbers, so that the same maps hold inside a realm and outside.
-    const std::string first = std::to_string(Slot::kFirstUid);
-    setup->uid_map = first + " " + first + " " + std::to_string(Slot::kSlots) + "\n";
+    setup->uid_map = id_map(given->first, given->first, given->slots);
     setup->gid_map = setup->uid_map;
   } else {
     setup->uid_map = id_map(uid, uid);
@@ -268,7 +275,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     plan.uid = spec.realm ? uid : kGuestUid;
     plan.gid = spec.realm ? gid : kGuestGid;
   }
-  plan.awaits_maps = root;
+  plan.awaits_maps = given.has_value();
   plan.realm = spec.realm;
   plan.network_namespace = true;
   UniqueFd way_out_from;
@@ -306,7 +313,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                             {.flags = kFlags,
                              .cgroup_fd = cgroup ? cgroup->directory_fd() : -1,
                              .realm = spec.within,
-                             .charged_to = root ? uid : 0,
+                             .charged_to = given ? uid : 0,
                              .uid_map = setup->uid_map,
                              .gid_map = setup->gid_map});
   // In a realm that has just died nothing can be born (ENOMEM, pid_namespaces(7)).

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/sys/beneath.h"
+#include "sandbox/guest_ids.h"
 #include "sandbox/system_view.h"
 #include "sandbox/tiers/native/root_plan.h"
 
@@ -254,9 +255,9 @@ Result<void> RootPlan::add_written_system() {
     add_directory(path, mode);
     ++more_inodes_;
   }
-  // Files of the host's root belong to nobody for an ordinary user, who has no id for it: nothing
-  // below /usr could be changed.
-  if (::geteuid() != 0) {
+  // Files of the host's root belong to nobody where there is no range of ids, as for an ordinary
+  // user: nothing below /usr could be changed.
+  if (const auto given = guest_ids(); !given || !given->has_ranges) {
     add_system();
     return {};
   }
