@@ -40,8 +40,8 @@ struct Descent {
   std::byte* stack_top;  // Of the second helper.
   abi::CloneArgs arguments{};
   bool gives_ids = false;  // That are not ours (sandbox/guest_ids.h).
-  int pidfd = -1;         // The child's.
-  int second_pidfd = -1;  // The second helper's.
+  int pidfd = -1;          // The child's.
+  int second_pidfd = -1;   // The second helper's.
   long second = 0;
   long result = -ECANCELED;  // Zero, or the negative errno of what failed.
 };

@@ -26,7 +26,8 @@ namespace {
 
 constexpr const char* kLocks = ".ids";
 
-static_assert(IdRange::kFirst >= GuestIds::kFirst + 2 * GuestIds::kSlots, "a slot's ids come before");
+static_assert(IdRange::kFirst >= GuestIds::kFirst + 2 * GuestIds::kSlots,
+              "a slot's ids come before");
 static_assert(IdRange::kFirst + std::uint64_t{IdRange::kRanges} * IdRange::kSize <= 0x7FFE0000,
               "systemd's ids for foreign files come after");
 

@@ -20,8 +20,8 @@ class IdRange {
   // An empty one, to be assigned to.
   IdRange() = default;
 
-  // Takes a free range. Requires root, and GuestIds::has_ranges. Fails with kExhausted when none is free, and with
-  // kUnavailable when the locks cannot be had.
+  // Takes a free range. Requires root, and GuestIds::has_ranges. Fails with kExhausted when none is
+  // free, and with kUnavailable when the locks cannot be had.
   static Result<IdRange> take();
 
   IdRange(IdRange&& other) noexcept = default;

@@ -9,8 +9,8 @@
 
 namespace glovebox {
 
-// As root $GLOVEBOX_RUNTIME_DIR, else /run/glovebox. As another user, or as root without ids to give
-// (sandbox/guest_ids.h), $XDG_RUNTIME_DIR/glovebox, else a directory of that user's in /tmp.
+// As root $GLOVEBOX_RUNTIME_DIR, else /run/glovebox. As another user, or as root without ids to
+// give (sandbox/guest_ids.h), $XDG_RUNTIME_DIR/glovebox, else a directory of that user's in /tmp.
 std::string runtime_directory();
 
 // Whether other runtime directories on this host may give out the same slot numbers, and with them

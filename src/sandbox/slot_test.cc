@@ -151,7 +151,8 @@ TEST_F(SlotTest, HasANumberOutOfTheWindowOfItsDirectory) {
   }
   struct stat status {};
   ASSERT_EQ(::stat(runtime().c_str(), &status), 0);
-  const auto window = static_cast<std::uint32_t>(status.st_ino % (GuestIds::kSlots / Slot::kWindow));
+  const auto window =
+      static_cast<std::uint32_t>(status.st_ino % (GuestIds::kSlots / Slot::kWindow));
   for (const Slot& slot : taken) {
     EXPECT_EQ(slot.number() / Slot::kWindow, window);
   }

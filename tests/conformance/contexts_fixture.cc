@@ -123,7 +123,8 @@ std::set<std::string> look_around() {
   const auto may_be_ours = [&](const std::string& slot) {
     const auto window = std::strtoul(slot.c_str(), nullptr, 16) / Slot::kWindow;
     return !others.contains(slot) &&
-           (!shares_slot_numbers() || window == runtime.st_ino % (GuestIds::kSlots / Slot::kWindow));
+           (!shares_slot_numbers() ||
+            window == runtime.st_ino % (GuestIds::kSlots / Slot::kWindow));
   };
   for (const auto& entry : fs::directory_iterator(runtime_directory(), ignored)) {
     if (!others.contains(slot_of(entry.path().filename()))) {
