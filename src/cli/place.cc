@@ -55,6 +55,17 @@ bool has_capability(const std::string& mask, int number) {
   return ((bits >> static_cast<unsigned>(number)) & 1U) != 0;
 }
 
+// Whether ids are mapped in any way but each to itself (user_namespaces(7)). Where there is no map,
+// there are no user namespaces.
+bool maps_ids(const std::string& map) {
+  std::istringstream words(map);
+  std::uint64_t inside = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t count = 0;
+  return words >> inside >> outside >> count &&
+         (inside != 0 || outside != 0 || count != 0xffffffff);
+}
+
 // Whether anything but /proc's own binfmt_misc is mounted below /proc: mountinfo's fifth field
 // (proc_pid_mountinfo(5)).
 bool covers_proc(const std::string& mounts) {
@@ -125,6 +136,8 @@ void find_restrictions(const std::string& root, Place& place) {
   const std::string status = read(root + "/proc/self/status");
   place.filtered = field(status, "Seccomp") == "2";
   place.may_administer = has_capability(field(status, "CapEff"), kSysAdmin);
+  place.lets_administer = has_capability(field(status, "CapBnd"), kSysAdmin);
+  place.own_ids = maps_ids(read(root + "/proc/self/uid_map"));
   place.covered_proc = covers_proc(read(root + "/proc/self/mountinfo"));
   const std::string label = read(root + "/proc/self/attr/current");
   place.apparmor = label.ends_with(" (enforce)");
@@ -143,14 +156,21 @@ void find_restrictions(const std::string& root, Place& place) {
   }
 }
 
-// The options of docker or podman that take away what stands in the way.
+// Whether a filter stands in the way also of what can have CAP_SYS_ADMIN: Docker's refuses
+// pivot_root(2) to everybody, Podman's asks only for the capability.
+bool needs_no_filter(const Place& place) {
+  const bool by_capability = place.container == Place::Container::kPodman;
+  return place.filtered && !(by_capability && (place.as_root || place.lets_administer));
+}
+
+// The options of docker or podman that take away what stands in the way, and no others.
 std::string engine_flags(const Place& place) {
   std::string flags;
   const auto add = [&flags](bool needed, const char* flag) {
     flags += needed ? (flags.empty() ? "" : " ") + std::string(flag) : std::string();
   };
   const bool podman = place.container == Place::Container::kPodman;
-  add(place.filtered, "--security-opt seccomp=unconfined");
+  add(needs_no_filter(place), "--security-opt seccomp=unconfined");
   add(place.covered_proc,
       podman ? "--security-opt unmask=ALL" : "--security-opt systempaths=unconfined");
   add(place.as_root && !place.may_administer, "--cap-add SYS_ADMIN");
@@ -220,12 +240,16 @@ std::string native_on_machine(const Place& place) {
 
 std::string limits_in_container(const Place& place) {
   using enum Place::Container;
+  std::string text = "no cgroup is writable here, so limit the container itself";
   if (place.container == kKubernetes) {
-    return "no cgroup is writable here, so limit the container itself: resources.limits";
+    return text + ": resources.limits";
   }
-  std::string text =
-      "no cgroup is writable here, so limit the container itself with --memory and --pids-limit";
-  if (place.as_root && place.container == kDocker) {
+  if (place.container == kOther) {
+    return text;
+  }
+  text += " with --memory and --pids-limit";
+  // Root of a container with ids of its own is nobody to the host's cgroups.
+  if (place.as_root && !place.own_ids) {
     text += ", or add --volume /sys/fs/cgroup:/sys/fs/cgroup:rw";
     text += place.unified ? " --cgroupns host" : "";
   }

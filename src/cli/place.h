@@ -22,7 +22,9 @@ struct Place {
 
   // What stands in the way of namespaces and mounts.
   bool as_root = false;
-  bool may_administer = false;                    // CAP_SYS_ADMIN, also for what root starts.
+  bool may_administer = false;                    // This process has CAP_SYS_ADMIN.
+  bool lets_administer = false;                   // A process here can have it: the bounding set.
+  bool own_ids = false;                           // User ids here are not those of the host.
   bool filtered = false;                          // A system call filter.
   bool covered_proc = false;                      // Something is mounted below /proc.
   bool apparmor = false;                          // A profile of AppArmor is enforced.

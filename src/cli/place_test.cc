@@ -22,7 +22,8 @@ using Files = std::map<std::string, std::string>;
 using Environment = std::map<std::string, std::string>;
 
 constexpr const char* kFree = "Name:\tglovebox\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n";
-constexpr const char* kConfined = "Name:\tglovebox\nCapEff:\t00000000a80425fb\nSeccomp:\t2\n";
+constexpr const char* kConfined =
+    "Name:\tglovebox\nCapEff:\t00000000a80425fb\nCapBnd:\t00000000a80425fb\nSeccomp:\t2\n";
 constexpr const char* kPlainMounts =
     "22 1 0:21 / /proc rw,nosuid - proc proc rw\n"
     "23 22 0:22 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw\n";
@@ -54,6 +55,7 @@ class PlaceTest : public ::testing::Test {
         },
         as_root);
   }
+  const std::string& root() const { return root_; }
 
  private:
   std::string root_;
@@ -66,6 +68,14 @@ Files docker() {
   return {{"/.dockerenv", ""},
           {"/proc/self/status", kConfined},
           {"/proc/self/mountinfo", kCoveredMounts}};
+}
+
+// The same of Podman.
+Files podman() {
+  Files files = docker();
+  files.erase("/.dockerenv");
+  files["/run/.containerenv"] = "";
+  return files;
 }
 
 TEST_F(PlaceTest, OfAnOrdinaryUserNeedsNothingWhereNothingIsMissing) {
@@ -105,12 +115,41 @@ TEST_F(PlaceTest, NamesTheProfileOfASecurityModuleWhereOneIsEnforced) {
 }
 
 TEST_F(PlaceTest, InPodmanNamesItsOwnFlag) {
-  Files files = docker();
-  files.erase("/.dockerenv");
-  files["/run/.containerenv"] = "";
-  const Place place = find(files);
+  const Place place = find(podman());
   EXPECT_EQ(describe(place), "a Podman container, as an ordinary user");
-  EXPECT_THAT(advice(place, kNoNative), HasSubstr("--security-opt unmask=ALL"));
+  EXPECT_THAT(advice(place, kNoNative),
+              HasSubstr("with --security-opt seccomp=unconfined --security-opt unmask=ALL; "));
+}
+
+TEST_F(PlaceTest, WithSysAdminPodmansFilterMayStay) {
+  EXPECT_THAT(advice(find(podman(), {}, true), kNoNative),
+              HasSubstr("with --security-opt unmask=ALL --cap-add SYS_ADMIN; "));
+  Files files = podman();
+  files["/proc/self/status"] = "CapEff:\t0\nCapBnd:\t00000000a82425fb\nSeccomp:\t2\n";
+  EXPECT_THAT(advice(find(files), kNoNative), HasSubstr("with --security-opt unmask=ALL; "));
+}
+
+TEST_F(PlaceTest, OfTheHostsRootInAContainerCanHaveTheHostsCgroups) {
+  for (Files files : {docker(), podman()}) {
+    files["/proc/self/uid_map"] = "         0          0 4294967295\n";
+    EXPECT_THAT(advice(find(files, {}, true), {.cgroup = true}),
+                HasSubstr("or add --volume /sys/fs/cgroup:/sys/fs/cgroup:rw (docs"));
+    EXPECT_THAT(advice(find(files), {.cgroup = true}), Not(HasSubstr("--volume")));
+    files["/sys/fs/cgroup/cgroup.controllers"] = "";
+    EXPECT_THAT(advice(find(files, {}, true), {.cgroup = true}), HasSubstr(":rw --cgroupns host"));
+    files["/proc/self/uid_map"] =
+        "         0       1000          1\n         1     200000  65536\n";
+    EXPECT_THAT(advice(find(files, {}, true), {.cgroup = true}),
+                AllOf(HasSubstr("--memory and --pids-limit"), Not(HasSubstr("--volume"))));
+    std::filesystem::remove_all(root());
+  }
+}
+
+TEST_F(PlaceTest, InAnotherContainerNamesNoFlagsOfDocker) {
+  const Place place = find({}, {{"container", "lxc"}}, true);
+  EXPECT_EQ(describe(place), "a container (lxc), as root");
+  EXPECT_EQ(advice(place, {.cgroup = true}),
+            "no cgroup is writable here, so limit the container itself (docs/containers.md)");
 }
 
 TEST_F(PlaceTest, InAPodNamesFieldsOfItsSecurityContext) {

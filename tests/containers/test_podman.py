@@ -12,10 +12,9 @@ kind starts.
 import sys
 import unittest
 
-from inside import UNFILTERED, UNPROFILED, USERS, Inside
+from inside import UNFILTERED, UNPROFILED, USERS, Advice, AdviceToRoot, main
 from podman import Podman
 
-SKIPPED = 77
 UNMASKED = ("--security-opt", "unmask=ALL")
 ADMIN = ("--cap-add", "SYS_ADMIN")
 CGROUPS = ("--volume", "/sys/fs/cgroup:/sys/fs/cgroup:rw")
@@ -30,32 +29,10 @@ TABLE = (
     (PRIVILEGED, "native"),
 )
 
-rootful = Podman()
-rootless = Podman(rootless=True)
 
-
-class OfRoot(Inside, unittest.TestCase):
-    engine = rootful
-
-    def test_a_default_container_has_the_landlock_tier_and_doctor_says_what_gives_more(self):
-        for user in USERS:
-            with self.subTest(user=user):
-                self.check_default(user, "a Podman container")
-
-    def test_the_flags_that_doctor_names_give_the_native_tier(self):
-        for user in USERS:
-            with self.subTest(user=user):
-                self.check_advice(user)
-
-    def test_with_part_of_the_flags_doctor_names_the_rest(self):
-        for user in USERS:
-            with self.subTest(user=user):
-                flags = (*UNFILTERED, *UNPROFILED)
-                self.check(flags, user, "landlock")
-                found = self.findings(flags, user)
-                self.assertIn("unmask=ALL", found["place"]["hint"])
-                self.assertNotIn("seccomp=unconfined", found["place"]["hint"])
-                self.assertEqual(found["tier native"]["hint"], "see 'place'")
+class OfRoot(AdviceToRoot, unittest.TestCase):
+    engine = Podman()
+    place = "a Podman container"
 
     def test_the_options_give_the_tiers_of_the_page(self):
         for flags, tier in TABLE:
@@ -64,27 +41,16 @@ class OfRoot(Inside, unittest.TestCase):
                     self.check((*flags, *UNPROFILED), user,
                                "landlock" if user == "root" and flags == WITHOUT_ADMIN else tier)
 
-    def test_a_writable_cgroup_limits_all_processes_together(self):
-        for flags in ((*UNMASKED, *ADMIN, *UNPROFILED, *CGROUPS), PRIVILEGED):
-            with self.subTest(flags=flags):
-                _, verdict = self.run_in(flags, "root")
-                self.assertEqual(verdict.get("tier"), "native", verdict)
-                self.assertTrue(verdict["limits"]["memory"]["enforced"], verdict)
-                self.assertTrue(verdict["walls"]["cgroup"].startswith("v"), verdict)
+    def test_a_privileged_container_limits_all_processes_together(self):
+        self.check_limits(PRIVILEGED)
+
+    def test_for_a_user_of_a_container_with_sys_admin_doctor_names_only_the_mask(self):
+        self.assertEqual(self.advised((*ADMIN, *UNPROFILED), "user"), [UNMASKED])
 
 
-class Rootless(Inside, unittest.TestCase):
-    engine = rootless
-
-    def test_a_default_container_has_the_landlock_tier_and_doctor_says_what_gives_more(self):
-        for user in USERS:
-            with self.subTest(user=user):
-                self.check_default(user, "a Podman container")
-
-    def test_the_flags_that_doctor_names_give_the_native_tier(self):
-        for user in USERS:
-            with self.subTest(user=user):
-                self.check_advice(user)
+class Rootless(Advice, unittest.TestCase):
+    engine = Podman(rootless=True)
+    place = "a Podman container"
 
     def test_the_options_give_the_tiers_of_the_page(self):
         for flags, tier in TABLE:
@@ -96,24 +62,11 @@ class Rootless(Inside, unittest.TestCase):
     def test_root_of_a_container_without_capabilities_has_the_landlock_tier(self):
         self.check(("--cap-drop", "ALL"), "root", "landlock")
 
-
-def main():
-    engines = {OfRoot: rootful, Rootless: rootless}
-    try:
-        why = {tests: engine.start() for tests, engine in engines.items()}
-        for tests, reason in why.items():
-            if reason is not None:
-                print(f"skipped: {tests.__name__}: {reason}")
-                tests.__unittest_skip__, tests.__unittest_skip_why__ = True, reason
-        if all(why.values()):
-            return SKIPPED
-        if sys.argv[1:] == ["--probe"]:
-            return 0
-        return 0 if unittest.main(exit=False).result.wasSuccessful() else 1
-    finally:
-        for engine in engines.values():
-            engine.discard()
+    def test_for_root_doctor_names_no_volume_that_would_limit_nothing(self):
+        hint = self.findings((), "root")["place"]["hint"]
+        self.assertIn("--memory and --pids-limit", hint)
+        self.assertNotIn("--volume", hint)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main([OfRoot, Rootless]))
