@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@
 
 namespace glovebox::cli {
 namespace {
+
+// What the findings about tiers begin with.
+constexpr std::string_view kTier = "tier ";
 
 struct Finding {
   std::string what;
@@ -47,7 +51,8 @@ Finding warden() {
 Finding cgroups() {
   const CgroupSupport& support = Cgroup::support();
   if (support.mode == CgroupMode::kNone) {
-    return {"cgroup", false, "none: memory and pids are limited only by rlimits", support.reason};
+    return {"cgroup", false, "none, so rlimits alone limit memory and pids: " + support.reason,
+            support.hint};
   }
   std::string controllers;
   const auto add = [&controllers](bool has, const char* name) {
@@ -75,7 +80,7 @@ Finding landlock() {
 
 // The proof: a sandbox of this tier, built, with the walls that its warden saw from inside.
 Finding tier(Tier& tier) {
-  Finding finding{"tier " + std::string(tier.name()), false, {}, {}};
+  Finding finding{std::string(kTier) + std::string(tier.name()), false, {}, {}};
   SandboxSpec spec;
   auto sandbox = Sandbox::create(spec, {.exactly = std::string(tier.name()), .at_least = {}});
   if (!sandbox) {
@@ -106,36 +111,49 @@ Finding tier(Tier& tier) {
   return finding;
 }
 
-Finding place(const Lacks& lacks) {
-  const Place here = find_place(
-      // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
-      "", [](const char* name) { return std::getenv(name); }, ::geteuid() == 0);
-  std::string hint = advice(here, lacks);
-  const bool good = hint.empty();
-  return {"place", good, describe(here), std::move(hint)};
+// What else to do about a tier that the examination of this place does not explain.
+std::string last_resort(std::string_view tier, bool native_works) {
+  if (tier == "gvisor") {
+    return "see whether 'runsc do true' works (docs/gvisor.md)";
+  }
+  if (tier == "native") {
+    return "nothing that is known to stand in the way was found; run with --min-tier landlock";
+  }
+  return native_works ? "see docs/" + std::string(tier) + ".md"
+                      : "it builds on tier native: see there";
 }
 
-// What a finding advises is for any machine. Where the place has better advice, it leads there.
-void defer_to_place(std::vector<Finding>& findings) {
+// An error advises what is right on any machine, or asks for an examination of this place. Here it
+// was examined, so either leads to 'place' where that has advice.
+void defer_to_place(const Place& place, const Lacks& lacks, std::vector<Finding>& findings) {
+  const bool says_native = !advice(place, {.native = lacks.native}).empty();
+  const bool says_cgroup = !advice(place, {.cgroup = lacks.cgroup}).empty();
   for (Finding& each : findings) {
-    if (!each.good && (each.what == "tier native" || each.what == "tier landlock")) {
+    if (each.what == "cgroup" && !each.good && says_cgroup) {
       each.hint = "see 'place'";
+    } else if (each.hint.starts_with(kAskDoctor)) {
+      const std::string_view name = std::string_view(each.what).substr(kTier.size());
+      each.hint = says_native ? "see 'place'" : last_resort(name, !lacks.native);
     }
   }
 }
 
 std::vector<Finding> examine() {
   std::vector<Finding> findings = {kernel(), warden(), cgroups(), landlock()};
-  Lacks lacks{.native = true, .cgroup = !findings[2].good, .landlock = landlock_abi() == 0};
+  Lacks lacks{.cgroup = !findings[2].good, .landlock = landlock_abi() == 0};
   for (Tier* const each : all_tiers()) {
     findings.push_back(tier(*each));
-    lacks.native = lacks.native && !(each->name() == "native" && findings.back().good);
+    lacks.native = lacks.native || (each->name() == "native" && !findings.back().good);
+    lacks.landlock_tier =
+        lacks.landlock_tier || (each->name() == "landlock" && !findings.back().good);
   }
-  Finding where = place(lacks);
-  if (lacks.native && !where.good) {
-    defer_to_place(findings);
-  }
-  findings.insert(findings.begin() + 1, std::move(where));
+  const Place here = find_place(
+      // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
+      "", [](const char* name) { return std::getenv(name); }, ::geteuid() == 0);
+  defer_to_place(here, lacks, findings);
+  std::string hint = advice(here, lacks);
+  const bool lacks_nothing = hint.empty();
+  findings.insert(findings.begin() + 1, {"place", lacks_nothing, describe(here), std::move(hint)});
   const Swept swept = sweep_leftovers();
   Finding leftovers{"leftovers",
                     swept.failures.empty(),
@@ -151,8 +169,8 @@ std::vector<Finding> examine() {
 
 int run(bool json) {
   const std::vector<Finding> findings = examine();
-  const bool native = std::ranges::any_of(findings, [](const Finding& finding) {
-    return finding.what.starts_with("tier ") && finding.good;
+  const bool any_tier = std::ranges::any_of(findings, [](const Finding& finding) {
+    return finding.what.starts_with(kTier) && finding.good;
   });
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -174,7 +192,7 @@ int run(bool json) {
       }
     }
   }
-  return native ? 0 : kExitFailed;
+  return any_tier ? 0 : kExitFailed;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -66,21 +67,36 @@ bool maps_ids(const std::string& map) {
          (inside != 0 || outside != 0 || count != 0xffffffff);
 }
 
-// Whether anything but /proc's own binfmt_misc is mounted below /proc: mountinfo's fifth field
-// (proc_pid_mountinfo(5)).
-bool covers_proc(const std::string& mounts) {
-  std::istringstream lines(mounts);
+// A line of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+struct MountLine {
+  std::string target;
+  std::string options;
+  std::string type;
+};
+
+std::vector<MountLine> mounts_of(const std::string& table) {
+  std::vector<MountLine> mounts;
+  std::istringstream lines(table);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    std::string target;
-    for (int i = 0; i < 5; ++i) {
-      words >> target;
+    std::string skipped;
+    MountLine mount;
+    words >> skipped >> skipped >> skipped >> skipped >> mount.target >> mount.options;
+    while (words >> skipped && skipped != "-") {
     }
-    if (target.starts_with("/proc/") && target != "/proc/sys/fs/binfmt_misc") {
-      return true;
-    }
+    words >> mount.type;
+    mounts.push_back(std::move(mount));
   }
-  return false;
+  return mounts;
+}
+
+bool covers_proc(const MountLine& mount) {
+  return mount.target.starts_with("/proc/") && mount.target != "/proc/sys/fs/binfmt_misc";
+}
+
+bool fixes_cgroups(const MountLine& mount) {
+  return (mount.type == "cgroup" || mount.type == "cgroup2") &&
+         (mount.options == "ro" || mount.options.starts_with("ro,"));
 }
 
 // The last service in a path such as "/system.slice/grader.service". A user's own manager is one,
@@ -138,7 +154,11 @@ void find_restrictions(const std::string& root, Place& place) {
   place.may_administer = has_capability(field(status, "CapEff"), kSysAdmin);
   place.lets_administer = has_capability(field(status, "CapBnd"), kSysAdmin);
   place.own_ids = maps_ids(read(root + "/proc/self/uid_map"));
-  place.covered_proc = covers_proc(read(root + "/proc/self/mountinfo"));
+  const std::vector<MountLine> mounts = mounts_of(read(root + "/proc/self/mountinfo"));
+  place.covered_proc = std::ranges::any_of(mounts, covers_proc);
+  place.fixed_cgroups = std::ranges::any_of(mounts, fixes_cgroups);
+  place.no_user_namespaces =
+      is_there(root + "/proc/self/ns/mnt") && !is_there(root + "/proc/self/ns/user");
   const std::string label = read(root + "/proc/self/attr/current");
   place.apparmor = label.ends_with(" (enforce)");
   place.selinux = contains(label, ":container_");
@@ -176,6 +196,7 @@ std::string engine_flags(const Place& place) {
   add(place.as_root && !place.may_administer, "--cap-add SYS_ADMIN");
   add(place.apparmor, "--security-opt apparmor=unconfined");
   add(place.selinux, "--security-opt label=disable");
+  add(flags.empty() && place.filtered, "--security-opt seccomp=unconfined");
   return flags.empty() ? "--privileged" : flags;
 }
 
@@ -195,20 +216,20 @@ std::string security_context(const Place& place) {
 std::string native_in_container(const Place& place) {
   using enum Place::Container;
   const bool kubernetes = place.container == kKubernetes;
-  std::string text;
   if (place.ci == Place::Ci::kGitlab) {
-    text = std::string("set 'privileged = true' in [runners.") +
+    return std::string("set 'privileged = true' in [runners.") +
            (kubernetes ? "kubernetes" : "docker") + "] of the runner's config.toml";
-  } else if (kubernetes) {
-    text = "set in the container's securityContext: " + security_context(place);
-  } else if (place.container == kOther) {
-    text = "allow the container to nest others (LXC and Incus: security.nesting=true)";
-  } else if (place.ci == Place::Ci::kGithub) {
-    text = "add to 'options:' of the job's container: " + engine_flags(place);
-  } else {
-    text = "start the container with " + engine_flags(place);
   }
-  return "for tier native, " + text + "; as it is, run with --min-tier landlock";
+  if (kubernetes) {
+    return "set in the container's securityContext: " + security_context(place);
+  }
+  if (place.container == kOther) {
+    return "allow the container to nest others (LXC and Incus: security.nesting=true)";
+  }
+  if (place.ci == Place::Ci::kGithub) {
+    return "add to 'options:' of the job's container: " + engine_flags(place);
+  }
+  return "start the container with " + engine_flags(place);
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -219,23 +240,34 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string native_on_machine(const Place& place) {
-  if (!place.user_namespaces_need.empty()) {
-    const std::string command = "sudo sysctl -w" + joined(place.user_namespaces_need);
-    return place.ci == Place::Ci::kGithub ? "add a step before glovebox: 'run: " + command + "'"
-                                          : "for tier native, run '" + command + "'";
-  }
-  if (place.unit.empty()) {
-    return {};
-  }
+std::string native_in_service(const Place& place) {
   std::string options;
   const auto add = [&options](bool needed, const char* names) {
     options += needed ? (options.empty() ? "" : ", ") + std::string(names) : std::string();
   };
   add(place.filtered, "RestrictNamespaces=, SystemCallFilter=");
-  add(place.covered_proc, "ProtectKernelTunables=, ProtectKernelLogs=, ProtectControlGroups=");
-  return options.empty() ? std::string()
-                         : "for tier native, take out of " + place.unit + ": " + options;
+  add(place.covered_proc, "ProtectKernelTunables=, ProtectKernelLogs=");
+  add(place.as_root && !place.may_administer, "CapabilityBoundingSet=");
+  return options.empty() ? std::string() : "take out of " + place.unit + ": " + options;
+}
+
+std::string native_on_machine(const Place& place) {
+  if (place.no_user_namespaces) {
+    return "boot a kernel that has user namespaces (CONFIG_USER_NS)";
+  }
+  if (!place.user_namespaces_need.empty()) {
+    const std::string command = "sudo sysctl -w" + joined(place.user_namespaces_need);
+    return place.ci == Place::Ci::kGithub ? "add a step before glovebox: 'run: " + command + "'"
+                                          : "run '" + command + "'";
+  }
+  if (!place.unit.empty()) {
+    return native_in_service(place);
+  }
+  if (place.filtered || place.covered_proc) {
+    return std::string("start glovebox outside of what confines it here: ") +
+           (place.filtered ? "its system calls are filtered" : "parts of /proc are covered");
+  }
+  return {};
 }
 
 std::string limits_in_container(const Place& place) {
@@ -262,9 +294,16 @@ std::string limits_on_machine(const Place& place) {
            "/etc/wsl.conf, run 'wsl --shutdown' in Windows, and start glovebox with 'systemd-run "
            "--user --scope -p Delegate=yes'";
   }
-  return place.unit.empty()
-             ? std::string()
-             : "for limits of all processes together, set Delegate=yes in " + place.unit;
+  if (place.unit.empty()) {
+    return {};
+  }
+  // With v1, systemd delegates no controllers to ordinary users, and root needs no delegation.
+  std::string settings = place.unified ? "set Delegate=yes in " + place.unit : std::string();
+  if (place.fixed_cgroups && (place.as_root || place.unified)) {
+    settings += (settings.empty() ? "" : " and ") + std::string("take out of ") + place.unit +
+                ": ProtectControlGroups=";
+  }
+  return settings.empty() ? settings : "for limits of all processes together, " + settings;
 }
 
 }  // namespace
@@ -341,8 +380,12 @@ std::string advice(const Place& place, const Lacks& lacks) {
   const auto add = [&text](const std::string& part) {
     text += text.empty() || part.empty() ? part : "; " + part;
   };
-  if (lacks.native) {
-    add(contained ? native_in_container(place) : native_on_machine(place));
+  const std::string native = !lacks.native ? std::string()
+                             : contained   ? native_in_container(place)
+                                           : native_on_machine(place);
+  if (!native.empty()) {
+    add("for tier native, " + native);
+    add(lacks.landlock_tier ? "" : "as it is, run with --min-tier landlock");
   }
   if (lacks.cgroup) {
     add(contained ? limits_in_container(place) : limits_on_machine(place));

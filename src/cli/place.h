@@ -27,17 +27,20 @@ struct Place {
   bool own_ids = false;                           // User ids here are not those of the host.
   bool filtered = false;                          // A system call filter.
   bool covered_proc = false;                      // Something is mounted below /proc.
+  bool fixed_cgroups = false;                     // Cgroups are mounted, but read-only.
+  bool no_user_namespaces = false;                // The kernel was built without them.
   bool apparmor = false;                          // A profile of AppArmor is enforced.
   bool selinux = false;                           // The type of a container is enforced.
   bool unified = false;                           // /sys/fs/cgroup is cgroup v2.
   std::vector<std::string> user_namespaces_need;  // "sysctl=value", of those that refuse them.
 };
 
-// What a place does not give at present.
+// What does not work at present.
 struct Lacks {
   bool native = false;
   bool cgroup = false;
-  bool landlock = false;
+  bool landlock = false;       // Landlock, of the kernel.
+  bool landlock_tier = false;  // What runs where `native` does not.
 };
 
 // The value of an environment variable, or nullptr.

@@ -104,6 +104,12 @@ TEST_F(PlaceTest, NamesOnlyTheFlagsThatAreMissing) {
   files["/proc/self/status"] = kFree;
   EXPECT_THAT(advice(find(files, {}, true), kNoNative),
               HasSubstr("start the container with --security-opt systempaths=unconfined; "));
+  // A filter of somebody's own in Podman, which refuses also what CAP_SYS_ADMIN may do.
+  files = podman();
+  files["/proc/self/status"] = "CapEff:\t000001ffffffffff\nSeccomp:\t2\n";
+  files["/proc/self/mountinfo"] = kPlainMounts;
+  EXPECT_THAT(advice(find(files, {}, true), kNoNative),
+              HasSubstr("start the container with --security-opt seccomp=unconfined; "));
 }
 
 TEST_F(PlaceTest, NamesTheProfileOfASecurityModuleWhereOneIsEnforced) {
@@ -206,10 +212,53 @@ TEST_F(PlaceTest, InAServiceNamesTheUnitAndItsOptions) {
                        {"/proc/self/mountinfo", kPlainMounts}};
   const Place place = find(files);
   EXPECT_EQ(describe(place), "the systemd service grader.service, as an ordinary user");
-  EXPECT_THAT(advice(place, {.cgroup = true}), HasSubstr("set Delegate=yes in grader.service"));
+  EXPECT_THAT(advice(place, {.cgroup = true}), IsEmpty());  // Of cgroup v1: no help.
   EXPECT_THAT(advice(place, kNoNative),
               AllOf(HasSubstr("take out of grader.service: RestrictNamespaces="),
                     Not(HasSubstr("ProtectKernelTunables="))));
+}
+
+TEST_F(PlaceTest, InAServiceNamesWhatKeepsItFromLimits) {
+  Files files = {{"/proc/self/cgroup", "0::/system.slice/grader.service\n"},
+                 {"/sys/fs/cgroup/cgroup.controllers", "memory pids\n"},
+                 {"/proc/self/mountinfo",
+                  "22 1 0:21 / /proc rw,nosuid shared:2 - proc proc rw\n"
+                  "30 1 0:26 / /sys/fs/cgroup rw,nosuid shared:9 master:3 - cgroup2 cgroup2 rw\n"}};
+  EXPECT_EQ(advice(find(files), {.cgroup = true}),
+            "for limits of all processes together, set Delegate=yes in grader.service "
+            "(docs/containers.md)");
+  files["/proc/self/mountinfo"] = "30 1 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup2 rw\n";
+  EXPECT_THAT(advice(find(files), {.cgroup = true}),
+              HasSubstr("set Delegate=yes in grader.service and take out of grader.service: "
+                        "ProtectControlGroups="));
+}
+
+TEST_F(PlaceTest, OfRootWithoutCapabilitiesInAServiceNamesTheirOption) {
+  const Files files = {{"/proc/self/cgroup", "0::/system.slice/grader.service\n"},
+                       {"/proc/self/status", kConfined}};
+  EXPECT_THAT(advice(find(files, {}, true), kNoNative), HasSubstr("CapabilityBoundingSet="));
+}
+
+TEST_F(PlaceTest, OfAConfinedProgramSaysWhatConfinesIt) {
+  EXPECT_THAT(advice(find({{"/proc/self/status", kConfined}}), kNoNative),
+              HasSubstr("outside of what confines it here: its system calls are filtered; as it "
+                        "is, run with --min-tier landlock"));
+  EXPECT_THAT(advice(find({{"/proc/self/status", kFree}, {"/proc/self/mountinfo", kCoveredMounts}}),
+                     kNoNative),
+              HasSubstr("parts of /proc are covered"));
+}
+
+TEST_F(PlaceTest, OfAKernelWithoutUserNamespacesNamesItsOption) {
+  Files files = {{"/proc/self/ns/mnt", ""}};
+  EXPECT_THAT(advice(find(files), kNoNative), HasSubstr("CONFIG_USER_NS"));
+  files["/proc/self/ns/user"] = "";
+  EXPECT_THAT(advice(find(files), kNoNative), IsEmpty());
+}
+
+TEST_F(PlaceTest, AdvisesTheLandlockTierOnlyWhereItWorks) {
+  EXPECT_THAT(advice(find(docker()), kNoNative), HasSubstr("--min-tier landlock"));
+  EXPECT_THAT(advice(find(docker()), {.native = true, .landlock_tier = true}),
+              AllOf(HasSubstr("start the container with"), Not(HasSubstr("--min-tier landlock"))));
 }
 
 TEST_F(PlaceTest, InAGroupThatGloveboxMadeForItselfIsStillTheService) {

@@ -38,7 +38,8 @@ struct CgroupSupport {
   bool pids = false;
   bool cpu = false;
   bool io = false;
-  std::string reason;  // Why the mode is kNone, with a fix.
+  std::string reason;  // Why the mode is kNone.
+  std::string hint;    // How to change that on an ordinary machine. A container needs other things.
 };
 
 class Cgroup final : public Meter {

@@ -156,12 +156,47 @@ std::string find_v2_parent(const std::string& mount, const std::string& own) {
   return {};
 }
 
+constexpr const char* kBootV2 = "boot with cgroup v2 (systemd.unified_cgroup_hierarchy=1)";
+
+void explain_absent_v1(CgroupSupport& support) {
+  const std::string root(kCgroupRoot);
+  if (::geteuid() != 0) {
+    support.reason = "cgroup v1 requires root";
+    support.hint = std::string("run as root, or ") + kBootV2;
+  } else if (::access((root + "/memory/tasks").c_str(), F_OK) == 0) {
+    support.reason = root + " is read-only";
+    support.hint = "mount the memory and pids controllers there so that root can write to them";
+  } else {
+    support.reason = "the memory and pids controllers are not mounted below " + root;
+    support.hint = std::string("mount them there, or ") + kBootV2;
+  }
+}
+
+void explain_absent_v2(CgroupSupport& support) {
+  const bool as_root = ::geteuid() == 0;
+  const bool has_systemd = ::access("/run/systemd/system", F_OK) == 0;  // sd_booted(3)
+  if (as_root && ::access(std::string(kCgroupRoot).c_str(), W_OK) != 0) {
+    support.reason = std::string(kCgroupRoot) + " is read-only";
+    support.hint = "mount it so that root can write to it";
+    return;
+  }
+  support.reason = "no cgroup is delegated to this process";
+  if (has_systemd) {
+    support.hint = std::string("start glovebox with 'systemd-run ") + (as_root ? "" : "--user ") +
+                   "--scope -p Delegate=yes'" + (as_root ? "" : ", or as root");
+  } else {
+    support.hint = as_root ? "start glovebox in a cgroup that has the memory and pids controllers"
+                           : "run as root";
+  }
+}
+
 CgroupHost look_at_host() {
   CgroupHost host;
   host.processors = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   const auto table = read_file("/proc/self/cgroup");
   if (!table) {
-    host.support.reason = "/proc/self/cgroup cannot be read; mount /proc";
+    host.support.reason = "/proc/self/cgroup cannot be read";
+    host.support.hint = "mount /proc";
     return host;
   }
   host.v1_memory = v1_directory(*table, "memory");
@@ -175,25 +210,20 @@ CgroupHost look_at_host() {
                     .pids = true,
                     .cpu = !host.v1_cpu.empty(),
                     .io = !host.v1_blkio.empty(),
-                    .reason = {}};
+                    .reason = {},
+                    .hint = {}};
     return host;
   }
   struct statfs status {};
   const std::string root(kCgroupRoot);
   const bool unified = ::statfs(root.c_str(), &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC;
   if (!unified) {
-    host.support.reason =
-        ::geteuid() == 0 ? "the memory and pids controllers are not mounted below /sys/fs/cgroup"
-                         : "cgroup v1 requires root; run as root, or boot with cgroup v2 "
-                           "(systemd.unified_cgroup_hierarchy=1)";
+    explain_absent_v1(host.support);
     return host;
   }
   host.v2_parent = find_v2_parent(root, own_path(*table, "").value_or("/"));
   if (host.v2_parent.empty()) {
-    host.support.reason =
-        "no cgroup is delegated to this process; start glovebox with 'systemd-run --user --scope "
-        "-p "
-        "Delegate=yes', or as root";
+    explain_absent_v2(host.support);
     return host;
   }
   const std::string enabled =
@@ -203,7 +233,8 @@ CgroupHost look_at_host() {
                   .pids = has_word(enabled, "pids"),
                   .cpu = has_word(enabled, "cpu"),
                   .io = has_word(enabled, "io"),
-                  .reason = {}};
+                  .reason = {},
+                  .hint = {}};
   return host;
 }
 

@@ -106,7 +106,7 @@ Error setup_error(const warden::SetupReport& report) {
                          report.error == ENOSYS || report.error == EINVAL || report.error == ENODEV;
   const Error error = Error::from_errno(attempt, report.error);
   return {forbidden ? ErrorCode::kUnsupported : error.code(), error.message(),
-          "run 'glovebox doctor' to see which isolation features work here"};
+          std::string(kAskDoctor)};
 }
 
 }  // namespace
@@ -201,8 +201,7 @@ Error Sandbox::with_complaints(Error error) const {
   }
   // Its last word: what comes before are warnings.
   const std::string last = printable(said.substr(said.rfind('\n') + 1));
-  return {ErrorCode::kUnsupported, "set up the sandbox: " + last,
-          "run 'glovebox doctor' to see which isolation features work here"};
+  return {ErrorCode::kUnsupported, "set up the sandbox: " + last, std::string(kAskDoctor)};
 }
 
 Result<void> Sandbox::relay_streams() {
@@ -234,7 +233,7 @@ Result<void> Sandbox::await_walls() {
     if (static_cast<warden::Reply>(frame.type) == warden::Reply::kDone) {
       const auto report = GB_TRY(warden::DoneReport::decode(frame.payload));
       return Error(ErrorCode::kUnsupported, "set up the sandbox: " + printable(report.error),
-                   "run 'glovebox doctor' to see which isolation features work here");
+                   std::string(kAskDoctor));
     }
     if (static_cast<warden::Reply>(frame.type) != warden::Reply::kReady) {
       return Error(ErrorCode::kInternal, "the warden started with a frame of the wrong type");
@@ -300,7 +299,8 @@ Result<void> Sandbox::await_walls() {
           "programs cannot run here");
     }
     if (!enclosure_.features.limits_memory) {
-      notes_.push_back("no cgroup is available to limit memory: " + Cgroup::support().reason);
+      notes_.push_back("no cgroup is available to limit memory: " + Cgroup::support().reason +
+                       " (see 'glovebox doctor')");
     }
     return {};
   }

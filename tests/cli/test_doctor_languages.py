@@ -32,6 +32,22 @@ class Doctor(Case):
                 self.assertIsInstance(finding["ok"], bool)
                 self.assertTrue(finding["detail"])
 
+    def test_tries_every_tier_once(self):
+        found = [finding["what"] for finding in glovebox("doctor", "--json").verdict["findings"]]
+        tiers = [what.removeprefix("tier ") for what in found if what.startswith("tier ")]
+        self.assertEqual(sorted(tiers), ["docker", "gvisor", "landlock", "microvm", "native", "wasm"])
+
+    def test_of_a_tier_that_is_missing_says_how_to_get_it(self):
+        answer = glovebox("doctor", "--json", env={"GLOVEBOX_RUNSC": "/nonexistent/runsc",
+                                                   "DOCKER_HOST": "unix:///nonexistent/socket"})
+        found = {finding["what"]: finding for finding in answer.verdict["findings"]}
+        for what, said, hint in (("tier gvisor", "/nonexistent/runsc", "path of runsc"),
+                                 ("tier docker", "/nonexistent/socket", "install Docker or Podman")):
+            with self.subTest(what):
+                self.assertFalse(found[what]["ok"])
+                self.assertIn(said, found[what]["detail"])
+                self.assertIn(hint, found[what]["hint"])
+
     def test_names_the_mend_of_all_that_is_not_right(self):
         for finding in glovebox("doctor", "--json").verdict["findings"]:
             if not finding["ok"]:

@@ -89,6 +89,11 @@ class Advice(Inside):
         self.assertTrue(found["tier landlock"]["ok"], found)
         self.assertIn("--min-tier landlock", found["place"]["hint"])
         self.assertIn(self.place, found["place"]["detail"])
+        self.assertEqual(found["cgroup"]["hint"], "see 'place'")
+        for what, finding in found.items():
+            # Doctor does not send people to doctor, nor to what an ordinary machine would need.
+            self.assertTrue(finding["hint"] or finding["ok"], what)
+            self.assertNotRegex(finding["hint"], r"glovebox doctor|sysctl|run as root|/\.\./", what)
 
     def test_the_flags_that_doctor_names_give_the_native_tier(self):
         for user in self.users:

@@ -16,8 +16,13 @@ Result<std::vector<std::string>> installed_directories() {
   }
   const std::string program(self.data(), static_cast<std::size_t>(size));
   const std::string directory = program.substr(0, program.rfind('/'));
-  return std::vector<std::string>{directory, directory + "/../libexec/glovebox",
-                                  "/usr/libexec/glovebox"};
+  const std::string above = directory.empty() ? "/" : directory.substr(0, directory.rfind('/') + 1);
+  return std::vector<std::string>{directory, above + "libexec/glovebox", "/usr/libexec/glovebox"};
+}
+
+std::string run_installer(const std::string& directory) {
+  const bool needs_root = ::geteuid() != 0 && ::access(directory.c_str(), W_OK) != 0;
+  return "run " + directory + "/install" + (needs_root ? " as root" : "");
 }
 
 }  // namespace glovebox::sys

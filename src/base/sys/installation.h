@@ -11,7 +11,11 @@
 namespace glovebox::sys {
 
 // The directories to look in, the nearest first: that of the running program (/proc/self/exe,
-// proc(5)), libexec/glovebox beside it, and /usr/libexec/glovebox. Not empty.
+// proc(5)), libexec/glovebox beside that, and /usr/libexec/glovebox. Not empty.
 Result<std::vector<std::string>> installed_directories();
+
+// A hint: to run the program `install` of such a directory, as root where this user may not write
+// there.
+std::string run_installer(const std::string& directory);
 
 }  // namespace glovebox::sys

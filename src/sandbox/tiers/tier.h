@@ -144,6 +144,11 @@ class Tier {
 // Every tier of this build, strongest first. The objects live as long as the program.
 const std::vector<Tier*>& all_tiers();
 
+// The hint of an error whose cause is in the place, such as a container's settings: what to do
+// about it depends on more than a tier sees.
+inline constexpr std::string_view kAskDoctor =
+    "run 'glovebox doctor', which names what is in the way here";
+
 // What a caller asked for. Empty names: no wish, and no floor but that of `native`.
 struct TierWish {
   std::string exactly{};   // This tier or none. "auto": the strongest that serves the order.

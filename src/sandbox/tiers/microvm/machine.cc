@@ -50,9 +50,10 @@ Result<void> Machine::await_walls() {
       const auto setup = GB_TRY(warden::SetupReport::decode(frame.payload));
       if (setup.failed_step != 0) {
         const auto step = static_cast<child::SetupStep>(setup.failed_step);
-        return Error::from_errno(
-            "build the walls around the machine: step " + std::string(child::setup_step_name(step)),
-            setup.error);
+        return Error::from_errno("build the walls around the machine: step " +
+                                     std::string(child::setup_step_name(step)),
+                                 setup.error)
+            .with_hint(std::string(kAskDoctor));
       }
       continue;
     }

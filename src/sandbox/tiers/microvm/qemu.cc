@@ -43,7 +43,7 @@ Result<Installation> look() {
   return without.empty() ? Error(ErrorCode::kUnsupported, "glovebox-microvm was not found",
                                  "install it in /usr/libexec/glovebox/microvm")
                          : Error(ErrorCode::kUnsupported, "the microvm tier has no kernel",
-                                 "run " + without + "/microvm/install");
+                                 sys::run_installer(without + "/microvm"));
 }
 
 }  // namespace

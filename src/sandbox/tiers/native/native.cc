@@ -112,9 +112,7 @@ struct Setup {
 
 Error unsupported(const Error& error) {
   return {ErrorCode::kUnsupported, error.message(),
-          "allow user namespaces (sysctl user.max_user_namespaces, "
-          "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0), or "
-          "accept --min-tier landlock"};
+          std::string(kAskDoctor) + ", or accept --min-tier landlock"};
 }
 
 // Tries the one thing that hosts forbid: a user namespace of one's own, with a mount in it.

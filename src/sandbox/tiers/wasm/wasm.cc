@@ -46,7 +46,7 @@ Result<std::string> find_directory() {
   return without.empty() ? Error(ErrorCode::kUnsupported, "glovebox-wasm was not found",
                                  "install it in /usr/libexec/glovebox/wasm")
                          : Error(ErrorCode::kUnsupported, "libwasmtime is not installed",
-                                 "run " + without + "/install");
+                                 sys::run_installer(without));
 }
 
 class ModuleRunner final : public Runner {
