@@ -80,9 +80,11 @@ std::string data_output(const Output& output) {
   const auto image = image_output(data, plain.substr(0, kLongestTitle));
   if (const auto html = text_value(data, "text/html")) {
     const SanitizedHtml safe = sanitize_html(*html);
-    // With its scripts gone, a drawing's HTML is an empty box.
+    // With its scripts gone, a drawing's HTML is an empty box. With its style sheet gone, what
+    // holds both a picture of boxes and its text for readers without styles would show the two.
+    const bool needs_more = safe.had_script || safe.had_hidden;
     const bool is_whole =
-        safe.visible && !(safe.had_script && (image || (!plain.empty() && !is_repr(plain))));
+        safe.visible && !(needs_more && (image || (!plain.empty() && !is_repr(plain))));
     if (is_whole) {
       return "<div class=\"html\">" + safe.html + "</div>";
     }

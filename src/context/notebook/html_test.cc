@@ -46,6 +46,19 @@ TEST(HtmlTest, FallsBackWhereScriptsWouldDraw) {
               HasSubstr("IntSlider()"));
 }
 
+TEST(HtmlTest, FallsBackWhereAStyleSheetWouldChooseOneOfTwo) {
+  // As scikit-learn and xarray write them.
+  for (const std::string hidden : {"hidden", "style='display: none'"}) {
+    const std::string model =
+        R"json("<style>.t{display:none}</style><div class='t'>please rerun)json"
+        "</div><div " +
+        hidden + R"json(><p>Model</p></div>")json";
+    EXPECT_THAT(shown({{"text/html", model}, {"text/plain", R"json("Model(a=1)")json"}}),
+                StartsWith("<pre class=\"plain\">Model(a=1)<"));
+    EXPECT_THAT(shown({{"text/html", model}}), HasSubstr("<p>Model</p>"));
+  }
+}
+
 TEST(HtmlTest, TextsBesideAScriptAreShownWhereNothingElseSaysMore) {
   const std::string html = R"json("<b>seen</b><script>draw()</script>")json";
   const std::string repr = R"("<IPython.core.display.HTML object>")";

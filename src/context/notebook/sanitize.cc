@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,6 +118,12 @@ std::string safe_style(std::string_view style) {
   return safe;
 }
 
+bool hides(std::string_view style) {
+  std::string bare = ascii_lower(style);
+  std::erase_if(bare, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
+  return bare.find("display:none") != std::string::npos;
+}
+
 bool is_small_number(std::string_view value) {
   return !value.empty() && value.size() <= 4 &&
          std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
@@ -222,6 +229,7 @@ class Sanitizer {
     if (!between_cells()) {
       append_escaped(result_.html, decoded);
       result_.visible |= !blank;
+      result_.had_hidden |= !blank && hidden_;
     } else if (blank) {
       result_.html += '\n';
     }
@@ -251,6 +259,9 @@ class Sanitizer {
     }
     result_.html += tag + ">";
     if (element->model != Model::kVoid) {
+      if (!hidden_ && is_hidden(token)) {
+        hidden_ = open_.size();
+      }
       open_.push_back(element);
     }
   }
@@ -340,6 +351,9 @@ class Sanitizer {
       result_.html += '>';
       open_.pop_back();
     }
+    if (hidden_ && open_.size() <= *hidden_) {
+      hidden_.reset();
+    }
   }
 
   // Appends the attribute if it is allowed. True when it is the source of an image.
@@ -380,6 +394,13 @@ class Sanitizer {
     return false;
   }
 
+  static bool is_hidden(const HtmlToken& token) {
+    return std::ranges::any_of(token.attributes, [](const auto& attribute) {
+      const auto& [name, value] = attribute;
+      return name == "hidden" || (name == "style" && hides(value));
+    });
+  }
+
   // From style sheets first, for a declaration of its own to win.
   std::string style_of(const HtmlToken& token) {
     std::string sheet;
@@ -397,6 +418,7 @@ class Sanitizer {
   }
 
   std::vector<const Element*> open_;
+  std::optional<std::size_t> hidden_;  // How many are open around the outermost hidden one.
   IdStyles styles_;
   SanitizedHtml result_;
 };

@@ -11,6 +11,7 @@ struct SanitizedHtml {
   std::string html;
   bool visible = false;     // Whether there is a text or an image in it.
   bool had_script = false;  // Whether it needed scripts, and so is not what its author meant.
+  bool had_hidden = false;  // Whether a text is shown that was hidden until styles showed it.
 };
 
 // Reads `html` by an own tokenizer and writes it anew: only the elements and attributes of a strict

@@ -81,6 +81,13 @@ TEST(SanitizeTest, EscapesWhatIsNoTag) {
   EXPECT_EQ(safe("<!-- <b>never closed"), "");
 }
 
+TEST(SanitizeTest, SaysWhetherATextWasHidden) {
+  EXPECT_TRUE(sanitize_html("<div hidden><p>x</p></div>").had_hidden);
+  EXPECT_TRUE(sanitize_html("<p style='color:red; DISPLAY : none'>x</p>").had_hidden);
+  EXPECT_FALSE(sanitize_html("<div hidden><p hidden> </p></div><p>x</p>").had_hidden);
+  EXPECT_FALSE(sanitize_html("<p title='hidden' style='color:red'>x</p>").had_hidden);
+}
+
 TEST(SanitizeTest, SaysWhetherAnythingIsVisible) {
   EXPECT_FALSE(sanitize_html("<div id=plot> \n</div><script>draw()</script>").visible);
   EXPECT_TRUE(sanitize_html("<div><script></script></div>").had_script);
