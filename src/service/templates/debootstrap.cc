@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -119,7 +120,22 @@ class Child {
   UniqueFd output_;
 };
 
-Result<void> follow(Child& child, BuildMonitor& monitor) {
+// The end of what the programs that debootstrap ran said, dpkg among them; empty where they have
+// not been run. Packages have written in that root.
+std::string last_of_log(const std::string& root) {
+  const UniqueFd log(::open((root + "/debootstrap/debootstrap.log").c_str(),
+                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  if (!log || ::fstat(log.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return {};
+  }
+  std::array<char, kMaxComplaint> end{};
+  const off_t begin = std::max<off_t>(0, status.st_size - std::ssize(end));
+  const ssize_t got = ::pread(log.get(), end.data(), end.size(), begin);
+  return {end.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+}
+
+Result<void> follow(Child& child, const std::string& root, BuildMonitor& monitor) {
   const auto deadline = Clock::now() + kMostTime;
   std::string last;
   std::array<char, 4096> buffer{};
@@ -150,9 +166,9 @@ Result<void> follow(Child& child, BuildMonitor& monitor) {
   }
   const int status = child.wait();
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    monitor.log(last_of_log(root));
     return Error(ErrorCode::kUnavailable, "debootstrap failed: " + printable(last),
-                 "check that the mirror has the suite and the packages, and that this host can "
-                 "reach it");
+                 debootstrap_hint(last));
   }
   return {};
 }
@@ -186,6 +202,32 @@ Result<void> normalise(const std::string& root) {
 
 }  // namespace
 
+std::string debootstrap_hint(std::string_view output) {
+  // "I: STEP…" announces each step.
+  std::string_view step;
+  for (std::size_t at = 0; at < output.size(); at = output.find('\n', at) + 1) {
+    if (output.substr(at).starts_with("I: ")) {
+      step = output.substr(at + 3);
+    }
+    if (output.find('\n', at) == std::string_view::npos) {
+      break;
+    }
+  }
+  if (step.empty() && output.find("E: No such script") != std::string_view::npos) {
+    return "name a suite that is in /usr/share/debootstrap/scripts";
+  }
+  if (step.starts_with("Extracting ") || step.starts_with("Installing ") ||
+      step.starts_with("Unpacking ")) {
+    return "check the free space of the data directory; the build's log ends with what the "
+           "programs of debootstrap said";
+  }
+  if (step.starts_with("Configuring ")) {
+    return "leave out the package that could not be configured; the build's log ends with what it "
+           "said";
+  }
+  return "check that the mirror has the suite and the packages, and that this host can reach it";
+}
+
 Result<void> run_debootstrap(const Debootstrap& wanted,
                              const std::string& root,
                              BuildMonitor& monitor) {
@@ -199,7 +241,7 @@ Result<void> run_debootstrap(const Debootstrap& wanted,
                  "build the root elsewhere and import it as a tar archive: format rootfs");
   }
   const auto child = GB_TRY(Child::start(command_line(*program, wanted, root)));
-  GB_TRY(follow(*child, monitor));
+  GB_TRY(follow(*child, root, monitor));
   // Downloads, which no sandbox needs.
   GB_TRY(sys::remove_tree(root + "/var/cache/apt"));
   GB_TRY(sys::remove_tree(root + "/var/lib/apt/lists"));

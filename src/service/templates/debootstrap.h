@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "service/templates/build_monitor.h"
@@ -16,5 +17,9 @@ namespace glovebox {
 Result<void> run_debootstrap(const Debootstrap& wanted,
                              const std::string& root,
                              BuildMonitor& monitor);
+
+// What to do about a failure of debootstrap, by the last step that its output announces: a
+// download, unpacking a package, or configuring one.
+std::string debootstrap_hint(std::string_view output);
 
 }  // namespace glovebox
