@@ -14,21 +14,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 REQUIREMENTS = HERE / "requirements-proselint.txt"
-SKIPPED = 77
-
-
-def install(build):
-    wanted = REQUIREMENTS.read_bytes()
-    stamp = build / "installed.txt"
-    if stamp.exists() and stamp.read_bytes() == wanted:
-        return
-    done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--upgrade",
-                           "--target", build, "-r", REQUIREMENTS],
-                          capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        print(f"skipped: pip failed: {done.stderr.strip()[-500:]}")
-        sys.exit(SKIPPED)
-    stamp.write_bytes(wanted)
+sys.path.append(str(HERE.parent))
+from from_pypi import install
 
 
 def main():
@@ -38,7 +25,7 @@ def main():
                         default=pathlib.Path(tempfile.gettempdir()) / "glovebox-proselint",
                         help="directory to install proselint in (default: %(default)s)")
     build = parser.parse_args().build.resolve()
-    install(build)
+    install(REQUIREMENTS, build)
     return subprocess.run(
         [HERE.parents[1] / "tools/check_prose", "--proselint"], check=False,
         env={**os.environ, "PATH": f"{build / 'bin'}:{os.environ['PATH']}",

@@ -12,24 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-from served import served
-
 HERE = pathlib.Path(__file__).resolve().parent
-SKIPPED = 77
-
-
-def install(build):
-    wanted = (HERE / "python/requirements.txt").read_bytes()
-    stamp = build / "installed-requirements.txt"
-    if stamp.exists() and stamp.read_bytes() == wanted:
-        return
-    done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--upgrade",
-                           "--target", build, "-r", HERE / "python/requirements.txt"],
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"skipped: pip failed: {done.stderr.strip()[-500:]}")
-        sys.exit(SKIPPED)
-    stamp.write_bytes(wanted)
+sys.path.append(str(HERE.parent))
+from from_pypi import install
+from served import served
 
 
 def main():
@@ -41,7 +27,7 @@ def main():
                         help="directory to install the SDK in (default: %(default)s)")
     parser.add_argument("tests", nargs="*", help="test cases (default: all)")
     options = parser.parse_args()
-    install(options.build)
+    install(HERE / "python/requirements.txt", options.build)
     which = options.tests or ["discover", "-v", "-s", HERE / "python"]
     with served(options.glovebox) as environment:
         environment["PYTHONPATH"] = f"{options.build}:{HERE / 'python'}"

@@ -14,22 +14,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-SKIPPED = 77
-sys.path.append(str(HERE.parent / "service"))
+sys.path += [str(HERE.parent), str(HERE.parent / "service")]
 from daemon import shared_daemon
-
-
-def install(requirements, build):
-    wanted = requirements.read_bytes()
-    stamp = build / "installed.txt"
-    if stamp.exists() and stamp.read_bytes() == wanted:
-        return
-    done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--upgrade",
-                           "--target", build, "-r", requirements], capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"skipped: pip failed: {done.stderr.strip()[-500:]}")
-        sys.exit(SKIPPED)
-    stamp.write_bytes(wanted)
+from from_pypi import install
 
 
 def main():

@@ -14,24 +14,18 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-SKIPPED = 77
+sys.path.append(str(ROOT / "tests"))
+from from_pypi import pip, prepare
+
 CHECKS = sorted(path.stem for path in (HERE / "packages").glob("*.txt"))
 
 
 def install(check, build):
     """A virtual environment with what the check needs, and its Python."""
-    wanted = (HERE / f"packages/{check}.txt").read_bytes()
-    stamp = build / check / "installed.txt"
+    requirements = HERE / f"packages/{check}.txt"
     python = build / check / "bin/python"
-    if not stamp.exists() or stamp.read_bytes() != wanted:
-        for command in ([sys.executable, "-m", "venv", build / check],
-                        [python, "-m", "pip", "install", "--quiet", "--upgrade",
-                         "-r", HERE / f"packages/{check}.txt"]):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                print(f"skipped: {check}: {done.stderr.strip()[-500:]}")
-                sys.exit(SKIPPED)
-        stamp.write_bytes(wanted)
+    prepare(requirements, build / check, [sys.executable, "-m", "venv", build / check],
+            pip("install", "--upgrade", "-r", requirements, python=python))
     return python
 
 
