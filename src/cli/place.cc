@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdint>
 #include <fstream>
+#include <initializer_list>
 #include <optional>
 #include <sstream>
 
@@ -183,33 +184,45 @@ bool needs_no_filter(const Place& place) {
   return place.filtered && !(by_capability && (place.as_root || place.lets_administer));
 }
 
+struct Setting {
+  bool needed;
+  const char* text;
+};
+
+std::string needed_of(std::string_view separator, std::initializer_list<Setting> settings) {
+  std::string text;
+  for (const Setting& setting : settings) {
+    if (setting.needed) {
+      text += text.empty() ? "" : separator;
+      text += setting.text;
+    }
+  }
+  return text;
+}
+
 // The options of docker or podman that take away what stands in the way, and no others.
 std::string engine_flags(const Place& place) {
-  std::string flags;
-  const auto add = [&flags](bool needed, const char* flag) {
-    flags += needed ? (flags.empty() ? "" : " ") + std::string(flag) : std::string();
-  };
   const bool podman = place.container == Place::Container::kPodman;
-  add(needs_no_filter(place), "--security-opt seccomp=unconfined");
-  add(place.covered_proc,
-      podman ? "--security-opt unmask=ALL" : "--security-opt systempaths=unconfined");
-  add(place.as_root && !place.may_administer, "--cap-add SYS_ADMIN");
-  add(place.apparmor, "--security-opt apparmor=unconfined");
-  add(place.selinux, "--security-opt label=disable");
-  add(flags.empty() && place.filtered, "--security-opt seccomp=unconfined");
-  return flags.empty() ? "--privileged" : flags;
+  const std::string flags =
+      needed_of(" ", {{needs_no_filter(place), "--security-opt seccomp=unconfined"},
+                      {place.covered_proc, podman ? "--security-opt unmask=ALL"
+                                                  : "--security-opt systempaths=unconfined"},
+                      {place.as_root && !place.may_administer, "--cap-add SYS_ADMIN"},
+                      {place.apparmor, "--security-opt apparmor=unconfined"},
+                      {place.selinux, "--security-opt label=disable"}});
+  if (!flags.empty()) {
+    return flags;
+  }
+  return place.filtered ? "--security-opt seccomp=unconfined" : "--privileged";
 }
 
 std::string security_context(const Place& place) {
-  std::string fields;
-  const auto add = [&fields](bool needed, const char* text) {
-    fields += needed ? (fields.empty() ? "" : ", ") + std::string(text) : std::string();
-  };
-  add(place.filtered, "seccompProfile: {type: Unconfined}");
-  add(place.covered_proc, "procMount: Unmasked (with hostUsers: false in the pod)");
-  add(place.as_root && !place.may_administer, "capabilities: {add: [SYS_ADMIN]}");
-  add(place.apparmor, "appArmorProfile: {type: Unconfined}");
-  add(place.selinux, "seLinuxOptions: {type: spc_t}");
+  const std::string fields = needed_of(
+      ", ", {{place.filtered, "seccompProfile: {type: Unconfined}"},
+             {place.covered_proc, "procMount: Unmasked (with hostUsers: false in the pod)"},
+             {place.as_root && !place.may_administer, "capabilities: {add: [SYS_ADMIN]}"},
+             {place.apparmor, "appArmorProfile: {type: Unconfined}"},
+             {place.selinux, "seLinuxOptions: {type: spc_t}"}});
   return fields.empty() ? "privileged: true" : fields;
 }
 
@@ -241,13 +254,10 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string native_in_service(const Place& place) {
-  std::string options;
-  const auto add = [&options](bool needed, const char* names) {
-    options += needed ? (options.empty() ? "" : ", ") + std::string(names) : std::string();
-  };
-  add(place.filtered, "RestrictNamespaces=, SystemCallFilter=");
-  add(place.covered_proc, "ProtectKernelTunables=, ProtectKernelLogs=");
-  add(place.as_root && !place.may_administer, "CapabilityBoundingSet=");
+  const std::string options =
+      needed_of(", ", {{place.filtered, "RestrictNamespaces=, SystemCallFilter="},
+                       {place.covered_proc, "ProtectKernelTunables=, ProtectKernelLogs="},
+                       {place.as_root && !place.may_administer, "CapabilityBoundingSet="}});
   return options.empty() ? std::string() : "take out of " + place.unit + ": " + options;
 }
 
