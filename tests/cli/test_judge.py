@@ -7,7 +7,7 @@ import subprocess
 import unittest
 import xml.etree.ElementTree
 
-from program import GLOVEBOX, PATIENCE_S, Case, glovebox
+from program import GLOVEBOX, PATIENCE_S, Case, glovebox, languages
 
 SUM = "#include <cstdio>\nint main() { long a, b; scanf(\"%ld %ld\", &a, &b); printf(\"%ld\\n\", a + b); }\n"
 # What each case makes of a program that reads its number.
@@ -64,6 +64,21 @@ class Judge(Case):
         runs_ms = sum(case["usage"]["cpu_ms"] for case in report["cases"])
         self.assertGreater(compile_ms, 0)
         self.assertLess(runs_ms, compile_ms, "eight runs use less than one compilation")
+
+    def test_runs_have_all_that_the_compiler_made(self):
+        # One file, several, and one that is too large to be written at once.
+        alone = "public class Main { public static void main(String[] a) { System.out.println(42); } }"
+        two = ("public class Main { public static void main(String[] a) { "
+               "System.out.println(Other.answer()); } } class Other { static int answer() { return 42; } }")
+        large = ("#include <cstdio>\nchar kept[1 << 20] = {42};\n"
+                 "int main() { std::printf(\"%d\\n\", kept[0]); }")
+        cases = self.cases([("", "42\n")] * 2)
+        for name, code in (("Main.java", alone), ("Main.java", two), ("large.cpp", large)):
+            with self.subTest(code):
+                if name.endswith(".java") and not languages()["java"]["ready"]:
+                    self.skipTest("java is not installed")
+                verdicts, _, report = self.verdicts(self.write(name, code), cases)
+                self.assertEqual(verdicts, ["AC"] * 2, report)
 
     def test_tells_each_way_to_fail(self):
         file = self.write("many.py", MANY_ENDS)

@@ -46,6 +46,7 @@ TARGETS = {
     "policy_file": [*BASE, "base/glob.cc", "base/text.cc", *(f"guard/policy/{name}.cc" for name in (
                         "assessment", "catalogue", "fact", "match", "policy", "policy_file")),
                     "language/suggest.cc", "language/toml_guard.cc", "spec/json/bounded_json.cc"],
+    "only_file": [*BASE, "service/judge/only_file.cc"],
     "text": [*BASE, "base/base64.cc", "base/bytes.cc", "base/duration.cc", "base/text.cc"],
     "agent_messages": [*BASE, "base/base64.cc", "base/bytes.cc", "base/text.cc", "base/wire.cc",
                        "context/agent_protocol.cc", "context/notebook/json_bounds.cc",

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "service/judge/only_file.h"
 #include "service/policies/exec_walls.h"
 #include "service/run_pool/sandbox_claim.h"
 
@@ -17,6 +18,8 @@ namespace {
 
 // What a compiler may leave for the runs.
 constexpr Bytes kMaxProducts = 256_MiB;
+// Of one file that is written at once: well below what a frame holds (base/frame.h).
+constexpr Bytes kMaxProduct = 512_KiB;
 
 Result<void> append(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -78,8 +81,40 @@ Result<void> Program::compile_in(Sandbox& sandbox, const Plan& plan, int cancel_
     return {};
   }
   products_ = GB_TRY(empty_memory_file());
-  return sandbox.pack_changes(
-      kMaxProducts, [this](std::string_view bytes) { return append(products_.get(), bytes); });
+  GB_TRY(sandbox.pack_changes(
+      kMaxProducts, [this](std::string_view bytes) { return append(products_.get(), bytes); }));
+  find_product(plan);
+  return {};
+}
+
+// What can't be read this way is left to the archiver.
+void Program::find_product(const Plan& plan) {
+  const off_t size = ::lseek(products_.get(), 0, SEEK_END);
+  if (size <= 0 || static_cast<std::uint64_t>(size) > kMaxProduct.count) {
+    return;
+  }
+  std::string archive(static_cast<std::size_t>(size), '\0');
+  if (::pread(products_.get(), archive.data(), archive.size(), 0) != size) {
+    return;
+  }
+  const auto found = only_file(archive);
+  if (found && found->name != plan.file_name) {
+    product_ =
+        Product{.name = found->name, .mode = found->mode, .bytes = std::string(found->bytes)};
+  }
+}
+
+Result<void> Program::put_products(Sandbox& sandbox) const {
+  if (product_) {
+    return sandbox.write_file(product_->name, product_->bytes, product_->mode);
+  }
+  if (!products_) {
+    return {};
+  }
+  // An open file of its own, with an offset of its own.
+  const UniqueFd products(::open(path_of(products_).c_str(), O_RDONLY | O_CLOEXEC));
+  return products ? sandbox.unpack("", products.get())
+                  : Error::from_errno("open what the compiler made");
 }
 
 SandboxSpec Program::sandbox_spec(const Limits& limits) const {
@@ -114,14 +149,7 @@ Result<RunOutcome> Program::run(const Start& start) const {
   const Plan plan = make_plan(submission_.language, {submission_.code, submission_.name}, arguments,
                               options.limits, submission_.compile_limits);
   const auto sandbox = GB_TRY(furnished(sandbox_spec(options.limits), plan));
-  if (products_) {
-    // An open file of its own, with an offset of its own.
-    const UniqueFd products(::open(path_of(products_).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!products) {
-      return Error::from_errno("open what the compiler made");
-    }
-    GB_TRY(sandbox->unpack("", products.get()));
-  }
+  GB_TRY(put_products(*sandbox));
   std::vector<UniqueFd> held;
   std::vector<FileToCopy> contents;
   for (const auto& [name, bytes] : start.contents) {

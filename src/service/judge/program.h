@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,11 +71,20 @@ class Program {
 
   [[nodiscard]] SandboxSpec sandbox_spec(const Limits& limits) const;
   Result<std::unique_ptr<Sandbox>> furnished(const SandboxSpec& spec, const Plan& plan) const;
+  void find_product(const Plan& plan);
+  Result<void> put_products(Sandbox& sandbox) const;
   Result<void> compile_in(Sandbox& sandbox, const Plan& plan, int cancel_fd);
 
   Submission submission_;
   std::optional<Rejection> rejection_;
   UniqueFd products_;  // A tar archive that the compiler's sandbox wrote: hostile. Or none.
+  // The same where it is one small file, which is written without an archiver.
+  struct Product {
+    std::string name;
+    std::uint32_t mode;
+    std::string bytes;
+  };
+  std::optional<Product> product_;
   std::chrono::microseconds compile_time_{0};
 };
 
