@@ -35,10 +35,12 @@ inline constexpr DaemonCommand kMcp{"mcp",
                                     "Serve sandboxes to an AI agent over MCP on stdin and stdout"};
 inline constexpr DaemonCommand kApprove{"approve",
                                         "Decide about programs that a daemon's policies ask about"};
+inline constexpr DaemonCommand kAgent{"agent",
+                                      "Run a coding agent in a sandbox, on a copy of a checkout"};
 inline constexpr DaemonCommand kReplay{"replay", "Run again what a daemon recorded, and compare"};
-inline constexpr std::array kDaemonCommands = {kServe,    kMcp,    kSandbox,      kKey,
-                                               kTemplate, kTenant, kSecret,       kApprove,
-                                               kAudit,    kReplay, kEmergencyStop};
+inline constexpr std::array kDaemonCommands = {kServe,   kMcp,      kSandbox, kAgent,
+                                               kKey,     kTemplate, kTenant,  kSecret,
+                                               kApprove, kAudit,    kReplay,  kEmergencyStop};
 
 [[nodiscard]] bool is_daemon_command(std::string_view name);
 

@@ -186,7 +186,8 @@ Error wrong_in_command(CLI::App& command,
     }
   }
   const std::string nearest = nearest_word(word, {names.begin(), names.end()});
-  const bool passes_words = path == "run" || path == "sandbox exec" || path == "sandbox ssh";
+  const bool passes_words =
+      path == "run" || path == "agent" || path == "sandbox exec" || path == "sandbox ssh";
   return {ErrorCode::kInvalid, "unknown option '" + word + "'",
           !nearest.empty() ? "did you mean '" + nearest + "'?"
           : passes_words   ? "to pass it to the program, put '--' before it; " + help

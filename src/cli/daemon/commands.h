@@ -18,6 +18,10 @@ void add_sandbox(CLI::App& app,
                  bool described,
                  const std::vector<std::string>& words,
                  Action* action);
+void add_agent(CLI::App& app,
+               bool described,
+               const std::vector<std::string>& words,
+               Action* action);
 void add_key(CLI::App& app, bool described, Action* action);
 void add_tenant(CLI::App& app, bool described, Action* action);
 void add_template(CLI::App& app, bool described, Action* action);

@@ -16,6 +16,7 @@ void add_commands(CLI::App& app,
   cli::add_serve(app, action);
   cli::add_mcp(app, named == "mcp", action);
   cli::add_sandbox(app, named == "sandbox", words, action);
+  cli::add_agent(app, named == "agent", words, action);
   cli::add_key(app, named == "key", action);
   cli::add_template(app, named == "template", action);
   cli::add_tenant(app, named == "tenant", action);
@@ -26,8 +27,11 @@ void add_commands(CLI::App& app,
   cli::add_emergency_stop(app, named == "emergency-stop", action);
 }
 
-// "sandbox exec" and "sandbox ssh" alone.
+// "agent", "sandbox exec" and "sandbox ssh" alone.
 bool take_words(const CLI::App& app) {
+  if (app.got_subcommand("agent")) {
+    return true;
+  }
   if (!app.got_subcommand("sandbox")) {
     return false;
   }

@@ -91,6 +91,9 @@ Result<int> remove(const TemplateOptionsText& options) {
 
 // What the argument without an option means depends on the options.
 void take_place(BuildOrder& order, const std::string& place, bool has_source) {
+  if (!order.package_sources.empty() && (order.recipe.empty() || !order.name.empty())) {
+    throw CLI::ValidationError("--package-source", "needs a recipe");
+  }
   const bool other_source = !(order.docker + order.oci + order.rootfs + order.suite).empty();
   if (!order.name.empty()) {
     if (other_source || !order.registry.empty()) {
@@ -175,6 +178,11 @@ void add_build(CLI::App& group, Action* action) {
                    "Value of an ARG of the Dockerfile; repeatable")
       ->type_name("NAME=VALUE");
   command->add_flag("--no-cache", order->no_cache, "Execute every step of the Dockerfile");
+  command
+      ->add_option("--package-source", order->package_sources,
+                   "Directory of the daemon's host with files of the recipe's packages; repeatable")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   add_rule_options(*command, order->network, "commands of a Dockerfile or a recipe");
   command->add_flag("-q,--quiet", order->quiet, "Show no progress");
   add_daemon_options(*command, order->daemon);

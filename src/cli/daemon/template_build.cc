@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <thread>
 
 #include "base/text.h"
@@ -38,6 +39,11 @@ Result<Json> recipe_of(const BuildOrder& order) {
     }
   } else {
     recipe["base"] = {{"debootstrap", {{"suite", order.suite}}}};
+  }
+  for (const std::string& source : order.package_sources) {
+    std::error_code error;
+    const std::string whole = std::filesystem::absolute(source, error).string();
+    recipe["package_sources"].push_back(error ? source : whole);
   }
   recipe["name"] = order.name;
   GB_TRY(put_network(recipe, order.network));

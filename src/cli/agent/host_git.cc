@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/agent/host_git.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace glovebox::cli {
+namespace {
+
+constexpr std::size_t kMostOutput = 256UL << 20;
+constexpr std::size_t kMostComplaint = 4'096;
+
+// Each is stronger than the repository's own configuration.
+constexpr std::array kSettings = {
+    "core.hooksPath=/dev/null", "core.fsmonitor=false",     "core.untrackedCache=false",
+    "core.pager=cat",           "core.editor=false",        "core.askPass=false",
+    "core.sshCommand=false",    "credential.helper=",       "protocol.allow=never",
+    "gc.auto=0",                "maintenance.auto=false",   "commit.gpgSign=false",
+    "log.showSignature=false",  "core.quotePath=false",     "submodule.recurse=false",
+};
+
+std::vector<std::string> environment(const std::map<std::string, std::string>& more) {
+  std::vector<std::string> kept;
+  for (char** each = ::environ; *each != nullptr; ++each) {
+    const std::string_view text(*each);
+    // GIT_DIR, GIT_CONFIG_COUNT, GIT_EXTERNAL_DIFF …
+    if (!text.starts_with("GIT_") && !more.contains(std::string(text.substr(0, text.find('='))))) {
+      kept.emplace_back(text);
+    }
+  }
+  kept.insert(kept.end(), {"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
+                           "GIT_NO_REPLACE_OBJECTS=1"});
+  for (const auto& [name, value] : more) {
+    kept.push_back(name + "=" + value);
+  }
+  return kept;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> found;
+  for (std::string& text : texts) {
+    found.push_back(text.data());
+  }
+  found.push_back(nullptr);
+  return found;
+}
+
+Result<UniqueFd> memory_file(std::string_view content) {
+  UniqueFd fd(::memfd_create("git", MFD_CLOEXEC));
+  while (fd && !content.empty()) {
+    const ssize_t put = ::write(fd.get(), content.data(), content.size());
+    if (put < 0 && errno != EINTR) {
+      return Error::from_errno("write to memory");
+    }
+    content.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
+  }
+  if (!fd || ::lseek(fd.get(), 0, SEEK_SET) != 0) {
+    return Error::from_errno("create a file in memory");
+  }
+  return fd;
+}
+
+Result<std::string> content_of(int fd, std::size_t most) {
+  std::string content;
+  std::array<char, 64 * 1024> piece{};
+  off_t at = 0;
+  for (;;) {
+    const ssize_t got = ::pread(fd, piece.data(), piece.size(), at);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return Error::from_errno("read what git printed");
+    }
+    if (got == 0 || content.size() >= most) {
+      return content;
+    }
+    at += got;
+    content.append(piece.data(), static_cast<std::size_t>(got));
+  }
+}
+
+// 0, or an error with what it complained about.
+Result<void> run_git(const std::string& directory,
+                     const std::vector<std::string>& words,
+                     const std::map<std::string, std::string>& env,
+                     int input,
+                     int output) {
+  std::vector<std::string> line = {"git", "-C", directory};
+  for (const char* const setting : kSettings) {
+    line.insert(line.end(), {"-c", setting});
+  }
+  line.insert(line.end(), words.begin(), words.end());
+  std::vector<std::string> variables = environment(env);
+  const UniqueFd complaint = GB_TRY(memory_file(""));
+  posix_spawn_file_actions_t files;
+  (void)::posix_spawn_file_actions_init(&files);
+  (void)::posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+  (void)::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+  (void)::posix_spawn_file_actions_adddup2(&files, complaint.get(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  (void)::posix_spawnattr_init(&attributes);
+  sigset_t set;
+  (void)::sigemptyset(&set);
+  (void)::posix_spawnattr_setsigmask(&attributes, &set);
+  (void)::sigaddset(&set, SIGPIPE);  // Which we ignore.
+  (void)::posix_spawnattr_setsigdefault(&attributes, &set);
+  (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  pid_t pid = 0;
+  const int failed = ::posix_spawnp(&pid, "git", &files, &attributes, pointers(line).data(),
+                                    pointers(variables).data());
+  (void)::posix_spawnattr_destroy(&attributes);
+  (void)::posix_spawn_file_actions_destroy(&files);
+  if (failed == ENOENT) {
+    return Error(ErrorCode::kUnsupported, "git is not installed here", "apt install git");
+  }
+  if (failed != 0) {
+    return Error::from_errno("start git", failed);
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    return {};
+  }
+  std::string said = GB_TRY(content_of(complaint.get(), kMostComplaint));
+  while (said.ends_with('\n')) {
+    said.pop_back();
+  }
+  // As of a repository of somebody else, which git refuses to read.
+  const bool refused = said.contains("dubious ownership");
+  return Error(refused ? ErrorCode::kRefused : ErrorCode::kNotFound,
+               "git " + words.front() + " failed" + (said.empty() ? "" : ": " + said));
+}
+
+}  // namespace
+
+Result<std::string> HostGit::ask(const std::vector<std::string>& words,
+                                 std::string_view input,
+                                 const std::map<std::string, std::string>& env) const {
+  const UniqueFd in = GB_TRY(memory_file(input));
+  const UniqueFd out = GB_TRY(memory_file(""));
+  GB_TRY(run_git(directory_, words, env, in.get(), out.get()));
+  std::string printed = GB_TRY(content_of(out.get(), kMostOutput));
+  if (printed.size() >= kMostOutput) {
+    return Error(ErrorCode::kExhausted, "git " + words.front() + " prints too much");
+  }
+  return printed;
+}
+
+Result<void> HostGit::run(const std::vector<std::string>& words, int output) const {
+  const UniqueFd in = GB_TRY(memory_file(""));
+  return run_git(directory_, words, {}, in.get(), output);
+}
+
+}  // namespace glovebox::cli

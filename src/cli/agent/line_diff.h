@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The difference of two texts, by lines.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace glovebox::cli {
+
+// A run of lines that both texts have, or one has alone.
+struct DiffRun {
+  enum class Kind { kSame, kRemoved, kAdded };
+  Kind kind = Kind::kSame;
+  std::size_t first = 0;  // Index of a line: of the new text where it is added, else of the old one.
+  std::size_t count = 0;
+};
+
+// The lines of a text, each with its end; the last one may have none.
+std::vector<std::string_view> lines_of(std::string_view text);
+
+// What makes `after` of `before`, in order. The fewest changes (Myers, "An O(ND) Difference
+// Algorithm and Its Variations", 1986), unless finding them would take more than `effort` steps: then
+// all between the common beginning and the common end is removed and added.
+std::vector<DiffRun> diff_lines(const std::vector<std::string_view>& before,
+                                const std::vector<std::string_view>& after,
+                                std::size_t effort = 20'000'000);
+
+}  // namespace glovebox::cli
