@@ -57,8 +57,8 @@ Result<bool> is_there(int directory_fd, const std::string& path) {
   return Error::from_errno("stat " + printable(path));
 }
 
-// Whether `path` can become a file although one of its directories was a file of the checkout, or it
-// was itself a directory: only if the changes delete what is in the way.
+// Whether `path` can become a file although one of its directories was a file of the checkout, or
+// it was itself a directory: only if the changes delete what is in the way.
 bool is_deleted(const std::vector<Change>& changes, std::string_view path) {
   const auto found = std::ranges::lower_bound(changes, path, {}, &Change::path);
   return found != changes.end() && found->path == path && found->kind == Change::Kind::kDeleted;
@@ -73,8 +73,8 @@ std::optional<std::string> parent_problem(int directory_fd,
     const std::string parent = path.substr(0, slash);
     const auto place = place_below(directory_fd, parent);
     struct stat status {};
-    if (!place || ::fstatat(place->directory.get(), place->name.c_str(), &status,
-                            AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!place ||
+        ::fstatat(place->directory.get(), place->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       return std::nullopt;  // Nothing there yet; place_below() would have failed earlier otherwise.
     }
     if (!S_ISDIR(status.st_mode)) {
@@ -95,8 +95,8 @@ bool goes_with_its_files(int directory_fd,
                          const std::string& path) {
   const auto place = place_below(directory_fd, path);
   struct stat status {};
-  if (!place || ::fstatat(place->directory.get(), place->name.c_str(), &status,
-                          AT_SYMLINK_NOFOLLOW) != 0 ||
+  if (!place ||
+      ::fstatat(place->directory.get(), place->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
       !S_ISDIR(status.st_mode)) {
     return false;
   }
@@ -159,8 +159,7 @@ class Application {
          slash = parent.rfind('/')) {
       parent.resize(slash);
       const auto above = place_below(directory_fd_, parent);
-      if (!above ||
-          ::unlinkat(above->directory.get(), above->name.c_str(), AT_REMOVEDIR) != 0) {
+      if (!above || ::unlinkat(above->directory.get(), above->name.c_str(), AT_REMOVEDIR) != 0) {
         break;
       }
     }
@@ -203,7 +202,10 @@ class Application {
   }
 
  private:
-  static Result<void> fill(int directory, const std::string& name, const Change& change, mode_t mode) {
+  static Result<void> fill(int directory,
+                           const std::string& name,
+                           const Change& change,
+                           mode_t mode) {
     const UniqueFd file(::openat(directory, name.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     std::string_view rest = change.content;
@@ -232,8 +234,8 @@ Result<std::string> content_here(int directory_fd,
                                  const CheckoutFile& before) {
   const auto place = place_below(directory_fd, path);
   struct stat status {};
-  if (!place || ::fstatat(place->directory.get(), place->name.c_str(), &status,
-                          AT_SYMLINK_NOFOLLOW) != 0) {
+  if (!place ||
+      ::fstatat(place->directory.get(), place->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     return changed_here(path, "it was removed here meanwhile");
   }
   std::string content;
@@ -264,9 +266,11 @@ std::vector<LeftBehind> find_conflicts(int directory_fd,
   };
   for (const Change& change : changes) {
     if (change.kind != Change::Kind::kAdded) {
-      if (const auto here = content_here(directory_fd, change.path, before.at(change.path)); !here) {
-        add(change, here.error().code() == ErrorCode::kConflict ? "changed or removed here meanwhile"
-                                                                : here.error().message());
+      if (const auto here = content_here(directory_fd, change.path, before.at(change.path));
+          !here) {
+        add(change, here.error().code() == ErrorCode::kConflict
+                        ? "changed or removed here meanwhile"
+                        : here.error().message());
       }
       continue;
     }
@@ -286,20 +290,19 @@ Result<void> apply_changes(int directory_fd,
                            const CheckoutFiles& before,
                            const std::vector<Change>& changes) {
   if (const auto conflicts = find_conflicts(directory_fd, before, changes); !conflicts.empty()) {
-    return Error(ErrorCode::kConflict,
-                 "nothing was applied: " + printable(conflicts.front().path) + ": " +
-                     conflicts.front().reason +
-                     (conflicts.size() > 1
-                          ? " (and " + std::to_string(conflicts.size() - 1) + " more)"
-                          : ""));
+    return Error(
+        ErrorCode::kConflict,
+        "nothing was applied: " + printable(conflicts.front().path) + ": " +
+            conflicts.front().reason +
+            (conflicts.size() > 1 ? " (and " + std::to_string(conflicts.size() - 1) + " more)"
+                                  : ""));
   }
   Application application(directory_fd, before);
   std::size_t done = 0;
   const auto checked = [&](Result<void> made) -> Result<void> {
     if (!made && done > 0) {
-      return std::move(made).error().within(std::to_string(done) + " of " +
-                                            std::to_string(changes.size()) +
-                                            " changes were applied");
+      return std::move(made).error().within(
+          std::to_string(done) + " of " + std::to_string(changes.size()) + " changes were applied");
     }
     ++done;
     return made;

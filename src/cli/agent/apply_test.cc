@@ -88,8 +88,7 @@ TEST_F(Apply, RefusesEverythingWhereOneFileWasChangedHere) {
   has("one", "x");
   has("two", "x");
   put("two", "mine");
-  const auto done =
-      apply({{.path = "one", .content = "y"}, {.path = "two", .content = "y"}});
+  const auto done = apply({{.path = "one", .content = "y"}, {.path = "two", .content = "y"}});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code(), ErrorCode::kConflict);
   EXPECT_THAT(done.error().message(), HasSubstr("two"));

@@ -90,8 +90,9 @@ void put_hunks(ChangeText& text, std::string_view old, std::string_view now) {
     if (run.kind == Kind::kSame) {
       const bool is_last = i + 1 == runs.size();
       const bool joins = !hunk.lines.empty() && !is_last && run.count <= 2 * kContext;
-      const std::size_t behind = hunk.lines.empty() ? 0 : joins ? run.count
-                                                               : std::min(run.count, kContext);
+      const std::size_t behind = hunk.lines.empty() ? 0
+                                 : joins            ? run.count
+                                                    : std::min(run.count, kContext);
       for (std::size_t n = 0; n < behind; ++n) {
         put_line(hunk, ' ', before[run.first + n]);
       }
@@ -142,8 +143,8 @@ void put_file(ChangeText& text,
   }
   if (is_binary(old) || is_binary(now)) {
     text.binary = true;
-    text.patch += "Binary files " + (old_mode.empty() ? "/dev/null" : quoted("a/", path)) + " and " +
-                  (new_mode.empty() ? "/dev/null" : quoted("b/", path)) + " differ\n";
+    text.patch += "Binary files " + (old_mode.empty() ? "/dev/null" : quoted("a/", path)) +
+                  " and " + (new_mode.empty() ? "/dev/null" : quoted("b/", path)) + " differ\n";
     return;
   }
   text.patch += old_mode.empty() ? "--- /dev/null\n" : name_line("--- ", "a/", path);
@@ -157,9 +158,8 @@ ChangeText change_text(const Change& change, const CheckoutFile* before, std::st
   ChangeText text;
   const std::string old_mode =
       before == nullptr ? "" : mode_of(before->is_link, before->executable);
-  const std::string new_mode = change.kind == Change::Kind::kDeleted
-                                   ? ""
-                                   : mode_of(change.is_link, change.executable);
+  const std::string new_mode =
+      change.kind == Change::Kind::kDeleted ? "" : mode_of(change.is_link, change.executable);
   if (before != nullptr && !new_mode.empty() && before->is_link != change.is_link) {
     put_file(text, change.path, old_mode, old, "", "");
     put_file(text, change.path, "", "", new_mode, change.content);

@@ -31,19 +31,18 @@ TEST(ChangeText, FarChangesAreHunksOfTheirOwnAndNearOnesOne) {
   now.replace(now.find("\n6\n"), 3, "\nsix\n");
   now.replace(now.find("\n28\n"), 4, "\n");
   const CheckoutFile before{};
-  const std::string patch =
-      change_text({.path = "n", .content = now}, &before, old).patch;
+  const std::string patch = change_text({.path = "n", .content = now}, &before, old).patch;
   EXPECT_THAT(patch, HasSubstr("@@ -1,9 +1,9 @@\n 1\n-2\n+two\n"));
   EXPECT_THAT(patch, HasSubstr("@@ -25,6 +25,5 @@\n 25\n 26\n 27\n-28\n 29\n 30\n"));
 }
 
 TEST(ChangeText, NewAndDeletedFilesAndModesAreNamed) {
-  EXPECT_EQ(change_text({.path = "n", .kind = Change::Kind::kAdded, .executable = true,
-                         .content = "x"},
-                        nullptr, "")
-                .patch,
-            "diff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n"
-            "+x\n\\ No newline at end of file\n");
+  EXPECT_EQ(
+      change_text({.path = "n", .kind = Change::Kind::kAdded, .executable = true, .content = "x"},
+                  nullptr, "")
+          .patch,
+      "diff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n"
+      "+x\n\\ No newline at end of file\n");
   const CheckoutFile before{};
   EXPECT_EQ(change_text({.path = "n", .kind = Change::Kind::kDeleted}, &before, "x\n").patch,
             "diff --git a/n b/n\ndeleted file mode 100644\n--- a/n\n+++ /dev/null\n"

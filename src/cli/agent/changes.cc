@@ -40,8 +40,8 @@ bool is_git_directory(std::string_view name) {
     // Characters that HFS+ does not see: U+200B to U+200F, U+202A to U+202E, U+206A to U+206F,
     // U+FEFF.
     const std::string_view three = name.substr(i, 3);
-    if (three == "\xEF\xBB\xBF" || (three.size() == 3 && three[0] == '\xE2' &&
-                                    (three[1] == '\x80' || three[1] == '\x81'))) {
+    if (three == "\xEF\xBB\xBF" ||
+        (three.size() == 3 && three[0] == '\xE2' && (three[1] == '\x80' || three[1] == '\x81'))) {
       i += 2;
       continue;
     }
@@ -54,9 +54,7 @@ bool is_git_directory(std::string_view name) {
   return plain == ".git" || plain == "git~1";
 }
 
-bool has_control(std::string_view text) {
-  return !is_utf8(text) || printable(text) != text;
-}
+bool has_control(std::string_view text) { return !is_utf8(text) || printable(text) != text; }
 
 // Whether `path` is below a directory called as git's.
 bool in_git_directory(std::string_view path) {
@@ -101,11 +99,10 @@ class Comparison {
     }
     if (type == AE_IFLNK) {
       const char* const target = ::archive_entry_symlink(entry);
-      return compare({.path = std::string(path),
-                      .is_link = true,
-                      .content = target != nullptr ? target : ""});
+      return compare(
+          {.path = std::string(path), .is_link = true, .content = target != nullptr ? target : ""});
     }
-    return take_file(std::string(path), (::archive_entry_perm(entry) & 0100) != 0);
+    return take_file(entry, std::string(path));
   }
 
   Result<Changes> done() {
@@ -130,8 +127,12 @@ class Comparison {
   }
 
  private:
-  Result<void> take_file(std::string path, bool executable) {
-    Change change{.path = std::move(path), .executable = executable};
+  Result<void> take_file(struct archive_entry* entry, std::string path) {
+    Change change{.path = std::move(path), .executable = (::archive_entry_perm(entry) & 0100) != 0};
+    const la_int64_t whole = ::archive_entry_size(entry);
+    if (whole < 0 || static_cast<std::uint64_t>(whole) > limits_.file) {
+      return leave(change.path, "larger than " + to_string(Bytes{limits_.file}));
+    }
     for (;;) {
       const void* block = nullptr;
       std::size_t size = 0;
@@ -154,6 +155,7 @@ class Comparison {
       change.content.resize(static_cast<std::size_t>(offset), '\0');
       change.content.append(static_cast<const char*>(block), size);
     }
+    change.content.resize(static_cast<std::size_t>(whole), '\0');
     return compare(std::move(change));
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an agent changed in its copy of a checkout. All of it is the guest's word, and hostile: names,
-// links, sizes and counts.
+// What an agent changed in its copy of a checkout. All of it is the guest's word, and hostile:
+// names, links, sizes and counts.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ struct Changes {
 };
 
 struct ChangeLimits {
-  std::size_t entries = 1'000'000;          // Of the archive.
-  std::size_t changes = 50'000;             // Of the checkout.
-  std::uint64_t file = 64ULL << 20;         // Of one file's content; a larger one is left behind.
-  std::uint64_t content = 512ULL << 20;     // Of all changed files together.
+  std::size_t entries = 1'000'000;       // Of the archive.
+  std::size_t changes = 50'000;          // Of the checkout.
+  std::uint64_t file = 64ULL << 20;      // Of one file's content; a larger one is left behind.
+  std::uint64_t content = 512ULL << 20;  // Of all changed files together.
   std::uint64_t archive = 64ULL << 30;
 };
 
@@ -61,9 +61,9 @@ Result<Changes> read_changes(int archive_fd,
 
 // Why no file of this name is ever written; nothing where it may be.
 std::optional<std::string> path_problem(std::string_view path);
-// Why a link at `path` that leads to `target` is never made. One that may be made leads to a file of
-// the checkout, whatever other links there are: it climbs only in front, and no further than to the
-// checkout's own directory.
+// Why a link at `path` that leads to `target` is never made. One that may be made leads to a file
+// of the checkout, whatever other links there are: it climbs only in front, and no further than to
+// the checkout's own directory.
 std::optional<std::string> link_problem(std::string_view path, std::string_view target);
 
 }  // namespace glovebox::cli

@@ -21,7 +21,8 @@ using testing::HasSubstr;
 // An archive as a sandbox would send it.
 class Archive {
  public:
-  Archive() : tar_([this](std::string_view bytes) {
+  Archive()
+      : tar_([this](std::string_view bytes) {
           text_ += bytes;
           return Result<void>();
         }) {}
@@ -83,9 +84,12 @@ TEST(Changes, AreWhatWasAddedModifiedAndDeleted) {
                                 {"mode", file_with("x")},
                                 {"same", file_with("x")},
                                 {"text", file_with("x")}};
-  const auto changes =
-      Archive().file("mode", "x", 0755).file("new", "").file("same", "x").file("text", "y").compared(
-          before);
+  const auto changes = Archive()
+                           .file("mode", "x", 0755)
+                           .file("new", "")
+                           .file("same", "x")
+                           .file("text", "y")
+                           .compared(before);
   ASSERT_TRUE(changes);
   EXPECT_THAT(described(*changes), ElementsAre("D gone", "M mode", "A new", "M text"));
   EXPECT_TRUE(changes->changes[1].executable);
@@ -131,8 +135,9 @@ TEST(Changes, OfHostileNamesAreLeftBehind) {
 TEST(Changes, OfOtherKindsAreLeftBehindAndDeleteNothing) {
   FilesInside inside;
   inside.special = {"fifo"};
-  const auto changes = Archive().hard_link("hard", "fifo").compared(
-      {{"fifo", file_with("x")}, {"hard", file_with("x")}}, inside);
+  const auto changes = Archive()
+                           .hard_link("hard", "fifo")
+                           .compared({{"fifo", file_with("x")}, {"hard", file_with("x")}}, inside);
   ASSERT_TRUE(changes);
   EXPECT_THAT(described(*changes), ElementsAre("- fifo", "- hard"));
 }
@@ -168,9 +173,16 @@ TEST(Links, OnlyLeadToFilesOfTheCheckout) {
   EXPECT_FALSE(link_problem("a/b", "../c"));
   EXPECT_FALSE(link_problem("a/b", ".."));
   EXPECT_FALSE(link_problem("b", "c/d"));
-  for (const auto& [path, target] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"b", "/etc/passwd"}, {"b", "../c"}, {"a/b", "../../c"}, {"b", "c/../../d"}, {"b", ""},
-           {"a/b", "c/.."}, {"b", ".git/config"}, {"a/b", "../.git"}, {"b", "a\nb"}}) {
+  for (const auto& [path, target] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"b", "/etc/passwd"},
+                                                                  {"b", "../c"},
+                                                                  {"a/b", "../../c"},
+                                                                  {"b", "c/../../d"},
+                                                                  {"b", ""},
+                                                                  {"a/b", "c/.."},
+                                                                  {"b", ".git/config"},
+                                                                  {"a/b", "../.git"},
+                                                                  {"b", "a\nb"}}) {
     EXPECT_TRUE(link_problem(path, target)) << path << " -> " << target;
   }
 }

@@ -149,8 +149,8 @@ Result<Checkout> Checkout::open(const std::string& directory, const CheckoutLimi
 
 Result<void> Checkout::list_with_git(const CheckoutLimits& limits) {
   const HostGit git(path_);
-  const std::string listed = GB_TRY(
-      git.ask({"ls-files", "-z", "--cached", "--others", "--exclude-standard"}));
+  const std::string listed =
+      GB_TRY(git.ask({"ls-files", "-z", "--cached", "--others", "--exclude-standard"}));
   for (std::string_view rest = listed; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\0'), rest.size());
     std::string path(rest.substr(0, end));
@@ -192,8 +192,8 @@ Result<void> Checkout::list_all(const CheckoutLimits& limits) {
       return too_many(limits);
     }
   }
-  return error ? Result<void>(Error(ErrorCode::kUnavailable, "read " + printable(path_) + ": " +
-                                                                 error.message()))
+  return error ? Result<void>(Error(ErrorCode::kUnavailable,
+                                    "read " + printable(path_) + ": " + error.message()))
                : Result<void>();
 }
 
@@ -209,8 +209,8 @@ Result<CheckoutFiles> Checkout::pack(int fd) {
   std::uint64_t bytes = 0;
   for (const std::string& path : paths_) {
     const auto place = place_below(fd_.get(), path);
-    if (!place || ::fstatat(place->directory.get(), place->name.c_str(), &status,
-                            AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!place ||
+        ::fstatat(place->directory.get(), place->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       continue;  // Deleted here, and still tracked.
     }
     const std::string name = name_ + "/" + path;

@@ -48,8 +48,8 @@ Result<std::string> commit_changes(const Checkout& checkout,
   while (identity.ends_with('\n')) {
     identity.pop_back();
   }
-  std::string stream = "commit " + reference + "\ncommitter " + identity + "\n" +
-                       data_of(message) + "from " + checkout.commit() + "\n";
+  std::string stream = "commit " + reference + "\ncommitter " + identity + "\n" + data_of(message) +
+                       "from " + checkout.commit() + "\n";
   for (const Change& change : changes) {
     if (change.kind == Change::Kind::kDeleted) {
       stream += "D " + quoted(change.path) + "\n";

@@ -23,11 +23,14 @@ constexpr std::size_t kMostComplaint = 4'096;
 
 // Each is stronger than the repository's own configuration.
 constexpr std::array kSettings = {
-    "core.hooksPath=/dev/null", "core.fsmonitor=false",     "core.untrackedCache=false",
-    "core.pager=cat",           "core.editor=false",        "core.askPass=false",
-    "core.sshCommand=false",    "credential.helper=",       "protocol.allow=never",
-    "gc.auto=0",                "maintenance.auto=false",   "commit.gpgSign=false",
-    "log.showSignature=false",  "core.quotePath=false",     "submodule.recurse=false",
+    "core.hooksPath=/dev/null",  "core.fsmonitor=false",
+    "core.untrackedCache=false", "core.pager=cat",
+    "core.editor=false",         "core.askPass=false",
+    "core.sshCommand=false",     "credential.helper=",
+    "protocol.allow=never",      "gc.auto=0",
+    "maintenance.auto=false",    "commit.gpgSign=false",
+    "log.showSignature=false",   "core.quotePath=false",
+    "submodule.recurse=false",
 };
 
 std::vector<std::string> environment(const std::map<std::string, std::string>& more) {

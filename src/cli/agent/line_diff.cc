@@ -18,8 +18,7 @@ void add(std::vector<DiffRun>& runs, Kind kind, std::size_t first, std::size_t c
   if (count == 0) {
     return;
   }
-  if (!runs.empty() && runs.back().kind == kind &&
-      runs.back().first + runs.back().count == first) {
+  if (!runs.empty() && runs.back().kind == kind && runs.back().first + runs.back().count == first) {
     runs.back().count += count;
   } else {
     runs.push_back({.kind = kind, .first = first, .count = count});
@@ -86,8 +85,9 @@ std::optional<std::vector<Step>> way(const std::vector<std::size_t>& a,
             return before[static_cast<std::size_t>(diagonal + back)];
           };
           const long diagonal = x - y;
-          const bool came_down = diagonal == -back || (diagonal != back && reached(diagonal - 1) <
-                                                                               reached(diagonal + 1));
+          const bool came_down =
+              diagonal == -back ||
+              (diagonal != back && reached(diagonal - 1) < reached(diagonal + 1));
           const long previous = came_down ? diagonal + 1 : diagonal - 1;
           x = reached(previous);
           y = x - previous;

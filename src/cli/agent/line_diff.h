@@ -12,7 +12,8 @@ namespace glovebox::cli {
 struct DiffRun {
   enum class Kind { kSame, kRemoved, kAdded };
   Kind kind = Kind::kSame;
-  std::size_t first = 0;  // Index of a line: of the new text where it is added, else of the old one.
+  std::size_t first =
+      0;  // Index of a line: of the new text where it is added, else of the old one.
   std::size_t count = 0;
 };
 
@@ -20,8 +21,8 @@ struct DiffRun {
 std::vector<std::string_view> lines_of(std::string_view text);
 
 // What makes `after` of `before`, in order. The fewest changes (Myers, "An O(ND) Difference
-// Algorithm and Its Variations", 1986), unless finding them would take more than `effort` steps: then
-// all between the common beginning and the common end is removed and added.
+// Algorithm and Its Variations", 1986), unless finding them would take more than `effort` steps:
+// then all between the common beginning and the common end is removed and added.
 std::vector<DiffRun> diff_lines(const std::vector<std::string_view>& before,
                                 const std::vector<std::string_view>& after,
                                 std::size_t effort = 20'000'000);

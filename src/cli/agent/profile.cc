@@ -185,8 +185,8 @@ Result<AgentProfile> find_agent_profile(const std::string& name) {
   }
   const std::string nearest = nearest_word(name, names);
   return Error(ErrorCode::kNotFound, "no agent '" + printable(name) + "'",
-               (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") + std::string("use one of ") +
-                   all + ", a profile FILE.toml, or --command");
+               (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") +
+                   std::string("use one of ") + all + ", a profile FILE.toml, or --command");
 }
 
 }  // namespace glovebox::cli

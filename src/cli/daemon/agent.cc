@@ -116,8 +116,7 @@ Result<int> run_agent(const AgentOptionsText& options) {
   const auto finish = [&]() -> Result<int> {
     const int status = GB_TRY(session.run());
     const Changes changes = GB_TRY(session.changes());
-    const Outcome outcome =
-        GB_TRY(decide(decision, checkout, session.before(), changes, status));
+    const Outcome outcome = GB_TRY(decide(decision, checkout, session.before(), changes, status));
     if (outcome == Outcome::kKeep) {
       session.keep();
     }
@@ -195,22 +194,22 @@ void add_agent(CLI::App& app,
           ->add_option("--branch", options->decision.branch,
                        "Commit them to a new branch, and leave the working files as they are")
           ->type_name("BRANCH");
-  auto* const diff =
-      command
-          ->add_option("--diff", options->decision.diff,
-                       "Write them as a patch to FILE; '-' is standard output")
-          ->type_name("FILE");
-  auto* const keep = command->add_flag("--keep", options->keep, "Keep the sandbox until its timeout");
+  auto* const diff = command
+                         ->add_option("--diff", options->decision.diff,
+                                      "Write them as a patch to FILE; '-' is standard output")
+                         ->type_name("FILE");
+  auto* const keep =
+      command->add_flag("--keep", options->keep, "Keep the sandbox until its timeout");
   apply->excludes(discard)->excludes(branch);
   discard->excludes(branch);
-  for (CLI::Option* const each : {static_cast<CLI::Option*>(apply), static_cast<CLI::Option*>(discard),
-                                  branch, diff, static_cast<CLI::Option*>(keep)}) {
+  for (CLI::Option* const each :
+       {static_cast<CLI::Option*>(apply), static_cast<CLI::Option*>(discard), branch, diff,
+        static_cast<CLI::Option*>(keep)}) {
     each->group(kChanges);
   }
 
   constexpr const char* kSandboxOptions = "Sandbox";
-  command
-      ->add_option("--template", order.template_name, "Template with the agent and its tools")
+  command->add_option("--template", order.template_name, "Template with the agent and its tools")
       ->type_name("NAME")
       ->capture_default_str()
       ->group(kSandboxOptions);
@@ -222,11 +221,9 @@ void add_agent(CLI::App& app,
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->group(kSandboxOptions);
-  command
-      ->add_flag("--no-key", options->no_keys, "Pass on no API key; log in inside instead")
+  command->add_flag("--no-key", options->no_keys, "Pass on no API key; log in inside instead")
       ->group(kSandboxOptions);
-  command
-      ->add_flag("--no-history", options->no_history, "Copy the files without git's history")
+  command->add_flag("--no-history", options->no_history, "Copy the files without git's history")
       ->group(kSandboxOptions);
   add_network_options(*command, order.network);
   add_limit_options(*command, order.limits);

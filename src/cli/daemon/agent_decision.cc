@@ -181,8 +181,7 @@ class Decision {
     Interrupts interrupts;
     std::string line;
     for (;;) {
-      std::array<pollfd, 2> watched{
-          {{STDIN_FILENO, POLLIN, 0}, {interrupts.fd(), POLLIN, 0}}};
+      std::array<pollfd, 2> watched{{{STDIN_FILENO, POLLIN, 0}, {interrupts.fd(), POLLIN, 0}}};
       (void)::poll(watched.data(), watched.size(), -1);
       if (interrupts.take() != 0) {
         return std::nullopt;
@@ -205,9 +204,10 @@ class Decision {
 
   Result<Outcome> ask() {
     for (;;) {
-      const std::string question =
-          "Apply these changes to " + printable(checkout_.path()) + "? [y]es, [n]o and discard them, " +
-          (is_cut_ ? "show [a]ll of the diff, " : "") + "[k]eep the sandbox: ";
+      const std::string question = "Apply these changes to " + printable(checkout_.path()) +
+                                   "? [y]es, [n]o and discard them, " +
+                                   (is_cut_ ? "show [a]ll of the diff, " : "") +
+                                   "[k]eep the sandbox: ";
       write_fully(STDERR_FILENO, question);
       const auto line = line_of_person();
       if (!line || *line == "k" || *line == "keep") {

@@ -23,6 +23,7 @@ namespace glovebox::cli {
 namespace {
 
 constexpr std::size_t kMostNames = 64UL << 20;  // Bytes.
+constexpr unsigned kMostPatience = 300;         // Seconds, for git inside.
 constexpr const char* kBundle = ".glovebox-history";
 constexpr const char* kCounted = ".glovebox-counted";
 constexpr const char* kSpecial = ".glovebox-special";
@@ -48,7 +49,7 @@ fi
 constexpr const char* kListFiles = R"(cd -- "$1" || exit 1
 find . -path ./.git -prune -o \( ! -type f ! -type d ! -type l -o -type f ! -readable \) -print0 > "../$3"
 [ -d .git ] || exit 0
-git ls-files -z --cached --others --exclude-standard > "../$2"
+git -c core.fsmonitor=false ls-files -z --cached --others --exclude-standard > "../$2"
 )";
 
 // Sends what `write` writes to a descriptor.
@@ -69,19 +70,18 @@ Result<void> upload(DaemonClient& daemon,
   });
   TransferLine line(::isatty(STDERR_FILENO) == 1);
   bool read_to_end = false;
-  const auto sent =
-      daemon.upload("PUT", path, [&](std::span<char> into) -> Result<std::size_t> {
-        ssize_t got = 0;
-        do {
-          got = ::read(from.get(), into.data(), into.size());
-        } while (got < 0 && errno == EINTR);
-        if (got < 0) {
-          return Error::from_errno("read");
-        }
-        read_to_end = got == 0;
-        line.add(static_cast<std::uint64_t>(got));
-        return static_cast<std::size_t>(got);
-      });
+  const auto sent = daemon.upload("PUT", path, [&](std::span<char> into) -> Result<std::size_t> {
+    ssize_t got = 0;
+    do {
+      got = ::read(from.get(), into.data(), into.size());
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+      return Error::from_errno("read");
+    }
+    read_to_end = got == 0;
+    line.add(static_cast<std::uint64_t>(got));
+    return static_cast<std::size_t>(got);
+  });
   from.reset();
   writer.join();
   line.end();
@@ -202,8 +202,9 @@ Result<void> AgentSession::create() {
   if (!made) {
     return made.error().code() == ErrorCode::kNotFound
                ? Error(made.error())
-                     .with_hint("build it once: glovebox template build agent -f agent.toml "
-                                "--package-source DIR (docs/agents.md)")
+                     .with_hint(
+                         "build it once: glovebox template build agent -f agent.toml "
+                         "--package-source DIR (docs/agents.md)")
                : made.error();
   }
   id_ = text_in(*made, "id");
@@ -231,8 +232,8 @@ Result<void> AgentSession::copy_in(Checkout& checkout) {
 
 Result<void> AgentSession::make_repository(bool bundled) {
   const std::string branch = checkout_.branch().empty() ? "main" : checkout_.branch();
-  const Json made = GB_TRY(
-      run_script(kMakeRepository, {checkout_.name(), branch, bundled ? kBundle : ""}));
+  const Json made =
+      GB_TRY(run_script(kMakeRepository, {checkout_.name(), branch, bundled ? kBundle : ""}));
   if (number_in(made, "exit_code") != 0) {
     return Error(ErrorCode::kUnavailable,
                  "cannot make a repository in the sandbox: " + text_in(made, "stderr"),
@@ -245,7 +246,8 @@ Result<Json> AgentSession::run_script(const char* script, std::vector<std::strin
   std::vector<std::string> argv = {"sh", "-c", script, "sh"};
   argv.insert(argv.end(), std::make_move_iterator(words.begin()),
               std::make_move_iterator(words.end()));
-  return daemon_.ask("POST", sandbox_ + "/commands", {{"argv", argv}});
+  return daemon_.ask("POST", sandbox_ + "/commands",
+                     {{"argv", argv}, {"limits", {{"time", kMostPatience}}}});
 }
 
 Result<int> AgentSession::run() {
@@ -275,8 +277,7 @@ Result<std::set<std::string>> AgentSession::names_in(const char* file) {
 
 Result<Changes> AgentSession::changes() {
   FilesInside inside;
-  const Json listed =
-      GB_TRY(run_script(kListFiles, {checkout_.name(), kCounted, kSpecial}));
+  const Json listed = GB_TRY(run_script(kListFiles, {checkout_.name(), kCounted, kSpecial}));
   if (number_in(listed, "exit_code") == 0) {
     inside.special = GB_TRY(names_in(kSpecial));
     auto counted = names_in(kCounted);
@@ -286,8 +287,8 @@ Result<Changes> AgentSession::changes() {
       return counted.error();
     }
   }
-  const auto answer = GB_TRY(daemon_.stream(
-      "GET", sandbox_ + "/files/" + checkout_.name() + "?archive=tar", Json(), ""));
+  const auto answer = GB_TRY(
+      daemon_.stream("GET", sandbox_ + "/files/" + checkout_.name() + "?archive=tar", Json(), ""));
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return Error::from_errno("pipe");
@@ -297,8 +298,8 @@ Result<Changes> AgentSession::changes() {
   Result<void> copied;
   bool cannot_write = false;
   std::thread copier([&] {
-    copied = copy_body(*answer, to.get(), [](std::uint64_t) { return Result<void>(); },
-                       cannot_write);
+    copied = copy_body(
+        *answer, to.get(), [](std::uint64_t) { return Result<void>(); }, cannot_write);
     to.reset();
   });
   auto found = read_changes(from.get(), before_, inside, {});

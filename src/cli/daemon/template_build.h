@@ -23,7 +23,7 @@ struct BuildOrder {
   std::string context{};   // The directory of a Dockerfile's files.
   std::vector<std::string> build_args{};
   std::vector<std::string> package_sources{};  // With a recipe; relative to our directory.
-  RemoteNetworkText network{};  // With a Dockerfile, a recipe or a registry.
+  RemoteNetworkText network{};                 // With a Dockerfile, a recipe or a registry.
   bool no_cache = false;
   bool quiet = false;
 };

@@ -121,6 +121,22 @@ TEST(RecipeTest, TheExampleIsValid) {
               testing::IsSupersetOf({"python3-ipython", "python3-tqdm"}));
 }
 
+TEST(RecipeTest, TheOneForCodingAgentsNeedsTheirPackagesAndNothingElse) {
+  std::ifstream file(GB_EXAMPLES "/templates/agent.toml");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto json = recipe_json_from_toml(text);
+  ASSERT_TRUE(json) << json.error().message();
+  const auto read = nlohmann::json::parse(*json);
+  const auto& base = read.at("base").at("debootstrap");
+  Recipe recipe = named();
+  recipe.debootstrap = Debootstrap{.suite = base.at("suite"), .packages = base.at("packages")};
+  recipe.packages = read.at("packages");
+  EXPECT_FALSE(validate(recipe));
+  recipe.package_sources = {"/archives"};
+  EXPECT_TRUE(validate(recipe));
+  EXPECT_THAT(recipe.debootstrap->packages, testing::IsSupersetOf({"git", "nodejs", "npm"}));
+}
+
 TEST(RecipeTest, ADockerfileIsRecognized) {
   for (const char* const text : {"FROM debian:12\nRUN true\n", "# syntax\n\nARG A=1\nfrom x"}) {
     const auto json = recipe_json_from_toml(text);
