@@ -127,7 +127,7 @@ class Commands(unittest.TestCase):
     def test_the_documents_of_the_daemon_are_among_those_that_run(self):
         ran = {document.name for document in with_commands() if "glovebox serve" in "".join(
             commands for _, commands in blocks(document))}
-        self.assertEqual(ran, {"audit.md", "cookbook.md", "daemon.md", "operating.md", "policy.md",
+        self.assertEqual(ran, {"agents.md", "audit.md", "cookbook.md", "daemon.md", "operating.md", "policy.md",
                                "templates.md", "tools.md", "volumes.md"})
 
     def test_enough_commands_are_marked(self):
