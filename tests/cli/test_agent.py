@@ -303,9 +303,11 @@ class Decisions(Case):
         self.sandbox("kill", id)
 
     def test_what_git_ignores_here_is_not_replaced(self):
-        answer = self.agent("printf '' > .gitignore; echo theirs > .env", "--apply", status=125)
-        self.assertIn(".env: it exists here, and was not copied", answer.message)
-        self.assertEqual(self.read(".env"), "PASSWORD=mine\n")
+        self.put("build/kept", "mine\n")
+        answer = self.agent("printf '' > .gitignore; mkdir build; echo theirs > build/kept", "--apply",
+                            status=125)
+        self.assertIn("build/kept: it exists here, and was not copied", answer.message)
+        self.assertEqual(self.read("build/kept"), "mine\n")
         self.assertEqual(self.read(".gitignore"), "build/\n.env\n")
 
 
@@ -413,6 +415,16 @@ class Hostile(Case):
             self.apply(script)
             self.assertTrue((self.repository / ".git/config").is_file())
             self.assertFalse((self.repository / "sub/.git").exists())
+
+    def test_what_tools_run_unasked_is_applied_only_after_a_person_saw_it(self):
+        script = "mkdir .vscode; echo x > .vscode/tasks.json; echo x > new"
+        answer = self.apply(script)
+        self.assertIn("not taken over: .vscode/tasks.json: tools run it unasked", answer.message)
+        self.assertEqual(self.read("new"), "x\n")
+        self.assertFalse((self.repository / ".vscode").exists())
+        shown = self.at_terminal(script + "2")
+        self.assertIn(".vscode/tasks.json  +1 -0  (tools run it unasked)", shown)
+        self.assertEqual(self.read(".vscode/tasks.json"), "x\n")
 
     def test_links_out_of_the_checkout_are_not_made(self):
         answer = self.apply("ln -s /etc/passwd a; ln -s ../.. b; ln -s .git/config c; "

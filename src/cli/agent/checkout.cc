@@ -137,7 +137,11 @@ Result<Checkout> Checkout::open(const std::string& directory, const CheckoutLimi
   } else if (top.error().code() == ErrorCode::kRefused ||
              ::faccessat(checkout.fd(), ".git", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
     // Without git's own list, all that is ignored would be copied, too.
-    return Error(top.error()).within("read the git repository " + printable(checkout.path_));
+    const bool no_git = top.error().code() == ErrorCode::kUnsupported;
+    return Error(no_git ? ErrorCode::kUnsupported : ErrorCode::kInvalid,
+                 "cannot read the git repository " + printable(checkout.path_) + ": " +
+                     top.error().message(),
+                 top.error().hint());
   }
   if (!checkout.repository_above_.empty() || checkout.is_repository_) {
     GB_TRY(checkout.list_with_git(limits));

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/agent/profile.h"
@@ -115,8 +116,9 @@ Result<int> run_agent(const AgentOptionsText& options) {
   // From here on, the agent's work may be in the sandbox and nowhere else.
   const auto finish = [&]() -> Result<int> {
     const int status = GB_TRY(session.run());
-    const Changes changes = GB_TRY(session.changes());
-    const Outcome outcome = GB_TRY(decide(decision, checkout, session.before(), changes, status));
+    Changes changes = GB_TRY(session.changes());
+    const Outcome outcome =
+        GB_TRY(decide(decision, checkout, session.before(), std::move(changes), status));
     if (outcome == Outcome::kKeep) {
       session.keep();
     }

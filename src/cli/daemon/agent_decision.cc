@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/agent/apply.h"
+#include "cli/agent/caution.h"
 #include "cli/agent/change_text.h"
 #include "cli/daemon/whole_file.h"
 #include "cli/interrupts.h"
@@ -100,7 +101,10 @@ class Decision {
       has_binary_ = has_binary_ || (text && text->binary);
       if (++shown <= kMostShownNames) {
         write_fully(STDOUT_FILENO,
-                    text ? shown_change(change, *text, colour_) + "\n"
+                    text ? shown_change(change, *text, colour_) +
+                               (caution_about(change.path) == Caution::kPerson
+                                    ? "  (tools run it unasked)\n"
+                                    : "\n")
                          : "! " + printable(change.path) + "  was changed here meanwhile\n");
       }
     }
@@ -236,13 +240,30 @@ class Decision {
   bool is_cut_ = false;
 };
 
+// Moves what is not to be taken over to what is left behind.
+void heed_cautions(Changes& changes, bool asks_nobody) {
+  std::erase_if(changes.changes, [&](const Change& change) {
+    const Caution caution = caution_about(change.path);
+    if (caution == Caution::kNone || (caution == Caution::kPerson && !asks_nobody)) {
+      return false;
+    }
+    changes.left_behind.push_back(
+        {.path = change.path,
+         .reason = caution == Caution::kNever
+                       ? "the policy 'coding-agent' refuses to write it"
+                       : "tools run it unasked, and --apply asks nobody; use --branch"});
+    return true;
+  });
+}
+
 }  // namespace
 
 Result<Outcome> decide(const DecisionOptions& options,
                        const Checkout& checkout,
                        const CheckoutFiles& before,
-                       const Changes& changes,
+                       Changes changes,
                        int agent_status) {
+  heed_cautions(changes, options.apply);
   return Decision(options, checkout, before, changes).make(agent_status);
 }
 

@@ -23,12 +23,13 @@ enum class Outcome {
 };
 
 // Shows the changes on standard output and does what the options say, or what the person at the
-// terminal says. Without either, and with an agent that failed under --apply, they are kept. Errors
-// leave the checkout as it is, or say what of it was changed.
+// terminal says. With --apply, which asks nobody, files that tools run unasked are left behind
+// (caution_about()). Without either, and with an agent that failed under --apply, they are kept.
+// Errors leave the checkout as it is, or say what of it was changed.
 Result<Outcome> decide(const DecisionOptions& options,
                        const Checkout& checkout,
                        const CheckoutFiles& before,
-                       const Changes& changes,
+                       Changes changes,
                        int agent_status);
 
 }  // namespace glovebox::cli

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <thread>
 #include <utility>
@@ -54,6 +55,7 @@ git -c core.fsmonitor=false ls-files -z --cached --others --exclude-standard > "
 
 // Sends what `write` writes to a descriptor.
 Result<void> upload(DaemonClient& daemon,
+                    Interrupts& interrupts,
                     const std::string& path,
                     const std::function<Result<void>(int fd)>& write) {
   std::array<int, 2> ends{};
@@ -77,6 +79,9 @@ Result<void> upload(DaemonClient& daemon,
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
       return Error::from_errno("read");
+    }
+    if (interrupts.take() != 0) {
+      return Error(ErrorCode::kUnavailable, "interrupted");
     }
     read_to_end = got == 0;
     line.add(static_cast<std::uint64_t>(got));
@@ -162,8 +167,9 @@ AgentSession::~AgentSession() {
 
 Result<AgentSession> AgentSession::start(const AgentOrder& order, Checkout& checkout) {
   AgentSession session(order, checkout, GB_TRY(DaemonClient::make(order.daemon)));
+  Interrupts interrupts;
   GB_TRY(session.create());
-  GB_TRY(session.copy_in(checkout));
+  GB_TRY(session.copy_in(checkout, interrupts));
   return Result<AgentSession>(std::move(session));
 }
 
@@ -212,9 +218,9 @@ Result<void> AgentSession::create() {
   return {};
 }
 
-Result<void> AgentSession::copy_in(Checkout& checkout) {
+Result<void> AgentSession::copy_in(Checkout& checkout, Interrupts& interrupts) {
   const std::string files = sandbox_ + "/files/";
-  GB_TRY(upload(daemon_, files + "?unpack=1", [&](int fd) -> Result<void> {
+  GB_TRY(upload(daemon_, interrupts, files + "?unpack=1", [&](int fd) -> Result<void> {
     before_ = GB_TRY(checkout.pack(fd));
     return {};
   }));
@@ -223,7 +229,7 @@ Result<void> AgentSession::copy_in(Checkout& checkout) {
   }
   bool bundled = false;
   if (order_.with_history && !checkout.commit().empty()) {
-    GB_TRY(upload(daemon_, files + kBundle + "?mode=0600",
+    GB_TRY(upload(daemon_, interrupts, files + kBundle + "?mode=0600",
                   [&](int fd) { return checkout.bundle(fd); }));
     bundled = true;
   }
@@ -255,8 +261,16 @@ Result<int> AgentSession::run() {
   process.argv = command_of(order_);
   process.cwd = checkout_.name();
   const bool terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
-  return terminal ? run_in_terminal(order_.daemon, sandbox_, process)
-                  : run_process(order_.daemon, sandbox_, process);
+  auto status = terminal ? run_in_terminal(order_.daemon, sandbox_, process)
+                         : run_process(order_.daemon, sandbox_, process);
+  // Signals that were the agent's end us again; the sandbox stays then.
+  sigset_t set;
+  (void)::sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    (void)::sigaddset(&set, number);
+  }
+  (void)::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  return status;
 }
 
 Result<std::set<std::string>> AgentSession::names_in(const char* file) {
