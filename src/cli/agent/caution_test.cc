@@ -7,8 +7,8 @@ namespace glovebox::cli {
 namespace {
 
 TEST(Caution, IsForWhatToolsRunUnasked) {
-  for (const char* const path : {".github/workflows/ci.yml", ".vscode/tasks.json", ".env",
-                                 ".envrc", ".gitlab-ci.yml", ".husky/pre-commit"}) {
+  for (const char* const path : {".github/workflows/ci.yml", ".vscode/tasks.json", ".env", ".envrc",
+                                 ".gitlab-ci.yml", ".husky/pre-commit"}) {
     EXPECT_EQ(caution_about(path), Caution::kPerson) << path;
   }
   EXPECT_EQ(caution_about(".git/hooks/pre-commit"), Caution::kNever);

@@ -56,16 +56,16 @@ bool is_git_directory(std::string_view name) {
 
 bool has_control(std::string_view text) { return !is_utf8(text) || printable(text) != text; }
 
-// Whether `path` is below a directory called as git's.
-bool in_git_directory(std::string_view path) {
-  while (!path.empty()) {
-    const std::size_t slash = std::min(path.find('/'), path.size());
-    if (is_git_directory(path.substr(0, slash))) {
-      return true;
+// What of a path leads to a directory called as git's, and it; empty where none is.
+std::string_view git_directory_in(std::string_view path) {
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t slash = std::min(path.find('/', at), path.size());
+    if (is_git_directory(path.substr(at, slash - at))) {
+      return path.substr(0, slash);
     }
-    path.remove_prefix(std::min(slash + 1, path.size()));
+    at = slash + 1;
   }
-  return false;
+  return {};
 }
 
 class Comparison {
@@ -107,7 +107,7 @@ class Comparison {
 
   Result<Changes> done() {
     for (const std::string& path : inside_.special) {
-      if (seen_.insert(path).second && !in_git_directory(path)) {
+      if (seen_.insert(path).second && git_directory_in(path).empty()) {
         GB_TRY(leave(path, "neither a readable file nor a symbolic link"));
       }
     }
@@ -179,7 +179,12 @@ class Comparison {
 
   Result<void> add(Change change) {
     if (auto problem = path_problem(change.path)) {
-      return leave(change.path, *std::move(problem));
+      // Of a whole repository, one line says it.
+      const std::string_view git = git_directory_in(change.path);
+      const bool is_known = !git.empty() && !git_directories_.emplace(git).second;
+      return is_known
+                 ? Result<void>()
+                 : leave(git.empty() ? std::string_view(change.path) : git, *std::move(problem));
     }
     content_ += change.content.size();
     if (found_.changes.size() >= limits_.changes || content_ > limits_.content) {
@@ -207,6 +212,7 @@ class Comparison {
   const FilesInside& inside_;
   const ChangeLimits& limits_;
   std::set<std::string> seen_;
+  std::set<std::string> git_directories_;
   Changes found_;
   std::uint64_t read_ = 0;
   std::uint64_t content_ = 0;

@@ -111,6 +111,7 @@ TEST(Changes, NeverReachGitsOwnDirectory) {
   const auto changes = Archive()
                            .file(".git/hooks/pre-commit", "x")
                            .file("sub/.git/config", "x")
+                           .file("sub/.git/HEAD", "x")
                            .file("a/.GIT/config", "x")
                            .file("GIT~1/config", "x")
                            .file(".git /config", "x")
