@@ -13,6 +13,7 @@
 #include "cli/daemon/agent_session.h"
 #include "cli/daemon/commands.h"
 #include "cli/daemon/table.h"
+#include "cli/interrupts.h"
 
 namespace glovebox::cli {
 namespace {
@@ -108,7 +109,12 @@ Result<int> run_agent(const AgentOptionsText& options) {
   decision.agent = order.profile.name;
   Checkout checkout =
       GB_TRY(Checkout::open(options.directory.empty() ? "." : options.directory, {}));
-  AgentSession session = GB_TRY(AgentSession::start(order, checkout));
+  int ended_by = 0;
+  auto started = AgentSession::start(order, checkout, ended_by);
+  if (ended_by != 0) {
+    return Interrupts::die_of(ended_by);
+  }
+  AgentSession session = GB_TRY(std::move(started));
   say_what_is_copied(checkout, session.before().size());
   if (options.keep) {
     session.keep();

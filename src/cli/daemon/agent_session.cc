@@ -18,6 +18,7 @@
 #include "cli/daemon/sandbox_process.h"
 #include "cli/daemon/transfer_line.h"
 #include "cli/daemon/whole_file.h"
+#include "cli/interrupts.h"
 #include "cli/output_writer.h"
 
 namespace glovebox::cli {
@@ -56,6 +57,7 @@ git -c core.fsmonitor=false ls-files -z --cached --others --exclude-standard > "
 // Sends what `write` writes to a descriptor.
 Result<void> upload(DaemonClient& daemon,
                     Interrupts& interrupts,
+                    int& ended_by,
                     const std::string& path,
                     const std::function<Result<void>(int fd)>& write) {
   std::array<int, 2> ends{};
@@ -80,7 +82,8 @@ Result<void> upload(DaemonClient& daemon,
     if (got < 0) {
       return Error::from_errno("read");
     }
-    if (interrupts.take() != 0) {
+    ended_by = interrupts.take();
+    if (ended_by != 0) {
       return Error(ErrorCode::kUnavailable, "interrupted");
     }
     read_to_end = got == 0;
@@ -91,8 +94,7 @@ Result<void> upload(DaemonClient& daemon,
   writer.join();
   line.end();
   // What was cut off at our end unpacks badly; what was refused there cannot be written here.
-  GB_TRY(!written && read_to_end ? std::move(written) : Result<void>());
-  return sent ? std::move(written) : Result<void>(sent.error());
+  return sent || (!written && read_to_end) ? written : Result<void>(sent.error());
 }
 
 // A secret at the daemon, for as long as this exists.
@@ -165,11 +167,13 @@ AgentSession::~AgentSession() {
   }
 }
 
-Result<AgentSession> AgentSession::start(const AgentOrder& order, Checkout& checkout) {
+Result<AgentSession> AgentSession::start(const AgentOrder& order,
+                                         Checkout& checkout,
+                                         int& ended_by) {
   AgentSession session(order, checkout, GB_TRY(DaemonClient::make(order.daemon)));
-  Interrupts interrupts;
+  ended_by = 0;
   GB_TRY(session.create());
-  GB_TRY(session.copy_in(checkout, interrupts));
+  GB_TRY(session.copy_in(checkout, ended_by));
   return Result<AgentSession>(std::move(session));
 }
 
@@ -218,9 +222,10 @@ Result<void> AgentSession::create() {
   return {};
 }
 
-Result<void> AgentSession::copy_in(Checkout& checkout, Interrupts& interrupts) {
+Result<void> AgentSession::copy_in(Checkout& checkout, int& ended_by) {
+  Interrupts interrupts;
   const std::string files = sandbox_ + "/files/";
-  GB_TRY(upload(daemon_, interrupts, files + "?unpack=1", [&](int fd) -> Result<void> {
+  GB_TRY(upload(daemon_, interrupts, ended_by, files + "?unpack=1", [&](int fd) -> Result<void> {
     before_ = GB_TRY(checkout.pack(fd));
     return {};
   }));
@@ -229,7 +234,7 @@ Result<void> AgentSession::copy_in(Checkout& checkout, Interrupts& interrupts) {
   }
   bool bundled = false;
   if (order_.with_history && !checkout.commit().empty()) {
-    GB_TRY(upload(daemon_, interrupts, files + kBundle + "?mode=0600",
+    GB_TRY(upload(daemon_, interrupts, ended_by, files + kBundle + "?mode=0600",
                   [&](int fd) { return checkout.bundle(fd); }));
     bundled = true;
   }

@@ -10,7 +10,6 @@
 #include "cli/agent/profile.h"
 #include "cli/daemon/daemon_client.h"
 #include "cli/daemon/remote_options.h"
-#include "cli/interrupts.h"
 
 namespace glovebox::cli {
 
@@ -31,9 +30,9 @@ class AgentSession {
  public:
   // Creates the sandbox and copies the checkout, which must outlive this, into it. The keys of the
   // profile come from our environment and are stored at the daemon only until the sandbox has its
-  // proxy. kInvalid where one is missing. A signal that would end us ends this, and nothing is left
-  // of it.
-  static Result<AgentSession> start(const AgentOrder& order, Checkout& checkout);
+  // proxy. kInvalid where one is missing. A signal that would end us ends this, leaves nothing of
+  // it, and is in `ended_by`, which is 0 otherwise.
+  static Result<AgentSession> start(const AgentOrder& order, Checkout& checkout, int& ended_by);
 
   AgentSession(AgentSession&& other) noexcept;
   AgentSession& operator=(AgentSession&&) = delete;
@@ -57,7 +56,7 @@ class AgentSession {
       : order_(order), checkout_(checkout), daemon_(std::move(daemon)) {}
 
   Result<void> create();
-  Result<void> copy_in(Checkout& checkout, Interrupts& interrupts);
+  Result<void> copy_in(Checkout& checkout, int& ended_by);
   Result<void> make_repository(bool bundled);
   Result<Json> run_script(const char* script, std::vector<std::string> words);
   Result<std::set<std::string>> names_in(const char* file);
