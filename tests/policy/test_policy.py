@@ -104,6 +104,19 @@ class CheckTest(Folder):
             with self.subTest(code=code[:20]):
                 self.assertEqual(self.check("", code).returncode, 1)
 
+    def test_names_that_are_computed_from_each_other_are_followed(self):
+        names = [f"n{number}" for number in range(14)]
+        code = "import os\n" + "".join(f"{one} = str({other}) + len({third}) + {one}({other})\n"
+                                      for one in names for other in names[:4] for third in names[4:8])
+        policy = "[python.calls]\nask = ['eval']\nrefuse = ['os.system']\n"
+        self.assertEqual(self.check(policy, code).returncode, 0)
+        self.assertEqual(self.check(policy, code + "n1 = os.system\nn2 = n1\nn2('id')\n").returncode, 126)
+
+    def test_an_attribute_in_the_middle_of_a_chain_is_one(self):
+        policy = "[python.attributes]\nrefuse = ['__self__']\n"
+        self.assertEqual(self.check(policy, "print.__self__.x\n").returncode, 126)
+        self.assertEqual(self.check(policy, "print.x\n").returncode, 0)
+
     def test_a_policy_that_only_demands_a_tier_reads_no_program(self):
         result = glovebox("run", "--policy", self.file("p.toml", "min_tier = 'native'\n"), "-l", "awk",
                           "-e", "BEGIN { print 1 }")

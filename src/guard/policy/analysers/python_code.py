@@ -52,7 +52,13 @@ SECRET_NAMES = re.compile(r"(?i)(^|_)(password|passwd|pwd|secret|token|api_?key|
 MAGIC = re.compile(r"(?m)^(?P<space>[ \t]*)(?P<sign>!!?|%%?)(?P<rest>.*)$")
 
 
-class Visitor(ast.NodeVisitor):
+# Nodes without others in them.
+LEAVES = {ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.And, ast.Or, ast.Pass,
+          *ast.operator.__subclasses__(), *ast.unaryop.__subclasses__(),
+          *ast.cmpop.__subclasses__()}
+
+
+class Visitor:
     def __init__(self, values, facts, place, depth):
         self.values = values
         self.facts = facts
@@ -60,6 +66,23 @@ class Visitor(ast.NodeVisitor):
         self.depth = depth
         self.imported = {value.split(".")[0] for bound in values.bound.values() for value in bound
                          if isinstance(value, Name)} | {star.split(".")[0] for star in values.stars}
+
+    def visit(self, node):
+        method = METHODS.get(node.__class__)
+        if method is None:
+            self.generic_visit(node)
+        else:
+            method(self, node)
+
+    def generic_visit(self, node):
+        for value in vars(node).values():
+            kind = value.__class__
+            if kind is list:
+                for each in value:
+                    if isinstance(each, ast.AST):
+                        self.visit(each)
+            elif isinstance(value, ast.AST) and kind not in MARKS:
+                self.visit(value)
 
     def place(self, node):
         return self.place_of(node.lineno, node.col_offset)
@@ -91,18 +114,22 @@ class Visitor(ast.NodeVisitor):
 
     def visit_Attribute(self, node):
         self.report(node)
-        hidden = node.attr.startswith("__") and node.attr.endswith("__")
-        if (hidden and node.attr not in INNOCENT) or node.attr in FRAMES:
-            self.add("attribute", node.attr, node)
+        self.leads_out(node)
         if self.values.names(node.value):
             # The parts of a chain are no uses of their own.
             inner = node.value
             while isinstance(inner, ast.Attribute):
+                self.leads_out(inner)
                 inner = inner.value
             if not isinstance(inner, ast.Name):
                 self.visit(inner)
         else:
             self.visit(node.value)
+
+    def leads_out(self, node):
+        hidden = node.attr.startswith("__") and node.attr.endswith("__")
+        if (hidden and node.attr not in INNOCENT) or node.attr in FRAMES:
+            self.add("attribute", node.attr, node)
 
     def report(self, node):
         for name in self.values.names(node):
@@ -353,8 +380,31 @@ class Visitor(ast.NodeVisitor):
             self.file(node.args[0], "read", node)
 
 
-def bind(tree, values):
-    for node in ast.walk(tree):
+METHODS = {getattr(ast, name.removeprefix("visit_")): method
+           for name, method in vars(Visitor).items() if name.startswith("visit_")}
+MARKS = LEAVES - METHODS.keys()
+
+
+def nodes_of(tree, expressions):
+    """In the order of ast.walk(), which takes several times as long: all that has parts, or only
+    what is no expression."""
+    found = [tree]
+    for node in found:
+        for value in vars(node).values():
+            kind = value.__class__
+            if kind is list:
+                if expressions or value and not isinstance(value[0], ast.expr):
+                    found += [each for each in value
+                              if isinstance(each, ast.AST) and each.__class__ not in LEAVES]
+            elif expressions and kind not in LEAVES and isinstance(value, ast.AST):
+                found.append(value)
+    return found
+
+
+def bind(tree, values, text):
+    # Only one kind of expression binds a name.
+    nodes = nodes_of(tree, ":=" in text)
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.split(".")[0]
@@ -368,7 +418,7 @@ def bind(tree, values):
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             values.bound.setdefault(node.name, [])
             bind_defaults(node, values)
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 bind_target(target, node.value, values)
@@ -420,13 +470,15 @@ def analyse(text, facts, depth=0, at=None):
         if at is not None:
             return at
         # Columns of the parser count bytes.
+        if line <= len(lines) and lines[line - 1].isascii():
+            return line, column + 1
         before = lines[line - 1].encode("utf-8", "replace")[:column] if line <= len(lines) else b""
         return line, len(before.decode("utf-8", "replace")) + 1
 
     try:
         tree = parsed(text, facts, place, depth)
         values = Values()
-        bind(tree, values)
+        bind(tree, values, text)
         Visitor(values, facts, place, depth).visit(tree)
         if values.budget < 0:
             facts.add("unparsed", "the program is too entangled to follow", *place(1, 0))

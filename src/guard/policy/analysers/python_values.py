@@ -55,6 +55,9 @@ class Values:
         self.bound = {}
         self.stars = []
         self.busy = set()
+        self.met = set()  # Names that were asked for while they were busy.
+        self.known = {}  # By node or name: what it stands for, where no busy name had a part in it.
+        self.trying = False  # A name stands for one value after another.
         self.budget = 200_000
 
     def bind(self, name, value):
@@ -64,11 +67,37 @@ class Values:
 
     def of(self, node):
         """All that `node` may stand for, as far as it can be known: a list."""
-        self.budget -= 1
-        if self.budget < 0 or node is None:
+        kind = type(node)
+        if kind is ast.Constant:
+            return [Constant(node.value)]
+        method = METHODS.get(kind)
+        if method is None:
             return []
-        method = getattr(self, "of_" + type(node).__name__.lower(), None)
-        return method(node)[:MOST_VALUES] if method else []
+        if kind is ast.Name:
+            return self.remembered(node.id, method, node)
+        return self.remembered(node, method, node)
+
+    def remembered(self, key, method, node):
+        """What `method` finds, computed once unless it depends on what is being computed."""
+        known = None if self.trying else self.known.get(key)
+        if known is not None:
+            return known
+        self.budget -= 1
+        if self.budget < 0:
+            return []
+        outer, self.met = self.met, set()
+        found = method(self, node)
+        if len(found) > MOST_VALUES:
+            names = dict.fromkeys(value for value in found if isinstance(value, Name))
+            found = [*list(names)[:MOST_VALUES],
+                     *[value for value in found if value not in names][:MOST_VALUES]]
+        if key.__class__ is str and key not in self.busy:
+            self.met.discard(key)
+        if not self.met and not self.trying and self.budget >= 0:
+            self.known[key] = found
+        outer |= self.met
+        self.met = outer
+        return found
 
     def constants(self, node):
         return [value.value for value in self.of(node) if isinstance(value, Constant)]
@@ -81,12 +110,10 @@ class Values:
 
     # Kinds of expressions
 
-    def of_constant(self, node):
-        return [Constant(node.value)]
-
     def of_name(self, node):
         name = node.id
         if name in self.busy:
+            self.met.add(name)
             return []
         if name in self.bound:
             self.busy.add(name)
@@ -154,11 +181,13 @@ class Values:
             return []
         before = self.bound.get(loop.target.id)
         results = []
+        trying, self.trying = self.trying, True
         for item in items[0]:
             self.bound[loop.target.id] = [Constant(item)]
             results.append(self.constants(node.elt)[:1])
+        self.trying = trying
         if before is None:
-            del self.bound[loop.target.id]
+            self.bound.pop(loop.target.id, None)
         else:
             self.bound[loop.target.id] = before
         return [Constant([each[0] for each in results])] if all(results) else []
@@ -337,3 +366,7 @@ class Values:
             return self.kept(getattr(value, name)(*(argument[0] for argument in arguments)))
         except (TypeError, ValueError, LookupError, AttributeError):
             return []
+
+
+METHODS = {kind: method for name, kind in vars(ast).items() if isinstance(kind, type)
+           for method in [getattr(Values, f"of_{name.lower()}", None)] if method}
