@@ -37,6 +37,9 @@ struct RunRequest {
   std::string verify{};
   NetworkRules network{};
   std::string idempotency_key{};
+  // Of the guard, never of a client: a warm analyser may answer in place of the program
+  // (service/keeper/analysis_call.h).
+  bool analysis = false;
 };
 
 // A program that is compiled once and judged by cases (service/judge/judge.h). Of `program`, its

@@ -186,6 +186,7 @@ RunAnalyser PolicyGate::in_sandbox_of(const Caller& caller) const {
     request.code += " " + shell_quoted(run.file_name) + "\n";
     request.files = run.files;
     request.files.emplace(run.file_name, run.code);
+    request.analysis = run.program_name == "python3";
     request.limits.wall = kAnalysisTime;
     request.limits.memory = kAnalysisMemory;
     request.limits.pids = kAnalysisProcesses;

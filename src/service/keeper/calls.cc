@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "files/open.h"
+#include "service/keeper/analysis_call.h"
 #include "service/keeper/builder.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/delivery.h"
@@ -421,7 +422,11 @@ Result<json> run(const json& arguments, CallContext& context) {
   if (!archive.empty()) {
     archive = GB_TRY(context.keeper.paths().resolve(archive));
   }
-  return run_one_shot(to_run_request(object(arguments, "request")), order, archive, context);
+  const RunRequest request = to_run_request(object(arguments, "request"));
+  if (request.analysis && run_warm_analysis(request, context)) {
+    return json();
+  }
+  return run_one_shot(request, order, archive, context);
 }
 
 // ----

@@ -454,7 +454,8 @@ json to_json(const RunRequest& request) {
           {"exec", glovebox::to_json(request.exec)},
           {"verify", request.verify},
           {"network", glovebox::to_json(request.network)},
-          {"key", request.idempotency_key}};
+          {"key", request.idempotency_key},
+          {"analysis", request.analysis}};
 }
 
 RunRequest to_run_request(const json& object) {
@@ -472,7 +473,8 @@ RunRequest to_run_request(const json& object) {
                      .exec = read_stored_exec_rules(get<std::string>(object, "exec")),
                      .verify = get<std::string>(object, "verify"),
                      .network = read_stored_network_rules(get<std::string>(object, "network")),
-                     .idempotency_key = get<std::string>(object, "key")};
+                     .idempotency_key = get<std::string>(object, "key"),
+                     .analysis = get<bool>(object, "analysis")};
   for (const auto& [name, bytes] : member(object, "files").items()) {
     request.files[name] = bytes.is_string() ? bytes.get<std::string>() : std::string();
   }

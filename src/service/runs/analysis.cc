@@ -45,11 +45,11 @@ AnalyserRun run_of(bool javascript, const std::vector<Job>& jobs) {
   } else {
     run = {.program_name = "python3",
            .options = {"-I", "-S", "-B"},
-           .file_name = "main.py",
+           .file_name = "analysis.py",
            .code = std::string(policy::python_analyser()),
            .files = policy::python_analyser_files()};
   }
-  run.files.emplace("units.json",
+  run.files.emplace(kAnalysedFile,
                     units.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
   return run;
 }

@@ -29,6 +29,8 @@ struct AnalyserRun {
   std::string code{};
   std::map<std::string, std::string> files{};
 };
+// What an analyser reads: the texts and their languages, as ASCII.
+inline constexpr std::string_view kAnalysedFile = "units.json";
 // What an analyser may use.
 inline constexpr std::chrono::seconds kAnalysisTime{20};
 inline constexpr Bytes kAnalysisMemory = 512_MiB;

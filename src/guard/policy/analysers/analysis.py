@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at the programs in units.json and prints facts about each, without running any of them.
+"""Looks at programs and prints facts about each, without running any of them.
 
-Runs inside walls: what it reads is hostile, and what it prints is trusted no more than that.
+Runs inside walls: what it reads is hostile, and what it prints is trusted no more than that. As a
+program it reads units.json; a warm interpreter imports it, and forks for each call of print_facts().
 """
+import gc
 import json
 import os
 import sys
@@ -25,13 +27,18 @@ def facts_of(unit):
     return facts.found
 
 
-def main():
+def print_facts(units):
+    """One line for each of the units, which are JSON. The process is to end afterwards."""
     sys.setrecursionlimit(5_000)
+    gc.disable()  # A tree has no garbage, and takes long to look through.
+    sys.stdout.write("".join(f"{json.dumps(facts_of(unit))}\n" for unit in json.loads(units)))
+
+
+def main():
     folder = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(folder, "units.json"), encoding="utf-8", errors="surrogateescape") as file:
-        units = json.load(file)
-    for unit in units:
-        print(json.dumps(facts_of(unit)))
+        print_facts(file.read())
 
 
-main()
+if __name__ == "__main__":
+    main()
