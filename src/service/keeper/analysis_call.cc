@@ -11,8 +11,8 @@
 namespace glovebox::keeper {
 namespace {
 
-// A call whose argument is a literal: JSON that has only ASCII, within a JSON string, has no escapes
-// but of quotes and backslashes, which are those of Python.
+// A call whose argument is a literal: JSON that has only ASCII, within a JSON string, has no
+// escapes but of quotes and backslashes, which are those of Python.
 std::string call_of(const std::string& units) {
   return "__import__('analysis').print_facts(" + nlohmann::json(units).dump() + ")";
 }

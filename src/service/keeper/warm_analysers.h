@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// WarmAnalysers: forks of an interpreter that has loaded the analysers of code, each in a sandbox of
-// its own and used for one analysis. The interpreter that they are forked from never reads a program,
-// so nothing of one reaches the analysis of another.
+// WarmAnalysers: forks of an interpreter that has loaded the analysers of code, each in a sandbox
+// of its own and used for one analysis. The interpreter that they are forked from never reads a
+// program, so nothing of one reaches the analysis of another.
 #pragma once
 
 #include <atomic>

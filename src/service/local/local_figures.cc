@@ -21,8 +21,11 @@ ServiceFigures::Keeper to_keeper(const json& said) {
   }
   for (const json& each : said.value("pools", json::array())) {
     const bool built = each.value("of_template", false);
-    const std::string name =
-        built ? "(built)" : std::string(pool_name(each.value("home", std::string())));
+    const std::string home = each.value("home", std::string());
+    // What has no path for a home is for our own use: the analysers of code.
+    const std::string name = built                   ? "(built)"
+                             : home.starts_with('/') ? std::string(pool_name(home))
+                                                     : "(" + home + ")";
     ServiceFigures::Pool& pool = pools[name];
     pool.ready += each.value("ready", std::uint64_t{0});
     pool.wanted += each.value("wanted", std::uint64_t{0});
