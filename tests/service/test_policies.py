@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import json
+import re
 import subprocess
 import unittest
 
@@ -156,6 +157,47 @@ class RefusedTest(Asked):
                 self.assertEqual((question["kind"], question["sandbox"]), ("command", sandbox.id))
                 self.decide(question, "refuse")
                 self.assertEqual(process.result().status, 403)
+
+
+class WarmTest(Asked):
+    """Once its analysers are warm."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # The first check asks for them.
+        cls.daemon.ask("POST", "/v1/run", {"language": "python", "code": "import os; os.system(1)"})
+        wait_until(cls.warm, "an analyser is warm")
+
+    @classmethod
+    def warm(cls):
+        text = cls.daemon.must(200, "GET", "/metrics").body.decode()
+        found = re.search(r'glovebox_pool_ready\{template="\(analysis\)"\} (\d+)', text)
+        return found and int(found[1]) > 0
+
+    def test_a_finding_has_the_same_place_as_without(self):
+        python = "é = '😀' + '\\\\' + \"'\" + '\\N{BULLET}'\nimport os; os.system(é)\n"
+        for language, code in (("python", python), ("bash", "echo é '\\'\nif :; then rm -fr //; fi\n")):
+            with self.subTest(code=code):
+                checked = subprocess.run(
+                    [GLOVEBOX, "policy", "check", "--json", "-l", language,
+                     str(self.daemon.dir / "policy.toml"), "-"],
+                    input=code, capture_output=True, text=True, check=False)
+                finding = json.loads(checked.stdout)["findings"][0]
+                answer = self.daemon.ask("POST", "/v1/run", {"language": language, "code": code})
+                self.assertEqual(answer.status, 403, answer)
+                self.assertIn(f"{finding['line']}:{finding['column']}", answer.json["message"])
+
+    def test_a_program_that_takes_too_much_to_analyse_is_asked_about(self):
+        for code in ("(" * 200_000, "x = " + "[" * 900 + "]" * 900, "a.b" + ".c" * 50_000):
+            with self.subTest(code=code[:20]):
+                _, question = self.start(code)
+                self.assertEqual(question["findings"][0]["rule"], "unparsed")
+                self.refuse_all()
+
+    def test_a_program_that_was_allowed_runs(self):
+        answer = self.run_code("print('é😀', 6 * 7)")
+        self.assertEqual(answer.json["stdout"], "é😀 42\n", answer)
 
 
 class ApprovalTest(Asked):

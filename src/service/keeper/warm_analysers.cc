@@ -13,11 +13,6 @@
 namespace glovebox::keeper {
 namespace {
 
-// Analysed in each fork that waits: the first use of a parser costs more than the others.
-constexpr const char* kWarmUp = R"py(__import__("analysis").print_facts("""[
-  {"language": "python", "code": "import os\\nfor x in [1]:\\n    os.getenv(str(x) + 'a')"},
-  {"language": "shell", "code": "ls | wc -l"}]"""))py";
-
 Result<PoolSpec> describe_analysers() {
   const Registry registry = Registry::load({});
   const Language python = GB_TRY(find_live_language(registry, "python"));
@@ -29,7 +24,7 @@ Result<PoolSpec> describe_analysers() {
   spec.sandbox.limits.memory = kAnalysisMemory;
   spec.sandbox.limits.pids = kAnalysisProcesses;
   spec.sandbox.limits.disk = kAnalysisDisk;
-  spec.warm_up = kWarmUp;
+  spec.warm_up = R"(__import__("analysis").warm_up())";
   return spec;
 }
 

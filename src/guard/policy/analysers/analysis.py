@@ -13,6 +13,23 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import python_code
 import shell_code
 
+# Some of everything, several times: a fork is slow where it uses memory for the first time.
+USUAL = "\n".join(f"value{number} = len(str({number})) + {number}" for number in range(40)) + """
+import os, subprocess as s
+class A:
+    def f(self, a, b=2, *c, **d):
+        with open('x') as file:
+            return [line for line in file if line] + [a, b]
+try:
+    s.run(['ls', '-l'])
+    os.system('ls "$HOME" | wc -l; cat x > y')
+except ValueError as error:
+    print(f'{error}', error.args)
+while len('a') > 2:
+    x = {'a': 1}['a'] ** 2
+"""
+USUAL_SCRIPT = "for x in a b; do\n  if [ -e \"$x\" ]; then sudo env A=1 rm -- \"$x\"; fi\ndone | wc\n" * 4
+
 
 def facts_of(unit):
     facts = shell_code.Facts()
@@ -32,6 +49,12 @@ def print_facts(units):
     sys.setrecursionlimit(5_000)
     gc.disable()  # A tree has no garbage, and takes long to look through.
     sys.stdout.write("".join(f"{json.dumps(facts_of(unit))}\n" for unit in json.loads(units)))
+
+
+def warm_up():
+    """To be called in a fork before it is given what it is for."""
+    print_facts(json.dumps([{"language": "python", "code": USUAL},
+                            {"language": "shell", "code": USUAL_SCRIPT}]))
 
 
 def main():
