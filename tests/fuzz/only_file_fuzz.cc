@@ -14,9 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!found->name.empty() && found->name.find('/') == std::string::npos);
     require(found->name != "." && found->name != "..");
     require(found->mode <= 0777);
-    require(found->bytes.empty() || (found->bytes.data() >= archive.data() + 512 &&
-                                     found->bytes.data() + found->bytes.size() <=
-                                         archive.data() + archive.size()));
+    require(found->bytes.empty() ||
+            (found->bytes.data() >= archive.data() + 512 &&
+             found->bytes.data() + found->bytes.size() <= archive.data() + archive.size()));
   }
   return 0;
 }

@@ -21,8 +21,7 @@ constexpr std::size_t kPrefixAt = 345;
 std::optional<std::uint64_t> octal(std::string_view field) {
   field = field.substr(0, field.find_first_of(std::string_view(" \0", 2)));
   std::uint64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(field.data(), field.data() + field.size(), number, 8);
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number, 8);
   return error == std::errc() && end == field.data() + field.size() ? std::optional(number)
                                                                     : std::nullopt;
 }
@@ -73,16 +72,14 @@ std::optional<OnlyFile> only_file(std::string_view archive) {
   if (entry && entry->type == 'x' && is_harmless(entry->content)) {
     entry = take_entry(archive);
   }
-  const bool is_file = entry && entry->type == '0' && !entry->name.empty() &&
-                       entry->name != "." && entry->name != ".." &&
-                       entry->name.find('/') == std::string_view::npos;
+  const bool is_file = entry && entry->type == '0' && !entry->name.empty() && entry->name != "." &&
+                       entry->name != ".." && entry->name.find('/') == std::string_view::npos;
   // Two blocks of zeros are the end.
   if (!is_file || archive.size() < 2 * kBlock ||
       !std::ranges::all_of(archive, [](char c) { return c == '\0'; })) {
     return std::nullopt;
   }
-  return OnlyFile{
-      .name = std::string(entry->name), .mode = entry->mode, .bytes = entry->content};
+  return OnlyFile{.name = std::string(entry->name), .mode = entry->mode, .bytes = entry->content};
 }
 
 }  // namespace glovebox::judge
