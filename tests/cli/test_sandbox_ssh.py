@@ -137,14 +137,14 @@ class Sessions(Case):
             self.until(ours, b"$ ")
             os.write(ours, b"stty size; tty\n")
             self.until(ours, b"/dev/pts/0")
-            os.write(ours, b"sleep 1000\n")
-            self.until(ours, b"sleep 1000\r\n")
+            # Not before it runs: the shell would keep the interrupt to itself.
+            os.write(ours, b"sh -c 'echo run''ning; sleep 1000'\n")
+            self.until(ours, b"running")
             self.resize(ours, (50, 120))
             os.write(ours, b"\x03")
             self.until(ours, b"$ ")
-            os.write(ours, b"stty size\n")
+            os.write(ours, b"stty size; exit 5\n")
             self.until(ours, b"50 120")
-            os.write(ours, b"exit 5\n")
             self.assertEqual(test_sandbox.Terminals.ended(self, process, ours), 5)
         self.assert_nothing_left(id)
 
