@@ -11,6 +11,10 @@ import threading
 
 A, AAAA = 1, 28
 
+# For the environment of what is to reach these and nothing else.
+NO_PROXY = {name: "" for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
+                                  "no_proxy", "NO_PROXY")}
+
 
 class NameServer:
     """Answers over UDP on 127.0.0.1. `names` maps a name to a list of lists of addresses: the first

@@ -10,13 +10,10 @@ from program import Case, run
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import NameServer  # noqa: E402
+from network import NO_PROXY, NameServer  # noqa: E402
 from secure_network import Authority, SecureServer  # noqa: E402
 
 VALUE = "s3cr3t-value-of-the-test-4711"
-
-NO_PROXY = {name: "" for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
-                                  "no_proxy", "NO_PROXY")}
 
 # What the programs inside share. `api` is the host that the secret is for, `other` one that is
 # allowed without it.

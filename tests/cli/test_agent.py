@@ -12,17 +12,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from unittest import mock
 
 import program
 import test_sandbox
 
 sys.path.append(str(program.ROOT / "tests/service"))
 sys.path.append(str(program.ROOT / "tests/attacks"))
-from daemon import Daemon  # noqa: E402
-from network import NameServer  # noqa: E402
+from reaching_daemon import start_reaching  # noqa: E402
 from secure_network import Authority, SecureServer  # noqa: E402
-from secret_case import NO_PROXY  # noqa: E402
 
 KEY = "sk-the-real-key-of-the-test-4711"
 QUESTION = b"[k]eep the sandbox: "
@@ -48,15 +45,7 @@ class Case(test_sandbox.Case):
         cls.addClassCleanup(cls.vendor.close)
         cls.other = SecureServer(authority.issue("other.example"))
         cls.addClassCleanup(cls.other.close)
-        names = NameServer({"vendor.example": [["127.0.0.1"]], "other.example": [["127.0.0.1"]]})
-        cls.addClassCleanup(names.close)
-        cls.daemon = Daemon()
-        cls.addClassCleanup(cls.daemon.discard)
-        cls.daemon.options = ["--network", "any"]
-        with mock.patch.dict(os.environ, NO_PROXY | {
-                "GLOVEBOX_NAME_SERVERS": names.address,
-                "SSL_CERT_FILE": str(authority.certificate)}):
-            cls.daemon.start()
+        cls.daemon = start_reaching(cls, authority, ("vendor.example", "other.example"))
         cls.env = {"GLOVEBOX_URL": f"unix:{cls.daemon.unix}", "GLOVEBOX_API_KEY": "",
                    "VENDOR_KEY": ""}
 

@@ -13,10 +13,7 @@ from program import Case, glovebox, run
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import NameServer, Upstream, WebServer  # noqa: E402
-
-NO_PROXY = {name: "" for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
-                                  "no_proxy", "NO_PROXY", "GLOVEBOX_NAME_SERVERS")}
+from network import NO_PROXY, NameServer, Upstream, WebServer  # noqa: E402
 
 # What a program does that knows nothing of us: the standard library finds the proxy by itself. Inside,
 # 127.0.0.1 is the sandbox's own, and NO_PROXY says so; here it is the host's that is asked for.

@@ -16,16 +16,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / path) for path in (
     "tools", "tests/cli", "tests/service", "tests/attacks", "tests/coding_agents")]
 import npm_packages  # noqa: E402
 import program  # noqa: E402
-from daemon import Daemon  # noqa: E402
-from network import NameServer  # noqa: E402
-from secret_case import NO_PROXY  # noqa: E402
+from reaching_daemon import start_reaching  # noqa: E402
 from secure_network import Authority  # noqa: E402
 from vendors import Vendors  # noqa: E402
 
@@ -67,15 +64,7 @@ class Clients(program.Case):
         authority = Authority(cls.work)
         cls.vendors = Vendors(authority.issue(*HOSTS.values()))
         cls.addClassCleanup(cls.vendors.close)
-        names = NameServer({name: [["127.0.0.1"]] for name in HOSTS.values()})
-        cls.addClassCleanup(names.close)
-        cls.daemon = Daemon()
-        cls.addClassCleanup(cls.daemon.discard)
-        cls.daemon.options = ["--network", "any"]
-        with mock.patch.dict(os.environ, NO_PROXY | {
-                "GLOVEBOX_NAME_SERVERS": names.address,
-                "SSL_CERT_FILE": str(authority.certificate)}):
-            cls.daemon.start()
+        cls.daemon = start_reaching(cls, authority, HOSTS.values())
         cls.env = {"GLOVEBOX_URL": f"unix:{cls.daemon.unix}", "GLOVEBOX_API_KEY": "",
                    "ANTHROPIC_API_KEY": CLAUDE_KEY, "OPENAI_API_KEY": CODEX_KEY}
         recipe = ROOT / "examples/templates/agent.toml"

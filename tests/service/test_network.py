@@ -16,7 +16,7 @@ from daemon import GLOVEBOX, Daemon, Sandbox, wait_until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import NameServer, WebServer  # noqa: E402
+from network import NO_PROXY, NameServer, WebServer  # noqa: E402
 
 # The standard library finds the proxy by itself, but asks it for nothing on 127.0.0.1, which is the
 # sandbox's own; here it is the host's that is asked for.
@@ -35,9 +35,6 @@ def fetch(url):
 """
 # The same without the proxy's handler: as any program does it.
 PLAIN = "import urllib.request; print(urllib.request.urlopen(%r, timeout=60).read().decode())"
-
-NO_PROXY = {name: "" for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
-                                  "no_proxy", "NO_PROXY")}
 
 
 def egresses(keeper):

@@ -2,21 +2,17 @@
 """Stored secrets in what the daemon's sandboxes send: over REST and E2B's protocol. The servers and
 their authority are the test's own."""
 
-import os
 import pathlib
 import shutil
 import sys
 import tempfile
 import unittest
-from unittest import mock
-
-from daemon import Daemon
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import NameServer  # noqa: E402
+from reaching_daemon import start_reaching  # noqa: E402
 from secure_network import Authority, SecureServer  # noqa: E402
-from test_network import NO_PROXY, sandbox_with_native_tier  # noqa: E402
+from test_network import sandbox_with_native_tier  # noqa: E402
 
 VALUE, ANOTHER = "the-first-value-of-it", "the-second-value-of-it"
 
@@ -43,15 +39,7 @@ class StoredSecrets(unittest.TestCase):
         authority = Authority(keys)
         cls.api = SecureServer(authority.issue("api.example"))
         cls.addClassCleanup(cls.api.close)
-        names = NameServer({"api.example": [["127.0.0.1"]]})
-        cls.addClassCleanup(names.close)
-        cls.daemon = Daemon()
-        cls.addClassCleanup(cls.daemon.discard)
-        cls.daemon.options = ["--network", "any"]
-        with mock.patch.dict(os.environ, NO_PROXY | {
-                "GLOVEBOX_NAME_SERVERS": names.address,
-                "SSL_CERT_FILE": str(authority.certificate)}):
-            cls.daemon.start()
+        cls.daemon = start_reaching(cls, authority, ("api.example",))
         if not sandbox_with_native_tier(cls.daemon):
             raise unittest.SkipTest("the native tier does not work here")
         cls.host = f"api.example:{cls.api.port}"

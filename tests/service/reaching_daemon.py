@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon whose sandboxes reach servers of a test's own, by names and with certificates that only
+this daemon knows."""
+
+import os
+from unittest import mock
+
+from daemon import Daemon
+from network import NO_PROXY, NameServer  # tests/attacks
+
+
+def start_reaching(case, authority, hosts):
+    """For the tests of a class: each of `hosts` is this machine."""
+    names = NameServer({host: [["127.0.0.1"]] for host in hosts})
+    case.addClassCleanup(names.close)
+    daemon = Daemon()
+    case.addClassCleanup(daemon.discard)
+    daemon.options = ["--network", "any"]
+    with mock.patch.dict(os.environ, NO_PROXY | {
+            "GLOVEBOX_NAME_SERVERS": names.address,
+            "SSL_CERT_FILE": str(authority.certificate)}):
+        daemon.start()
+    return daemon
