@@ -250,7 +250,14 @@ Result<void> run_daemon(DaemonOptions options,
       door.handle(arrival, response);
     }
   };
-  const std::vector<std::string> warnings = exposure_warnings(options.server);
+  std::vector<std::string> warnings = exposure_warnings(options.server);
+  for (const auto& [tenant, own] : options.policies.of_tenants) {
+    if (!service->tenants().tenant(service->unix_peer(), tenant)) {
+      warnings.push_back(
+          "--tenant-policy names '" + tenant +
+          "', a tenant that does not exist yet; hint: glovebox tenant ls shows those that do");
+    }
+  }
   {
     const std::scoped_lock lock(keeper_mutex);
     serves = true;

@@ -375,6 +375,137 @@ class OfASandboxTest(unittest.TestCase):
         self.assertIn("untrusted", problem["hint"])
 
 
+class OfATenantTest(unittest.TestCase):
+    """Policies of one tenant, beside one for all."""
+
+    CALLS = "import os\nos.system('true')"
+    NAMES = "import socket"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.discard)
+        words = []
+        for option, text in (("--policy ", '[python.calls]\nrefuse = ["os.system"]\n'),
+                             ("--tenant-policy held=", '[python.modules]\nrefuse = ["socket"]\n'),
+                             ("--tenant-policy held=", '[commands]\nrefuse = ["rm"]\n')):
+            policy = cls.daemon.dir / f"{len(words)}.toml"
+            policy.write_text(text)
+            policy.chmod(0o644)
+            words += f"{option}{policy}".split()
+        cls.daemon.options = words
+        cls.daemon.start()
+        cls.held, cls.free = (Tenant(cls.daemon, name) for name in ("held", "free"))
+
+    def run_of(self, tenant, code, **more):
+        return tenant.ask("POST", "/v1/run", {"language": "python", "code": code, **more})
+
+    def test_they_hold_for_that_tenant_beside_those_for_all(self):
+        self.assertEqual([self.run_of(tenant, code).status for tenant in (self.held, self.free)
+                          for code in (self.CALLS, self.NAMES, "print(1)")],
+                         [403, 403, 200, 403, 200, 200])
+
+    def test_they_hold_in_its_sandboxes_whatever_policy_these_ask_for(self):
+        for tenant, status in ((self.held, 403), (self.free, 200)):
+            path = tenant.sandbox(policy=["coding-agent"])
+            made = tenant.must(201, "POST", path + "/contexts", {"language": "python"})["id"]
+            for code, expected in ((self.NAMES, status), ("print(1)", 200)):
+                answer = tenant.ask("POST", f"{path}/contexts/{made}/execute", {"code": code})
+                self.assertEqual(answer.status, expected, answer)
+
+    def test_they_are_walls_for_that_tenant_alone(self):
+        code, env = CommandsTest.CODE, {"PROGRAM": "rm"}
+        self.assertEqual([self.run_of(tenant, code, env=env).json["stdout"]
+                          for tenant in (self.held, self.free)], ["refused\n", "0\n"])
+        self.assertEqual([tenant.must(200, "GET", tenant.sandbox())["walls"].get("exec") == "rules"
+                          for tenant in (self.held, self.free)], [True, False])
+
+    def test_a_tenant_that_does_not_exist_is_told_of_at_the_start(self):
+        daemon = Daemon()
+        self.addCleanup(daemon.discard)
+        daemon.options = ["--tenant-policy", "default=untrusted", "--tenant-policy", "lab=untrusted"]
+        daemon.start()
+        said = (daemon.dir / "serve.log").read_text()
+        self.assertIn("'lab'", said)
+        self.assertNotIn("'default'", said)
+        # It holds once there is one.
+        lab = Tenant(daemon, "lab")
+        self.assertEqual(self.run_of(lab, self.CALLS).status, 403)
+
+
+class OfATemplateTest(unittest.TestCase):
+    """Policies that a recipe names hold wherever its template goes."""
+
+    BAD = OfASandboxTest.BAD
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.discard)
+        cls.daemon.start()
+        cls.build("strict", policy=["untrusted"])
+
+    @classmethod
+    def build(cls, name, **recipe):
+        (*_, last) = cls.daemon.stream("POST", "/v1/templates", {"name": name, **recipe})
+        if last["type"] != "built":
+            raise AssertionError(last)
+        return last["template"]
+
+    def from_dockerfile(self, name, text):
+        directory = self.daemon.dir / name
+        directory.mkdir()
+        (directory / "Dockerfile").write_text(text)
+        made = subprocess.run(
+            [GLOVEBOX, "template", "build", directory, "-t", name, "--url", f"unix:{self.daemon.unix}"],
+            capture_output=True, check=False, timeout=120)
+        self.assertEqual(made.returncode, 0, made)
+
+    def statuses(self, template):
+        """Of the same program in a sandbox of it, and in a run."""
+        sandbox = self.daemon.create(template=template)
+        executed = self.daemon.ask(
+            "POST", f"{sandbox.path}/contexts/{sandbox.context().id}/execute", {"code": self.BAD})
+        sandbox.kill()
+        body = {"language": "python", "code": self.BAD, "template": template}
+        return executed.status, self.daemon.ask("POST", "/v1/run", body).status
+
+    def test_they_hold_in_its_sandboxes_and_runs(self):
+        self.build("free")
+        self.assertEqual(self.statuses("free"), (200, 200))
+        self.assertEqual(self.statuses("strict"), (403, 403))
+
+    def test_they_are_shown_and_add_up_with_those_of_a_request(self):
+        self.assertEqual(self.daemon.must(200, "GET", "/v1/templates/strict")["policy"], ["untrusted"])
+        sandbox = self.daemon.create(template="strict", policy=["grader"])
+        self.assertEqual(sandbox.info()["policy"], ["grader", "untrusted"])
+
+    def test_they_hold_in_templates_that_are_built_on_it(self):
+        self.build("more", base="strict", commands=["true"], policy=["coding-agent"])
+        self.assertEqual(self.daemon.must(200, "GET", "/v1/templates/more")["policy"],
+                         ["coding-agent", "untrusted"])
+        self.from_dockerfile("image", "FROM default AS other\nFROM strict\nRUN true\n")
+        for template in ("more", "image"):
+            self.assertEqual(self.statuses(template), (403, 403), template)
+
+    def test_they_hold_in_snapshots_also_when_it_is_replaced(self):
+        self.build("fleeting", policy=["untrusted"])
+        sandbox = self.daemon.create(template="fleeting")
+        before = sandbox.context()
+        sandbox.must(201, "POST", "/snapshot", {"name": "kept"})
+        self.build("fleeting")
+        self.assertEqual(self.statuses("fleeting"), (200, 200))
+        self.assertEqual(self.statuses("kept"), (403, 403))
+        executed = self.daemon.ask("POST", f"{sandbox.path}/contexts/{before.id}/execute",
+                                   {"code": self.BAD})
+        self.assertEqual(executed.status, 403)
+
+    def test_an_unknown_name_builds_nothing(self):
+        answer = self.daemon.ask("POST", "/v1/templates", {"name": "typo", "policy": ["untrustd"]})
+        self.assertIn("untrustd", str(answer))
+        self.assertEqual(self.daemon.ask("GET", "/v1/templates/typo").status, 404)
+
+
 class CommandsTest(unittest.TestCase):
     """What only shows when a program runs: the kernel refuses what the policy does."""
 

@@ -12,6 +12,7 @@
 
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/commands.h"
 #include "cli/daemon/data_directory.h"
@@ -22,6 +23,7 @@
 #include "doors/transport/listener.h"
 #include "service/keeper/builder.h"
 #include "service/packages/package_index.h"
+#include "service/tenants/tenants.h"
 
 namespace glovebox::cli {
 namespace {
@@ -48,6 +50,7 @@ struct ServeOptionsText {
   std::string keep_records = "30d";
   std::string network = "none";
   std::vector<std::string> policies;
+  std::vector<std::string> tenant_policies;
   std::string approval_time = "5m";
   std::vector<std::string> package_indexes;
   std::string audit = "relaxed";
@@ -55,6 +58,19 @@ struct ServeOptionsText {
   bool listen_given = false;
   bool unix_given = false;
 };
+
+// TENANT=POLICY
+Result<void> add_tenant_policy(const std::string& text, PolicyOptions& policies) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    return Error(ErrorCode::kInvalid, "expected TENANT=POLICY, not '" + printable(text) + "'",
+                 "write it as --tenant-policy lab=untrusted");
+  }
+  const std::string tenant = text.substr(0, equals);
+  GB_TRY(check_tenant_name(tenant));
+  policies.of_tenants[tenant].push_back(GB_TRY(load_policy(text.substr(equals + 1))));
+  return {};
+}
 
 Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   DaemonOptions options = text.daemon;
@@ -76,6 +92,12 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   options.policies.approval_time = std::chrono::duration_cast<std::chrono::seconds>(*approval_time);
   for (const std::string& each : text.policies) {
     options.policies.always.push_back(GB_TRY(load_policy(each)));
+  }
+  for (const std::string& each : text.tenant_policies) {
+    auto added = add_tenant_policy(each, options.policies);
+    if (!added) {
+      return std::move(added).error().within("--tenant-policy");
+    }
   }
   options.network = parse_network_policy(text.network).value_or(NetworkPolicy::kNone);
   options.package_indexes = GB_TRY(parse_package_indexes(text.package_indexes));
@@ -217,6 +239,11 @@ void add_serve(CLI::App& app, Action* action) {
                    "Policy file, or the name of a shipped policy, that checks every program of "
                    "every tenant before it runs; repeatable")
       ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--tenant-policy", text->tenant_policies,
+                   "Likewise for every program of one tenant; repeatable")
+      ->type_name("TENANT=FILE")
       ->allow_extra_args(false);
   command
       ->add_option("--approval-time", text->approval_time,

@@ -101,7 +101,8 @@ Json to_json(const TemplateInfo& info) {
           {"start", to_utf8(parts.start)},
           {"ready", to_utf8(parts.ready)},
           {"preload", texts(parts.preload)},
-          {"limits", limits_json(parts.limits)}};
+          {"limits", limits_json(parts.limits)},
+          {"policy", texts(info.policies)}};
 }
 
 Result<RecipeStep> read_recipe_file(Fields& fields) {
@@ -159,6 +160,7 @@ Result<Recipe> read_recipe(Fields& fields) {
   recipe.ready = fields.text("ready", 64 * 1024).value_or("");
   recipe.preload = fields.texts("preload", 64).value_or(std::vector<std::string>());
   recipe.limits = GB_TRY(read_limits(fields));
+  recipe.policies = fields.texts("policy", 16).value_or(std::vector<std::string>());
   GB_TRY(fields.done());
   GB_TRY(validate(recipe));
   return recipe;

@@ -29,6 +29,7 @@ struct TemplateInfo {
   SystemTime created{};
   std::uint64_t size = 0;  // Bytes on disk.
   TemplateParts parts{};
+  std::vector<std::string> policies{};  // Which hold for what runs in its sandboxes.
 };
 
 struct TemplateBuilt {

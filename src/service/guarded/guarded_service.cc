@@ -35,12 +35,6 @@ Result<SandboxPage> shown(const Caller& caller, Result<SandboxPage> found) {
   return found;
 }
 
-// What policies demand of a sandbox.
-struct Demands {
-  TierWish tier;
-  ExecRules exec;
-};
-
 template <typename Request>
 auto& program_of(Request& request) {
   if constexpr (requires { request.program; }) {
@@ -50,19 +44,21 @@ auto& program_of(Request& request) {
   }
 }
 
-// Passes a request on with these walls. Requests can be large: one that has them already is not
-// copied.
+// Passes a request on with what policies demand. Requests can be large: one that has it already is
+// not copied.
 template <typename Request, typename Next>
-auto with_walls(const Request& request, const Demands& walls, const Next& next) {
-  if (program_of(request).tier == walls.tier && program_of(request).exec == walls.exec) {
+auto with_demands(const Request& request, const PolicyGate::Demands& demands, const Next& next) {
+  if (program_of(request).policies == demands.policies &&
+      program_of(request).tier == demands.tier && program_of(request).exec == demands.exec) {
     return next(request);
   }
   Request raised = request;
-  program_of(raised).tier = walls.tier;
-  program_of(raised).exec = walls.exec;
+  program_of(raised).policies = demands.policies;
+  program_of(raised).tier = demands.tier;
+  program_of(raised).exec = demands.exec;
   if constexpr (requires { raised.checker; }) {
     if (raised.checker) {
-      raised.checker->exec = walls.exec;
+      raised.checker->exec = demands.exec;
     }
   }
   return next(raised);
@@ -173,10 +169,8 @@ Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRe
   return recorder_.act(
       caller, deed_of(request), guard_.work(caller),
       [&]() -> Result<SandboxInfo> {
-        GB_TRY(policies_.known(request.policies));
-        const Demands walls{.tier = GB_TRY(policies_.tier(request.policies, request.tier)),
-                            .exec = policies_.of_contexts(request.policies)};
-        return with_walls(request, walls, [&](const SandboxRequest& raised) {
+        const PolicyGate::Demands demands = GB_TRY(policies_.demands(caller, request));
+        return with_demands(request, demands, [&](const SandboxRequest& raised) {
           return unless_stopped(caller, inner_.create(caller, raised));
         });
       },
@@ -416,15 +410,13 @@ Result<void> GuardedService::judge(const Caller& caller,
                                    const EventSink& sink) {
   return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
                            [&](const EventSink& watched) -> Result<void> {
-                             GB_TRY(policies_.known(request.program.policies));
-                             const RunRequest& program = request.program;
-                             const Demands walls{
-                                 .tier = GB_TRY(policies_.tier(program.policies, program.tier)),
-                                 .exec = policies_.of_run(program.policies)};
-                             GB_TRY(policies_.judge(caller, request, watched));
-                             return with_walls(request, walls, [&](const JudgeRequest& raised) {
+                             const PolicyGate::Demands demands =
+                                 GB_TRY(policies_.demands(caller, request.program));
+                             const auto judge = [&](const JudgeRequest& raised) -> Result<void> {
+                               GB_TRY(policies_.judge(caller, raised, watched));
                                return inner_.judge(caller, raised, watched);
-                             });
+                             };
+                             return with_demands(request, demands, judge);
                            });
 }
 
@@ -433,14 +425,13 @@ Result<void> GuardedService::run(const Caller& caller,
                                  const EventSink& sink) {
   return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
                            [&](const EventSink& watched) -> Result<void> {
-                             GB_TRY(policies_.known(request.policies));
-                             const Demands walls{
-                                 .tier = GB_TRY(policies_.tier(request.policies, request.tier)),
-                                 .exec = policies_.of_run(request.policies)};
-                             GB_TRY(policies_.run(caller, request, watched));
-                             return with_walls(request, walls, [&](const RunRequest& raised) {
+                             const PolicyGate::Demands demands =
+                                 GB_TRY(policies_.demands(caller, request));
+                             const auto run = [&](const RunRequest& raised) -> Result<void> {
+                               GB_TRY(policies_.run(caller, raised, watched));
                                return inner_.run(caller, raised, watched);
-                             });
+                             };
+                             return with_demands(request, demands, run);
                            });
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "guard/policy/analysers.h"
 #include "guard/policy/assessment_json.h"
+#include "service/api/template_service.h"
 #include "service/policies/exec_walls.h"
 #include "spec/json/verdict_json.h"
 
@@ -92,6 +93,13 @@ Result<NamedLocks::Held> wait_turn(NamedLocks& turns,
   }
 }
 
+Result<TierWish> raise_floors(TierWish wish, const std::vector<Policy>& policies) {
+  for (const Policy& policy : policies) {
+    wish = GB_TRY(raise_floor(std::move(wish), policy));
+  }
+  return wish;
+}
+
 std::string command_text(const std::vector<std::string>& argv) {
   std::string text;
   for (const std::string& word : argv) {
@@ -104,10 +112,10 @@ std::string command_text(const std::vector<std::string>& argv) {
 
 PolicyGate::PolicyGate(SandboxService& service, PolicyOptions options)
     : service_(service),
-      always_(std::move(options.always)),
+      options_(std::move(options)),
       shipped_(parse_shipped()),
       languages_(Registry::load(Registry::user_directories())),
-      approvals_(options.approval_time) {}
+      approvals_(options_.approval_time) {}
 
 Result<void> PolicyGate::known(const std::vector<std::string>& names) const {
   for (const std::string& name : names) {
@@ -123,8 +131,12 @@ Result<void> PolicyGate::known(const std::vector<std::string>& names) const {
   return {};
 }
 
-std::vector<Policy> PolicyGate::holding(const std::vector<std::string>& names) const {
-  std::vector<Policy> policies = always_;
+std::vector<Policy> PolicyGate::holding(const Caller& caller,
+                                        const std::vector<std::string>& names) const {
+  std::vector<Policy> policies = options_.always;
+  if (const auto own = options_.of_tenants.find(caller.tenant); own != options_.of_tenants.end()) {
+    policies.insert(policies.end(), own->second.begin(), own->second.end());
+  }
   for (const std::string& name : names) {
     // Unknown is what an older or newer version knew: then nothing is known to be allowed.
     const auto found = shipped_.find(name);
@@ -133,37 +145,50 @@ std::vector<Policy> PolicyGate::holding(const std::vector<std::string>& names) c
   return policies;
 }
 
-Result<TierWish> PolicyGate::tier(const std::vector<std::string>& names, TierWish wish) const {
-  for (const Policy& policy : always_) {
-    wish = GB_TRY(raise_floor(std::move(wish), policy));
-  }
-  for (const std::string& name : names) {
-    // What is not known here refuses everything.
-    if (const auto found = shipped_.find(name); found != shipped_.end()) {
-      wish = GB_TRY(raise_floor(std::move(wish), found->second));
-    }
-  }
-  return wish;
-}
-
-std::vector<Policy> PolicyGate::examining(const std::vector<std::string>& names) const {
-  std::vector<Policy> policies = holding(names);
+std::vector<Policy> PolicyGate::examining(const Caller& caller,
+                                          const std::vector<std::string>& names) const {
+  std::vector<Policy> policies = holding(caller, names);
   std::erase_if(policies, [](const Policy& policy) { return !policy.examines(); });
   return policies;
 }
 
-ExecRules PolicyGate::of_run(const std::vector<std::string>& names) const {
-  return exec_rules_of(holding(names));
+Result<std::vector<std::string>> PolicyGate::named(const Caller& caller,
+                                                   std::vector<std::string> names,
+                                                   std::string_view template_name) const {
+  GB_TRY(known(names));
+  // One that is not there fails where it is to be used.
+  if (const auto info = service_.template_service().find(caller, template_name)) {
+    for (const std::string& name : info->policies) {
+      if (std::ranges::find(names, name) == names.end()) {
+        names.push_back(name);
+      }
+    }
+  }
+  return names;
 }
 
-ExecRules PolicyGate::of_contexts(const std::vector<std::string>& names) const {
-  return exec_rules_for_contexts(holding(names), languages_);
+Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
+                                                const RunRequest& request) const {
+  std::vector<std::string> names = GB_TRY(named(caller, request.policies, request.template_name));
+  const std::vector<Policy> policies = holding(caller, names);
+  return Demands{.policies = std::move(names),
+                 .tier = GB_TRY(raise_floors(request.tier, policies)),
+                 .exec = exec_rules_of(policies)};
+}
+
+Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
+                                                const SandboxRequest& request) const {
+  std::vector<std::string> names = GB_TRY(named(caller, request.policies, request.template_name));
+  const std::vector<Policy> policies = holding(caller, names);
+  return Demands{.policies = std::move(names),
+                 .tier = GB_TRY(raise_floors(request.tier, policies)),
+                 .exec = exec_rules_for_contexts(policies, languages_)};
 }
 
 std::vector<Policy> PolicyGate::of_sandbox(const Caller& caller, std::string_view sandbox) const {
   // One that is not there fails where it is to be used.
   const auto info = service_.find(caller, sandbox);
-  return examining(info ? info->policies : std::vector<std::string>());
+  return examining(caller, info ? info->policies : std::vector<std::string>());
 }
 
 std::string PolicyGate::language_of(const RunRequest& request) const {
@@ -329,7 +354,7 @@ void PolicyGate::forked(const Caller& caller,
 Result<void> PolicyGate::run(const Caller& caller,
                              const RunRequest& request,
                              const EventSink& sink) {
-  const std::vector<Policy> policies = examining(request.policies);
+  const std::vector<Policy> policies = examining(caller, request.policies);
   if (policies.empty()) {
     return {};
   }
@@ -347,7 +372,7 @@ Result<void> PolicyGate::run(const Caller& caller,
 Result<void> PolicyGate::judge(const Caller& caller,
                                const JudgeRequest& request,
                                const EventSink& sink) {
-  const std::vector<Policy> policies = examining(request.program.policies);
+  const std::vector<Policy> policies = examining(caller, request.program.policies);
   if (policies.empty()) {
     return {};
   }
@@ -407,7 +432,8 @@ Result<void> PolicyGate::packages(const Caller& caller,
 }
 
 Result<void> PolicyGate::recipe(const Caller& caller, const Recipe& recipe) {
-  const std::vector<Policy> policies = examining({});
+  GB_TRY(known(recipe.policies));
+  const std::vector<Policy> policies = examining(caller, {});
   if (policies.empty()) {
     return {};
   }

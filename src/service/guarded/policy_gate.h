@@ -23,12 +23,15 @@
 namespace glovebox {
 
 struct PolicyOptions {
-  std::vector<policy::Policy> always{};     // For every program of every tenant.
+  std::vector<policy::Policy> always{};  // For every program of every tenant.
+  // For every program of a tenant, by its name.
+  std::map<std::string, std::vector<policy::Policy>, std::less<>> of_tenants{};
   std::chrono::seconds approval_time{300};  // How long a program waits for a person.
 };
 
-// The policies that hold are those of the daemon and those that a sandbox or run was made with; the
-// strictest decides. Where none holds, nothing is analysed, and nothing costs anything.
+// The policies that hold are those of the daemon, those of the tenant, and those that a sandbox or
+// run was made with, by its request and its template; the strictest decides. Where none holds,
+// nothing is analysed, and nothing costs anything.
 //
 // Each function lets a program pass, or fails with kRefused: a policy refuses it, or a person did
 // who was asked, or nobody answered in time. It blocks meanwhile; `sink` is told whom it waits for,
@@ -37,15 +40,16 @@ class PolicyGate {
  public:
   PolicyGate(SandboxService& service, PolicyOptions options);
 
-  // kInvalid unless each is the name of a shipped policy.
-  [[nodiscard]] Result<void> known(const std::vector<std::string>& names) const;
-
-  // The programs that can be started in a run, and in a sandbox with contexts, as walls.
-  [[nodiscard]] ExecRules of_run(const std::vector<std::string>& names) const;
-  [[nodiscard]] ExecRules of_contexts(const std::vector<std::string>& names) const;
-
-  // The wish with the floor that the policies demand. Fails as raise_floor() does.
-  [[nodiscard]] Result<TierWish> tier(const std::vector<std::string>& names, TierWish wish) const;
+  // What policies demand of a sandbox.
+  struct Demands {
+    std::vector<std::string> policies;  // Those that it asks for, and those of its template.
+    TierWish tier;                      // With their floor.
+    ExecRules exec;                     // The programs that can be started.
+  };
+  // Of a run, and of a sandbox with contexts. Fails with kInvalid unless each policy that is asked
+  // for is the name of a shipped one, and as raise_floor() does.
+  [[nodiscard]] Result<Demands> demands(const Caller& caller, const RunRequest& request) const;
+  [[nodiscard]] Result<Demands> demands(const Caller& caller, const SandboxRequest& request) const;
 
   // The turn is to be held until the cell has been executed, so that the next one is analysed
   // together with it; nothing where no policy holds.
@@ -72,7 +76,7 @@ class PolicyGate {
                         const PackagesRequest& request,
                         const EventSink& sink);
   // Commands that build a template, and those that start with its sandboxes. Only the policies of
-  // the daemon hold.
+  // the daemon and of the tenant hold; kInvalid unless its own are names of shipped ones.
   Result<void> recipe(const Caller& caller, const Recipe& recipe);
 
   [[nodiscard]] Approvals& approvals() { return approvals_; }
@@ -89,9 +93,16 @@ class PolicyGate {
     std::vector<std::string> inputs{};  // What else would make it another program.
   };
 
-  [[nodiscard]] std::vector<policy::Policy> holding(const std::vector<std::string>& names) const;
+  [[nodiscard]] Result<void> known(const std::vector<std::string>& names) const;
+  // The names that are asked for, and those of the template.
+  [[nodiscard]] Result<std::vector<std::string>> named(const Caller& caller,
+                                                       std::vector<std::string> names,
+                                                       std::string_view template_name) const;
+  [[nodiscard]] std::vector<policy::Policy> holding(const Caller& caller,
+                                                    const std::vector<std::string>& names) const;
   // Those of them that need an analysis.
-  [[nodiscard]] std::vector<policy::Policy> examining(const std::vector<std::string>& names) const;
+  [[nodiscard]] std::vector<policy::Policy> examining(const Caller& caller,
+                                                      const std::vector<std::string>& names) const;
   [[nodiscard]] std::vector<policy::Policy> of_sandbox(const Caller& caller,
                                                        std::string_view sandbox) const;
   [[nodiscard]] std::string language_of(const RunRequest& request) const;
@@ -103,7 +114,7 @@ class PolicyGate {
                       const EventSink& sink);
 
   SandboxService& service_;
-  const std::vector<policy::Policy> always_;
+  const PolicyOptions options_;
   std::map<std::string, policy::Policy, std::less<>> shipped_;
   const Registry languages_;
   Approvals approvals_;

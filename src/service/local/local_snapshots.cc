@@ -224,6 +224,7 @@ Result<std::string> LocalService::snapshot(const Caller& caller,
   if (base.parts) {
     settings.update(LocalTemplates::settings_of_snapshot(*base.parts));
   }
+  settings["policies"] = info.policies;
   const std::string known = name.empty() ? "snapshot-" + content : std::string(name);
   const auto before = template_records_.find(caller.tenant, known);
   auto put = templates_.put({.tenant = caller.tenant,

@@ -47,6 +47,18 @@ TemplateParts parts_of_kind(const Kind& kind) {
   return parts;
 }
 
+// What is not a name counts as the name of a policy that nobody knows.
+std::vector<std::string> policies_of(const TemplateRecord& record) {
+  const json settings = json::parse(record.settings, nullptr, false);
+  std::vector<std::string> names;
+  if (settings.is_object()) {
+    for (const json& name : settings.value("policies", json::array())) {
+      names.push_back(name.is_string() ? name.get<std::string>() : std::string());
+    }
+  }
+  return names;
+}
+
 Result<void> receive(CountedFile& file, const FileClient::Source& source) {
   std::vector<char> buffer(256UL * 1024);
   while (const std::size_t got = GB_TRY(source(buffer))) {
@@ -161,25 +173,26 @@ std::string LocalTemplates::archive(const TemplateParts& parts) const {
   return parts.files.empty() ? "" : contents_.path_of(parts.files) + "/home.tar";
 }
 
-Result<TemplateParts> LocalTemplates::base_of(const Caller& caller, const std::string& name) {
+Result<LocalTemplates::BuildBase> LocalTemplates::base_of(const Caller& caller,
+                                                          const std::string& name) {
   if (const auto kind = find_kind(name == "host" ? "default" : name)) {
-    return parts_of_kind(*kind);
+    return BuildBase{.parts = parts_of_kind(*kind)};
   }
   const TemplateRecord record = GB_TRY(records_.find(caller.tenant, name));
   if (auto parts = parts_of(record); parts && record.source != "snapshot") {
-    return *std::move(parts);
+    return BuildBase{.parts = *std::move(parts), .policies = policies_of(record)};
   }
   return Error(ErrorCode::kInvalid,
                "a template cannot be built on '" + name + "', which is a snapshot",
                "set 'base' to the template that its sandbox was created from");
 }
 
-bool LocalTemplates::answer_base(int fd, const Caller& caller, const std::string& name) {
+bool LocalTemplates::answer_base(int fd, const Result<BuildBase>& base) {
   const auto failure = [](const Error& error) {
     return keeper::pack({{"error", keeper::encode(error)}});
   };
-  const auto parts = base_of(caller, name);
-  std::string text = parts ? keeper::pack({{"parts", parts_json(*parts)}}) : failure(parts.error());
+  std::string text =
+      base ? keeper::pack({{"parts", parts_json(base->parts)}}) : failure(base.error());
   if (text.size() > keeper::kMaxBase) {
     text = failure(Error(ErrorCode::kInvalid, "the template's settings are too large for a base"));
   }
@@ -204,7 +217,8 @@ Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const
                     .content = record.content_hash,
                     .created = record.created,
                     .size = 0,
-                    .parts = {}};
+                    .parts = {},
+                    .policies = policies_of(record)};
   const json settings = json::parse(record.settings, nullptr, false);
   if (settings.is_object() && settings.contains("size") && settings["size"].is_number_unsigned()) {
     info.size = settings["size"].get<std::uint64_t>();
@@ -264,11 +278,14 @@ Result<json> LocalTemplates::make(const Caller& caller,
                                   const Recipe& recipe,
                                   DiskBudget& budget,
                                   const BuildSink& sink,
-                                  std::vector<UniqueFd>& held) {
+                                  std::vector<UniqueFd>& held,
+                                  std::set<std::string>& policies) {
   std::vector<UniqueFd> opened;
+  const BuildBase base = GB_TRY(base_of(caller, recipe.base));
+  policies.insert(base.policies.begin(), base.policies.end());
   const json request = {{"tenant", caller.tenant},
                         {"recipe", GB_TRY(recipe_json(recipe, opened))},
-                        {"base", parts_json(GB_TRY(base_of(caller, recipe.base)))},
+                        {"base", parts_json(base.parts)},
                         {"public_only", network_ != NetworkPolicy::kAny}};
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -290,8 +307,12 @@ Result<json> LocalTemplates::make(const Caller& caller,
       return answer_spend(granting.get(), *bytes, budget, room);
     }
     if (const auto name = said.find("base"); name != said.end()) {
-      return answer_base(granting.get(), caller,
-                         name->is_string() ? name->get<std::string>() : std::string());
+      const auto asked =
+          base_of(caller, name->is_string() ? name->get<std::string>() : std::string());
+      if (asked) {
+        policies.insert(asked->policies.begin(), asked->policies.end());
+      }
+      return answer_base(granting.get(), asked);
     }
     const bool log = said.value("kind", 0) == static_cast<int>(BuildEvent::Kind::kLog);
     return sink({.kind = log ? BuildEvent::Kind::kLog : BuildEvent::Kind::kProgress,
@@ -316,7 +337,8 @@ Result<TemplateBuilt> LocalTemplates::finish(const Caller& caller,
     return busy("other templates are being built");
   }
   std::vector<UniqueFd> held;  // Until the record holds the pieces.
-  const json built = GB_TRY(make(caller, recipe, begun.budget, sink, held));
+  std::set<std::string> policies(recipe.policies.begin(), recipe.policies.end());
+  const json built = GB_TRY(make(caller, recipe, begun.budget, sink, held, policies));
   const auto made = to_parts(built.value("parts", json()));
   if (!made) {
     return Error(ErrorCode::kInternal, "the template builder sent a malformed answer");
@@ -336,7 +358,8 @@ Result<TemplateBuilt> LocalTemplates::finish(const Caller& caller,
       .source = source,
       .content_hash = hash_of_parts(*made),
       .made_from = recipe.debootstrap || recipe.image || recipe.dockerfile ? "" : recipe.base,
-      .settings = json{{"parts", parts}, {"size", size}, {"sizes", sizes}}.dump(),
+      .settings =
+          json{{"parts", parts}, {"size", size}, {"sizes", sizes}, {"policies", policies}}.dump(),
       .created = std::chrono::time_point_cast<std::chrono::milliseconds>(
           std::chrono::system_clock::now())};
   GB_TRY(put(record, std::move(counted)));
@@ -499,7 +522,8 @@ Result<TemplateInfo> LocalTemplates::find(const Caller& caller, std::string_view
                         .content = {},
                         .created = {},
                         .size = 0,
-                        .parts = parts_of_kind(*kind)};
+                        .parts = parts_of_kind(*kind),
+                        .policies = {}};
   }
   return info_of(GB_TRY(records_.find(caller.tenant, name)));
 }

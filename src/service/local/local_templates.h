@@ -112,17 +112,24 @@ class LocalTemplates final : public TemplateService {
       const std::string& tenant, const std::map<std::string, std::uint64_t>& sizes);
   void recount();
   [[nodiscard]] std::uint64_t size_of(const TemplateRecord& record, const std::string& key) const;
-  Result<TemplateParts> base_of(const Caller& caller, const std::string& name);
+  // What a template can be built on, and the policies that it passes on.
+  struct BuildBase {
+    TemplateParts parts;
+    std::vector<std::string> policies{};
+  };
+  Result<BuildBase> base_of(const Caller& caller, const std::string& name);
   // Tells a builder what a name stands for; false when it has ended.
-  bool answer_base(int fd, const Caller& caller, const std::string& name);
+  static bool answer_base(int fd, const Result<BuildBase>& base);
   Result<TemplateInfo> info_of(const TemplateRecord& record) const;
 
-  // Has the keeper build it. Fills `held` with what keeps the pieces.
+  // Has the keeper build it. Fills `held` with what keeps the pieces, and adds the policies of all
+  // that it is built on.
   Result<nlohmann::json> make(const Caller& caller,
                               const Recipe& recipe,
                               DiskBudget& budget,
                               const BuildSink& sink,
-                              std::vector<UniqueFd>& held);
+                              std::vector<UniqueFd>& held,
+                              std::set<std::string>& policies);
 
   const std::string directory_;
   const ContentStore contents_;  // The keeper's; only looked at.

@@ -80,6 +80,8 @@ struct Recipe {
   std::string ready{};
   std::vector<std::string> preload{};
   LimitWishes limits{};
+  // Shipped ones, which hold for what runs in its sandboxes, beside those of its base.
+  std::vector<std::string> policies{};
 };
 
 // Letters, digits, '.', '_', '-'; not longer than 128, and no dot in front.

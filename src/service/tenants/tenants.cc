@@ -26,15 +26,6 @@ Result<void> check_scopes(const std::vector<std::string>& scopes) {
   return {};
 }
 
-Result<void> check_name(std::string_view name) {
-  if (name.empty() || name.size() > 64 ||
-      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string_view::npos) {
-    return Error(ErrorCode::kInvalid, "invalid tenant name",
-                 "use 1 to 64 characters from a-z, 0-9, '-' and '_'");
-  }
-  return {};
-}
-
 Error no_valid_key() {
   return {ErrorCode::kRefused, "invalid API key",
           "pass a valid key in the Authorization (Bearer) or X-API-KEY header"};
@@ -60,6 +51,15 @@ ApiKeyRecord record_of(std::string_view key,
 }
 
 }  // namespace
+
+Result<void> check_tenant_name(std::string_view name) {
+  if (name.empty() || name.size() > 64 ||
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string_view::npos) {
+    return Error(ErrorCode::kInvalid, "invalid tenant name",
+                 "use 1 to 64 characters from a-z, 0-9, '-' and '_'");
+  }
+  return {};
+}
 
 Result<std::unique_ptr<Tenants>> Tenants::open(Database& database, WallClock clock) {
   std::unique_ptr<Tenants> tenants(new Tenants(database, std::move(clock)));
@@ -245,7 +245,7 @@ std::optional<SystemTime> Tenants::last_use(std::string_view id) const {
 }
 
 Result<void> Tenants::create_tenant(std::string_view name, const TenantQuotas& quotas) {
-  GB_TRY(check_name(name));
+  GB_TRY(check_tenant_name(name));
   const std::scoped_lock changing(changing_);
   if (tenants_.contains(std::string(name))) {
     return Error(ErrorCode::kConflict, "tenant '" + std::string(name) + "' already exists",

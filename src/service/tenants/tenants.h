@@ -27,6 +27,9 @@
 
 namespace glovebox {
 
+// Names are 1 to 64 of a-z, 0-9, '-' and '_'; fails with kInvalid for others.
+Result<void> check_tenant_name(std::string_view name);
+
 using WallClock = std::function<SystemTime()>;
 
 // Who holds a key.
@@ -79,7 +82,7 @@ class Tenants {
   // When it last opened a door, since this object exists.
   [[nodiscard]] std::optional<SystemTime> last_use(std::string_view id) const;
 
-  // Names are 1 to 64 of a-z, 0-9, '-' and '_' (kInvalid).
+  // Fails as check_tenant_name() does.
   Result<void> create_tenant(std::string_view name, const TenantQuotas& quotas);
   Result<void> set_quotas(std::string_view name, const TenantQuotas& quotas);
   // Its keys end with it. kConflict while it has sandboxes or volumes, or is the default one.

@@ -288,6 +288,8 @@ class TemplateRecipe(Model):
     preload: Optional[List[str]] = None
     """Python modules to import in advance for contexts."""
     limits: Optional[Limits] = None
+    policy: Optional[List[str]] = None
+    """Names of policies that check what runs in its sandboxes, beside those of its base."""
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "files": list_of(TemplateFile.from_json),

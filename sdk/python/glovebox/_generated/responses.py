@@ -293,6 +293,8 @@ class TemplateInfo(Model):
     ready: Optional[str] = None
     preload: Optional[List[str]] = None
     limits: Optional[Mapping[str, Any]] = None
+    policy: Optional[List[str]] = None
+    """The policies that check what runs in its sandboxes; of its base, too."""
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "created": time_of,

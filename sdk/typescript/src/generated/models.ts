@@ -317,6 +317,8 @@ export interface TemplateRecipe {
   /** Python modules to import in advance for contexts. */
   preload?: string[] | undefined;
   limits?: Limits | undefined;
+  /** Names of policies that check what runs in its sandboxes, beside those of its base. */
+  policy?: string[] | undefined;
 }
 
 export interface TemplateFile {
@@ -353,6 +355,8 @@ export interface Template {
   ready?: string | undefined;
   preload?: string[] | undefined;
   limits?: Record<string, unknown> | undefined;
+  /** The policies that check what runs in its sandboxes; of its base, too. */
+  policy?: string[] | undefined;
 }
 
 /** What the template's image or Dockerfile says of how it is run; what it does not say is empty. */
