@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit/record.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -20,13 +21,31 @@ constexpr std::string_view kHash = R"(,"hash":")";
 constexpr std::string_view kSignature = R"(,"signature":")";
 constexpr std::string_view kEnd = R"("})";
 constexpr std::size_t kSignatureSize = 128;
+// Bytes of a record without its details, and without room for growing.
+constexpr std::size_t kUsualFields = 512;
 
 std::string cut(std::string_view text) { return to_utf8(text.substr(0, kMostText)); }
 
-void put(std::string& body, const char* name, std::string_view text) {
-  if (!text.empty()) {
-    body += std::string(",\"") + name +
-            "\":" + Json(cut(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+// Whether JSON has the text as it is, between quotes. Almost all are: ids, names, actions.
+bool is_plain(std::string_view text) {
+  return text.size() <= kMostText && std::ranges::all_of(text, [](char c) {
+           return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+         });
+}
+
+void put(std::string& body, std::string_view name, std::string_view text) {
+  if (text.empty()) {
+    return;
+  }
+  body += ",\"";
+  body += name;
+  body += "\":";
+  if (is_plain(text)) {
+    body += '"';
+    body += text;
+    body += '"';
+  } else {
+    body += Json(cut(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 }
 
@@ -53,7 +72,9 @@ std::string body_of(const Entry& entry,
                     std::string_view previous,
                     std::string_view time,
                     std::uint64_t uptime_ms) {
-  std::string body(kFirst);
+  std::string body;
+  body.reserve(kUsualFields + entry.details.size());
+  body += kFirst;
   body += std::to_string(number);
   body += kPrevious;
   body += previous;

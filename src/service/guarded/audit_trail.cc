@@ -28,6 +28,16 @@ std::string text_of(const Json& details) {
   return details.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string details_of(const Deed& deed) {
+  std::string text = text_of(deed.details);
+  if (!deed.more.empty()) {
+    text.back() = deed.details.empty() ? ' ' : ',';
+    text += deed.more;
+    text += '}';
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string_view result_name(ErrorCode code) {
@@ -77,7 +87,7 @@ void AuditTrail::add_request(Json& details, Json body) const {
 
 Result<audit::Room> AuditTrail::room(const Deed& deed, std::size_t more) {
   const bool varies = options_.code_in_full || options_.inputs;
-  const std::size_t details = varies ? text_of(deed.details).size() : 0;
+  const std::size_t details = varies ? details_of(deed).size() : 0;
   return journal_.reserve(audit::kUsualLine + details + more, deed.frees);
 }
 
@@ -86,7 +96,7 @@ Result<std::uint64_t> AuditTrail::append(const Caller& caller,
                                          const Deed& deed,
                                          std::string_view decision,
                                          std::string_view result) {
-  std::string details = text_of(deed.details);
+  std::string details = details_of(deed);
   if (details.size() > kMostDetails) {
     details = R"({"cut":true})";
   }

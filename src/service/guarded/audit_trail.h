@@ -31,6 +31,8 @@ struct Deed {
   std::string context{};
   std::string subject{};
   nlohmann::ordered_json details = nlohmann::ordered_json::object();
+  // Members of its details that are JSON already, without braces: names and values of ours.
+  std::string more{};
   // It ends or takes away something, and is possible while the disk is full.
   bool frees = false;
 };

@@ -20,20 +20,9 @@ constexpr std::uint64_t kMostToolCalls = 1000;
 // Connections of one verdict that are recorded with their hosts.
 constexpr std::size_t kMostConnections = 20;
 
-// What is recorded of a verdict of either kind. Its output and results are not even parsed.
-constexpr std::array<std::string_view, 12> kRecorded{
-    "id",   "status", "verdict", "exit_code", "signal", "limit",
-    "tier", "usage",  "points",  "points_of", "limits", "connections"};
-
-nlohmann::json recorded_of(std::string_view verdict) {
-  nlohmann::json recorded = nlohmann::json::object();
-  for (const auto& [name, value] : raw_members(verdict)) {
-    if (std::ranges::find(kRecorded, name) != kRecorded.end()) {
-      recorded[std::string(name)] = nlohmann::json::parse(value, nullptr, false);
-    }
-  }
-  return recorded;
-}
+// What is recorded of a verdict of either kind, as it is. Nothing of it has a guest written.
+constexpr std::array<std::string_view, 7> kRecorded{"exit_code", "signal", "limit",    "tier",
+                                                    "usage",     "points", "points_of"};
 
 std::optional<nlohmann::json> tool_call_in(std::string_view event) {
   // Most events are output, and need not be parsed.
@@ -50,28 +39,20 @@ void copy_field(const nlohmann::json& from, const char* name, Json& into) {
   }
 }
 
-Json limits_hit(const nlohmann::json& verdict) {
-  Json hit = Json::array();
-  if (const auto limits = verdict.find("limits"); limits != verdict.end()) {
-    for (const auto& [name, limit] : limits->items()) {
-      if (limit.is_object() && limit.contains("hit") && limit["hit"].is_boolean() &&
-          limit["hit"].get<bool>()) {
-        hit.push_back(name);
-      }
+std::string limits_hit(std::string_view limits) {
+  std::string hit;
+  for (const auto& [name, limit] : raw_members(limits)) {
+    if (raw_member(limit, "hit") == "true") {
+      hit += (hit.empty() ? "\"" : ",\"") + std::string(name) + "\"";
     }
   }
   return hit;
 }
 
 // Host, port and what became of it; never what was sent.
-Json connections_of(const nlohmann::json& verdict, std::size_t& count) {
+Json connections_of(const nlohmann::json& all) {
   Json told = Json::array();
-  const auto all = verdict.find("connections");
-  if (all == verdict.end() || !all->is_array()) {
-    return told;
-  }
-  count = all->size();
-  for (const auto& each : *all) {
+  for (const auto& each : all) {
     if (told.size() == kMostConnections || !each.is_object()) {
       break;
     }
@@ -84,32 +65,52 @@ Json connections_of(const nlohmann::json& verdict, std::size_t& count) {
   return told;
 }
 
-// Of a verdict or of a judge's report: fixed fields, and nothing that the guest has written.
-Json outcome_of(const nlohmann::json& verdict) {
-  Json details = Json::object();
-  for (const char* name :
-       {"exit_code", "signal", "limit", "tier", "usage", "points", "points_of"}) {
-    copy_field(verdict, name, details);
-  }
-  if (Json hit = limits_hit(verdict); !hit.empty()) {
-    details["limits_hit"] = std::move(hit);
-  }
-  std::size_t count = 0;
-  if (Json connections = connections_of(verdict, count); count > 0) {
-    details["connections"] = count;
-    details["hosts"] = std::move(connections);
-  }
-  return details;
+std::string unquoted(std::string_view text) {
+  return std::string(text.size() < 2 ? text : text.substr(1, text.size() - 2));
 }
 
-std::string status_of(const nlohmann::json& verdict) {
-  for (const char* name : {"status", "verdict"}) {
-    if (const auto found = verdict.find(name); found != verdict.end() && found->is_string()) {
-      return found->get<std::string>();
+void add_member(std::string& members, std::string_view name, std::string_view value) {
+  members += members.empty() ? "\"" : ",\"";
+  members += name;
+  members += "\":";
+  members += value;
+}
+
+// What is recorded of a verdict or of a judge's report. An execution waits for this: values are
+// copied as they stand in the event, and its output and results are not even parsed.
+struct Outcome {
+  std::string status{"unknown"};
+  std::string id{};       // Of the sandbox of a run.
+  std::string members{};  // Of the details.
+
+  explicit Outcome(std::string_view event) {
+    for (const auto& [name, value] : raw_members(event)) {
+      if (name == "status" || name == "verdict") {
+        status = unquoted(value);
+      } else if (name == "id") {
+        id = unquoted(value);
+      } else if (name == "limits") {
+        if (const std::string hit = limits_hit(value); !hit.empty()) {
+          add_member(members, "limits_hit", "[" + hit + "]");
+        }
+      } else if (name == "connections") {
+        add_connections(value);
+      } else if (value != "null" && std::ranges::find(kRecorded, name) != kRecorded.end()) {
+        add_member(members, name, value);
+      }
     }
   }
-  return "unknown";
-}
+
+ private:
+  void add_connections(std::string_view value) {
+    const auto all = nlohmann::json::parse(value, nullptr, false);
+    if (all.is_array() && !all.empty()) {
+      add_member(members, "connections", std::to_string(all.size()));
+      add_member(members, "hosts",
+                 connections_of(all).dump(-1, ' ', false, Json::error_handler_t::replace));
+    }
+  }
+};
 
 Deed tool_call_of(const Deed& deed, const nlohmann::json& event) {
   const std::string arguments =
@@ -217,7 +218,8 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
   // It is in the file before anything runs; that the disk has it is waited for with the end.
   const std::uint64_t started = GB_TRY(trail_->note(caller, door_, start, nullptr));
   end.details["start"] = started;
-  std::optional<std::string> last;
+  std::optional<Outcome> outcome;
+  std::string verdict;
   bool left = false;
   std::uint64_t tool_calls = 0;
   Result<void> recorded;
@@ -234,14 +236,14 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
       }
     }
     if (is_verdict_event(event)) {
-      const nlohmann::json verdict = recorded_of(event);
-      end.details.update(outcome_of(verdict));
+      outcome.emplace(event);
+      end.more = outcome->members;
       if (with_output) {
         end.details["output"] = output_of(event);
         // By the id of its sandbox, a run is found again.
-        end.sandbox = verdict.value("id", std::string());
+        end.sandbox = outcome->id;
       }
-      last = status_of(verdict) + "\n" + std::string(event);
+      verdict = event;
       return true;
     }
     left = !sink(event);
@@ -250,15 +252,15 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
   if (tool_calls > 0) {
     end.details["tool_calls"] = tool_calls;
   }
-  const std::string status = last    ? last->substr(0, last->find('\n'))
+  const std::string status = outcome ? outcome->status
                              : !done ? std::string(result_name(done.error().code()))
                              : left  ? "interrupted"
                                      : "unknown";
   const std::uint64_t number = GB_TRY(trail_->note_end(caller, door_, end, status));
   GB_TRY(trail_->wait(number));
   GB_TRY(std::move(recorded));
-  if (last) {
-    (void)sink(std::string_view(*last).substr(last->find('\n') + 1));
+  if (outcome) {
+    (void)sink(verdict);
   }
   return done;
 }
