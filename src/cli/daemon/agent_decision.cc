@@ -181,8 +181,7 @@ class Decision {
   }
 
   // A line of the person; nothing at the end of input and for an interrupt.
-  static std::optional<std::string> line_of_person() {
-    Interrupts interrupts;
+  static std::optional<std::string> line_of_person(Interrupts& interrupts) {
     std::string line;
     for (;;) {
       std::array<pollfd, 2> watched{{{STDIN_FILENO, POLLIN, 0}, {interrupts.fd(), POLLIN, 0}}};
@@ -207,13 +206,15 @@ class Decision {
   }
 
   Result<Outcome> ask() {
+    // Before the question: whoever sees it may interrupt us.
+    Interrupts interrupts;
     for (;;) {
       const std::string question = "Apply these changes to " + printable(checkout_.path()) +
                                    "? [y]es, [n]o and discard them, " +
                                    (is_cut_ ? "show [a]ll of the diff, " : "") +
                                    "[k]eep the sandbox: ";
       write_fully(STDERR_FILENO, question);
-      const auto line = line_of_person();
+      const auto line = line_of_person(interrupts);
       if (!line || *line == "k" || *line == "keep") {
         say(line ? "" : "\n");
         return Outcome::kKeep;
