@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import tomllib
@@ -74,6 +75,7 @@ class RulesTest(unittest.TestCase):
             ran = run(policy.replace("[languages]", "written = 'allow'\n[languages]"), [program.name])
             self.assertEqual(json.loads(ran.stdout)["stdout"], "ran\n", ran.stderr)
 
+    @unittest.skipUnless(shutil.which("runsc"), "gVisor's runsc is not installed")
     def test_a_tier_that_cannot_hold_the_rules_is_refused(self):
         refused = run(REFUSING, ["-l", "python", "-e", "print(1)"], "--tier", "gvisor")
         self.assertNotEqual(refused.returncode, 0)
