@@ -31,9 +31,8 @@ std::string text_of(const Json& details) {
 std::string details_of(const Deed& deed) {
   std::string text = text_of(deed.details);
   if (!deed.more.empty()) {
-    text.back() = deed.details.empty() ? ' ' : ',';
-    text += deed.more;
-    text += '}';
+    text.pop_back();
+    text += (deed.details.empty() ? "" : ",") + deed.more + "}";
   }
   return text;
 }
