@@ -224,7 +224,7 @@ Result<void> run_daemon(DaemonOptions options,
       };
   rest::RestDoor rest_door(guarded, rest_options);
   McpDoors mcp_doors(
-      *service, guarded_for_mcp,
+      *service, guarded_for_mcp, guarded_for_mcp,
       {.packages = !options.package_sources.empty() || !options.package_indexes.empty(),
        .domain = options.domain,
        .origins = options.cors});

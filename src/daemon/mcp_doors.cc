@@ -12,8 +12,10 @@ using mcp::ToolServer;
 // Of a sandbox that a client uses, from its last use.
 constexpr std::chrono::minutes kLifetime{30};
 
-mcp::SandboxFeaturesOptions features_of(const McpDoors::Options& options) {
-  mcp::SandboxFeaturesOptions features{.packages = options.packages, .port_domain = options.domain};
+mcp::SandboxFeaturesOptions features_of(const McpDoors::Options& options, ApprovalDesk& approvals) {
+  mcp::SandboxFeaturesOptions features{.packages = options.packages,
+                                       .port_domain = options.domain,
+                                       .approvals = &approvals};
   features.sandbox.timeout = kLifetime;
   return features;
 }
@@ -40,10 +42,13 @@ auto delete_sandbox(SandboxService& service) {
 
 }  // namespace
 
-McpDoors::McpDoors(SandboxService& service, SandboxService& guarded, const Options& options)
-    : tools_(guarded, features_of(options)),
-      python_(ToolServer::Kind::kPython, guarded, features_of(options)),
-      container_(ToolServer::Kind::kContainer, guarded, features_of(options)),
+McpDoors::McpDoors(SandboxService& service,
+                   SandboxService& guarded,
+                   ApprovalDesk& approvals,
+                   const Options& options)
+    : tools_(guarded, features_of(options, approvals)),
+      python_(ToolServer::Kind::kPython, guarded, features_of(options, approvals)),
+      container_(ToolServer::Kind::kContainer, guarded, features_of(options, approvals)),
       http_(tools_,
             {.admission = admission_of(guarded, options),
              .is_valid = is_valid(guarded),

@@ -9,6 +9,7 @@
 #include "doors/mcp/http/sse_door.h"
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/tool_server.h"
+#include "service/api/approval_desk.h"
 #include "service/api/sandbox_service.h"
 
 namespace glovebox {
@@ -21,8 +22,12 @@ class McpDoors {
     std::vector<std::string> origins{};  // Web pages that may ask, beside those of this machine.
   };
   // `guarded` asks what each caller may do; `service`, behind it, also deletes what a key left that
-  // is no longer valid. Both outlive this.
-  McpDoors(SandboxService& service, SandboxService& guarded, const Options& options);
+  // is no longer valid. At `approvals`, callers who may decide about what a policy asks. All of
+  // them outlive this.
+  McpDoors(SandboxService& service,
+           SandboxService& guarded,
+           ApprovalDesk& approvals,
+           const Options& options);
 
   // `/mcp`.
   [[nodiscard]] Door& http() { return http_; }

@@ -31,7 +31,7 @@ def main():
     for line in ("v1", "v2"):
         build = options.build / line
         install(HERE / f"python/requirements-{line}.txt", build)
-        for program in ("every_tool.py", "tool_servers.py"):
+        for program in ("every_tool.py", "approvals.py", "tool_servers.py"):
             done = subprocess.run(
                 [sys.executable, HERE / "python" / program],
                 env=os.environ | {"PYTHONPATH": str(build),

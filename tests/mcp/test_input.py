@@ -168,7 +168,7 @@ class Stateless(unittest.TestCase):
         self.assertEqual(done["structuredContent"]["result"], "'hello Ada'")
         late = self.answer(first, accept("Eve"), code=GREET)
         self.assertTrue(late["isError"])
-        self.assertIn("no code of this call waits", text_of(late))
+        self.assertIn("waits for an answer", text_of(late))
 
     def test_the_time_ends_a_question_that_nobody_answers(self):
         first = self.client.call("run_code", code=GREET, timeout=1)

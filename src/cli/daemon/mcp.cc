@@ -19,12 +19,15 @@
 #include "base/log.h"
 #include "cli/daemon/commands.h"
 #include "cli/daemon/mcp_fixtures.h"
+#include "cli/policy_files.h"
 #include "cli/sandbox_options.h"
 #include "cli/shared_options.h"
 #include "daemon/private_service.h"
 #include "doors/mcp/sandbox_features.h"
 #include "doors/mcp/stdio.h"
 #include "service/api/secret_service.h"
+#include "service/guarded/guarded_service.h"
+#include "service/guarded/policy_gate.h"
 #include "service/packages/package_index.h"
 #include "service/packages/package_request.h"
 #include "service/runs/transfer.h"
@@ -40,6 +43,7 @@ constexpr const char* kMcpFooter = R"(Examples:
   glovebox mcp --allow-net pypi.org --allow-net files.pythonhosted.org
   glovebox mcp --secret GITHUB_TOKEN@api.github.com    with a token that programs do not see
   glovebox mcp --file ./data:data --memory 2G     with files, and more memory
+  glovebox mcp --policy coding-agent              the client's user is asked about what is risky
   glovebox mcp --package-source ./wheels          install_packages takes from there
   glovebox mcp --package-index pip:/run/index.sock    or from an index on a socket
   claude mcp add glovebox -- glovebox mcp         for Claude Code
@@ -50,6 +54,7 @@ struct McpOptionsText : SharedOptionsText {
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;
   std::vector<std::string> package_indexes;
+  std::vector<std::string> policies;
   std::string fixtures;  // HOST:PORT; empty: the real tools.
 };
 
@@ -101,6 +106,14 @@ Result<void> store(SandboxService& service, const SecretValues& secrets) {
   return {};
 }
 
+Result<PolicyOptions> policies_of(const McpOptionsText& text) {
+  PolicyOptions options;
+  for (const std::string& each : text.policies) {
+    options.always.push_back(GB_TRY(load_policy(each)));
+  }
+  return options;
+}
+
 Result<mcp::SandboxFeaturesOptions> features_of(const McpOptionsText& text,
                                                 const NetworkOptions& network,
                                                 SandboxService& service) {
@@ -138,6 +151,7 @@ Result<int> serve(const McpOptionsText& text) {
   const NetworkOptions network = GB_TRY(parse_network(text));
   (void)GB_TRY(parse_packages(text.packages));
   std::vector<PackageIndex> indexes = GB_TRY(parse_package_indexes(text.package_indexes));
+  PolicyOptions policy_options = GB_TRY(policies_of(text));
   sigset_t signals;
   (void)::sigemptyset(&signals);
   for (const int each : {SIGTERM, SIGINT, SIGHUP}) {
@@ -156,8 +170,11 @@ Result<int> serve(const McpOptionsText& text) {
                              .network = network.rules ? NetworkPolicy::kAny : NetworkPolicy::kNone},
                             log));
   GB_TRY(store(service->service(), network.secrets));
-  mcp::SandboxFeatures features(service->service(),
-                                GB_TRY(features_of(text, network, service->service())));
+  PolicyGate policies(service->service(), std::move(policy_options));
+  GuardedService guarded(service->service(), policies);
+  mcp::SandboxFeaturesOptions options = GB_TRY(features_of(text, network, guarded));
+  options.approvals = &guarded;
+  mcp::SandboxFeatures features(guarded, std::move(options));
   mcp::Server server(features);
   GB_TRY(mcp::serve_stdio(server, service->service().unix_peer(), STDIN_FILENO, STDOUT_FILENO,
                           stop.get()));
@@ -198,6 +215,12 @@ void add_mcp(CLI::App& app, bool described, Action* action) {
                    "npm:SOCKET")
       ->type_name("KIND:SOCKET")
       ->group(kFileOptions);
+  command
+      ->add_option("--policy", text->policies,
+                   "Policy file, or the name of a shipped policy, that checks what runs; what it "
+                   "asks about, the client's user decides; repeatable")
+      ->type_name("FILE")
+      ->group(kIsolationOptions);
   // For tests/mcp.
   command->add_option("--conformance-fixtures", text->fixtures)->type_name("HOST:PORT")->group("");
   forbid_empty_values(*command);

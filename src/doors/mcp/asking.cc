@@ -1,58 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that calls input(), and the client that is asked for what it reads.
+// Calls whose client is asked: by code for what input() reads, and by a policy whether code may
+// run.
 #include <functional>
 #include <memory>
 #include <utility>
 
 #include "base/text.h"
+#include "doors/mcp/progress.h"
 #include "doors/mcp/tools.h"
 
 namespace glovebox::mcp {
 namespace {
 
+using Question = AskingExecution::Question;
+
 constexpr const char* kInput = "input";
+constexpr const char* kApproval = "approval";
+constexpr const char* kRun = "run";
+constexpr const char* kRemember = "remember";
 // Of a prompt, which the code has written: a person reads it.
 constexpr std::size_t kMostPrompt = 1'000;
+// Of what a policy found, and of each line of code that is shown with it.
+constexpr std::size_t kMostFindings = 10;
+constexpr std::size_t kMostShownLine = 160;
 
-// A form with one field. That it is the code who asks stands in front, for it may ask for anything.
-Json form_of(const std::string& prompt) {
-  const std::string shown =
-      printable(AnsiStripper().strip(to_utf8(std::string_view(prompt).substr(0, kMostPrompt))));
-  return {
-      {"message", shown.find_first_not_of(' ') == std::string::npos
-                      ? "Code in a sandbox asks for a line of input."
-                      : "Code in a sandbox asks: " + shown},
-      {"requestedSchema",
-       {{"type", "object"}, {"properties", {{kInput, {{"type", "string"}, {"title", "Input"}}}}}}}};
+std::string for_person(std::string_view text, std::size_t most) {
+  return printable(AnsiStripper().strip(to_utf8(text.substr(0, most))));
 }
 
-// The line that a response to the form brings; nothing, the end of input, where it brings none.
-std::optional<std::string> line_of(const Params& response) {
+Json form(const std::string& message, const Json& properties) {
+  return {{"message", message},
+          {"requestedSchema", {{"type", "object"}, {"properties", properties}}}};
+}
+
+// A form with one field. That it is the code who asks stands in front, for it may ask for anything.
+Json input_form(const std::string& prompt) {
+  const std::string shown = for_person(prompt, kMostPrompt);
+  return form(shown.find_first_not_of(' ') == std::string::npos
+                  ? "Code in a sandbox asks for a line of input."
+                  : "Code in a sandbox asks: " + shown,
+              {{kInput, {{"type", "string"}, {"title", "Input"}}}});
+}
+
+std::string_view line_at(std::string_view code, std::uint32_t line) {
+  for (std::uint32_t at = 1; at < line; ++at) {
+    const std::size_t end = code.find('\n');
+    if (end == std::string_view::npos) {
+      return {};
+    }
+    code.remove_prefix(end + 1);
+  }
+  return code.substr(0, code.find('\n'));
+}
+
+// What the policy found, with the lines that it is about, and what the program would be granted.
+Json approval_form(const Approval& approval) {
+  std::string text = "A policy asks whether this " +
+                     (approval.language.empty() ? std::string() : approval.language + " ") +
+                     (approval.kind == "command" ? "command" : "code") + " may run:\n";
+  std::size_t told = 0;
+  for (const policy::Finding& each : approval.assessment.findings) {
+    if (told++ == kMostFindings) {
+      text += "... and " + std::to_string(approval.assessment.findings.size() - kMostFindings) +
+              " more findings (glovebox approve " + approval.id + ")\n";
+      break;
+    }
+    text += "line " + std::to_string(each.line) + ": " + each.rule + " '" +
+            for_person(each.subject, kMostShownLine) + "': " + each.reason + "\n    " +
+            for_person(line_at(approval.code, each.line), kMostShownLine) + "\n";
+  }
+  for (const std::string& grant : approval.grants) {
+    text += "It is granted: " + for_person(grant, kMostShownLine) + "\n";
+  }
+  return form(text, {{kRun, {{"type", "boolean"}, {"title", "Run it"}, {"default", false}}},
+                     {kRemember,
+                      {{"type", "boolean"},
+                       {"title", "Do not ask again about the same code"},
+                       {"default", false}}}});
+}
+
+const char* name_of(const Question& question) { return question.approval ? kApproval : kInput; }
+
+Json form_of(const Question& question) {
+  return question.approval ? approval_form(*question.approval) : input_form(question.prompt);
+}
+
+// What was filled in, as an object; nothing unless the form was accepted.
+std::optional<Params> filled_in(const Params& response) {
   if (text_member(response, "action") != "accept") {
     return std::nullopt;
   }
   const Params content = response.value("content", Params::object());
+  return content.is_object() ? std::optional(content) : std::nullopt;
+}
+
+// The line that a response to the form brings; nothing, the end of input, where it brings none.
+std::optional<std::string> line_of(const Params& response) {
+  const auto content = filled_in(response);
   // A field that was left empty may be absent.
-  if (content.is_object() && !content.contains(kInput)) {
+  if (content && !content->contains(kInput)) {
     return std::string();
   }
-  auto line = content.is_object() ? text_member(content, kInput) : std::nullopt;
+  auto line = content ? text_member(*content, kInput) : std::nullopt;
   return line && line->size() <= InputReply::kMaxValue ? line : std::nullopt;
+}
+
+bool is_ticked(const std::optional<Params>& content, const char* field) {
+  const auto found = content ? content->find(field) : Params::const_iterator();
+  return content && found != content->end() && found->is_boolean() && found->get<bool>();
+}
+
+void answer(AskingExecution& execution, const Question& question, const Params& response) {
+  if (question.approval) {
+    const auto content = filled_in(response);
+    execution.decide(question.number, is_ticked(content, kRun), is_ticked(content, kRemember));
+  } else {
+    execution.answer(question.number, line_of(response));
+  }
+}
+
+// Of a question that the client leaves open. Somebody else can still approve.
+void leave_open(AskingExecution& execution, const Question& question) {
+  if (question.approval) {
+    execution.pass_over(question.number);
+  } else {
+    execution.answer(question.number, {});
+  }
 }
 
 std::string arguments_of(const ToolCall& call) { return call.call.arguments().dump(); }
 
 // The response that asks the client, who brings the state back; nothing when too many wait.
-std::optional<Json> ask_by_response(ToolCall& call, std::unique_ptr<AskingExecution>& execution) {
-  const std::string prompt = execution->question().value_or("");
+std::optional<Json> ask_by_response(ToolCall& call,
+                                    const Question& question,
+                                    std::unique_ptr<AskingExecution>& execution) {
   const auto state = call.parked.park(call.call.caller(), arguments_of(call), execution);
   if (!state) {
     return std::nullopt;
   }
-  return Json{{"resultType", "input_required"},
-              {"inputRequests",
-               {{kInput, {{"method", "elicitation/create"}, {"params", form_of(prompt)}}}}},
-              {"requestState", *state}};
+  return Json{
+      {"resultType", "input_required"},
+      {"inputRequests",
+       {{name_of(question), {{"method", "elicitation/create"}, {"params", form_of(question)}}}}},
+      {"requestState", *state}};
 }
 
 // Until its end, or its next question for a client that is asked by a response.
@@ -69,46 +159,95 @@ Result<AskedVerdict> go_on(ToolCall& call, std::unique_ptr<AskingExecution> exec
       case AskingExecution::Stop::kAsks:
         break;
     }
+    const auto question = execution->question();
+    if (!question) {
+      continue;  // It became moot.
+    }
     if (call.call.stateless()) {
-      if (auto question = ask_by_response(call, execution)) {
-        asked.question = *std::move(question);
+      if (auto asking = ask_by_response(call, *question, execution)) {
+        asked.question = *std::move(asking);
         return asked;
       }
-      execution->answer({});
+      leave_open(*execution, *question);
       continue;
     }
-    const auto response = call.call.ask("elicitation/create", form_of(*execution->question()),
-                                        [&] { return execution->ended(); });
-    execution->answer(response ? line_of(*response) : std::nullopt);
+    const auto response =
+        call.call.ask("elicitation/create", form_of(*question), [&execution, &question] {
+          return execution->ended() || !execution->asks(question->number);
+        });
+    if (response) {
+      answer(*execution, *question, *response);
+    } else {
+      leave_open(*execution, *question);
+    }
   }
 }
+
+// What a call tells while it lasts, and its verdict.
+class Events {
+ public:
+  explicit Events(const Call& call) : call_(call), progress_(call) {}
+
+  // As an EventSink.
+  bool take(std::string_view text) {
+    if (!text.empty()) {
+      Json event = Json::parse(text, nullptr, false);
+      const std::string type = text_of(event, "type");
+      if (type == "verdict") {
+        verdict_ = std::move(event);
+      } else if (type == "stdout" || type == "stderr") {
+        progress_.print(text_of(event, "text"));
+      } else {
+        progress_.print(waiting_note(event));
+      }
+    }
+    progress_.tell();
+    return !call_.cancellation().canceled();
+  }
+
+  // Null when there was none.
+  [[nodiscard]] Json verdict() && { return std::move(verdict_); }
+
+ private:
+  const Call& call_;
+  OutputProgress progress_;
+  Json verdict_{};
+};
 
 }  // namespace
 
-bool is_answer_to_code(const Call& call) {
+bool is_answer(const Call& call) {
   return call.stateless() && call.params().contains("requestState");
 }
 
-Result<AskedVerdict> execute_asking(ToolCall& call,
-                                    const AskingExecution::Place& place,
-                                    const ExecuteRequest& request) {
-  Conversation& conversation = call.call.conversation();
-  std::function<void()> ended;
-  if (!call.call.stateless()) {
-    ended = [&conversation] { conversation.wake(); };
+Result<AskedVerdict> perform(ToolCall& call,
+                             const AskingExecution::Place& place,
+                             const AskingExecution::Work& work) {
+  if (!call.call.client_has_forms()) {
+    Events events(call.call);
+    GB_TRY(work([&events](std::string_view event) { return events.take(event); }));
+    return AskedVerdict{.place = place, .verdict = std::move(events).verdict()};
   }
-  return go_on(call, std::make_unique<AskingExecution>(call.service, call.call.caller(), place,
-                                                       request, std::move(ended)));
+  Conversation& conversation = call.call.conversation();
+  std::function<void()> changed;
+  if (!call.call.stateless()) {
+    changed = [&conversation] { conversation.wake(); };
+  }
+  return go_on(call, std::make_unique<AskingExecution>(
+                         AskingExecution::Desks{call.service, call.options.approvals},
+                         call.call.caller(), place, work, std::move(changed)));
 }
 
-Result<AskedVerdict> resume_asking(ToolCall& call) {
+Result<AskedVerdict> resume(ToolCall& call) {
   const auto state = text_member(call.call.params(), "requestState").value_or("");
   auto execution = GB_TRY(call.parked.take(call.call.caller(), arguments_of(call), state));
   const Params responses = call.call.params().value("inputResponses", Params::object());
   // One that brings none is asked again.
-  if (const auto response = responses.is_object() ? responses.find(kInput) : responses.end();
-      responses.is_object() && response != responses.end() && response->is_object()) {
-    execution->answer(line_of(*response));
+  if (const auto question = execution->question(); question && responses.is_object()) {
+    const auto response = responses.find(name_of(*question));
+    if (response != responses.end() && response->is_object()) {
+      answer(*execution, *question, *response);
+    }
   }
   return go_on(call, std::move(execution));
 }

@@ -15,22 +15,25 @@ namespace {
 // What is printed and waits to be told.
 constexpr std::size_t kMostPrinted = 16'384;
 constexpr int kTellEvery = 100;  // Milliseconds.
-constexpr std::string_view kStateOf = "run_code:";
+constexpr std::string_view kStateOf = "call:";
 
 }  // namespace
 
-AskingExecution::AskingExecution(SandboxService& service,
-                                 Caller caller,
-                                 Place place,
-                                 ExecuteRequest request,
-                                 std::function<void()> ended)
-    : service_(service),
+std::string waiting_note(const Json& event) {
+  return text_of(event, "type") == "approval_needed"
+             ? "A policy wants a person to approve this: glovebox approve " + text_of(event, "id") +
+                   "\n"
+             : std::string();
+}
+
+AskingExecution::AskingExecution(
+    Desks desks, Caller caller, Place place, Work work, std::function<void()> changed)
+    : desks_(desks),
       caller_(std::move(caller)),
       place_(std::move(place)),
-      on_end_(std::move(ended)),
+      on_change_(std::move(changed)),
       changed_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  request.allow_input = true;
-  thread_ = std::thread([this, request = std::move(request)] { run(request); });
+  thread_ = std::thread([this, work = std::move(work)] { run(work); });
 }
 
 AskingExecution::~AskingExecution() {
@@ -38,11 +41,10 @@ AskingExecution::~AskingExecution() {
   thread_.join();
 }
 
-void AskingExecution::run(const ExecuteRequest& request) {
+void AskingExecution::run(const Work& work) {
   Result<void> done;
   try {
-    done = service_.execute(caller_, place_.sandbox, place_.context, request,
-                            [this](std::string_view event) { return take(event); });
+    done = work([this](std::string_view event) { return take(event); });
   } catch (const std::exception&) {  // No memory, or no threads.
     done = Error(ErrorCode::kExhausted, "out of memory or threads");
   }
@@ -52,9 +54,51 @@ void AskingExecution::run(const ExecuteRequest& request) {
   }
   ended_ = true;
   (void)::eventfd_write(changed_.get(), 1);
-  if (on_end_) {
-    on_end_();
+  if (on_change_) {
+    on_change_();
   }
+}
+
+std::optional<Approval> AskingExecution::approval_of(const Json& event) const {
+  if (desks_.approvals == nullptr || !caller_.may(kScopeApprove)) {
+    return std::nullopt;
+  }
+  auto waiting = desks_.approvals->waiting(caller_);
+  const std::string id = text_of(event, "id");
+  if (waiting) {
+    if (const auto found = std::ranges::find(*waiting, id, &Approval::id);
+        found != waiting->end()) {
+      return std::move(*found);
+    }
+  }
+  return std::nullopt;
+}
+
+bool AskingExecution::note_event(const std::string& type,
+                                 Json event,
+                                 std::optional<Approval> approval) {
+  // Whatever comes after the question whether it may run: somebody has decided.
+  const bool moot = std::erase_if(questions_, [](const Waiting& each) {
+                      return each.question.approval.has_value();
+                    }) > 0;
+  if (approval) {
+    questions_.push_back({.question = {.number = ++asked_, .approval = std::move(approval)}});
+  } else if (type == "verdict") {
+    verdict_ = std::move(event);
+  } else if (type == "input_request") {
+    const std::uint64_t number = ++asked_;
+    questions_.push_back(
+        {.question = {.number = number,
+                      .request = event.value("request", std::uint64_t{0}),
+                      .prompt = event.value("prompt", "")},
+         .is_answerable = !event.value("password", false) && number <= kMostQuestions});
+  } else {
+    printed_ += type == "stdout" || type == "stderr" ? text_of(event, "text") : waiting_note(event);
+    if (printed_.size() > 2 * kMostPrinted) {
+      printed_.erase(0, printed_.size() - kMostPrinted);
+    }
+  }
+  return moot;
 }
 
 bool AskingExecution::take(std::string_view text) {
@@ -62,25 +106,18 @@ bool AskingExecution::take(std::string_view text) {
     return !interrupted_;
   }
   Json event = Json::parse(text, nullptr, false);
-  const std::string type = event.is_object() ? event.value("type", "") : std::string();
+  const std::string type = text_of(event, "type");
+  std::optional<Approval> approval = type == "approval_needed" ? approval_of(event) : std::nullopt;
+  bool moot = false;
   {
     const std::scoped_lock lock(mutex_);
-    if (type == "verdict") {
-      verdict_ = std::move(event);
-    } else if (type == "stdout" || type == "stderr") {
-      printed_ += event.value("text", "");
-      if (printed_.size() > 2 * kMostPrinted) {
-        printed_.erase(0, printed_.size() - kMostPrinted);
-      }
-    } else if (type == "input_request") {
-      questions_.push_back(
-          {.request = event.value("request", std::uint64_t{0}),
-           .prompt = event.value("prompt", ""),
-           .is_answerable = !event.value("password", false) && ++asked_ <= kMostQuestions});
-    }
+    moot = note_event(type, std::move(event), std::move(approval));
   }
   reply_to_unanswerable();
   (void)::eventfd_write(changed_.get(), 1);
+  if (moot && on_change_) {
+    on_change_();
+  }
   return !interrupted_;
 }
 
@@ -93,11 +130,11 @@ void AskingExecution::reply_to_unanswerable() {
       if (questions_.empty() || questions_.front().is_answerable) {
         return;
       }
-      question = std::move(questions_.front());
+      question = std::move(questions_.front().question);
       questions_.pop_front();
     }
-    (void)service_.reply_input(caller_, place_.sandbox, place_.context,
-                               {.value = {}, .request = question.request});
+    (void)desks_.service.reply_input(caller_, place_.sandbox, place_.context,
+                                     {.value = {}, .request = question.request});
   }
 }
 
@@ -127,29 +164,51 @@ AskingExecution::Stop AskingExecution::wait(const Cancellation& cancellation,
   }
 }
 
-std::optional<std::string> AskingExecution::question() const {
+std::optional<AskingExecution::Question> AskingExecution::question() const {
   const std::scoped_lock lock(mutex_);
-  return questions_.empty() ? std::nullopt : std::optional(questions_.front().prompt);
+  return questions_.empty() ? std::nullopt : std::optional(questions_.front().question);
 }
 
-void AskingExecution::answer(const std::optional<std::string>& line) {
+bool AskingExecution::asks(std::uint64_t number) const {
+  const std::scoped_lock lock(mutex_);
+  return !questions_.empty() && questions_.front().question.number == number;
+}
+
+std::optional<AskingExecution::Question> AskingExecution::pop(std::uint64_t number) {
+  const std::scoped_lock lock(mutex_);
+  if (questions_.empty() || questions_.front().question.number != number) {
+    return std::nullopt;
+  }
+  Question question = std::move(questions_.front().question);
+  questions_.pop_front();
+  return question;
+}
+
+void AskingExecution::answer(std::uint64_t number, const std::optional<std::string>& line) {
   {
     const std::scoped_lock in_order(replying_);
-    Question question;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (questions_.empty()) {
-        return;
-      }
-      question = std::move(questions_.front());
-      questions_.pop_front();
+    const auto question = pop(number);
+    if (!question) {
+      return;
     }
     // Refused where the execution has ended meanwhile; then nothing waits for it.
-    (void)service_.reply_input(caller_, place_.sandbox, place_.context,
-                               {.value = line, .request = question.request});
+    (void)desks_.service.reply_input(caller_, place_.sandbox, place_.context,
+                                     {.value = line, .request = question->request});
   }
   reply_to_unanswerable();
 }
+
+void AskingExecution::decide(std::uint64_t number, bool agree, bool remember) {
+  const auto question = pop(number);
+  if (question && question->approval) {
+    // Refused where somebody else was faster; what they said holds.
+    (void)desks_.approvals->decide(
+        caller_, question->approval->id,
+        {.agree = agree, .hash = question->approval->hash, .remember = remember});
+  }
+}
+
+void AskingExecution::pass_over(std::uint64_t number) { (void)pop(number); }
 
 Result<Json> AskingExecution::verdict() {
   const std::scoped_lock lock(mutex_);
@@ -207,8 +266,8 @@ Result<std::unique_ptr<AskingExecution>> ParkedExecutions::take(const Caller& ca
   const auto found = id ? parked_.find(*id) : parked_.end();
   if (found == parked_.end() || found->second.tenant != caller.tenant ||
       found->second.key != caller.key || found->second.arguments != arguments) {
-    return Error(ErrorCode::kNotFound, "no code of this call waits for input",
-                 "it has ended, or was answered before; call run_code again without requestState");
+    return Error(ErrorCode::kNotFound, "no call with these arguments waits for an answer",
+                 "it has ended, or was answered before; call the tool again without requestState");
   }
   auto execution = std::move(found->second.execution);
   parked_.erase(found);

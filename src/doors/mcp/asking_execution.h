@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AskingExecution: code that runs in a context and may ask for lines of input.
+// AskingExecution: a call of the service that may ask its client: code for lines of input, and a
+// policy whether it may run at all.
 //
 // It runs in a thread of its own, so that it goes on while its client is asked, also between two
 // requests of a client without sessions (ParkedExecutions).
@@ -25,30 +26,49 @@
 #include "doors/mcp/message.h"
 #include "doors/mcp/progress.h"
 #include "doors/mcp/request_state.h"
+#include "service/api/approval_desk.h"
 #include "service/api/caller.h"
+#include "service/api/event_sink.h"
 #include "service/api/sandbox_service.h"
 
 namespace glovebox::mcp {
 
+// What the client's user is told while an event "approval_needed" waits for somebody else; empty
+// for other events.
+std::string waiting_note(const Json& event);
+
 // Safe to use from several threads.
 class AskingExecution {
  public:
+  // Where its code runs; both are empty for what has no sandbox that is kept, and the context for
+  // what cannot ask for input.
   struct Place {
     std::string sandbox{};
     std::string context{};
   };
+  // Calls the service, which tells its events there.
+  using Work = std::function<Result<void>(const EventSink& sink)>;
+  // Where approvals are decided, by callers with the scope for it.
+  struct Desks {
+    SandboxService& service;
+    ApprovalDesk* approvals;  // Null: there are none.
+  };
+  struct Question {
+    std::uint64_t number = 0;   // Of this execution, from 1.
+    std::uint64_t request = 0;  // Of input.
+    std::string prompt{};
+    std::optional<Approval> approval{};  // Nothing: a line of input is asked for.
+  };
   // A person answers each of them.
   static constexpr std::size_t kMostQuestions = 100;
 
-  // Begins. The service outlives it. `ended` is called once, from another thread.
-  AskingExecution(SandboxService& service,
-                  Caller caller,
-                  Place place,
-                  ExecuteRequest request,
-                  std::function<void()> ended);
+  // Begins. What the desks name outlives it. `changed` is called from another thread when the
+  // execution has ended, or a question became moot.
+  AskingExecution(
+      Desks desks, Caller caller, Place place, Work work, std::function<void()> changed);
   AskingExecution(const AskingExecution&) = delete;
   AskingExecution& operator=(const AskingExecution&) = delete;
-  ~AskingExecution();  // Interrupts the code, and waits for its end.
+  ~AskingExecution();  // Interrupts the work, and waits for its end.
 
   [[nodiscard]] const Place& place() const { return place_; }
 
@@ -56,40 +76,50 @@ class AskingExecution {
   // Waits until there is a question or the end. `progress` gets what is printed meanwhile.
   Stop wait(const Cancellation& cancellation, OutputProgress& progress);
 
-  // The prompt of the oldest question that nobody has answered; nothing where there is none. What
-  // asks for a password is never among them: it finds the end of input.
-  [[nodiscard]] std::optional<std::string> question() const;
-  // The line, or the end of input, for that question.
-  void answer(const std::optional<std::string>& line);
+  // The oldest question that nobody has answered; nothing where there is none. What asks for a
+  // password is never among them: it finds the end of input. Nor is what the caller cannot approve.
+  [[nodiscard]] std::optional<Question> question() const;
+  // Whether the question still waits.
+  [[nodiscard]] bool asks(std::uint64_t number) const;
+  // Each does nothing where the question does not wait any more.
+  // The line, or the end of input.
+  void answer(std::uint64_t number, const std::optional<std::string>& line);
+  // The decision about an approval.
+  void decide(std::uint64_t number, bool agree, bool remember);
+  // Leaves it to others, who may have been asked as well.
+  void pass_over(std::uint64_t number);
 
   [[nodiscard]] bool ended() const { return ended_; }
   // After the end. Null when the sandbox ended before there was one.
   Result<Json> verdict();
-  // The code, where it still runs, is interrupted within a second or two.
+  // The work, where it still runs, is interrupted within a second or two.
   void interrupt() { interrupted_ = true; }
 
  private:
-  struct Question {
-    std::uint64_t request = 0;
-    std::string prompt{};
+  struct Waiting {
+    Question question{};
     bool is_answerable = true;
   };
-  void run(const ExecuteRequest& request);
+  void run(const Work& work);
   bool take(std::string_view event);
+  // Requires the mutex; whether some question is moot now.
+  bool note_event(const std::string& type, Json event, std::optional<Approval> approval);
+  std::optional<Question> pop(std::uint64_t number);
+  [[nodiscard]] std::optional<Approval> approval_of(const Json& event) const;
   void reply_to_unanswerable();
 
-  SandboxService& service_;
+  const Desks desks_;
   const Caller caller_;
   const Place place_;
-  const std::function<void()> on_end_;
+  const std::function<void()> on_change_;
   const UniqueFd changed_;
   std::atomic<bool> interrupted_ = false;
   std::atomic<bool> ended_ = false;
   std::mutex replying_;  // Replies go in the order of the questions.
   mutable std::mutex mutex_;
   std::string printed_;
-  std::deque<Question> questions_;
-  std::size_t asked_ = 0;
+  std::deque<Waiting> questions_;
+  std::uint64_t asked_ = 0;
   Result<Json> verdict_ = Json();
   std::thread thread_;
 };

@@ -3,11 +3,11 @@
 #include <poll.h>
 
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "base/text.h"
-#include "doors/mcp/progress.h"
 #include "doors/mcp/tools.h"
 #include "sandbox/output.h"
 
@@ -15,6 +15,7 @@ namespace glovebox::mcp {
 namespace {
 
 constexpr Bytes kMostOutput{1UL << 20};
+constexpr int kLookEvery = 200;  // Milliseconds.
 // Of search_files.
 constexpr std::size_t kMostMatches = 200;
 constexpr std::size_t kMostLine = 400;
@@ -47,25 +48,25 @@ std::optional<Json> match_of(std::string_view line) {
               {"text", to_utf8(line.substr(colon + 1, kMostLine))}};
 }
 
-}  // namespace
-
-Result<ProcessEvent> follow_to_end(ToolCall& call,
-                                   const std::string& sandbox,
-                                   ProcessFeed& feed,
-                                   const std::function<bool(std::string_view)>& out,
-                                   OutputCapture& err) {
-  const Cancellation& cancellation = call.call.cancellation();
+// Follows a process to its end; `wanted` says no when it is to be killed.
+Result<ProcessEvent> follow(SandboxService& service,
+                            const Caller& caller,
+                            const std::string& sandbox,
+                            ProcessFeed& feed,
+                            const std::function<bool()>& wanted,
+                            const std::function<bool(std::string_view)>& out,
+                            OutputCapture& err) {
   std::uint32_t pid = 0;
   bool killed = false;
   for (;;) {
     ProcessEvent event = GB_TRY(feed.next());
-    bool wanted = true;
+    bool goes_on = true;
     switch (event.kind) {
       case ProcessEvent::Kind::kStarted:
         pid = event.pid;
         break;
       case ProcessEvent::Kind::kStdout:
-        wanted = killed || out(event.bytes);
+        goes_on = killed || out(event.bytes);
         break;
       case ProcessEvent::Kind::kStderr:
         err.write(event.bytes);
@@ -73,16 +74,78 @@ Result<ProcessEvent> follow_to_end(ToolCall& call,
       case ProcessEvent::Kind::kEnded:
         return event;
       default: {
-        pollfd waits[2] = {{feed.fd(), POLLIN, 0}, {killed ? -1 : cancellation.fd(), POLLIN, 0}};
-        (void)::poll(waits, 2, 1'000);
+        pollfd waits{feed.fd(), POLLIN, 0};
+        (void)::poll(&waits, 1, kLookEvery);
         break;
       }
     }
-    if (!killed && pid != 0 && (!wanted || cancellation.canceled())) {
-      (void)call.service.signal_process(call.call.caller(), sandbox, pid, SIGKILL);
+    if (!killed && pid != 0 && !(goes_on && wanted())) {
+      (void)service.signal_process(caller, sandbox, pid, SIGKILL);
       killed = true;
     }
   }
+}
+
+// Runs a process to its end, and tells it as an execution is told: what it prints, and a verdict.
+Result<void> run_as_execution(SandboxService& service,
+                              const Caller& caller,
+                              const std::string& sandbox,
+                              ProcessRequest request,
+                              const EventSink& sink) {
+  request.told = sink;
+  const auto feed = GB_TRY(service.start_process(caller, sandbox, request));
+  OutputCapture out(kMostOutput);
+  OutputCapture err(kMostOutput);
+  const ProcessEvent end = GB_TRY(follow(
+      service, caller, sandbox, *feed, [&sink] { return sink({}); },
+      [&](std::string_view bytes) {
+        out.write(bytes);
+        return sink(Json{{"type", "stdout"}, {"text", to_utf8(bytes)}}.dump());
+      },
+      err));
+  const bool failed = end.reason != Status::kOk || end.exit_code != 0;
+  (void)sink(Json{{"type", "verdict"},
+                  {"status", failed && end.reason == Status::kOk ? "error" : to_string(end.reason)},
+                  {"exit_code", end.exit_code},
+                  {"stdout", plain(out.finish())},
+                  {"stderr", plain(err.finish())}}
+                 .dump());
+  return {};
+}
+
+Result<ToolResult> result_of(ToolCall& call, const AskedVerdict& asked) {
+  ToolResult result;
+  if (!asked.question.is_null()) {
+    result.ask(asked.question);
+    return result;
+  }
+  const std::string status = text_of(asked.verdict, "status");
+  const int exit_code = asked.verdict.value("exit_code", 0);
+  result.data()["status"] = status;
+  result.data()["exit_code"] = exit_code;
+  put_text(call, result, "stdout", "", text_of(asked.verdict, "stdout"));
+  put_text(call, result, "stderr", "[stderr]\n", text_of(asked.verdict, "stderr"));
+  if (status != to_string(Status::kOk)) {
+    result.fail();
+    result.add_text("exit status " + std::to_string(exit_code) +
+                    (status == to_string(Status::kTimeout) ? ": the time limit ended it" : ""));
+  } else if (result.data().size() == 2) {
+    result.add_text("(no output)");
+  }
+  call.tell_sandbox(result, asked.place.sandbox);
+  return result;
+}
+
+}  // namespace
+
+Result<ProcessEvent> follow_to_end(ToolCall& call,
+                                   const std::string& sandbox,
+                                   ProcessFeed& feed,
+                                   const std::function<bool(std::string_view)>& out,
+                                   OutputCapture& err) {
+  return follow(
+      call.service, call.call.caller(), sandbox, feed,
+      [&call] { return !call.call.cancellation().canceled(); }, out, err);
 }
 
 Result<ToolResult> run_command(ToolCall& call) {
@@ -92,6 +155,9 @@ Result<ToolResult> run_command(ToolCall& call) {
   request.command.cwd = call.arguments.text("cwd");
   request.timeout =
       call.arguments.seconds("timeout", call.options.most_time).value_or(call.options.time);
+  if (is_answer(call.call)) {
+    return resume_process(call);
+  }
   const std::string sandbox = GB_TRY(call.sandbox());
   if (command.empty() || command.find('\0') != std::string::npos) {
     return Error(ErrorCode::kInvalid, "argument 'command' must be text without NUL characters");
@@ -102,34 +168,15 @@ Result<ToolResult> run_command(ToolCall& call) {
 Result<ToolResult> run_process(ToolCall& call,
                                const std::string& sandbox,
                                const ProcessRequest& request) {
-  const auto feed = GB_TRY(call.service.start_process(call.call.caller(), sandbox, request));
-  OutputCapture out(kMostOutput);
-  OutputCapture err(kMostOutput);
-  OutputProgress progress(call.call);
-  const ProcessEvent end = GB_TRY(follow_to_end(
-      call, sandbox, *feed,
-      [&](std::string_view bytes) {
-        out.write(bytes);
-        progress.print(to_utf8(bytes));
-        return true;
-      },
-      err));
-  ToolResult result;
-  const bool failed = end.reason != Status::kOk || end.exit_code != 0;
-  result.data()["status"] = failed && end.reason == Status::kOk ? "error" : to_string(end.reason);
-  result.data()["exit_code"] = end.exit_code;
-  put_text(call, result, "stdout", "", plain(out.finish()));
-  put_text(call, result, "stderr", "[stderr]\n", plain(err.finish()));
-  if (failed) {
-    result.fail();
-    result.add_text("exit status " + std::to_string(end.exit_code) +
-                    (end.reason == Status::kTimeout ? ": the time limit ended it" : ""));
-  } else if (result.data().size() == 2) {
-    result.add_text("(no output)");
-  }
-  call.tell_sandbox(result, sandbox);
-  return result;
+  // The work may outlive this request of the client.
+  const auto work = [&service = call.service, caller = call.call.caller(), sandbox,
+                     request](const EventSink& sink) {
+    return run_as_execution(service, caller, sandbox, request, sink);
+  };
+  return result_of(call, GB_TRY(perform(call, {.sandbox = sandbox, .context = {}}, work)));
 }
+
+Result<ToolResult> resume_process(ToolCall& call) { return result_of(call, GB_TRY(resume(call))); }
 
 // By grep, inside: a hostile pattern or file costs the sandbox, not us.
 Result<ToolResult> search_files(ToolCall& call) {

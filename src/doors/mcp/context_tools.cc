@@ -7,11 +7,9 @@
 namespace glovebox::mcp {
 namespace {
 
-constexpr const char* kDefault = "default";
-
 std::string context_in(ToolCall& call) {
   const std::string named = call.arguments.text("context");
-  return named.empty() ? kDefault : named;
+  return named.empty() ? std::string(kDefaultContext) : named;
 }
 
 std::optional<std::uint32_t> checkpoint_in(ToolCall& call) {

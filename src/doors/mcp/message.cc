@@ -110,4 +110,9 @@ std::optional<std::string> text_member(const Params& object, std::string_view na
                                                      : std::nullopt;
 }
 
+std::string text_of(const Json& object, std::string_view name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 }  // namespace glovebox::mcp

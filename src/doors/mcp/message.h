@@ -63,5 +63,7 @@ std::string to_text(const Json& json);
 
 // The value of a member that is a string; nothing when it is absent or of another type.
 std::optional<std::string> text_member(const Params& object, std::string_view name);
+// The same of what we wrote; empty where there is none.
+std::string text_of(const Json& object, std::string_view name);
 
 }  // namespace glovebox::mcp

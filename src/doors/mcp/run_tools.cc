@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "doors/mcp/progress.h"
 #include "doors/mcp/tools.h"
 #include "language/registry.h"
 
@@ -21,44 +20,6 @@ constexpr std::array<std::string_view, 4> kImages = {"image/png", "image/jpeg", 
 
 std::string without_colours(std::string_view text) { return AnsiStripper().strip(text); }
 
-std::string text_of(const Json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-// What an execution or a run tells while it lasts, and its verdict.
-class Events {
- public:
-  explicit Events(const Call& call) : call_(call), progress_(call) {}
-
-  // As an EventSink.
-  bool take(std::string_view text) {
-    if (!text.empty()) {
-      Json event = Json::parse(text, nullptr, false);
-      const std::string type = text_of(event, "type");
-      if (type == "verdict") {
-        verdict_ = std::move(event);
-      } else if (type == "stdout" || type == "stderr") {
-        progress_.print(text_of(event, "text"));
-      }
-    }
-    progress_.tell();
-    return !call_.cancellation().canceled();
-  }
-
-  [[nodiscard]] EventSink sink() {
-    return [this](std::string_view event) { return take(event); };
-  }
-
-  // Null when there was none.
-  [[nodiscard]] const Json& verdict() const { return verdict_; }
-
- private:
-  const Call& call_;
-  OutputProgress progress_;
-  Json verdict_{};
-};
-
 // The plots among the results; and the text of the last value.
 void put_results(ToolCall& call, ToolResult& result, const Json& results) {
   std::string texts;
@@ -71,7 +32,7 @@ void put_results(ToolCall& call, ToolResult& result, const Json& results) {
     }
     bool is_image = false;
     for (const std::string_view type : kImages) {
-      const std::string image = text_of(*data, std::string(type).c_str());
+      const std::string image = text_of(*data, type);
       if (image.empty() || is_image) {
         continue;
       }
@@ -151,7 +112,7 @@ Result<std::string> context_for(ToolCall& call,
                                 const Language& language,
                                 const std::string& wanted) {
   if (wanted.empty() && language.id == "python") {
-    return std::string("default");
+    return std::string(kDefaultContext);
   }
   if (wanted.empty()) {
     for (const ContextInfo& each : GB_TRY(call.service.contexts(call.call.caller(), sandbox))) {
@@ -179,10 +140,10 @@ Result<Language> language_of(const std::string& name) {
   return registry.find(name.empty() ? "python" : name);
 }
 
-Result<ToolResult> run_fresh(ToolCall& call,
-                             const Language& language,
-                             const std::string& code,
-                             std::chrono::milliseconds time) {
+AskingExecution::Work fresh_run(ToolCall& call,
+                                const Language& language,
+                                const std::string& code,
+                                std::chrono::milliseconds time) {
   RunRequest request;
   request.language = language.id;
   request.code = code;
@@ -191,21 +152,18 @@ Result<ToolResult> run_fresh(ToolCall& call,
   request.limits.wall = time;
   request.tier = call.options.sandbox.tier;
   request.network = call.options.sandbox.network;
-  Events events(call.call);
-  GB_TRY(call.service.run(call.call.caller(), request, events.sink()));
-  return result_of(call, events.verdict());
+  return [&service = call.service, caller = call.call.caller(), request = std::move(request)](
+             const EventSink& sink) { return service.run(caller, request, sink); };
 }
 
-Result<AskedVerdict> execute(ToolCall& call,
-                             const AskingExecution::Place& place,
-                             const ExecuteRequest& request) {
-  if (call.call.client_has_forms()) {
-    return execute_asking(call, place, request);
-  }
-  Events events(call.call);
-  GB_TRY(call.service.execute(call.call.caller(), place.sandbox, place.context, request,
-                              events.sink()));
-  return AskedVerdict{.place = place, .verdict = events.verdict()};
+AskingExecution::Work execution(ToolCall& call,
+                                const AskingExecution::Place& place,
+                                ExecuteRequest request) {
+  request.allow_input = call.call.client_has_forms();
+  return [&service = call.service, caller = call.call.caller(), place,
+          request = std::move(request)](const EventSink& sink) {
+    return service.execute(caller, place.sandbox, place.context, request, sink);
+  };
 }
 
 Result<ToolResult> result_of(ToolCall& call, const AskedVerdict& asked) {
@@ -215,8 +173,12 @@ Result<ToolResult> result_of(ToolCall& call, const AskedVerdict& asked) {
     return result;
   }
   result = GB_TRY(result_of(call, asked.verdict));
-  result.data()["context"] = asked.place.context;
-  call.tell_sandbox(result, asked.place.sandbox);
+  if (!asked.place.context.empty()) {
+    result.data()["context"] = asked.place.context;
+  }
+  if (!asked.place.sandbox.empty()) {
+    call.tell_sandbox(result, asked.place.sandbox);
+  }
   return result;
 }
 
@@ -232,19 +194,20 @@ Result<ToolResult> run_code(ToolCall& call) {
       arguments.seconds("timeout", call.options.most_time).value_or(call.options.time);
   const std::string named = arguments.text("sandbox");
   GB_TRY(arguments.done());
-  if (is_answer_to_code(call.call)) {
-    return result_of(call, GB_TRY(resume_asking(call)));
+  if (is_answer(call.call)) {
+    return result_of(call, GB_TRY(resume(call)));
   }
   const Language language = GB_TRY(language_of(name));
   if (fresh || (wanted.empty() && language.agent.empty())) {
-    return run_fresh(call, language, code, time);
+    return result_of(call, GB_TRY(perform(call, {}, fresh_run(call, language, code, time))));
   }
   const std::string sandbox = GB_TRY(call.sandbox());
   const std::string context = GB_TRY(context_for(call, sandbox, language, wanted));
   ExecuteRequest request;
   request.code = code;
   request.limits.wall = time;
-  auto asked = execute(call, {.sandbox = sandbox, .context = context}, request);
+  const AskingExecution::Place place{.sandbox = sandbox, .context = context};
+  auto asked = perform(call, place, execution(call, place, std::move(request)));
   if (!asked) {
     return asked.error().code() == ErrorCode::kConflict
                ? std::move(asked).error().with_hint(
@@ -258,14 +221,15 @@ Result<ToolResult> install_packages(ToolCall& call) {
   PackagesRequest request;
   request.packages = call.arguments.texts("packages", 64);
   request.limits.wall = call.arguments.seconds("timeout", call.options.most_time);
-  const std::string sandbox = GB_TRY(call.sandbox());
-  Events events(call.call);
-  GB_TRY(call.service.install_packages(call.call.caller(), sandbox, request, events.sink()));
-  auto result = result_of(call, events.verdict());
-  if (result) {
-    call.tell_sandbox(*result, sandbox);
+  if (is_answer(call.call)) {
+    return result_of(call, GB_TRY(resume(call)));
   }
-  return result;
+  const std::string sandbox = GB_TRY(call.sandbox());
+  const auto work = [&service = call.service, caller = call.call.caller(), sandbox,
+                     request = std::move(request)](const EventSink& sink) {
+    return service.install_packages(caller, sandbox, request, sink);
+  };
+  return result_of(call, GB_TRY(perform(call, {.sandbox = sandbox, .context = {}}, work)));
 }
 
 }  // namespace glovebox::mcp

@@ -11,6 +11,7 @@
 #include "doors/mcp/asking_execution.h"
 #include "doors/mcp/kept_outputs.h"
 #include "doors/mcp/server.h"
+#include "service/api/approval_desk.h"
 #include "service/api/sandbox_service.h"
 
 namespace glovebox::mcp {
@@ -27,6 +28,8 @@ struct SandboxFeaturesOptions {
   // Where ports of sandboxes have host names, as `serve --domain`; empty: they have paths only.
   // Nothing: nobody outside reaches them.
   std::optional<std::string> port_domain{};
+  // Where clients decide what a policy asks about; outlives the features. Null: they do not.
+  ApprovalDesk* approvals = nullptr;
 };
 
 class SandboxFeatures final : public Features {

@@ -67,7 +67,8 @@ Result<ToolResult> run_exec(ToolCall& call) {
   if (has_nul || request.command.cwd.find('\0') != std::string::npos) {
     return Error(ErrorCode::kInvalid, "an argument has a NUL character");
   }
-  return run_process(call, GB_TRY(call.sandbox()), request);
+  return is_answer(call.call) ? resume_process(call)
+                              : run_process(call, GB_TRY(call.sandbox()), request);
 }
 
 Tool tool_of(ToolServer::Kind kind, std::string_view name) {

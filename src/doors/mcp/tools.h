@@ -49,28 +49,33 @@ void put_text(ToolCall& call,
 Result<ToolResult> run_process(ToolCall& call,
                                const std::string& sandbox,
                                const ProcessRequest& request);
+// The same where the request goes on with a program whose client was asked (is_answer()).
+Result<ToolResult> resume_process(ToolCall& call);
 
-// Waits for the end of a process, or kills it when nobody waits for the call. `out` gets its
-// standard output and may say no, which ends it as well.
+// Waits for the end of a process, or kills it once `wanted`, which is asked several times a second,
+// says no. `out` gets its standard output and may say no, which ends it as well.
 Result<ProcessEvent> follow_to_end(ToolCall& call,
                                    const std::string& sandbox,
                                    ProcessFeed& feed,
                                    const std::function<bool(std::string_view)>& out,
                                    OutputCapture& err);
 
-// Of code whose client answers what it asks for by input().
+// Of a call whose client answers what it is asked.
 struct AskedVerdict {
   AskingExecution::Place place{};
   Json verdict{};
   // Not null: the result that asks the client, before there is a verdict.
   Json question{};
 };
-Result<AskedVerdict> execute_asking(ToolCall& call,
-                                    const AskingExecution::Place& place,
-                                    const ExecuteRequest& request);
-// Whether the request goes on with code that has asked its client.
-bool is_answer_to_code(const Call& call);
-Result<AskedVerdict> resume_asking(ToolCall& call);
+// Does the work and returns its verdict. A client that has forms is asked for the input of its
+// code, and whether it may run where a policy asks that and the caller may decide. What it prints
+// is the call's progress.
+Result<AskedVerdict> perform(ToolCall& call,
+                             const AskingExecution::Place& place,
+                             const AskingExecution::Work& work);
+// Whether the request goes on with work that has asked its client.
+bool is_answer(const Call& call);
+Result<AskedVerdict> resume(ToolCall& call);
 
 using Tool = Result<ToolResult> (*)(ToolCall& call);
 

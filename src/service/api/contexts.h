@@ -19,6 +19,9 @@
 
 namespace glovebox {
 
+// A Python context of every sandbox, made when it is first used.
+inline constexpr std::string_view kDefaultContext = "default";
+
 struct ContextInfo {
   std::string id{};
   std::string language{};

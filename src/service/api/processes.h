@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "service/api/caller.h"
+#include "service/api/event_sink.h"
 #include "service/api/process_feed.h"
 #include "spec/command.h"
 
@@ -30,6 +31,7 @@ struct ProcessRequest {
   std::string tag{};
   std::chrono::milliseconds timeout{0};  // 0: as long as the sandbox.
   bool start_only = false;               // The feed has kStarted and nothing else.
+  EventSink told{};  // Told of a person who is waited for before it starts; may say no.
 };
 struct ProcessInfo {
   std::uint32_t pid = 0;  // As inside the sandbox.

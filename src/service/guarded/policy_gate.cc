@@ -313,15 +313,16 @@ Result<PolicyGate::Turn> PolicyGate::execution(const Caller& caller,
   }
   const std::vector<ContextInfo> contexts = GB_TRY(service_.contexts(caller, sandbox));
   const auto found = std::ranges::find(contexts, context, &ContextInfo::id);
-  if (found == contexts.end()) {
+  if (found == contexts.end() && context != kDefaultContext) {
     return Error(ErrorCode::kNotFound, "no context '" + printable(context) + "'");
   }
+  const std::string language = found == contexts.end() ? "python" : found->language;
   const std::string name = std::string(sandbox) + "/" + std::string(context);
   NamedLocks::Held turn = GB_TRY(wait_turn(turns_, name, sink));
   const SandboxInfo info = GB_TRY(service_.find(caller, sandbox));
   Request asked{.kind = "execution",
                 .sandbox = sandbox,
-                .units = {{found->language, request.code}},
+                .units = {{language, request.code}},
                 .grants = grants_of(info.network, info.as_root),
                 .inputs = {std::string(context)}};
   for (const auto& [name, value] : request.env) {
@@ -330,7 +331,7 @@ Result<PolicyGate::Turn> PolicyGate::execution(const Caller& caller,
   // A cell in another language of IPython's is a program of its own.
   const std::size_t first =
       std::min(request.code.find_first_not_of(" \t\r\n"), request.code.size());
-  const bool goes_on = policy::family_of(found->language) == "python" &&
+  const bool goes_on = policy::family_of(language) == "python" &&
                        !std::string_view(request.code).substr(first).starts_with("%%");
   if (goes_on) {
     CellHistory::Known known = history_.of(caller.tenant, sandbox, context);
@@ -406,7 +407,7 @@ Result<void> PolicyGate::process(const Caller& caller,
   for (const auto& [name, value] : request.command.env) {
     asked.inputs.insert(asked.inputs.end(), {name, value});
   }
-  GB_TRY(decide(caller, policies, asked, {}));
+  GB_TRY(decide(caller, policies, asked, request.told));
   return {};
 }
 

@@ -22,7 +22,6 @@ constexpr std::size_t kMostDeletedContexts = 256;
 constexpr auto kRemembered = std::chrono::seconds(30);
 // Values larger than that come from an agent by reference.
 constexpr const char* kInlineBytes = "16777216";
-constexpr std::string_view kDefault = "default";
 // Of zygotes and of the contexts that wait.
 constexpr const char* kWarmLanguage = "python";
 // Of one that has kept more than that, the memory is given back to the system at its end.
@@ -258,8 +257,8 @@ Result<std::shared_ptr<HeldContext>> HeldSandbox::context(const Registry& regist
   if (auto found = find(id)) {
     return found;
   }
-  if (id == kDefault) {
-    return add(std::string(kDefault), registry, {}, std::move(ready_));
+  if (id == kDefaultContext) {
+    return add(std::string(kDefaultContext), registry, {}, std::move(ready_));
   }
   return Error(ErrorCode::kNotFound, "no context '" + std::string(id) + "'");
 }

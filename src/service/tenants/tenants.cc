@@ -55,7 +55,7 @@ ApiKeyRecord record_of(std::string_view key,
 Result<void> check_tenant_name(std::string_view name) {
   if (name.empty() || name.size() > 64 ||
       name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string_view::npos) {
-    return Error(ErrorCode::kInvalid, "invalid tenant name",
+    return Error(ErrorCode::kInvalid, "invalid tenant name '" + printable(name.substr(0, 64)) + "'",
                  "use 1 to 64 characters from a-z, 0-9, '-' and '_'");
   }
   return {};
