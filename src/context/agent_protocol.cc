@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context/agent_protocol.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -253,6 +254,36 @@ Result<std::vector<std::string>> decode_checkpoint(std::string_view payload) {
     }
   }
   return not_carried;
+}
+
+Result<std::vector<Variable>> decode_variables(std::string_view payload) {
+  const Json json = GB_TRY(parse_reply(payload));
+  const auto found = json.find("variables");
+  if (found == json.end() || !found->is_array()) {
+    return senseless();
+  }
+  // More than an honest agent sends of each.
+  constexpr std::size_t kMaxName = 256;
+  constexpr std::size_t kMaxValue = 1'024;
+  const auto text = [](const Json& row, const char* key, std::size_t most) {
+    return to_utf8(std::string_view(text_at(row, key)).substr(0, most));
+  };
+  std::vector<Variable> variables;
+  for (const Json& row : *found) {
+    if (variables.size() == kMaxVariables) {
+      break;
+    }
+    if (row.is_object()) {
+      variables.push_back({.name = text(row, "name", kMaxName),
+                           .type = text(row, "type", kMaxName),
+                           .size = text(row, "size", kMaxName),
+                           .value = text(row, "value", kMaxValue)});
+    }
+  }
+  std::ranges::sort(variables, {}, &Variable::name);
+  const auto again = std::ranges::unique(variables, {}, &Variable::name);
+  variables.erase(again.begin(), again.end());
+  return variables;
 }
 
 Result<Ready> decode_ready(std::string_view payload) {

@@ -82,6 +82,18 @@ std::string encode_id(std::uint32_t id);
 // own words when it could not do it.
 Result<std::vector<std::string>> decode_checkpoint(std::string_view payload);
 
+// A variable as the guest describes it: bounded, but every word of it is the guest's.
+struct Variable {
+  std::string name{};
+  std::string type{};
+  std::string size{};
+  std::string value{};
+  friend bool operator==(const Variable&, const Variable&) = default;
+};
+// The answer to kVariables, at most kMaxVariables of them, by name. Fails as decode_completion().
+inline constexpr std::size_t kMaxVariables = 1'000;
+Result<std::vector<Variable>> decode_variables(std::string_view payload);
+
 struct Ready {
   std::string language;
   std::string version;

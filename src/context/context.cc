@@ -281,12 +281,7 @@ Result<Execution> Context::execute(const ExecuteOptions& options) {
     execution->notes.emplace_back(
         "memory and workspace were restored to their state before this execution");
   }
-  // Its files stay until the next one is made, which then costs only what has changed.
-  checkpoints_.erase(before);
-  if (kept_snapshot_) {
-    GB_TRY(sandbox_.drop_snapshot(*kept_snapshot_));
-  }
-  kept_snapshot_ = before;
+  GB_TRY(release(before));
   return execution;
 }
 
@@ -367,6 +362,11 @@ Result<Inspection> Context::inspect(const CodePlace& place,
       GB_TRY(ask(agent::Request::kInspect, agent::encode(place.code, cursor, detail), patience)));
 }
 
+Result<std::vector<agent::Variable>> Context::variables(std::chrono::milliseconds patience) {
+  GB_TRY(require("variables"));
+  return agent::decode_variables(GB_TRY(ask(agent::Request::kVariables, "{}", patience)));
+}
+
 Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried) {
   if (!can(kCheckpoint)) {
     return Error(ErrorCode::kUnsupported, "a live " + language_ + " cannot be copied here",
@@ -410,10 +410,14 @@ void Context::end_process() {
   }
 }
 
-Result<void> Context::rollback(std::uint32_t checkpoint) {
+Result<void> Context::rollback(std::uint32_t checkpoint,
+                               const std::function<Result<void>()>& stopped) {
   Checkpoint* const copy = GB_TRY(find(checkpoint));
   end_process();
   ended_ = true;
+  if (stopped) {
+    GB_TRY(stopped());
+  }
   GB_TRY(sandbox_.restore(checkpoint));
   process_ = GB_TRY(copy->wake());
   ended_ = false;
@@ -449,6 +453,13 @@ Result<void> Context::drop(std::uint32_t checkpoint) {
   (void)GB_TRY(find(checkpoint));
   checkpoints_.erase(checkpoint);
   return sandbox_.drop_snapshot(checkpoint);
+}
+
+Result<void> Context::release(std::uint32_t checkpoint) {
+  (void)GB_TRY(find(checkpoint));
+  checkpoints_.erase(checkpoint);
+  const auto before = std::exchange(kept_snapshot_, checkpoint);
+  return before ? sandbox_.drop_snapshot(*before) : Result<void>();
 }
 
 Verdict make_verdict(Context& context, Execution execution, const Limits& limits) {

@@ -84,6 +84,16 @@ struct ExecuteOptions {
   // What the code may call; kUnsupported where the language's agent cannot. Time in which a call is
   // open does not count towards the limit of time, up to `tools.wait`.
   ToolOffer tools{};
+  // Not empty: no tool is called, and code that calls one finds this as its error.
+  std::string tools_refused{};
+};
+
+// A call of a tool that was not made.
+struct RefusedCall {
+  std::string name;
+  std::string arguments;  // JSON text, cut to kMaxArguments.
+  static constexpr std::size_t kMaxArguments = 1'024;
+  static constexpr std::size_t kMostKept = 100;
 };
 
 // The end of one execution.
@@ -98,9 +108,10 @@ struct Execution {
   Captured out;
   Captured err;
   Usage usage;
-  std::vector<std::string> hits;   // Limits that were run into.
-  bool recovered = false;          // The interpreter was put back to just before.
-  std::vector<std::string> notes;  // What the caller should know.
+  std::vector<std::string> hits;           // Limits that were run into.
+  std::vector<RefusedCall> refused_calls;  // Because of `tools_refused`; the first of them.
+  bool recovered = false;                  // The interpreter was put back to just before.
+  std::vector<std::string> notes;          // What the caller should know.
   std::chrono::microseconds first_event{0};
 };
 
@@ -138,6 +149,10 @@ class Context {
                              int detail,
                              std::chrono::milliseconds patience);
 
+  // What the interpreter says of its variables. Representations of values are code of the guest's,
+  // which is interrupted after `patience`, as with complete().
+  Result<std::vector<agent::Variable>> variables(std::chrono::milliseconds patience);
+
   // Leaves a copy of the interpreter's memory, and of the workspace, to go back to. Answers its id.
   // What a process cannot take along is named in `not_carried`: its threads, and files that it has
   // open for writing. kUnsupported where the language's agent cannot be copied, and in sandboxes
@@ -145,8 +160,11 @@ class Context {
   Result<std::uint32_t> checkpoint(std::vector<std::string>* not_carried = nullptr);
 
   // Memory and workspace are as they were at the checkpoint; also when the interpreter has crashed
-  // since. The checkpoint stays. What the guest had started since is killed.
-  Result<void> rollback(std::uint32_t checkpoint);
+  // since. The checkpoint stays. What the guest had started since is killed. `stopped` is called
+  // when the interpreter has ended and nothing has been restored; where it fails, the context stays
+  // without an interpreter, and the rollback may be tried again.
+  Result<void> rollback(std::uint32_t checkpoint,
+                        const std::function<Result<void>()>& stopped = {});
   [[nodiscard]] std::optional<std::uint32_t> newest_checkpoint() const;
 
   // Another context with the memory of a checkpoint, in this sandbox; its working directory is a
@@ -154,6 +172,10 @@ class Context {
   Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint);
 
   Result<void> drop(std::uint32_t checkpoint);
+
+  // As drop(), but its files stay in the sandbox until the next release(): a checkpoint that is
+  // made before costs only what has changed.
+  Result<void> release(std::uint32_t checkpoint);
 
   [[nodiscard]] bool alive() const { return !ended_; }
   [[nodiscard]] bool can(std::string_view feature) const;
@@ -186,7 +208,7 @@ class Context {
   std::unique_ptr<AgentProcess> process_;
   agent::Ready ready_;
   std::map<std::uint32_t, Checkpoint> checkpoints_;
-  std::optional<std::uint32_t> kept_snapshot_;  // Of the last execution with `recover`.
+  std::optional<std::uint32_t> kept_snapshot_;  // Of the last release().
   std::uint32_t next_channel_ = 1;
   std::deque<Event> between_;  // That came between executions.
   std::size_t between_size_ = 0;

@@ -33,6 +33,13 @@ void Executing::open_call(const agent::ToolCall& call) {
     return;
   }
   std::string refusal = refusal_of(call);
+  if (refusal.empty() && !options_.tools_refused.empty()) {
+    refusal = options_.tools_refused;
+    if (execution_.refused_calls.size() < RefusedCall::kMostKept) {
+      execution_.refused_calls.push_back(
+          {.name = call.name, .arguments = call.arguments.substr(0, RefusedCall::kMaxArguments)});
+    }
+  }
   const auto request = refusal.empty() ? options_.requests->open_call(call.number) : std::nullopt;
   if (!request) {
     if (refusal.empty()) {

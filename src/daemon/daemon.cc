@@ -200,11 +200,18 @@ Result<void> run_daemon(DaemonOptions options,
        .package_indexes = options.package_indexes,
        .keep_records = options.keep_records,
        .network = options.network,
-       .ended = [recorded](std::string_view tenant, std::string_view id, const Ending& ending) {
-         if (recorded != nullptr) {
-           recorded->note_ending(tenant, id, ending);
-         }
-       }}));
+       .ended =
+           [recorded](std::string_view tenant, std::string_view id, const Ending& ending) {
+             if (recorded != nullptr) {
+               recorded->note_ending(tenant, id, ending);
+             }
+           },
+       .dry_run_expired =
+           [recorded](std::string_view tenant, std::string_view sandbox, std::string_view id) {
+             if (recorded != nullptr) {
+               recorded->note_expired_dry_run(tenant, sandbox, id);
+             }
+           }}));
   PolicyGate policies(*service, options.policies);
   GuardedService guarded(*service, policies, recorded, "rest");
   GuardedService guarded_for_e2b(*service, policies, recorded, "e2b");

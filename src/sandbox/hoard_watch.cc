@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/hoard_watch.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +17,7 @@
 
 #include "base/sys/raw.h"
 #include "base/unique_fd.h"
+#include "sandbox/guests_seen.h"
 #include "sandbox/socket_queues.h"
 
 namespace glovebox {
@@ -45,28 +42,12 @@ constexpr auto kFresh = 20ms;
 // Whoever holds fewer is not worth ending.
 constexpr std::uint64_t kFew = 100;
 
-// The number after `key` in a short file of the kernel's, or zero.
-std::uint64_t number_after(const std::string& path, std::string_view key) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> text{};
-  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
-  const std::string_view all(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  const std::size_t at = all.find(key);
-  if (at == std::string_view::npos) {
-    return 0;
-  }
-  std::uint64_t number = 0;
-  const std::size_t from = std::min(all.find_first_not_of("\t ", at + key.size()), all.size());
-  (void)std::from_chars(all.data() + from, all.data() + all.size(), number);
-  return number;
-}
-
 // In bytes: what the kernel has for itself and cannot give back, and what all TCP connections of
 // the host hold, whatever their namespace.
 std::uint64_t read_kernel_memory() {
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return (number_after("/proc/meminfo", "\nSUnreclaim:") << 10) +
-         number_after("/proc/net/sockstat", " mem ") * page;
+  return (procfs::number_after("/proc/meminfo", "\nSUnreclaim:") << 10) +
+         procfs::number_after("/proc/net/sockstat", " mem ") * page;
 }
 
 std::uint64_t kernel_memory() {
@@ -85,73 +66,6 @@ std::chrono::nanoseconds own_processor_time() {
   timespec time{};
   (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
-
-std::optional<pid_t> to_pid(std::string_view text) {
-  pid_t pid = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  return failure == std::errc{} && end == text.data() + text.size() ? std::optional(pid)
-                                                                    : std::nullopt;
-}
-
-// The names in a directory of /proc that are numbers.
-std::vector<pid_t> numbers_in(const std::string& path) {
-  std::vector<pid_t> numbers;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): each stream is read by one thread.
-  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
-    if (const auto number = to_pid(entry->d_name)) {
-      numbers.push_back(*number);
-    }
-  }
-  return numbers;
-}
-
-std::string proc(pid_t pid) { return "/proc/" + std::to_string(pid); }
-
-pid_t pid_after(const std::string& path, std::string_view key) {
-  return static_cast<pid_t>(number_after(path, key));
-}
-
-pid_t warden_of(const HoardWatch::Where& where) {
-  return pid_after("/proc/self/fdinfo/" + std::to_string(where.warden_pidfd), "\nPid:");
-}
-
-// Without a cgroup: who is in the warden's pid namespace, or where it has none, who descends from
-// it.
-std::vector<pid_t> find_processes(pid_t warden, bool own_pids) {
-  std::vector<pid_t> found;
-  if (warden <= 0) {
-    return found;
-  }
-  struct stat home {};
-  if (own_pids && ::stat((proc(warden) + "/ns/pid").c_str(), &home) != 0) {
-    return found;
-  }
-  for (const pid_t pid : numbers_in("/proc")) {
-    if (own_pids) {
-      struct stat place {};
-      if (::stat((proc(pid) + "/ns/pid").c_str(), &place) == 0 && place.st_ino == home.st_ino &&
-          place.st_dev == home.st_dev) {
-        found.push_back(pid);
-      }
-      continue;
-    }
-    constexpr int kDeepest = 4096;
-    pid_t ancestor = pid;
-    for (int depth = 0; depth < kDeepest && ancestor > 1 && ancestor != warden; ++depth) {
-      ancestor = pid_after(proc(ancestor) + "/status", "\nPPid:");
-    }
-    if (ancestor == warden) {
-      found.push_back(pid);
-    }
-  }
-  return found;
-}
-
-std::vector<pid_t> processes(const HoardWatch::Where& where) {
-  return where.cgroup.limits_pids() ? where.cgroup.members()
-                                    : find_processes(warden_of(where), where.own_pids);
 }
 
 // The locks that a process holds by a descriptor (proc_pid_fdinfo(5)): each is a line "lock: …",
@@ -175,9 +89,10 @@ std::uint64_t locks_by(const std::string& info) {
 
 std::uint64_t locks_of(pid_t pid, std::chrono::nanoseconds until) {
   // Of a process whose first thread has ended the others have the descriptors.
-  for (const pid_t task : numbers_in(proc(pid) + "/task")) {
-    const std::string folder = proc(pid) + "/task/" + std::to_string(task) + "/fdinfo";
-    const std::vector<pid_t> descriptors = numbers_in(folder);
+  for (const pid_t task : procfs::numbers_in(procfs::directory_of(pid) + "/task")) {
+    const std::string folder =
+        procfs::directory_of(pid) + "/task/" + std::to_string(task) + "/fdinfo";
+    const std::vector<pid_t> descriptors = procfs::numbers_in(folder);
     std::uint64_t locks = 0;
     for (const pid_t fd : descriptors) {
       locks += locks_by(folder + "/" + std::to_string(fd));
@@ -204,7 +119,7 @@ Holder holder_of(pid_t pid) {
 // Returns whether it has killed any. A number that was read may be another's by now; one that is
 // listed still is a guest's.
 bool kill_those(const std::vector<Holder>& holders, const HoardWatch::Where& where) {
-  const std::vector<pid_t> still = processes(where);
+  const std::vector<pid_t> still = processes_in(where);
   bool killed = false;
   for (const Holder& holder : holders) {
     if (holder.pidfd && std::ranges::find(still, holder.pid) != still.end()) {
@@ -216,7 +131,7 @@ bool kill_those(const std::vector<Holder>& holders, const HoardWatch::Where& whe
 
 bool end_all_but(pid_t warden, const HoardWatch::Where& where) {
   std::vector<Holder> guests;
-  for (const pid_t pid : processes(where)) {
+  for (const pid_t pid : processes_in(where)) {
     if (pid != warden) {
       guests.push_back(holder_of(pid));
     }
@@ -251,7 +166,7 @@ bool HoardWatch::is_time(const Where& where) {
 
 bool HoardWatch::end_holders_of_locks(const Where& where) {
   const std::chrono::nanoseconds start = own_processor_time();
-  std::vector<pid_t> all = processes(where);
+  std::vector<pid_t> all = processes_in(where);
   if (!all.empty()) {
     // Where there are too many descriptors to look at, others come first the next time.
     std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(turn_++ % all.size()));
@@ -279,7 +194,7 @@ std::optional<Hoard> HoardWatch::end_hoarders(const Where& where) {
   }
   std::optional<Hoard> ended;
   const std::chrono::nanoseconds start = own_processor_time();
-  const pid_t warden = warden_of(where);
+  const pid_t warden = warden_in(where);
   const std::uint64_t queued = queued_in_sockets(
       warden, kMostQueued, [start] { return own_processor_time() >= start + kLongest; });
   if (queued > kMostQueued && end_all_but(warden, where)) {

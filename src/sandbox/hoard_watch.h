@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "sandbox/cgroup.h"
+#include "sandbox/guests_seen.h"
 
 namespace glovebox {
 
@@ -45,11 +46,7 @@ class HoardWatch {
   using Kills = std::array<std::uint32_t, kHoards.size()>;
 
   // Where the processes of the sandbox are found.
-  struct Where {
-    const Cgroup& cgroup;
-    int warden_pidfd;
-    bool own_pids;  // A pid namespace.
-  };
+  using Where = GuestPlace;
 
   // Counts, if it is time to, and kills: who holds locks where they are more than kMostLocks; and
   // everything but the warden where sockets hold more than kMostQueued, because a socket need not

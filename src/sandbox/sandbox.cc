@@ -525,6 +525,43 @@ Result<void> Sandbox::drop_snapshot(std::uint32_t id) {
                   kCopyPatience);
 }
 
+Result<Sandbox::Differences> Sandbox::compare(std::uint32_t snapshot) {
+  auto report =
+      GB_TRY(ask(warden::Request::kCompare, warden::SnapshotRequest{.id = snapshot}.encode(),
+                 warden::Reply::kDifferences, kPatience, &warden::DifferencesReport::decode));
+  return Differences{.files = std::move(report.files), .truncated = report.truncated};
+}
+
+Result<std::optional<std::string>> Sandbox::read_version(std::uint32_t snapshot,
+                                                         const std::string& path,
+                                                         Version version,
+                                                         std::size_t max) {
+  const warden::VersionRequest request{
+      .snapshot = snapshot,
+      .now = version == Version::kNow,
+      .max_bytes = static_cast<std::uint32_t>(std::min(max, warden::kMaxVersion)),
+      .path = path};
+  auto report = GB_TRY(ask(warden::Request::kReadVersion, request.encode(), warden::Reply::kContent,
+                           kPatience, &warden::ContentReport::decode));
+  return report.known ? std::optional(std::move(report.bytes)) : std::nullopt;
+}
+
+GuestPlace Sandbox::place() const {
+  return {.cgroup = enclosure_.cgroup,
+          .warden_pidfd = enclosure_.pidfd.get(),
+          .own_pids = enclosure_.features.own_pids};
+}
+
+std::vector<GuestSeen> Sandbox::seen_processes() const {
+  return enclosure_.pidfd && !enclosure_.features.own_kernel ? guests_in(place())
+                                                             : std::vector<GuestSeen>();
+}
+
+Result<void> Sandbox::end_others(const std::vector<GuestSeen>& kept) {
+  return enclosure_.pidfd && !enclosure_.features.own_kernel ? end_guests_but(kept, place())
+                                                             : Result<void>();
+}
+
 Result<void> Sandbox::set_limits(const Limits& limits) {
   GB_TRY(validate(limits));
   GB_TRY(enclosure_.carrier ? enclosure_.carrier->change_limits(limits)
@@ -561,9 +598,7 @@ std::optional<Hoard> Sandbox::end_hoarders() {
   if (!enclosure_.pidfd || enclosure_.features.own_kernel) {
     return std::nullopt;
   }
-  return hoards_.end_hoarders({.cgroup = enclosure_.cgroup,
-                               .warden_pidfd = enclosure_.pidfd.get(),
-                               .own_pids = enclosure_.features.own_pids});
+  return hoards_.end_hoarders(place());
 }
 
 Result<void> Sandbox::end() {

@@ -27,11 +27,13 @@
 #include "base/result.h"
 #include "sandbox/guest_clock.h"
 #include "sandbox/guest_process.h"
+#include "sandbox/guests_seen.h"
 #include "sandbox/hoard_watch.h"
 #include "sandbox/output.h"
 #include "sandbox/tiers/tier.h"
 #include "sandbox/warden_link.h"
 #include "spec/command.h"
+#include "spec/file_difference.h"
 #include "spec/limits.h"
 #include "spec/verdict.h"
 
@@ -202,6 +204,26 @@ class Sandbox {
   // differs from the mark.
   Result<void> restore(std::uint32_t id);
 
+  // What of the workspace is not as it was at that snapshot; kNotFound, or `truncated`, where that
+  // cannot be told.
+  struct Differences {
+    std::vector<FileDifference> files;  // By path, which is the guest's.
+    bool truncated = false;
+  };
+  Result<Differences> compare(std::uint32_t snapshot);
+  enum class Version { kThen, kNow };
+  // The content of a regular file, or where a link leads, then or now; nothing where there is none,
+  // or one of more than `max` bytes (at most warden::kMaxVersion).
+  Result<std::optional<std::string>> read_version(std::uint32_t snapshot,
+                                                  const std::string& path,
+                                                  Version version,
+                                                  std::size_t max);
+
+  // The guest's processes, as the host sees them: nothing where the kernel is another one.
+  [[nodiscard]] std::vector<GuestSeen> seen_processes() const;
+  // Kills all that are not among these; kUnavailable when they do not end.
+  Result<void> end_others(const std::vector<GuestSeen>& kept);
+
   // A number for a snapshot that nobody has been given before.
   std::uint32_t unused_number() { return ++last_number_; }
 
@@ -258,6 +280,7 @@ class Sandbox {
                         std::string_view payload,
                         std::chrono::seconds patience);
   void signal_everything(int signal);
+  [[nodiscard]] GuestPlace place() const;
   // What is to be started for a guest's command.
   [[nodiscard]] Result<Command> runnable(const Command& command, const RunOptions& options) const;
   Result<std::unique_ptr<GuestProcess>> start_beside(warden::StartRequest request,

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "spec/connection_record.h"
+#include "spec/dry_run.h"
 #include "spec/event.h"
 #include "spec/guest_error.h"
 
@@ -132,6 +133,8 @@ struct Verdict {
   std::vector<std::string> notes;
   // How the caller's check ended, where one was asked for and the sandbox could still run it.
   std::shared_ptr<const Verdict> verification;
+  // Of a dry run: what it has changed.
+  std::optional<DryRun> dry_run;
 };
 
 }  // namespace glovebox

@@ -299,4 +299,84 @@ Result<FilesReport> FilesReport::decode(std::string_view bytes) {
   return checked(in, std::move(report), "list of files");
 }
 
+std::string VersionRequest::encode() const {
+  WireWriter out;
+  out.u32(snapshot);
+  out.u8(now ? 1 : 0);
+  out.u32(max_bytes);
+  out.text(path);
+  return out.take();
+}
+
+Result<VersionRequest> VersionRequest::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  VersionRequest request;
+  request.snapshot = in.u32();
+  request.now = in.u8() != 0;
+  request.max_bytes = in.u32();
+  request.path = in.text();
+  return checked(in, std::move(request), "version request");
+}
+
+std::string DifferencesReport::encode() const {
+  WireWriter out;
+  out.u8(truncated ? 1 : 0);
+  out.u32(static_cast<std::uint32_t>(files.size()));
+  for (const FileDifference& file : files) {
+    out.text(file.path);
+    out.u8(static_cast<std::uint8_t>(file.kind));
+    out.u8(static_cast<std::uint8_t>(file.type));
+    out.u64(file.size);
+    out.u64(file.size_before);
+    out.u32(file.mode);
+    out.u32(file.mode_before);
+    out.u64(static_cast<std::uint64_t>(file.changed_ns));
+  }
+  return out.take();
+}
+
+Result<DifferencesReport> DifferencesReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  DifferencesReport report;
+  report.truncated = in.u8() != 0;
+  const std::uint32_t count = in.u32();
+  for (std::uint32_t i = 0; i < count && in.ok() && i < kMaxListedFiles; ++i) {
+    FileDifference file;
+    file.path = in.text();
+    const std::uint8_t kind = in.u8();
+    const std::uint8_t type = in.u8();
+    file.size = in.u64();
+    file.size_before = in.u64();
+    file.mode = in.u32() & 07777U;
+    file.mode_before = in.u32() & 07777U;
+    file.changed_ns = static_cast<std::int64_t>(in.u64());
+    if (kind > static_cast<std::uint8_t>(FileDifference::Kind::kDeleted) ||
+        type > static_cast<std::uint8_t>(FileDifference::Type::kOther)) {
+      return Error(ErrorCode::kInvalid, "malformed list of differences");
+    }
+    file.kind = static_cast<FileDifference::Kind>(kind);
+    file.type = static_cast<FileDifference::Type>(type);
+    report.files.push_back(std::move(file));
+  }
+  return checked(in, std::move(report), "list of differences");
+}
+
+std::string ContentReport::encode() const {
+  WireWriter out;
+  out.u8(known ? 1 : 0);
+  out.text(bytes);
+  return out.take();
+}
+
+Result<ContentReport> ContentReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  ContentReport report;
+  report.known = in.u8() != 0;
+  report.bytes = in.text();
+  if (report.bytes.size() > kMaxVersion) {
+    return Error(ErrorCode::kInvalid, "malformed content of a file");
+  }
+  return checked(in, std::move(report), "content of a file");
+}
+
 }  // namespace glovebox::warden

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "spec/file_difference.h"
 #include "spec/verdict.h"
 
 namespace glovebox::warden {
@@ -19,6 +20,8 @@ inline constexpr std::size_t kMaxListedFiles = 10'000;
 inline constexpr std::size_t kMaxSnapshots = 64;
 inline constexpr std::size_t kMaxSnapshotFiles = 65'536;  // Directories and links among them.
 inline constexpr std::size_t kMaxSnapshotDepth = 64;
+// Of one file, for whoever wants to see what has changed in it.
+inline constexpr std::size_t kMaxVersion = 512U << 10;
 
 // Files that describe the machine to guests (sandbox/machine.h).
 inline constexpr std::size_t kMachineFiles = 4;
@@ -53,6 +56,8 @@ enum class Request : std::uint8_t {
                        // machine say from now on. Only where the root is ours; no answer.
   kMoveIn = 18,        // MoveInRequest: the first of a warden that builds its walls itself, and no
                        // other's. Answered by ReadyReport, or by kDone, which says what failed.
+  kCompare = 19,       // SnapshotRequest; answered by kDifferences: what is not as it was then.
+  kReadVersion = 20,   // VersionRequest; answered by kContent.
   kSettle = 16,        // Answered by kSettled, once what the process has written to its standard
                        // output and error until now was sent. A process that ended has no answer.
 };
@@ -71,6 +76,8 @@ enum class Reply : std::uint8_t {
   kStreamEnd = 74,    // StreamReport: nothing more comes from it, or nobody reads what is for it.
                       // Of what is relayed beside a run, for which kEnded says as much.
   kSettled = 75,
+  kDifferences = 76,  // DifferencesReport
+  kContent = 77,      // ContentReport
 };
 
 // One direction of one stream of a process.
@@ -153,6 +160,17 @@ struct SnapshotRequest {
   static Result<SnapshotRequest> decode(std::string_view bytes);
 };
 
+// The content of a file, or the target of a symbolic link.
+struct VersionRequest {
+  std::uint32_t snapshot = 0;
+  bool now = false;             // As it is, and not as it was at the snapshot.
+  std::uint32_t max_bytes = 0;  // At most kMaxVersion; what is larger is not read.
+  std::string path{};           // Relative to the workspace.
+
+  [[nodiscard]] std::string encode() const;
+  static Result<VersionRequest> decode(std::string_view bytes);
+};
+
 // Where the warden of a kernel of its own finds an empty file system in memory that holds all that
 // guests may write, and its programs. Both are out of sight once it has moved in.
 inline constexpr const char* kMovingPlace = "/run/moving";
@@ -223,6 +241,20 @@ struct DoneReport {
   std::int32_t os_error = 0;  // The errno behind it, or 0.
   [[nodiscard]] std::string encode() const;
   static Result<DoneReport> decode(std::string_view bytes);
+};
+
+struct DifferencesReport {
+  std::vector<FileDifference> files{};  // By path.
+  bool truncated = false;
+  [[nodiscard]] std::string encode() const;
+  static Result<DifferencesReport> decode(std::string_view bytes);
+};
+
+struct ContentReport {
+  bool known = false;  // There is such a file, and it is small enough.
+  std::string bytes{};
+  [[nodiscard]] std::string encode() const;
+  static Result<ContentReport> decode(std::string_view bytes);
 };
 
 struct FilesReport {

@@ -95,6 +95,26 @@ SnapshotRequest some() {
   return {.id = 0xfffffffe};
 }
 template <>
+VersionRequest some() {
+  return {.snapshot = 3, .now = true, .max_bytes = 1U << 18, .path = "a/b"};
+}
+template <>
+DifferencesReport some() {
+  return {.files = {{.path = "a\nb",
+                     .kind = FileDifference::Kind::kDeleted,
+                     .type = FileDifference::Type::kLink,
+                     .size = 1ULL << 37,
+                     .size_before = 1ULL << 38,
+                     .mode = 0755,
+                     .mode_before = 04644,
+                     .changed_ns = -5}},
+          .truncated = true};
+}
+template <>
+ContentReport some() {
+  return {.known = true, .bytes = std::string("a\0b", 3)};
+}
+template <>
 ReadyReport some() {
   return some_ready();
 }
@@ -126,6 +146,9 @@ using Messages = ::testing::Types<StartRequest,
                                   PackRequest,
                                   SnapshotRequest,
                                   MoveInRequest,
+                                  VersionRequest,
+                                  DifferencesReport,
+                                  ContentReport,
                                   ReadyReport,
                                   EndedReport,
                                   DoneReport,

@@ -325,6 +325,23 @@ bool Contents::equals(const Bytes& bytes, int file) const {
   return true;
 }
 
+std::optional<std::string> Contents::read(Id id, std::size_t max) const {
+  const Bytes& bytes = bytes_[versions_[id].bytes];
+  if (bytes.size > max) {
+    return std::nullopt;
+  }
+  std::string content(bytes.size, '\0');
+  for (const Extent& extent : bytes.extents) {
+    const auto whole = static_cast<ssize_t>(extent.size);
+    if (extent.offset + extent.size > content.size() ||
+        ::pread(store_.get(), content.data() + extent.offset, extent.size, offset(extent.at)) !=
+            whole) {
+      return std::nullopt;
+    }
+  }
+  return content;
+}
+
 Result<void> Contents::write_to(Id id, int file, const Deadline& deadline) const {
   const Bytes& bytes = bytes_[versions_[id].bytes];
   const bool dense = bytes.extents.size() == 1 && bytes.extents[0].size == bytes.size;

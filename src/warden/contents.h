@@ -16,6 +16,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -50,6 +52,9 @@ class Contents {
   // Whether `file`, whose status that is, holds this content now. Reads it only when it must.
   // `shared` is what open_for_writing() said of it.
   [[nodiscard]] bool is_in(Id id, int file, const struct stat& status, bool shared);
+
+  // All of it; nothing when it is larger than that.
+  [[nodiscard]] std::optional<std::string> read(Id id, std::size_t max) const;
 
   // Overwrites `file` with it, and gives it its size.
   Result<void> write_to(Id id, int file, const Deadline& deadline) const;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "spec/warden_protocol.h"
+#include "warden/comparison.h"
 #include "warden/restorer.h"
 
 namespace glovebox::warden {
@@ -166,6 +167,34 @@ Result<void> Snapshots::restore(std::uint32_t id, std::vector<Rewritten>& rewrit
     return Error(ErrorCode::kNotFound, "no snapshot " + std::to_string(id));
   }
   return Restorer(contents_, found->second, workspace_.get(), rewritten).run();
+}
+
+Result<DifferencesReport> Snapshots::compare(std::uint32_t id) {
+  const auto found = taken_.find(id);
+  if (found == taken_.end()) {
+    return Error(ErrorCode::kNotFound, "no snapshot " + std::to_string(id));
+  }
+  return Comparison(contents_, found->second, workspace_.get()).run();
+}
+
+std::optional<std::string> Snapshots::read(std::uint32_t id,
+                                           std::string_view path,
+                                           std::size_t max) const {
+  const auto found = taken_.find(id);
+  if (found == taken_.end()) {
+    return std::nullopt;
+  }
+  const Manifest& manifest = found->second;
+  const Manifest::Entry* entry = &manifest.entries.front();
+  while (entry != nullptr && !path.empty()) {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    entry = S_ISDIR(entry->mode) ? manifest.find(*entry, path.substr(0, slash)) : nullptr;
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  if (entry == nullptr || !(S_ISREG(entry->mode) || S_ISLNK(entry->mode))) {
+    return std::nullopt;
+  }
+  return S_ISREG(entry->mode) ? contents_.read(entry->value, max) : manifest.target_of(*entry);
 }
 
 Result<void> Snapshots::drop(std::uint32_t id) {

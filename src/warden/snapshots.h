@@ -13,11 +13,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "spec/warden_protocol.h"
 #include "warden/contents.h"
 #include "warden/manifest.h"
 
@@ -46,6 +49,14 @@ class Snapshots {
   // before anything has changed when the disk has too little room; any later error leaves the
   // workspace in between, and the snapshot whole. `rewritten` is filled as far as it came.
   Result<void> restore(std::uint32_t id, std::vector<Rewritten>& rewritten);
+
+  // What of the workspace is not as it was.
+  Result<DifferencesReport> compare(std::uint32_t id);
+
+  // What a file held, or where a link led; nothing where there was none, or a larger one.
+  [[nodiscard]] std::optional<std::string> read(std::uint32_t id,
+                                                std::string_view path,
+                                                std::size_t max) const;
 
   // Forgets a snapshot; contents that no other holds free their space.
   Result<void> drop(std::uint32_t id);

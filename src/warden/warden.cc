@@ -238,6 +238,12 @@ void Warden::handle(const Frame& frame) {
       done(frame.channel,
            workspace_.serve_snapshot(static_cast<Request>(frame.type), frame.payload));
       break;
+    case Request::kCompare:
+      send(Reply::kDifferences, frame.channel, workspace_.compare(frame.payload).encode());
+      break;
+    case Request::kReadVersion:
+      send(Reply::kContent, frame.channel, workspace_.read_version(frame.payload).encode());
+      break;
     case Request::kMoveIn:
       break;  // Done before this loop, or not asked of this warden: once is enough.
   }

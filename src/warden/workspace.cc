@@ -147,6 +147,51 @@ Result<void> Workspace::serve_snapshot(Request type, std::string_view payload) {
   return restored;
 }
 
+DifferencesReport Workspace::compare(std::string_view payload) {
+  const auto request = SnapshotRequest::decode(payload);
+  auto report = request ? snapshots_.compare(request->id)
+                        : Result<DifferencesReport>(DifferencesReport{.truncated = true});
+  return report ? std::move(report).value() : DifferencesReport{.truncated = true};
+}
+
+ContentReport Workspace::read_version(std::string_view payload) const {
+  const auto request = VersionRequest::decode(payload);
+  if (!request || request->max_bytes > kMaxVersion) {
+    return {};
+  }
+  auto content = request->now
+                     ? read_now(request->path, request->max_bytes)
+                     : snapshots_.read(request->snapshot, request->path, request->max_bytes);
+  return {.known = content.has_value(), .bytes = content.value_or(std::string())};
+}
+
+std::optional<std::string> Workspace::read_now(const std::string& path, std::size_t max) const {
+  const std::size_t slash = path.rfind('/');
+  const auto parent = sys::open_beneath(
+      root_.get(), slash == std::string::npos ? "." : std::string_view(path).substr(0, slash),
+      O_RDONLY | O_DIRECTORY);
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  struct stat status {};
+  if (!parent || ::fstatat(parent->get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return std::nullopt;
+  }
+  std::string content(max + 1, '\0');
+  ssize_t size = -1;
+  if (S_ISLNK(status.st_mode)) {
+    size = ::readlinkat(parent->get(), name.c_str(), content.data(), content.size());
+  } else if (S_ISREG(status.st_mode) && static_cast<std::uint64_t>(status.st_size) <= max) {
+    const UniqueFd file = open_anyway(parent->get(), name, O_RDONLY | O_NONBLOCK);
+    size = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)
+               ? ::pread(file.get(), content.data(), content.size(), 0)
+               : -1;
+  }
+  if (size < 0 || static_cast<std::size_t>(size) > max) {
+    return std::nullopt;
+  }
+  content.resize(static_cast<std::size_t>(size));
+  return content;
+}
+
 void Workspace::keep_marks(const std::vector<Rewritten>& files) {
   const auto seen = [](const Contents::Identity& identity) {
     return Seen{identity.inode, identity.size, identity.changed_ns};

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,10 @@ class Workspace {
   // marked is no change.
   Result<void> serve_snapshot(Request type, std::string_view payload);
 
+  // Of a snapshot that is not there, or a malformed request, there is nothing to tell.
+  DifferencesReport compare(std::string_view payload);
+  [[nodiscard]] ContentReport read_version(std::string_view payload) const;
+
   struct DiskUse {
     std::uint64_t bytes = 0;  // By the guest.
     std::uint64_t inodes = 0;
@@ -72,6 +77,7 @@ class Workspace {
         others_(std::move(others)),
         snapshots_(std::move(again), std::move(store)) {}
 
+  [[nodiscard]] std::optional<std::string> read_now(const std::string& path, std::size_t max) const;
   void keep_marks(const std::vector<Rewritten>& files);
 
   UniqueFd root_;

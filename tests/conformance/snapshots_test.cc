@@ -5,6 +5,9 @@
 
 #include <array>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "fixture.h"
 
@@ -57,6 +60,34 @@ class Snapshots : public Conformance {
     return kinds;
   }
 
+  // What differs from the first one: kind, path, and of files their sizes now and then.
+  std::vector<std::string> differences() {
+    std::vector<std::string> lines;
+    auto found = sandbox().compare(1);
+    if (!found) {
+      ADD_FAILURE() << found.error().message();
+      return lines;
+    }
+    EXPECT_FALSE(found->truncated);
+    for (const FileDifference& each : found->files) {
+      lines.push_back(
+          (each.kind == FileDifference::Kind::kAdded      ? "added "
+           : each.kind == FileDifference::Kind::kModified ? "modified "
+                                                          : "deleted ") +
+          each.path +
+          (each.type == FileDifference::Type::kFile
+               ? " " + std::to_string(each.size) + " " + std::to_string(each.size_before)
+               : ""));
+    }
+    return lines;
+  }
+
+  std::optional<std::string> version(const std::string& path, Sandbox::Version which) {
+    const auto read = sandbox().read_version(1, path, which, 1024);
+    EXPECT_TRUE(read) << path;
+    return read ? *read : std::nullopt;
+  }
+
   void make_files() {
     output_of(
         "mkdir -p a/b/c empty; printf one >a/one; printf two >a/b/two; : >a/b/c/none; "
@@ -81,6 +112,41 @@ TEST_P(Snapshots, BringBackEveryByteModeAndTime) {
   restore(1);
 
   EXPECT_EQ(described(), before);
+}
+
+TEST_P(Snapshots, TellWhatDiffersFromThem) {
+  make_files();
+  take(1);
+  EXPECT_THAT(differences(), IsEmpty());
+  output_of(
+      "printf ONE >a/one; rm -r a/b; printf 12345 >new; chmod 700 run; ln -sfn a dangling; "
+      "rm sparse; mkdir sparse");
+  EXPECT_THAT(
+      differences(),
+      testing::ElementsAre("modified a/one 3 3", "deleted a/b", "deleted a/b/c",
+                           "deleted a/b/c/none 0 0", "deleted a/b/two 0 3", "modified dangling",
+                           "added new 5 0", testing::StartsWith("modified run"),
+                           "deleted sparse 0 10485760", "added sparse"));
+  restore(1);
+  EXPECT_THAT(differences(), IsEmpty());
+}
+
+TEST_P(Snapshots, HoldWhatFilesAndLinksWere) {
+  make_files();
+  take(1);
+  output_of("printf changed >a/one; ln -sfn new link; rm a/b/two");
+  using Version = Sandbox::Version;
+  EXPECT_EQ(version("a/one", Version::kThen), "one");
+  EXPECT_EQ(version("a/one", Version::kNow), "changed");
+  EXPECT_EQ(version("link", Version::kThen), "a/one");
+  EXPECT_EQ(version("link", Version::kNow), "new");
+  EXPECT_EQ(version("a/b/two", Version::kThen), "two");
+  for (const char* const nothing : {"a/b/two", "a", "none", "../etc/passwd", "/etc/passwd",
+                                    "a/../a/one", "link/x", "sparse", ""}) {
+    EXPECT_EQ(version(nothing, Version::kNow), std::nullopt) << nothing;
+  }
+  EXPECT_EQ(version("sparse", Version::kThen), std::nullopt);
+  EXPECT_EQ(version("", Version::kThen), std::nullopt);
 }
 
 TEST_P(Snapshots, ChangeNothingWhereNothingChanged) {

@@ -21,8 +21,9 @@ from ._async.local import AsyncServer, judge_async, run_async
 from ._async.sandbox import AsyncSandbox
 from ._async.volumes import AsyncVolume
 from ._async.websocket import AsyncWebSocket
+from ._dry_run import DryRunOptions
 from ._generated.requests import Checker, JudgeCase, Limits, Network, Quotas, VolumeMount
-from ._generated.responses import CommandResult, JudgeReport, Result, Verdict
+from ._generated.responses import CommandResult, DryRun, JudgeReport, Result, Verdict
 from ._generated.words import EndReason, JudgeVerdict, SandboxState, Status
 from ._program import find_program
 from ._retry import Retry
@@ -66,7 +67,7 @@ __all__ = [
     "APIError", "AsyncClient", "AsyncContext", "AsyncFiles", "AsyncProcess", "AsyncSandbox",
     "AsyncServer", "AsyncTerminal", "AsyncVolume", "AsyncWebSocket", "AuthError", "BadGateway",
     "Checker", "Client", "CommandError", "CommandResult", "Conflict", "ConnectionFailed", "Context",
-    "EndReason", "Event", "ExecutionError", "Files", "Forbidden", "GloveboxError", "Gone",
+    "DryRun", "DryRunOptions", "EndReason", "Event", "ExecutionError", "Files", "Forbidden", "GloveboxError", "Gone",
     "InputRequest", "InternalError", "InvalidRequest", "JudgeCase", "JudgeReport", "JudgeVerdict",
     "Limits", "Network", "NotFound", "Process", "ProgramError", "ProgramNotFound", "ProtocolError",
     "QuotaError", "Quotas", "RateLimited", "Result", "Retry", "Sandbox", "SandboxState", "Server",

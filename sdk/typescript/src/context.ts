@@ -52,6 +52,20 @@ export class Context {
     return (await this.client.call("rollbackContext", { ...options, path: this.path, body: { checkpoint } })).checkpoint;
   }
 
+  /** Keeps what a dry run has changed. */
+  async commit(dryRun: string | models.DryRun, options: RequestOptions = {}): Promise<void> {
+    await this.client.call("commitDryRun", { ...options, path: this.dryRun(dryRun) });
+  }
+
+  /** Takes back what a dry run has changed: memory and files are as they were. */
+  async discard(dryRun: string | models.DryRun, options: RequestOptions = {}): Promise<void> {
+    await this.client.call("discardDryRun", { ...options, path: this.dryRun(dryRun) });
+  }
+
+  private dryRun(dryRun: string | models.DryRun) {
+    return { id: this.sandboxId, dry: typeof dryRun === "string" ? dryRun : dryRun.id };
+  }
+
   /** A new context from a checkpoint of this one. */
   async fork(checkpoint: number, options: RequestOptions = {}): Promise<Context> {
     const made = await this.client.call("forkContext", { ...options, path: this.path, body: { checkpoint } });

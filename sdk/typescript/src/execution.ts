@@ -25,6 +25,12 @@ export interface ExecuteOptions extends Callbacks {
   /** Restores the state before, if the code ends the interpreter. */
   recover?: boolean | undefined;
   store_history?: boolean | undefined;
+  /** The verdict says what the code has changed, and `Context.commit` or `discard` decides. Tools are not called. */
+  dry_run?: boolean | undefined;
+  /** `open` lets a dry run reach what the network rules allow, although nobody can take that back. */
+  dry_run_network?: "closed" | "open" | undefined;
+  /** How long a dry run waits for a decision before it is discarded. Default: 5 minutes. */
+  dry_run_timeout?: Duration | undefined;
   /** Replies to what the code asks for with `input()`. `null` is the end of input. */
   onInput?: ((request: EventOf<"input_request">) => string | null | Promise<string | null>) | undefined;
   /** Lets the code ask for input; a call of `Context.reply` gives it. `onInput` implies it. */
@@ -105,8 +111,8 @@ const ATTEMPTS = 4;
  *  code runs once, and each event comes once. */
 export async function execute(client: Client, path: { id: string; cid: string }, code: string,
   options: ExecuteOptions, sink: EventSink): Promise<Verdict> {
-  const { env, limits, recover, store_history, tools, tool_limits } = options;
-  const body = { code, env, limits, recover, store_history,
+  const { env, limits, recover, store_history, dry_run, dry_run_network, dry_run_timeout, tools, tool_limits } = options;
+  const body = { code, env, limits, recover, store_history, dry_run, dry_run_network, dry_run_timeout,
     allow_input: options.allow_input ?? (options.onInput ? true : undefined),
     ...(tools ? { tools: toolSchemas(tools), tool_limits } : {}) };
   const stop = new AbortController();

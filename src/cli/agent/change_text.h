@@ -8,6 +8,7 @@
 
 #include "cli/agent/changes.h"
 #include "cli/agent/checkout.h"
+#include "cli/shown_patch.h"
 
 namespace glovebox::cli {
 
@@ -20,10 +21,6 @@ struct ChangeText {
 
 // `before` is what the file was, and `old` its content; neither for one that is added.
 ChangeText change_text(const Change& change, const CheckoutFile* before, std::string_view old);
-
-// A patch for a terminal: coloured by us if so, never by its author, whose control characters are
-// escaped. Long lines are cut.
-std::string shown_patch(std::string_view patch, bool colour);
 
 // "M src/main.c  +3 -1"
 std::string shown_change(const Change& change, const ChangeText& text, bool colour);

@@ -38,6 +38,7 @@ void add_sandbox(CLI::App& app,
   add_sandbox_exec(*group, words, action);
   add_sandbox_ssh(*group, words, action);
   add_sandbox_run(*group, action);
+  add_sandbox_dry_run(*group, action);
   add_sandbox_copy(*group, action);
   add_sandbox_files(*group, action);
   add_sandbox_packages(*group, action);

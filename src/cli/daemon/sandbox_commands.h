@@ -19,6 +19,7 @@ void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Ac
 // The words behind "--" are its command.
 void add_sandbox_ssh(CLI::App& group, const std::vector<std::string>& words, Action* action);
 void add_sandbox_run(CLI::App& group, Action* action);
+void add_sandbox_dry_run(CLI::App& group, Action* action);
 void add_sandbox_copy(CLI::App& group, Action* action);
 void add_sandbox_files(CLI::App& group, Action* action);
 void add_sandbox_packages(CLI::App& group, Action* action);

@@ -12,6 +12,7 @@
 #include "cli/daemon/remote_options.h"
 #include "cli/daemon/sandbox_commands.h"
 #include "cli/daemon/sandbox_process.h"
+#include "cli/dry_run_text.h"
 #include "cli/interrupts.h"
 #include "cli/output_writer.h"
 #include "cli/repl_screen.h"
@@ -34,6 +35,7 @@ limit; 137 memory limit; 125 glovebox error; 2 usage error.
 Examples:
   glovebox sandbox exec ID -e 'x = 41'
   glovebox sandbox exec ID -e 'x + 1'
+  glovebox sandbox exec ID migrate.py --dry-run
   glovebox sandbox exec ID plot.py --save plots
   glovebox sandbox exec ID -l js -e 'console.log(process.version)'
   glovebox sandbox exec ID -- wc -l < data.csv
@@ -54,6 +56,8 @@ struct ExecOptionsText {
   bool code_given = false;
   bool events = false;
   bool recover = false;
+  bool dry_run = false;
+  bool yes = false;
   bool terminal = false;
 };
 
@@ -134,6 +138,37 @@ class Showing {
   ReplScreen screen_;
 };
 
+// What becomes of a dry run: --yes keeps it, a person says, or it waits for a decision.
+Result<void> decide(DaemonClient& daemon, const ExecOptionsText& options, const Json& verdict) {
+  const auto found = verdict.find("dry_run");
+  const Json run = found == verdict.end() ? Json() : *found;
+  const std::string id = text_in(run, "id");
+  if (id.empty()) {
+    return {};
+  }
+  const bool machine = options.events || options.daemon.json;
+  if (!machine) {
+    write_fully(STDOUT_FILENO, dry_run_text(run.dump(), wants_colour(options)));
+  }
+  const bool asks = !options.yes && !machine && has_person();
+  const bool commits = options.yes || (asks && person_commits());
+  if (!commits && !asks) {
+    if (!machine) {
+      write_fully(STDERR_FILENO,
+                  "glovebox: the dry run is undecided\n  hint: glovebox sandbox "
+                  "dry-run " +
+                      options.id + " --commit, or --discard\n");
+    }
+    return {};
+  }
+  (void)GB_TRY(daemon.ask("POST", "/v1/sandboxes/" + encode(options.id) + "/dry-runs/" +
+                                      encode(id) + (commits ? "/commit" : "/discard")));
+  if (!machine) {
+    write_fully(STDERR_FILENO, commits ? "glovebox: committed\n" : "glovebox: discarded\n");
+  }
+  return {};
+}
+
 Result<int> follow(DaemonClient& daemon,
                    const std::string& context,
                    const ExecOptionsText& options,
@@ -166,6 +201,7 @@ Result<int> follow(DaemonClient& daemon,
       return error_in(said);
     }
     if (type == "verdict") {
+      GB_TRY(decide(daemon, options, said));
       return exit_status_in(said);
     }
   }
@@ -186,6 +222,11 @@ Result<int> execute(const ExecOptionsText& options) {
   if (options.recover) {
     request["recover"] = true;
   }
+  if (options.dry_run) {
+    request["dry_run"] = true;
+  } else if (options.yes) {
+    return Error(ErrorCode::kInvalid, "--yes requires --dry-run");
+  }
   if (!options.time.empty()) {
     request["limits"] = GB_TRY(limits_json({{"time", options.time}}));
   }
@@ -203,6 +244,9 @@ Result<int> execute(const ExecOptionsText& options) {
 Result<int> run_command(const ExecOptionsText& options, const std::vector<std::string>& words) {
   if (options.code_given || !options.file.empty()) {
     return Error(ErrorCode::kInvalid, "cannot run both code and a command");
+  }
+  if (options.dry_run || options.yes) {
+    return Error(ErrorCode::kInvalid, "--dry-run requires code: a command cannot be taken back");
   }
   ProcessOrder order;
   order.argv = words;
@@ -244,6 +288,9 @@ void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Ac
       ->type_name("USER");
   command->add_flag("--recover", options->recover,
                     "Restore the context's previous state if the code crashes it");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Show what the code changes, then ask whether to commit it");
+  command->add_flag("--yes", options->yes, "Commit the dry run without asking");
   command->add_flag("-t,--terminal", options->terminal, "Run the command in this terminal");
   command->add_flag("--events", options->events, "Print events as JSON lines as they happen");
   add_daemon_options(*command, options->daemon);

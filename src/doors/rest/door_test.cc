@@ -453,6 +453,26 @@ TEST_F(DoorTest, ARollbackSaysToWhichCheckpointAndNeedsNone) {
   EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/contexts/c1/fork", "{}").status, 400);
 }
 
+TEST_F(DoorTest, PassesWishesOfDryRunsOnAndWhatIsDecidedAboutThem) {
+  const std::string execute = "/v1/sandboxes/sb1/contexts/c1/execute";
+  EXPECT_EQ(ask("POST", execute, R"({"code": "1"})").status, 200);
+  EXPECT_FALSE(service_.executed.dry_run);
+  EXPECT_EQ(
+      ask("POST", execute,
+          R"({"code": "1", "dry_run": true, "dry_run_network": "open", "dry_run_timeout": 7})")
+          .status,
+      200);
+  EXPECT_TRUE(service_.executed.dry_run && service_.executed.dry_run_network);
+  EXPECT_EQ(service_.executed.dry_run_timeout, std::chrono::seconds(7));
+  const Answer listed = ask("GET", "/v1/sandboxes/sb1/dry-runs");
+  EXPECT_EQ(json(listed)["dry_runs"][0]["id"], "d1") << listed.body;
+  EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/dry-runs/d1/commit").status, 204);
+  EXPECT_EQ(service_.committed, true);
+  EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/dry-runs/d1/discard").status, 204);
+  EXPECT_EQ(service_.committed, false);
+  EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/dry-runs/d2/commit").status, 404);
+}
+
 TEST_F(DoorTest, PassesRepliesAndQuestionsOnAsTheyWereMeant) {
   const std::string context = "/v1/sandboxes/sb1/contexts/c1";
   EXPECT_EQ(ask("POST", context + "/input", R"({"value": "", "request": 3})").status, 204);

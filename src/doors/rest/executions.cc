@@ -170,6 +170,27 @@ Result<void> fork_context(Call& call) {
   return {};
 }
 
+Result<void> list_dry_runs(Call& call) {
+  Json list = Json::array();
+  for (const std::string& each : GB_TRY(call.service.dry_runs(call.caller, call.parameters[0]))) {
+    list.push_back(Json::parse(each, nullptr, false));
+  }
+  call.send_json(200, "dry_runs", {{"dry_runs", std::move(list)}});
+  return {};
+}
+
+Result<void> commit_dry_run(Call& call) {
+  GB_TRY(call.service.decide_dry_run(call.caller, call.parameters[0], call.parameters[1], true));
+  call.send_nothing();
+  return {};
+}
+
+Result<void> discard_dry_run(Call& call) {
+  GB_TRY(call.service.decide_dry_run(call.caller, call.parameters[0], call.parameters[1], false));
+  call.send_nothing();
+  return {};
+}
+
 Result<void> show_notebook(Call& call) {
   return send_notebook(call, SandboxService::NotebookFormat::kIpynb, "application/x-ipynb+json");
 }

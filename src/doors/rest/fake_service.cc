@@ -223,6 +223,21 @@ Result<ContextInfo> FakeService::fork_context(const Caller&,
   GB_TRY(known(sandbox, context));
   return context_of("c2");
 }
+Result<std::vector<std::string>> FakeService::dry_runs(const Caller&, std::string_view sandbox) {
+  GB_TRY(known(sandbox));
+  return std::vector<std::string>{R"({"id":"d1","context":"c1"})"};
+}
+Result<void> FakeService::decide_dry_run(const Caller&,
+                                         std::string_view sandbox,
+                                         std::string_view dry_run,
+                                         bool commit) {
+  GB_TRY(known(sandbox));
+  if (dry_run != "d1") {
+    return Error(ErrorCode::kNotFound, "no undecided dry run");
+  }
+  committed = commit;
+  return {};
+}
 Result<std::string> FakeService::notebook(const Caller&,
                                           std::string_view sandbox,
                                           std::string_view context,

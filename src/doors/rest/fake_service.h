@@ -37,6 +37,7 @@ class FakeService final : public SandboxService {
   SandboxRequest created;
   SandboxQuery queried;
   ExecuteRequest executed;
+  std::optional<bool> committed;
   InputReply replied;
   ToolReply returned;
   CodePlace asked;
@@ -130,6 +131,12 @@ class FakeService final : public SandboxService {
                                    std::string_view sandbox,
                                    std::string_view context,
                                    std::uint32_t checkpoint) override;
+  Result<std::vector<std::string>> dry_runs(const Caller& caller,
+                                            std::string_view sandbox) override;
+  Result<void> decide_dry_run(const Caller& caller,
+                              std::string_view sandbox,
+                              std::string_view dry_run,
+                              bool commit) override;
   Result<std::string> notebook(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context,

@@ -207,6 +207,7 @@ TEST(OpenApiTest, AVerdictHasTheFieldsThatAreDescribed) {
   verdict.walls.network = "rules";
   verdict.more_connections = 1;
   verdict.verification = std::make_shared<const Verdict>();
+  verdict.dry_run.emplace();
   std::set<std::string> names;
   const Json encoded = Json::parse(to_json(verdict));
   for (const auto& [name, value] : encoded.items()) {

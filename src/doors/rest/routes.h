@@ -66,6 +66,9 @@ Result<void> restart_context(Call& call);
 Result<void> checkpoint_context(Call& call);
 Result<void> rollback_context(Call& call);
 Result<void> fork_context(Call& call);
+Result<void> list_dry_runs(Call& call);
+Result<void> commit_dry_run(Call& call);
+Result<void> discard_dry_run(Call& call);
 Result<void> show_notebook(Call& call);
 Result<void> show_notebook_page(Call& call);
 

@@ -2,6 +2,7 @@
 // Contexts: live interpreters in a sandbox, and the packages that they use.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,8 +42,14 @@ struct ExecuteRequest {
   LimitWishes limits{};
   bool recover = false;
   bool store_history = true;
-  bool allow_input = false;       // input() asks by an event; else it finds the end of input.
-  ToolOffer tools{};              // What it may call, by events that ask for an answer.
+  bool allow_input = false;  // input() asks by an event; else it finds the end of input.
+  ToolOffer tools{};         // What it may call, by events that ask for an answer.
+  // What it changes waits for decide_dry_run(); its tools are refused.
+  bool dry_run = false;
+  bool dry_run_network = false;  // The network is open as ever, though nobody can take that back.
+  std::chrono::milliseconds dry_run_timeout = kDryRunTimeout;  // Then it is discarded.
+  static constexpr std::chrono::minutes kDryRunTimeout{5};
+  static constexpr std::chrono::hours kMostDryRunTimeout{1};
   std::string idempotency_key{};  // The same key and context: the execution that has it already.
 };
 
@@ -125,6 +132,16 @@ class Contexts {
                                            std::string_view sandbox,
                                            std::string_view context,
                                            std::uint32_t checkpoint) = 0;
+  // Dry runs of a sandbox that wait for a decision, each as JSON text: there is one at most, and
+  // until it is decided nothing else may change the sandbox (kConflict).
+  virtual Result<std::vector<std::string>> dry_runs(const Caller& caller,
+                                                    std::string_view sandbox) = 0;
+  // Keeps what it has changed, or takes it back. kNotFound when it does not wait any more;
+  // kConflict when files are not what they were when it was shown.
+  virtual Result<void> decide_dry_run(const Caller& caller,
+                                      std::string_view sandbox,
+                                      std::string_view dry_run,
+                                      bool commit) = 0;
   enum class NotebookFormat { kIpynb, kHtml };
   virtual Result<std::string> notebook(const Caller& caller,
                                        std::string_view sandbox,

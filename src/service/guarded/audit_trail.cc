@@ -185,6 +185,18 @@ void AuditTrail::note_ending(std::string_view tenant,
                          .details = Json{{"at", to_rfc3339(ending.at)}}.dump()});
 }
 
+void AuditTrail::note_expired_dry_run(std::string_view tenant,
+                                      std::string_view sandbox,
+                                      std::string_view dry_run) {
+  (void)journal_.append({.tenant = std::string(tenant),
+                         .action = "dry_run.expire",
+                         .sandbox = std::string(sandbox),
+                         .subject = std::string(dry_run),
+                         .decision = "",
+                         .result = "discarded",
+                         .details = "{}"});
+}
+
 Result<audit::Page> AuditTrail::read(const audit::Query& query) {
   const UniqueFd directory = GB_TRY(audit::open_directory(journal_.directory()));
   return audit::read_page(directory.get(), query);

@@ -68,6 +68,10 @@ class AuditTrail {
                     std::string_view door,
                     const Deed& deed,
                     const Error& error);
+  // A dry run was discarded, since nobody decided about it in time.
+  void note_expired_dry_run(std::string_view tenant,
+                            std::string_view sandbox,
+                            std::string_view dry_run);
   // A sandbox has ended, for whatever reason.
   void note_ending(std::string_view tenant, std::string_view sandbox, const Ending& ending);
 

@@ -92,6 +92,10 @@ Deed deed_of(std::string_view sandbox,
              const AuditTrail* trail) {
   Deed made = deed("execute", sandbox, context);
   add_code(made.details, "code", request.code, trail);
+  if (request.dry_run) {
+    made.details["dry_run"] = true;
+    made.details["network_open"] = request.dry_run_network;
+  }
   if (!request.tools.tools.empty()) {
     std::vector<std::string> names;
     for (const auto& tool : request.tools.tools) {

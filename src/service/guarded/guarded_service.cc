@@ -385,6 +385,27 @@ Result<ContextInfo> GuardedService::fork_context(const Caller& caller,
       [](const auto& made, Deed& deed) { deed.details["made"] = made->id; });
 }
 
+Result<std::vector<std::string>> GuardedService::dry_runs(const Caller& caller,
+                                                          std::string_view sandbox) {
+  GB_TRY(recorder_.allowed(caller, deed("dry_run.list", sandbox),
+                           guard_.sandbox(caller, kRead, sandbox)));
+  return inner_.dry_runs(caller, sandbox);
+}
+
+Result<void> GuardedService::decide_dry_run(const Caller& caller,
+                                            std::string_view sandbox,
+                                            std::string_view dry_run,
+                                            bool commit) {
+  Deed deciding = deed(commit ? "dry_run.commit" : "dry_run.discard", sandbox);
+  deciding.subject = to_utf8(dry_run.substr(0, 64));
+  // To take something back is possible while the disk is full, and in a sandbox that is stopped.
+  deciding.frees = !commit;
+  return recorder_.act(
+      caller, std::move(deciding),
+      commit ? guard_.work(caller, sandbox) : guard_.sandbox(caller, kRun, sandbox),
+      [&] { return inner_.decide_dry_run(caller, sandbox, dry_run, commit); });
+}
+
 Result<std::string> GuardedService::notebook(const Caller& caller,
                                              std::string_view sandbox,
                                              std::string_view context,

@@ -109,6 +109,12 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
                                    std::string_view sandbox,
                                    std::string_view context,
                                    std::uint32_t checkpoint) override;
+  Result<std::vector<std::string>> dry_runs(const Caller& caller,
+                                            std::string_view sandbox) override;
+  Result<void> decide_dry_run(const Caller& caller,
+                              std::string_view sandbox,
+                              std::string_view dry_run,
+                              bool commit) override;
   Result<std::string> notebook(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context,

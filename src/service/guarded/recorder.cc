@@ -93,6 +93,8 @@ struct Outcome {
         if (const std::string hit = limits_hit(value); !hit.empty()) {
           add_member(members, "limits_hit", "[" + hit + "]");
         }
+      } else if (name == "dry_run") {
+        add_dry_run(value);
       } else if (name == "connections") {
         add_connections(value);
       } else if (value != "null" && std::ranges::find(kRecorded, name) != kRecorded.end()) {
@@ -102,6 +104,21 @@ struct Outcome {
   }
 
  private:
+  // Its name and how much it changed; nothing of what the guest wrote.
+  void add_dry_run(std::string_view value) {
+    const auto run = nlohmann::json::parse(value, nullptr, false);
+    const auto files = run.is_object() ? run.find("files") : run.end();
+    if (!run.is_object() || files == run.end() || !files->is_object()) {
+      return;
+    }
+    std::string told = "{\"id\":" + run.value("id", nlohmann::json()).dump();
+    for (const char* const kind : {"added", "modified", "deleted"}) {
+      told += std::string(",\"") + kind +
+              "\":" + std::to_string(files->value(kind, nlohmann::json::array()).size());
+    }
+    add_member(members, "dry_run", told + "}");
+  }
+
   void add_connections(std::string_view value) {
     const auto all = nlohmann::json::parse(value, nullptr, false);
     if (all.is_array() && !all.empty()) {

@@ -275,6 +275,7 @@ Result<json> change_network(const json& arguments, CallContext& context) {
                  "create a sandbox with the rules that it needs");
   }
   const auto order = to_network_order(object(arguments, "network"));
+  const auto pass = GB_TRY(held->change());
   GB_TRY(held->network()->change(order.value_or(NetworkOrder())));
   return json();
 }
@@ -407,6 +408,33 @@ Result<json> fork_context(const json& arguments, CallContext& context) {
       turn_patience(context))));
 }
 
+// What waits for a decision: the texts of a JSON array's members.
+Result<json> dry_runs(const json& arguments, CallContext& context) {
+  const auto told = GB_TRY(sandbox(arguments, context))->undecided();
+  return told ? json::array({*told}) : json::array();
+}
+
+Result<json> decide_dry_run(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  GB_TRY(held->decide(text(arguments, "dry_run"), object(arguments, "commit") == true,
+                      turn_patience(context)));
+  return json();
+}
+
+Result<json> expired_dry_runs(const json&, CallContext& context) {
+  json answer = json::array();
+  for (const ExpiredDryRun& each : context.keeper.take_expired_dry_runs()) {
+    answer.push_back({{"sandbox", each.sandbox}, {"id", each.id}});
+  }
+  return answer;
+}
+
+// Fails while there is a dry run.
+Result<json> settled(const json& arguments, CallContext& context) {
+  (void)GB_TRY(GB_TRY(sandbox(arguments, context))->change());
+  return json();
+}
+
 Result<json> notebook(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
   return json(GB_TRY(held->notebook()));
@@ -467,6 +495,7 @@ Result<json> signal_process(const json& arguments, CallContext& context) {
 
 Result<json> write_process(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(process(arguments, context));
+  const auto pass = GB_TRY(held.sandbox->change());
   GB_TRY(held->write(text(arguments, "bytes")));
   return json();
 }
@@ -486,6 +515,9 @@ Result<json> resize(const json& arguments, CallContext& context) {
 
 Result<json> files(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
+  if (object(arguments, "to_use") == true) {
+    (void)GB_TRY(held->change());
+  }
   context.passed.push_back(GB_TRY(open_file_server(held->sandbox())));
   return json();
 }
@@ -574,6 +606,10 @@ constexpr std::array kCalls = {
     Call{"checkpoint", checkpoint, kLong},
     Call{"rollback", rollback, kLong},
     Call{"fork_context", fork_context, kLong},
+    Call{"dry_runs", dry_runs, kShort},
+    Call{"decide_dry_run", decide_dry_run, kLong},
+    Call{"expired_dry_runs", expired_dry_runs, kEnds},
+    Call{"settled", settled, kShort},
     Call{"notebook", notebook, kLong},
     Call{"run", run, kStream},
     Call{"judge", judge_program, kStream},

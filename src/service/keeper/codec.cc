@@ -364,6 +364,9 @@ json to_json(const ExecuteRequest& request) {
           {"store_history", request.store_history},
           {"allow_input", request.allow_input},
           {"tools", to_json(request.tools)},
+          {"dry_run", request.dry_run},
+          {"dry_run_network", request.dry_run_network},
+          {"dry_run_timeout", request.dry_run_timeout.count()},
           {"key", request.idempotency_key}};
 }
 
@@ -375,6 +378,9 @@ ExecuteRequest to_execute_request(const json& object) {
           .store_history = get<bool>(object, "store_history"),
           .allow_input = get<bool>(object, "allow_input"),
           .tools = to_tool_offer(member(object, "tools")),
+          .dry_run = get<bool>(object, "dry_run"),
+          .dry_run_network = get<bool>(object, "dry_run_network"),
+          .dry_run_timeout = get<milliseconds>(object, "dry_run_timeout"),
           .idempotency_key = get<std::string>(object, "key")};
 }
 

@@ -12,6 +12,7 @@
 #include "context/notebook/values.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/event_json.h"
+#include "spec/json/dry_run_json.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::keeper {
@@ -23,6 +24,9 @@ constexpr std::size_t kMostKeys = 32;
 constexpr std::chrono::seconds kQuestionPatience{5};
 // Of the history, for one cell.
 constexpr glovebox::notebook::OutputLimits kCellLimits{.size = 1_MiB, .outputs = 200};
+
+// What code of a dry run finds that calls a tool.
+constexpr std::string_view kNoTools = "this is a dry run: tools are not called";
 
 Error died() {
   return {ErrorCode::kConflict, "the interpreter of this context has ended", "restart the context"};
@@ -155,7 +159,14 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
   if (log.canceled()) {
     return verdict_event(canceled(request_.language));
   }
+  std::optional<DryRunGate::Pass> pass;
+  if (!request.dry_run) {
+    pass.emplace(GB_TRY(gate_->enter()));
+  }
   Context* const context = GB_TRY(living());
+  if (request.dry_run) {
+    GB_TRY(begin_dry_run(*context, request));
+  }
   glovebox::notebook::Notebook page;
   page.cells.emplace_back().source = History::source_to_keep(request.code);
   glovebox::notebook::OutputCollector collector(page, kCellLimits);
@@ -171,7 +182,8 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
                          .outlet = &outlet,
                          .requests = &requests_,
                          .allow_input = request.allow_input,
-                         .tools = request.tools};
+                         .tools = request.tools,
+                         .tools_refused = request.dry_run ? std::string(kNoTools) : ""};
   options.env.insert(options.env.end(), request.env.begin(), request.env.end());
   options.observer = [&](const Event& event) {
     // Where that is not allowed it has found the end of input already, and nobody is to reply.
@@ -186,10 +198,15 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
   options.may_keep = [&results](std::size_t bytes) { return results.more(bytes); };
   auto executed = context->execute(options);
   collector.finish();
+  if (executed && executed->execution_count > 0) {
+    page.cells.front().execution_count = executed->execution_count;
+  }
+  if (request.dry_run) {
+    auto verdict =
+        conclude_dry_run(std::move(executed), request, limits, std::move(page.cells.front()));
+    return verdict ? Result<std::string>(verdict_event(*verdict)) : std::move(verdict).error();
+  }
   if (request.store_history) {
-    if (executed && executed->execution_count > 0) {
-      page.cells.front().execution_count = executed->execution_count;
-    }
     history_.add(std::move(page.cells.front()));
   }
   note_end();
@@ -201,6 +218,76 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
     return Error(ErrorCode::kUnavailable, "the sandbox ended during the execution");
   }
   return verdict_event(make_verdict(*context, std::move(executed).value(), limits));
+}
+
+Result<void> HeldContext::begin_dry_run(Context& context, const ExecuteRequest& request) {
+  if (request.recover) {
+    return Error(ErrorCode::kInvalid, "'recover' and 'dry_run' cannot be combined",
+                 "a dry run can be discarded, which restores the state before it");
+  }
+  DryRun named{.id = GB_TRY(gate_->close(id_)), .context = id_};
+  auto begun = DryRunning::begin(context, network_(), request.dry_run_network, std::move(named));
+  if (!begun) {
+    gate_->open();
+    return std::move(begun).error();
+  }
+  dry_run_ = std::move(begun).value();
+  return {};
+}
+
+Result<Verdict> HeldContext::conclude_dry_run(Result<Execution> executed,
+                                              const ExecuteRequest& request,
+                                              const Limits& limits,
+                                              glovebox::notebook::Cell cell) {
+  Context& context = *context_;
+  if (!executed || !context.sandbox().alive()) {
+    if (dry_run_->discard()) {
+      dry_run_.reset();
+      gate_->open();
+    } else {
+      await_decision(DryRunGate::Clock::now());
+    }
+    note_end();
+    return executed ? Error(ErrorCode::kUnavailable, "the sandbox ended during the execution")
+                    : std::move(executed).error();
+  }
+  dry_run_->conclude(*executed);
+  note_end();
+  if (request.store_history) {
+    dry_cell_ = std::move(cell);
+  }
+  dry_run_->set_expiry(std::chrono::system_clock::now() + request.dry_run_timeout);
+  await_decision(DryRunGate::Clock::now() + request.dry_run_timeout);
+  Verdict verdict = make_verdict(context, std::move(executed).value(), limits);
+  verdict.dry_run = dry_run_->run();
+  return verdict;
+}
+
+void HeldContext::await_decision(DryRunGate::Clock::time_point deadline) {
+  dry_run_deadline_ = deadline;
+  gate_->await_decision(glovebox::to_json(dry_run_->run()), deadline);
+}
+
+Result<void> HeldContext::decide(std::string_view dry_run, bool commit, const Patience& patience) {
+  const auto turn = GB_TRY(turns_.take(patience));
+  const bool over = DryRunGate::Clock::now() >= dry_run_deadline_;
+  if (!dry_run_ || dry_run_->run().id != dry_run || (commit && over)) {
+    return Error(ErrorCode::kNotFound, "no undecided dry run '" + printable(dry_run) + "'",
+                 "it was decided, or discarded when its time was over");
+  }
+  auto decided = commit ? dry_run_->commit() : dry_run_->discard();
+  note_end();
+  if (!decided && decided.error().code() == ErrorCode::kConflict) {
+    await_decision(dry_run_deadline_);
+  }
+  GB_TRY(std::move(decided));
+  if (commit && dry_cell_) {
+    history_.add(*std::move(dry_cell_));
+  }
+  dry_cell_.reset();
+  dry_run_.reset();
+  gate_->open();
+  return {};
 }
 
 void HeldContext::note_end() {
@@ -258,6 +345,7 @@ Result<Inspection> HeldContext::inspect(const CodePlace& place,
 Result<void> HeldContext::restart(const Patience& patience) {
   interrupt();
   const auto turn = GB_TRY(turns_.take(patience));
+  const auto pass = GB_TRY(gate_->enter());
   context_.reset();
   {
     const std::scoped_lock lock(mutex_);
@@ -270,12 +358,14 @@ Result<void> HeldContext::restart(const Patience& patience) {
 
 Result<std::uint32_t> HeldContext::checkpoint(const Patience& patience) {
   const auto turn = GB_TRY(turns_.take(patience));
+  const auto pass = GB_TRY(gate_->enter());
   return GB_TRY(living())->checkpoint();
 }
 
 Result<std::uint32_t> HeldContext::rollback(std::optional<std::uint32_t> checkpoint,
                                             const Patience& patience) {
   const auto turn = GB_TRY(turns_.take(patience));
+  const auto pass = GB_TRY(gate_->enter());
   const auto wanted = !checkpoint && context_ ? context_->newest_checkpoint() : checkpoint;
   if (!context_ || !wanted) {
     return Error(ErrorCode::kNotFound,
@@ -293,6 +383,7 @@ Result<std::uint32_t> HeldContext::rollback(std::optional<std::uint32_t> checkpo
 Result<std::unique_ptr<Context>> HeldContext::fork_from(std::uint32_t checkpoint,
                                                         const Patience& patience) {
   const auto turn = GB_TRY(turns_.take(patience));
+  const auto pass = GB_TRY(gate_->enter());
   return GB_TRY(living())->fork_from(checkpoint);
 }
 

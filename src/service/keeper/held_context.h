@@ -16,6 +16,8 @@
 #include "context/context.h"
 #include "context/request_box.h"
 #include "service/api/sandbox_service.h"
+#include "service/keeper/dry_run_gate.h"
+#include "service/keeper/dry_running.h"
 #include "service/keeper/execution_log.h"
 #include "service/keeper/history.h"
 #include "service/keeper/turns.h"
@@ -31,16 +33,23 @@ class HeldContext {
   // Makes the interpreter: at its first use, and again at each restart.
   using Starter = std::function<Result<std::unique_ptr<Context>>()>;
 
-  // What it keeps counts as `memory`, which is that of its sandbox.
+  // What contexts of one sandbox share.
+  struct Shared {
+    std::shared_ptr<KeptMemory> memory;
+    std::shared_ptr<DryRunGate> gate;
+    std::function<HeldNetwork*()> network;  // Nothing where it has none.
+  };
   HeldContext(std::string id,
               ContextRequest request,
               Starter starter,
               std::unique_ptr<Context> ready,
-              std::shared_ptr<KeptMemory> memory)
+              Shared shared)
       : id_(std::move(id)),
         request_(std::move(request)),
         starter_(std::move(starter)),
-        memory_(std::move(memory)),
+        memory_(std::move(shared.memory)),
+        gate_(std::move(shared.gate)),
+        network_(std::move(shared.network)),
         context_(std::move(ready)),
         history_(memory_),
         started_(context_ != nullptr) {}
@@ -88,6 +97,10 @@ class HeldContext {
   Result<std::uint32_t> rollback(std::optional<std::uint32_t> checkpoint, const Patience& patience);
   Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint, const Patience& patience);
 
+  // Keeps, or takes back, what a dry run of this context has changed. kNotFound when it is none
+  // that waits for a decision; else as DryRunning's.
+  Result<void> decide(std::string_view dry_run, bool commit, const Patience& patience);
+
   // Of the cells that are finished: does not wait for what runs.
   [[nodiscard]] Result<std::string> notebook() const;
   [[nodiscard]] ContextInfo info() const;
@@ -99,6 +112,13 @@ class HeldContext {
                                       const Limits& limits,
                                       ExecutionLog& log,
                                       Outlet& outlet);
+  Result<void> begin_dry_run(Context& context, const ExecuteRequest& request);
+  // `cell` comes into the history with the decision to keep it.
+  Result<Verdict> conclude_dry_run(Result<Execution> executed,
+                                   const ExecuteRequest& request,
+                                   const Limits& limits,
+                                   glovebox::notebook::Cell cell);
+  void await_decision(DryRunGate::Clock::time_point deadline);
   Result<Context*> living();
   // To be called after the interpreter was used.
   void note_end();
@@ -110,9 +130,14 @@ class HeldContext {
   const ContextRequest request_;
   const Starter starter_;
   const std::shared_ptr<KeptMemory> memory_;
+  const std::shared_ptr<DryRunGate> gate_;
+  const std::function<HeldNetwork*()> network_;
 
   Turns turns_;  // Held while `context_` is used.
   std::unique_ptr<Context> context_;
+  std::unique_ptr<DryRunning> dry_run_;
+  DryRunGate::Clock::time_point dry_run_deadline_{};
+  std::optional<glovebox::notebook::Cell> dry_cell_;
   History history_;
   RequestBox requests_;
 

@@ -42,18 +42,38 @@ Result<std::unique_ptr<HeldNetwork>> HeldNetwork::start(Sandbox& sandbox,
   std::unique_ptr<HeldNetwork> network(
       new HeldNetwork(std::move(way_out), sandbox.helper_uid(), std::move(credentials)));
   const std::scoped_lock changing(network->changing_);
-  GB_TRY(network->replace(order));
+  network->rules_ = order.rules;
+  network->public_only_ = order.public_only;
+  GB_TRY(network->replace(order.rules, order.public_only, network->credentials_));
   return network;
 }
 
 Result<void> HeldNetwork::change(const NetworkOrder& order) {
   const std::scoped_lock changing(changing_);
   credentials_ = GB_TRY(credentials_.changed(order.rules.credentials, order.secrets));
-  return replace(order);
+  rules_ = order.rules;
+  public_only_ = order.public_only;
+  return replace(rules_, public_only_, credentials_);
+}
+
+Result<void> HeldNetwork::close() {
+  const std::scoped_lock changing(changing_);
+  return replace({}, true, {});
+}
+
+void HeldNetwork::shut() {
+  const std::scoped_lock changing(changing_);
+  end_proxy();
+  (void)::shutdown(way_out_.listener.get(), SHUT_RDWR);
+}
+
+Result<void> HeldNetwork::reopen() {
+  const std::scoped_lock changing(changing_);
+  return replace(rules_, public_only_, credentials_);
 }
 
 // With changing_.
-Result<void> HeldNetwork::replace(const NetworkOrder& order) {
+void HeldNetwork::end_proxy() {
   std::unique_ptr<Egress> old;
   {
     const std::scoped_lock lock(mutex_);
@@ -64,6 +84,13 @@ Result<void> HeldNetwork::replace(const NetworkOrder& order) {
     const std::scoped_lock lock(mutex_);
     append(before_, old->record());
   }
+}
+
+// With changing_.
+Result<void> HeldNetwork::replace(const NetworkRules& rules,
+                                  bool public_only,
+                                  const EdgeCredentials& credentials) {
+  end_proxy();
   // A proxy that died has closed it for connections.
   if (::listen(way_out_.listener.get(), kBacklog) != 0) {
     return Error::from_errno("listen in the sandbox");
@@ -71,8 +98,8 @@ Result<void> HeldNetwork::replace(const NetworkOrder& order) {
   auto started = Egress::start({.listener = way_out_.listener.get(),
                                 .names = way_out_.names.get(),
                                 .identity = identity_,
-                                .public_only = order.public_only},
-                               order.rules, credentials_, {});
+                                .public_only = public_only},
+                               rules, credentials, {});
   if (!started) {
     (void)::shutdown(way_out_.listener.get(), SHUT_RDWR);
     return std::move(started).error();

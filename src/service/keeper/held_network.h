@@ -35,6 +35,14 @@ class HeldNetwork {
   // kInvalid and kNotFound of EdgeCredentials::changed()).
   Result<void> change(const NetworkOrder& order);
 
+  // Puts a proxy there that lets nothing out, whatever the rules say, and records what is tried.
+  Result<void> close();
+  // Ends the proxy there is, after its last records: what connects from then on is refused, and not
+  // recorded.
+  void shut();
+  // After any of them: a proxy with the rules of before.
+  Result<void> reopen();
+
   // Cuts every connection, without waiting; nothing is let out from then on.
   void cut();
 
@@ -43,13 +51,18 @@ class HeldNetwork {
  private:
   HeldNetwork(WayOut way_out, std::uint32_t identity, EdgeCredentials credentials)
       : way_out_(std::move(way_out)), identity_(identity), credentials_(std::move(credentials)) {}
-  Result<void> replace(const NetworkOrder& order);
+  Result<void> replace(const NetworkRules& rules,
+                       bool public_only,
+                       const EdgeCredentials& credentials);
+  void end_proxy();
 
   const WayOut way_out_;
   const std::uint32_t identity_;
   std::mutex changing_;          // Before the other one; held while a proxy ends or starts.
-  EdgeCredentials credentials_;  // Of the proxy there is; with changing_.
-  mutable std::mutex mutex_;     // Of what follows; held for a moment only.
+  EdgeCredentials credentials_;  // Of the rules; with changing_.
+  NetworkRules rules_;           // Likewise.
+  bool public_only_ = true;
+  mutable std::mutex mutex_;  // Of what follows; held for a moment only.
   std::unique_ptr<Egress> egress_;
   SandboxConnections before_;  // Of the proxies that came before it.
   bool over_ = false;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "context/agent_files.h"
 #include "service/runs/live_session.h"
 
@@ -39,7 +40,12 @@ HeldSandbox::HeldSandbox(std::shared_ptr<Zygote> zygote,
       sandbox_(std::move(sandbox)),
       env_(std::move(env)),
       pump_(std::make_unique<ProcessPump>(*sandbox_)),
-      ready_(std::move(ready)) {}
+      ready_(std::move(ready)) {
+  // As root a guest can write to the whole root, of which a checkpoint has the workspace alone.
+  if (sandbox_->walls().user == "root") {
+    gate_->forbid("its guest is root, and writes outside the workspace could not be taken back");
+  }
+}
 
 HeldSandbox::~HeldSandbox() {
   kill();
@@ -54,7 +60,10 @@ HeldSandbox::~HeldSandbox() {
   }
 }
 
-void HeldSandbox::hold(LentImages images, std::string workspace) {
+void HeldSandbox::hold(LentImages images, std::string workspace, bool shared) {
+  if (shared) {
+    gate_->forbid("it has volumes, and what is written to them could not be taken back");
+  }
   images_ = std::move(images);
   images_.mounts.clear();
   workspace_image_ = std::move(workspace);
@@ -143,6 +152,34 @@ Result<void> HeldSandbox::resume() {
   return {};
 }
 
+HeldContext::Shared HeldSandbox::shared() {
+  return {.memory = memory_, .gate = gate_, .network = [this] { return network_.get(); }};
+}
+
+std::optional<std::string> HeldSandbox::undecided() const {
+  const auto closed = gate_->closed();
+  return closed && !closed->told.empty() ? std::optional(closed->told) : std::nullopt;
+}
+
+bool HeldSandbox::has_expired_dry_run() const {
+  const auto closed = gate_->closed();
+  return closed && closed->deadline <= Clock::now() && !paused();
+}
+
+Result<void> HeldSandbox::decide(std::string_view dry_run, bool commit, const Patience& patience) {
+  const auto closed = gate_->closed();
+  std::shared_ptr<HeldContext> context;
+  if (closed && closed->id == dry_run) {
+    const std::scoped_lock lock(mutex_);
+    context = find(closed->context);
+  }
+  if (!context) {
+    return Error(ErrorCode::kNotFound, "no undecided dry run '" + printable(dry_run) + "'",
+                 "it was decided, or discarded when its time was over");
+  }
+  return context->decide(dry_run, commit, patience);
+}
+
 Result<SandboxUsage> HeldSandbox::usage() {
   const Meter& meter = sandbox_->meter();
   const Limits& limits = sandbox_->limits();
@@ -221,8 +258,8 @@ Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
   known.language = ready ? kWarmLanguage : GB_TRY(language(registry, request.language)).id;
   known.env = env_;
   known.env.insert(known.env.end(), request.env.begin(), request.env.end());
-  auto made =
-      std::make_shared<HeldContext>(id, known, starter(registry, known), std::move(ready), memory_);
+  auto made = std::make_shared<HeldContext>(id, known, starter(registry, known), std::move(ready),
+                                            shared());
   contexts_.push_back({std::move(id), made});
   return made;
 }
@@ -230,6 +267,7 @@ Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
 Result<ContextInfo> HeldSandbox::create_context(const Registry& registry,
                                                 const ContextRequest& request,
                                                 const Patience& patience) {
+  const auto pass = GB_TRY(gate_->enter());
   std::shared_ptr<HeldContext> made;
   {
     const std::scoped_lock lock(mutex_);
@@ -280,6 +318,9 @@ Result<void> HeldSandbox::delete_context(std::string_view id) {
   if (found == contexts_.end()) {
     return Error(ErrorCode::kNotFound, "no context '" + std::string(id) + "'");
   }
+  if (const auto closed = gate_->closed(); closed && closed->context == id) {
+    GB_TRY(gate_->enter());
+  }
   gone = std::move(found->context);
   contexts_.erase(found);
   deleted_contexts_.emplace_back(id, std::chrono::system_clock::now());
@@ -320,7 +361,7 @@ Result<ContextInfo> HeldSandbox::fork_context(std::string_view id,
   GB_TRY(has_room_for_context());
   const std::string made = "c" + std::to_string(next_context_++);
   contexts_.push_back({made, std::make_shared<HeldContext>(made, from->request(), from->starter(),
-                                                           std::move(copy), memory_)});
+                                                           std::move(copy), shared())});
   return contexts_.back().context->info();
 }
 
@@ -351,6 +392,7 @@ Result<void> HeldSandbox::make_room_for_process() {
 }
 
 Result<std::shared_ptr<HeldProcess>> HeldSandbox::start_process(const ProcessRequest& request) {
+  const auto pass = GB_TRY(gate_->enter());
   {
     const std::scoped_lock lock(mutex_);
     GB_TRY(make_room_for_process());

@@ -23,6 +23,7 @@
 #include "sandbox/sandbox.h"
 #include "service/api/ending.h"
 #include "service/api/sandbox_service.h"
+#include "service/keeper/dry_run_gate.h"
 #include "service/keeper/follower.h"
 #include "service/keeper/held_context.h"
 #include "service/keeper/held_images.h"
@@ -56,8 +57,9 @@ class HeldSandbox {
   ~HeldSandbox();
 
   // Disk images that it has, for as long as it lives; `workspace` is the path of the one that is
-  // its own, or empty. To be called once, before anybody else knows of it.
-  void hold(LentImages images, std::string workspace);
+  // its own, or empty; `shared` says that it can write to others. To be called once, before anybody
+  // else knows of it.
+  void hold(LentImages images, std::string workspace, bool shared);
   // That it shows another root than the host's, and what of templates must stay while it lives. To
   // be called once, before anybody else knows of it.
   void show_template(const TemplateOrder& shown, std::vector<UniqueFd> contents);
@@ -109,6 +111,15 @@ class HeldSandbox {
 
   Result<SandboxUsage> usage();
 
+  // What a dry run has changed that waits for a decision, as JSON; nothing where there is none.
+  [[nodiscard]] std::optional<std::string> undecided() const;
+  // kConflict while there is a dry run.
+  Result<DryRunGate::Pass> change() { return gate_->enter(); }
+  // As HeldContext's.
+  Result<void> decide(std::string_view dry_run, bool commit, const Patience& patience);
+  // The time of a dry run is over. A paused sandbox cannot take it back.
+  [[nodiscard]] bool has_expired_dry_run() const;
+
   Result<ContextInfo> create_context(const Registry& registry,
                                      const ContextRequest& request,
                                      const Patience& patience);
@@ -137,6 +148,7 @@ class HeldSandbox {
                                            const Registry& registry,
                                            const ContextRequest& request,
                                            std::unique_ptr<Context> ready);
+  [[nodiscard]] HeldContext::Shared shared();
   [[nodiscard]] Result<Language> language(const Registry& registry, std::string_view name) const;
   // The registry must outlive it.
   HeldContext::Starter starter(const Registry& registry, const ContextRequest& request);
@@ -151,6 +163,7 @@ class HeldSandbox {
   std::unique_ptr<Sandbox> sandbox_;
   const Environment env_;
   const std::shared_ptr<KeptMemory> memory_ = std::make_shared<KeptMemory>();
+  const std::shared_ptr<DryRunGate> gate_ = std::make_shared<DryRunGate>();
   std::unique_ptr<ProcessPump> pump_;
   // As of the round before the last, and of the last.
   std::atomic<std::uint64_t> oom_kills_survived_ = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "context/agent_files.h"
@@ -29,6 +30,10 @@ constexpr auto kWarmEvery = 2s;
 constexpr auto kWarmPatience = 2s;
 // How long the end of all sandboxes is waited for; it goes on afterwards.
 constexpr auto kEndPatience = 20s;
+// How long what executes is waited for before a dry run whose time is over is taken back.
+constexpr auto kDiscardPatience = 60s;
+// Expired dry runs of which no daemon has asked yet.
+constexpr std::size_t kMostExpired = 1'000;
 constexpr std::size_t kMostSandboxes = 4'096;
 constexpr std::uint64_t kLogSize = 1UL << 20;
 // Of one sandbox with its first context.
@@ -266,7 +271,10 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   }
   auto sandbox = GB_TRY(Sandbox::create(spec, order.tier));
   auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, std::move(env));
-  held->hold(std::move(lent), std::move(workspace));
+  const bool shared = std::ranges::any_of(order.images, [&](const ImageOrder& image) {
+    return image.target != order.home && !image.read_only;
+  });
+  held->hold(std::move(lent), std::move(workspace), shared);
   held->show_template(order.shows, std::move(contents));
   return held;
 }
@@ -454,6 +462,30 @@ void Keeper::end_idle_images() {
 }
 
 // Only finds them: what waits for a guest or for a disk is a job of its own.
+// Where it cannot be taken back the sandbox ends: nobody has agreed to what it is now.
+void Keeper::discard_expired(HeldSandbox& sandbox) {
+  const auto told = sandbox.undecided();
+  const std::string id = nlohmann::json::parse(told.value_or("{}"), nullptr, false).value("id", "");
+  const auto discarded = sandbox.decide(id, false, {.deadline = Clock::now() + kDiscardPatience});
+  if (!discarded && discarded.error().code() != ErrorCode::kNotFound && !sandbox.paused()) {
+    log_.warning("sandbox " + std::string(sandbox.id()) + ": dry run " + id +
+                 " cannot be taken back, and the sandbox is ended: " + discarded.error().message());
+    sandbox.kill();
+  }
+  const std::scoped_lock lock(mutex_);
+  if (discarded && expired_dry_runs_.size() < kMostExpired) {
+    expired_dry_runs_.push_back({.sandbox = std::string(sandbox.id()), .id = id});
+  }
+  if (const auto found = sandboxes_.find(sandbox.id()); found != sandboxes_.end()) {
+    found->second.discarding = false;
+  }
+}
+
+std::vector<ExpiredDryRun> Keeper::take_expired_dry_runs() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(expired_dry_runs_, {});
+}
+
 void Keeper::end_overdue() {
   const std::scoped_lock lock(mutex_);
   for (auto next = sandboxes_.begin(); next != sandboxes_.end();) {
@@ -461,6 +493,10 @@ void Keeper::end_overdue() {
     Held& held = current->second;
     const bool alive = held.sandbox->alive();
     const bool overdue = held.sandbox->overdue();
+    if (alive && !overdue && held.sandbox->has_expired_dry_run() &&
+        !std::exchange(held.discarding, true)) {
+      chores_.post(held.tenant, [this, sandbox = held.sandbox] { discard_expired(*sandbox); });
+    }
     if (overdue && alive && held.sandbox->lifetime().on_timeout == OnTimeout::kPause) {
       if (!std::exchange(held.pausing, true)) {
         chores_.post(held.tenant, [this, sandbox = held.sandbox] {

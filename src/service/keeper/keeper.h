@@ -60,6 +60,12 @@ struct CreateOrder {
   std::vector<PackageIndex> indexes{};
 };
 
+// One that nobody decided about in time, and that was discarded.
+struct ExpiredDryRun {
+  std::string sandbox;
+  std::string id;
+};
+
 struct KeeperOptions {
   std::string directory{};      // The data directory, beyond which nothing is mounted or changed.
   std::size_t least_ready = 2;  // Sandboxes that wait, for each kind that is asked for.
@@ -114,6 +120,8 @@ class Keeper {
   [[nodiscard]] const Registry& registry() const { return registry_; }
   [[nodiscard]] HeldImages& images() { return images_; }
   [[nodiscard]] const OwnPaths& paths() const { return paths_; }
+  // Those since the last call, at most a thousand.
+  std::vector<ExpiredDryRun> take_expired_dry_runs();
   // How a sandbox of this keeper ended; nothing of one that lives, or that it never had.
   std::optional<Ending> ending(std::string_view id);
   // When it started: what is older was another keeper's.
@@ -141,13 +149,15 @@ class Keeper {
   struct Held {
     std::shared_ptr<HeldSandbox> sandbox;
     std::string tenant;
-    bool pausing = false;  // A job of chores_ does it.
+    bool pausing = false;     // A job of chores_ does it.
+    bool discarding = false;  // Likewise.
   };
   using HeldById = std::map<std::string, Held, std::less<>>;
   void watch();
   void sweep();
   void watch_hoards();
   void end_overdue();
+  void discard_expired(HeldSandbox& sandbox);
   void end_idle_images();
 
   const KeeperOptions options_;
@@ -171,6 +181,7 @@ class Keeper {
   std::mutex mutex_;  // Held for a moment only, never while a guest or a disk is waited for.
   std::condition_variable changed_;
   HeldById sandboxes_;
+  std::vector<ExpiredDryRun> expired_dry_runs_;
   bool stopping_ = false;
   std::stop_source warming_stop_;
   std::uint64_t warm_wish_ = 0;  // Of the warmer that is to go on.

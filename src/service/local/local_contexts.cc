@@ -166,6 +166,26 @@ Result<ContextInfo> LocalService::fork_context(const Caller& caller,
       caller, sandbox, "fork_context", {{"context", context}, {"checkpoint", checkpoint}})));
 }
 
+Result<std::vector<std::string>> LocalService::dry_runs(const Caller& caller,
+                                                        std::string_view sandbox) {
+  std::vector<std::string> told;
+  for (const json& each : GB_TRY(call_in(caller, sandbox, "dry_runs", json::object()))) {
+    if (each.is_string()) {
+      told.push_back(each.get<std::string>());
+    }
+  }
+  return told;
+}
+
+Result<void> LocalService::decide_dry_run(const Caller& caller,
+                                          std::string_view sandbox,
+                                          std::string_view dry_run,
+                                          bool commit) {
+  (void)GB_TRY(
+      call_in(caller, sandbox, "decide_dry_run", {{"dry_run", dry_run}, {"commit", commit}}));
+  return {};
+}
+
 Result<std::string> LocalService::notebook(const Caller& caller,
                                            std::string_view sandbox,
                                            std::string_view context,

@@ -118,10 +118,14 @@ Result<void> LocalService::resize(const Caller& caller,
   return {};
 }
 
-Result<FileClient> LocalService::files(const Caller& caller, std::string_view sandbox, FileAccess) {
+Result<FileClient> LocalService::files(const Caller& caller,
+                                       std::string_view sandbox,
+                                       FileAccess access) {
   (void)GB_TRY(awake(caller, sandbox));
   std::vector<UniqueFd> passed;
-  if (auto answer = keeper_.call("files", {{"sandbox", sandbox}}, {}, &passed); !answer) {
+  if (auto answer = keeper_.call(
+          "files", {{"sandbox", sandbox}, {"to_use", access == FileAccess::kUse}}, {}, &passed);
+      !answer) {
     return explain(caller, sandbox, std::move(answer).error());
   }
   if (passed.size() != 1) {

@@ -66,6 +66,7 @@ LocalService::LocalService(std::string directory,
       network_(options.network),
       warm_(options.warm),
       ended_(options.ended),
+      dry_run_expired_(options.dry_run_expired),
       packages_(std::move(packages)),
       revive_(std::move(revive)),
       log_(log) {}
@@ -234,10 +235,25 @@ void LocalService::watch() {
       }
     }
     look_for_ended();
+    look_for_expired_dry_runs();
     settle_again();
     if (now() - forgotten >= forget_every) {
       forget_old();
       forgotten = now();
+    }
+  }
+}
+
+void LocalService::look_for_expired_dry_runs() {
+  const auto expired = keeper_.call("expired_dry_runs", json::object());
+  if (!expired || !expired->is_array()) {
+    return;
+  }
+  for (const json& each : *expired) {
+    const std::string sandbox = each.value("sandbox", std::string());
+    const auto known = book_.entry(sandbox);
+    if (known && dry_run_expired_) {
+      dry_run_expired_(known->tenant, sandbox, each.value("id", std::string()));
     }
   }
 }

@@ -63,6 +63,9 @@ class LocalService final : public SandboxService {
     // Told of each sandbox that has ended, or lost its processes.
     std::function<void(std::string_view tenant, std::string_view sandbox, const Ending& ending)>
         ended{};
+    // Told of each dry run that nobody decided about in time, and that was discarded.
+    std::function<void(std::string_view tenant, std::string_view sandbox, std::string_view dry_run)>
+        dry_run_expired{};
   };
 
   // Starts a keeper when there is none.
@@ -154,6 +157,12 @@ class LocalService final : public SandboxService {
                                    std::string_view sandbox,
                                    std::string_view context,
                                    std::uint32_t checkpoint) override;
+  Result<std::vector<std::string>> dry_runs(const Caller& caller,
+                                            std::string_view sandbox) override;
+  Result<void> decide_dry_run(const Caller& caller,
+                              std::string_view sandbox,
+                              std::string_view dry_run,
+                              bool commit) override;
   Result<std::string> notebook(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context,
@@ -253,6 +262,7 @@ class LocalService final : public SandboxService {
   void warm_up();
   void watch();
   void look_for_ended();
+  void look_for_expired_dry_runs();
 
   Result<nlohmann::json> call(std::string_view name, nlohmann::json arguments);
   // A call about a sandbox of the caller's. kUnavailable where the keeper has lost it and it can be
@@ -369,6 +379,7 @@ class LocalService final : public SandboxService {
   const NetworkPolicy network_;
   const std::vector<std::string> warm_;
   const decltype(Options::ended) ended_;
+  const decltype(Options::dry_run_expired) dry_run_expired_;
   const LocalPackages packages_;
   LocalPages pages_;
   const Revive revive_;

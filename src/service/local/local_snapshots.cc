@@ -115,6 +115,10 @@ std::set<std::string> LocalService::content_in_use() const {
 Result<QuotaLease> LocalService::keep_workspace(const Caller& caller,
                                                 const SandboxInfo& info,
                                                 const std::string& path) {
+  // What may be taken back yet is in no copy. One that sleeps on its disk has nothing like that.
+  if (!sleeps_on_disk(info)) {
+    (void)GB_TRY(call("settled", {{"sandbox", info.id}}));
+  }
   if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
     return own_disk_error("create the directory for snapshots");
   }

@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
+#include "spec/json/dry_run_json.h"
 #include "spec/json/schema.h"
 
 namespace glovebox {
@@ -206,6 +207,9 @@ void add_verdict(ObjectText& text, const Verdict& verdict) {
   text.add("timings", timings);
   if (!verdict.notes.empty()) {
     text.add("notes", verdict.notes);
+  }
+  if (verdict.dry_run) {
+    text.add_text("dry_run", to_json(*verdict.dry_run));
   }
   if (verdict.verification) {
     ObjectText verification;

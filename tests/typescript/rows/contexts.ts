@@ -189,6 +189,20 @@ export const contexts: readonly Row[] = [
     assert.equal((await it.execute("x")).text, "1");
     assert.equal(fork.language, "python");
   }],
+  ["a dry run shows what it changes, and waits", async ({ context }) => {
+    const it = await context();
+    await it.execute("x = 1");
+    const verdict = await it.execute("x = 2; open('f', 'w').write('f')", { dry_run: true });
+    const run = verdict.dry_run!;
+    assert.deepEqual(run.files.added.map((each) => each.path), ["f"]);
+    assert.equal(run.variables?.changed[0]?.value_before, "1");
+    await failure(it.execute("x"), ConflictError);
+    await it.discard(run);
+    assert.equal((await it.execute("x")).text, "1");
+    const kept = await it.execute("x = 3", { dry_run: true, dry_run_network: "open", dry_run_timeout: "1m" });
+    await it.commit(kept.dry_run!.id);
+    assert.equal((await it.execute("x")).text, "3");
+  }],
   ["onInput replies to what code asks for", async ({ context }) => {
     const asked: string[] = [];
     const verdict = await (await context()).execute("a = input('first? ')\nb = input('second? ')\nprint(a + b)",

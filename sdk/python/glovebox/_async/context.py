@@ -29,11 +29,13 @@ from .._generated.requests import (
 from .._generated.responses import (
     Completion,
     ContextInfo,
+    DryRun,
     GuestError,
     Inspection,
     Result,
     Verdict,
 )
+from .._dry_run import DryRunOptions
 from .._model import Duration, Size, encode
 from .._request import Callback, json_body, limits_of
 from ..errors import Conflict, Gone, NotFound, ProtocolError
@@ -79,6 +81,7 @@ class AsyncContext:
         limits: Optional[Limits] = None,
         recover: Optional[bool] = None,
         store_history: Optional[bool] = None,
+        dry_run: Union[None, bool, DryRunOptions] = None,
         on_stdout: Callback[str] = None,
         on_stderr: Callback[str] = None,
         on_result: Callback[Result] = None,
@@ -96,6 +99,9 @@ class AsyncContext:
         the end of input. `tools` are functions that the code may call: they run here, in this
         program, and only their results go inside. The synchronous client calls them one after the
         other, the asynchronous one beside each other.
+
+        With `dry_run`, the verdict's ``dry_run`` says what the code has changed, and ``commit`` or
+        ``discard`` decides about it; tools are not called.
         """
         offered = tools_of(tools or [])
         verdict: Optional[Verdict] = None
@@ -107,6 +113,7 @@ class AsyncContext:
             recover,
             store_history,
             on_input is not None,
+            dry_run,
             list(offered.values()),
             idempotency_key,
         )
@@ -137,6 +144,7 @@ class AsyncContext:
         recover: Optional[bool] = None,
         store_history: Optional[bool] = None,
         allow_input: bool = False,
+        dry_run: Union[None, bool, DryRunOptions] = None,
         tools: Optional[Sequence[ToolLike]] = None,
         idempotency_key: Optional[str] = None,
     ) -> AsyncIterator[Event]:
@@ -151,6 +159,7 @@ class AsyncContext:
             recover,
             store_history,
             allow_input,
+            dry_run,
             list(tools_of(tools or []).values()),
             idempotency_key,
         )
@@ -168,9 +177,11 @@ class AsyncContext:
         recover: Optional[bool],
         store_history: Optional[bool],
         allow_input: bool,
+        dry_run: Union[None, bool, DryRunOptions],
         tools: List[Tool],
         idempotency_key: Optional[str],
     ) -> AsyncIterator[Event]:
+        wish = dry_run if isinstance(dry_run, DryRunOptions) else DryRunOptions()
         request = ExecuteRequest(
             code=code,
             env=env,
@@ -178,6 +189,9 @@ class AsyncContext:
             recover=recover,
             store_history=store_history,
             allow_input=allow_input or None,
+            dry_run=bool(dry_run) or None,
+            dry_run_network=wish.network,
+            dry_run_timeout=wish.timeout,
         )
         body: Dict[str, Any] = request.to_json()
         if tools:
@@ -252,6 +266,20 @@ class AsyncContext:
         body = {} if checkpoint is None else {"checkpoint": checkpoint}
         gone = await self._client.ask(routes.ROLLBACK_CONTEXT, self._place, body=body)
         return int(gone["checkpoint"])
+
+    async def commit(self, dry_run: Union[str, DryRun]) -> None:
+        """Keeps what a dry run has changed. Raises ``Conflict`` if files have changed since it was
+        shown, and ``NotFound`` if it was decided, or discarded because its time was over.
+        """
+        await self._client.ask(routes.COMMIT_DRY_RUN, self._dry_run(dry_run))
+
+    async def discard(self, dry_run: Union[str, DryRun]) -> None:
+        """Takes back what a dry run has changed: variables and files are as they were."""
+        await self._client.ask(routes.DISCARD_DRY_RUN, self._dry_run(dry_run))
+
+    def _dry_run(self, dry_run: Union[str, DryRun]) -> Dict[str, str]:
+        name = dry_run if isinstance(dry_run, str) else dry_run.id
+        return {"id": self.sandbox.id, "dry": name}
 
     async def fork(self, checkpoint: Optional[int] = None) -> "AsyncContext":
         """A new context with the state of a checkpoint; by default, of one that is made now."""

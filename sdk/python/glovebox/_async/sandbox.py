@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, List, Literal, Mappi
 
 from .._generated import routes
 from .._generated.requests import Limits, Network, SandboxChange, SandboxRequest, VolumeMount
-from .._generated.responses import Connections, SandboxInfo, SandboxUsage, Verdict
+from .._generated.responses import Connections, DryRun, SandboxInfo, SandboxUsage, Verdict
 from .._model import Duration
 from .._request import Callback, limits_of
 from ..errors import Gone, NotFound, ProtocolError
@@ -228,6 +228,11 @@ class AsyncSandbox:
         its variables. The options are those of ``Context.execute``.
         """
         return await (await self._context_of(language)).execute(code, **options)
+
+    async def dry_runs(self) -> List[DryRun]:
+        """The dry runs that wait for a decision: one at most."""
+        listed = await self.client.ask(routes.LIST_DRY_RUNS, {"id": self.id})
+        return [DryRun.from_json(each) for each in listed["dry_runs"]]
 
     async def _context_of(self, language: str) -> AsyncContext:
         found = self._of_language.get(language)

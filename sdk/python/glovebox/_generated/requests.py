@@ -435,6 +435,18 @@ class ExecuteRequest(Model):
     """What the code may call; nothing else. Each call is a tool_call event, and waits for a reply.
     """
     tool_limits: Optional[ExecuteRequestToolLimits] = None
+    dry_run: Optional[bool] = None
+    """The verdict says what the code has changed, and the changes wait until they are committed or
+    discarded. Until then nothing else may change the sandbox. Python in the native tier; not with
+    recover.
+    """
+    dry_run_network: Optional[Literal["closed", "open"]] = None
+    """open lets a dry run reach what the network rules allow, although nobody can take that back.
+    """
+    dry_run_timeout: Optional[Duration] = None
+    """How long an undecided dry run waits before it is discarded; 5 minutes by default, at most 1
+    hour.
+    """
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "limits": Limits.from_json,

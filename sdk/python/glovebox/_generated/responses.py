@@ -15,11 +15,13 @@ from .words import EndReason, JudgeVerdict, SandboxState, Status
 
 __all__ = [
     "ApiKey", "Approval", "AuditRecord", "CaseUsage", "CommandResult", "Completion",
-    "ConnectionRecord", "Connections", "ContextInfo", "EmergencyStop", "FileChange", "FileEntry",
-    "FileEvent", "Finding", "GuestError", "ImageConfig", "Inspection", "JudgeReport", "JudgedCase",
-    "LimitState", "MountedVolume", "NewApiKey", "PerStream", "PerStreamBytes", "PerStreamTruncated",
-    "ProcessEvent", "ProcessInfo", "Result", "RunUsage", "SandboxInfo", "SandboxUsage",
-    "TemplateEvent", "TemplateInfo", "TenantInfo", "TenantUsed", "Verdict", "VolumeInfo",
+    "ConnectionRecord", "Connections", "ContextInfo", "DryRun", "DryRunFile", "DryRunFiles",
+    "DryRunHost", "DryRunProcess", "DryRunToolCall", "DryRunVariable", "DryRunVariables",
+    "EmergencyStop", "FileChange", "FileEntry", "FileEvent", "Finding", "GuestError", "ImageConfig",
+    "Inspection", "JudgeReport", "JudgedCase", "LimitState", "MountedVolume", "NewApiKey",
+    "PerStream", "PerStreamBytes", "PerStreamTruncated", "ProcessEvent", "ProcessInfo", "Result",
+    "RunUsage", "SandboxInfo", "SandboxUsage", "TemplateEvent", "TemplateInfo", "TenantInfo",
+    "TenantUsed", "Verdict", "VolumeInfo",
 ]
 
 
@@ -420,6 +422,124 @@ class JudgeReport(JudgeMixin, Model):
 
 
 @dataclass(frozen=True)
+class DryRunFile(Model):
+    """The schema ``DryRunFile``."""
+
+    path: str
+    """Relative to the workspace."""
+    type: Literal["file", "directory", "symlink", "other"]
+    size: int
+    """Bytes; of a deleted file, those that it had."""
+    size_before: Optional[int] = None
+    mode: Optional[int] = None
+    """Permission bits, where they changed."""
+    mode_before: Optional[int] = None
+    diff: Optional[str] = None
+    """A unified diff, of texts of at most 64 KiB and as far as there is room."""
+
+
+@dataclass(frozen=True)
+class DryRunFiles(Model):
+    """Of the workspace; not of /tmp."""
+
+    added: List[DryRunFile]
+    modified: List[DryRunFile]
+    deleted: List[DryRunFile]
+    truncated: bool
+    """More files differ than are listed."""
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "added": list_of(DryRunFile.from_json),
+        "modified": list_of(DryRunFile.from_json),
+        "deleted": list_of(DryRunFile.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class DryRunProcess(Model):
+    """The schema ``DryRunProcess``."""
+
+    pid: int
+    command: str
+
+
+@dataclass(frozen=True)
+class DryRunHost(Model):
+    """The schema ``DryRunHost``."""
+
+    host: str
+    port: int
+    verdict: Literal["allowed", "denied", "failed"]
+
+
+@dataclass(frozen=True)
+class DryRunToolCall(Model):
+    """The schema ``DryRunToolCall``."""
+
+    name: str
+    arguments: str
+    """JSON, cut to 1 KiB."""
+
+
+@dataclass(frozen=True)
+class DryRunVariable(Model):
+    """The schema ``DryRunVariable``."""
+
+    name: str
+    type: str
+    value: str
+    """The beginning of its representation."""
+    type_before: Optional[str] = None
+    """Of a changed one."""
+    value_before: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class DryRunVariables(Model):
+    """Absent where the interpreter did not say."""
+
+    added: List[DryRunVariable]
+    changed: List[DryRunVariable]
+    removed: List[DryRunVariable]
+    truncated: bool
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "added": list_of(DryRunVariable.from_json),
+        "changed": list_of(DryRunVariable.from_json),
+        "removed": list_of(DryRunVariable.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class DryRun(Model):
+    """What a dry run has changed. Names, values, commands and contents are the code's own, cut to
+    bounds.
+    """
+
+    id: str
+    context: str
+    expires: datetime
+    """When it is discarded."""
+    files: DryRunFiles
+    processes: List[DryRunProcess]
+    """Processes that it started and left behind."""
+    hosts: List[DryRunHost]
+    """What it tried to reach, in a sandbox with network rules."""
+    tool_calls: List[DryRunToolCall]
+    """Tools that it tried to call; none was called."""
+    variables: Optional[DryRunVariables] = None
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "expires": time_of,
+        "files": DryRunFiles.from_json,
+        "processes": list_of(DryRunProcess.from_json),
+        "hosts": list_of(DryRunHost.from_json),
+        "tool_calls": list_of(DryRunToolCall.from_json),
+        "variables": DryRunVariables.from_json,
+    }
+
+
+@dataclass(frozen=True)
 class Completion(Model):
     """The schema ``Completion``."""
 
@@ -539,6 +659,7 @@ class Verdict(VerdictMixin, Model):
     more_connections: Optional[int] = None
     """Connections after the first 1,000."""
     verification: Optional[Verdict] = None
+    dry_run: Optional[DryRun] = None
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "status": Status,
@@ -551,6 +672,7 @@ class Verdict(VerdictMixin, Model):
         "usage": RunUsage.from_json,
         "connections": list_of(ConnectionRecord.from_json),
         "verification": lambda value: Verdict.from_json(value),
+        "dry_run": DryRun.from_json,
     }
 
 

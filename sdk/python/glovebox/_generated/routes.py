@@ -100,6 +100,15 @@ ROLLBACK_CONTEXT = Route(
 FORK_CONTEXT = Route(
     "forkContext", "POST", "/v1/sandboxes/{id}/contexts/{cid}/fork",
     max_body=65536, idempotency=False)
+LIST_DRY_RUNS = Route(
+    "listDryRuns", "GET", "/v1/sandboxes/{id}/dry-runs",
+    max_body=65536, idempotency=False)
+COMMIT_DRY_RUN = Route(
+    "commitDryRun", "POST", "/v1/sandboxes/{id}/dry-runs/{dry}/commit",
+    max_body=65536, idempotency=False)
+DISCARD_DRY_RUN = Route(
+    "discardDryRun", "POST", "/v1/sandboxes/{id}/dry-runs/{dry}/discard",
+    max_body=65536, idempotency=False)
 GET_NOTEBOOK = Route(
     "getNotebook", "GET", "/v1/sandboxes/{id}/contexts/{cid}/notebook",
     max_body=65536, idempotency=False)
@@ -308,6 +317,9 @@ ROUTES = (
     CHECKPOINT_CONTEXT,
     ROLLBACK_CONTEXT,
     FORK_CONTEXT,
+    LIST_DRY_RUNS,
+    COMMIT_DRY_RUN,
+    DISCARD_DRY_RUN,
     GET_NOTEBOOK,
     GET_NOTEBOOK_PAGE,
     RUN_COMMAND,

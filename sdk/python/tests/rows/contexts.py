@@ -2,7 +2,7 @@
 """Rows on live interpreters."""
 
 from claims import holds, raises, same, within
-from glovebox import Conflict, ExecutionError, InvalidRequest, Limits, NotFound
+from glovebox import Conflict, DryRunOptions, ExecutionError, InvalidRequest, Limits, NotFound
 
 
 async def variables_stay(world):
@@ -133,6 +133,23 @@ async def recover_restores_what_code_destroyed(world):
         verdict = await context.execute("import os; os._exit(3)", recover=True)
         holds(not verdict.ok)
         same((await context.execute("x")).text, "42")
+
+
+async def a_dry_run_shows_what_it_changes_and_waits(world):
+    async with await world.sandbox(tier="native") as sandbox:
+        context = await sandbox.contexts.create()
+        await context.execute("x = 1")
+        run = (await context.execute("x = 2; open('f', 'w').write('f')", dry_run=True)).dry_run
+        same([each.path for each in run.files.added], ["f"])
+        same([(each.name, each.value_before, each.value) for each in run.variables.changed], [("x", "1", "2")])
+        await raises(Conflict, context.execute("x"))
+        same([each.id for each in await sandbox.dry_runs()], [run.id])
+        await context.discard(run)
+        same((await context.execute("x")).text, "1")
+        wish = DryRunOptions(network="open", timeout="1m")
+        await context.commit((await context.execute("x = 3", dry_run=wish)).dry_run.id)
+        same((await context.execute("x")).text, "3")
+        await raises(NotFound, context.discard(run))
 
 
 async def input_is_answered(world):

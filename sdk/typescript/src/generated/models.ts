@@ -517,6 +517,88 @@ export interface ExecuteRequest {
     /** How long calls may be open, all in all, before that counts towards the limit time; 1 hour by default, at most 30 days. */
     wait?: Duration | undefined;
   } | undefined;
+  /** The verdict says what the code has changed, and the changes wait until they are committed or discarded. Until then nothing else may change the sandbox. Python in the native tier; not with recover. */
+  dry_run?: boolean | undefined;
+  /** open lets a dry run reach what the network rules allow, although nobody can take that back. */
+  dry_run_network?: "closed" | "open" | undefined;
+  /** How long an undecided dry run waits before it is discarded; 5 minutes by default, at most 1 hour. */
+  dry_run_timeout?: Duration | undefined;
+}
+
+/** What a dry run has changed. Names, values, commands and contents are the code's own, cut to bounds. */
+export interface DryRun {
+  id: string;
+  context: string;
+  /** When it is discarded. */
+  expires: string;
+  files: DryRunFiles;
+  variables?: DryRunVariables | undefined;
+  /** Processes that it started and left behind. */
+  processes: DryRunProcess[];
+  /** What it tried to reach, in a sandbox with network rules. */
+  hosts: DryRunHost[];
+  /** Tools that it tried to call; none was called. */
+  tool_calls: DryRunToolCall[];
+}
+
+/** Of the workspace; not of /tmp. */
+export interface DryRunFiles {
+  added: DryRunFile[];
+  modified: DryRunFile[];
+  deleted: DryRunFile[];
+  /** More files differ than are listed. */
+  truncated: boolean;
+}
+
+export interface DryRunFile {
+  /** Relative to the workspace. */
+  path: string;
+  type: "file" | "directory" | "symlink" | "other";
+  /** Bytes; of a deleted file, those that it had. */
+  size: number;
+  size_before?: number | undefined;
+  /** Permission bits, where they changed. */
+  mode?: number | undefined;
+  mode_before?: number | undefined;
+  /** A unified diff, of texts of at most 64 KiB and as far as there is room. */
+  diff?: string | undefined;
+  [field: string]: unknown;
+}
+
+/** Absent where the interpreter did not say. */
+export interface DryRunVariables {
+  added: DryRunVariable[];
+  changed: DryRunVariable[];
+  removed: DryRunVariable[];
+  truncated: boolean;
+}
+
+export interface DryRunVariable {
+  name: string;
+  type: string;
+  /** The beginning of its representation. */
+  value: string;
+  /** Of a changed one. */
+  type_before?: string | undefined;
+  value_before?: string | undefined;
+  [field: string]: unknown;
+}
+
+export interface DryRunProcess {
+  pid: number;
+  command: string;
+}
+
+export interface DryRunHost {
+  host: string;
+  port: number;
+  verdict: "allowed" | "denied" | "failed";
+}
+
+export interface DryRunToolCall {
+  name: string;
+  /** JSON, cut to 1 KiB. */
+  arguments: string;
 }
 
 export interface Tool {
@@ -624,6 +706,7 @@ export interface Verdict {
   /** Connections after the first 1,000. */
   more_connections?: number | undefined;
   verification?: Verdict | undefined;
+  dry_run?: DryRun | undefined;
 }
 
 export interface OfStreams {

@@ -186,6 +186,22 @@ export interface Operations {
     body: { checkpoint: number };
     response: models.Context;
   };
+  /** Lists the dry runs of a sandbox that wait for a decision: one at most. Scope read. */
+  listDryRuns: {
+    path: { id: string };
+    query: {};
+    body?: undefined;
+    response: { schema?: "glovebox.dry_runs/1" | undefined; dry_runs: models.DryRun[] };
+  };
+  /** Keeps what a dry run has changed. Scope run. */
+  commitDryRun: { path: { id: string; dry: string }; query: {}; body?: undefined; response: void };
+  /** Takes back what a dry run has changed: memory and files are as they were before. Scope run. */
+  discardDryRun: {
+    path: { id: string; dry: string };
+    query: {};
+    body?: undefined;
+    response: void;
+  };
   /** Returns the finished cells as a notebook. Scope read. */
   getNotebook: {
     path: { id: string; cid: string };
@@ -567,6 +583,9 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   checkpointContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/checkpoint" },
   rollbackContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/rollback" },
   forkContext: { method: "POST", path: "/v1/sandboxes/{id}/contexts/{cid}/fork" },
+  listDryRuns: { method: "GET", path: "/v1/sandboxes/{id}/dry-runs" },
+  commitDryRun: { method: "POST", path: "/v1/sandboxes/{id}/dry-runs/{dry}/commit" },
+  discardDryRun: { method: "POST", path: "/v1/sandboxes/{id}/dry-runs/{dry}/discard" },
   getNotebook: { method: "GET", path: "/v1/sandboxes/{id}/contexts/{cid}/notebook" },
   getNotebookPage: { method: "GET", path: "/v1/sandboxes/{id}/contexts/{cid}/notebook.html" },
   runCommand: { method: "POST", path: "/v1/sandboxes/{id}/commands" },

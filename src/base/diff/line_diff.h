@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace glovebox::cli {
+namespace glovebox {
 
 // A run of lines that both texts have, or one has alone.
 struct DiffRun {
@@ -20,11 +20,14 @@ struct DiffRun {
 // The lines of a text, each with its end; the last one may have none.
 std::vector<std::string_view> lines_of(std::string_view text);
 
+// Steps that a comparison may take: some tens of milliseconds.
+inline constexpr std::size_t kDiffEffort = 20'000'000;
+
 // What makes `after` of `before`, in order. The fewest changes (Myers, "An O(ND) Difference
 // Algorithm and Its Variations", 1986), unless finding them would take more than `effort` steps:
 // then all between the common beginning and the common end is removed and added.
 std::vector<DiffRun> diff_lines(const std::vector<std::string_view>& before,
                                 const std::vector<std::string_view>& after,
-                                std::size_t effort = 20'000'000);
+                                std::size_t effort = kDiffEffort);
 
-}  // namespace glovebox::cli
+}  // namespace glovebox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/agent/line_diff.h"
+#include "base/diff/line_diff.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-namespace glovebox::cli {
+namespace glovebox {
 namespace {
 
 std::string joined(const std::vector<DiffRun>& runs,
@@ -82,4 +82,4 @@ TEST(LineDiff, BeyondTheEffortOnlyTheMiddleIsReplaced) {
 }
 
 }  // namespace
-}  // namespace glovebox::cli
+}  // namespace glovebox

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/agent/line_diff.h"
+#include "base/diff/line_diff.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_map>
 
-namespace glovebox::cli {
+namespace glovebox {
 namespace {
 
 using Kind = DiffRun::Kind;
@@ -159,4 +159,4 @@ std::vector<DiffRun> diff_lines(const std::vector<std::string_view>& before,
   return runs;
 }
 
-}  // namespace glovebox::cli
+}  // namespace glovebox

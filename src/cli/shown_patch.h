@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patches on a terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace glovebox::cli {
+
+// A patch for a terminal: coloured by us if so, never by its author, whose control characters are
+// escaped. Long lines are cut.
+std::string shown_patch(std::string_view patch, bool colour);
+
+}  // namespace glovebox::cli
