@@ -91,9 +91,9 @@ std::string size_text(const Json& file) {
 }
 
 void add_files(const Json& files, Page& page) {
-  for (const auto& [kind, letter, ink] : {std::tuple("added", "A", kGreen),
-                                          std::tuple("modified", "M", kCyan),
-                                          std::tuple("deleted", "D", kRed)}) {
+  for (const auto& [kind, letter, ink] :
+       {std::tuple("added", "A", kGreen), std::tuple("modified", "M", kCyan),
+        std::tuple("deleted", "D", kRed)}) {
     for (const Json& file : list_at(files, kind)) {
       page.add(letter, ink, printable(text_at(file, "path")) + size_text(file));
     }
@@ -108,8 +108,7 @@ void add_variables(const Json& variables, Page& page) {
     return printable(text_at(each, type)) + " " + printable(text_at(each, value));
   };
   for (const Json& each : list_at(variables, "added")) {
-    page.add("+", kGreen,
-             printable(text_at(each, "name")) + ": " + shown(each, "type", "value"));
+    page.add("+", kGreen, printable(text_at(each, "name")) + ": " + shown(each, "type", "value"));
   }
   for (const Json& each : list_at(variables, "changed")) {
     page.add("~", kCyan,

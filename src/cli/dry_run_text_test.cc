@@ -23,9 +23,10 @@ constexpr const char* kRun =
 TEST(DryRunTextTest, TellsAllThatHasChanged) {
   const std::string text = dry_run_text(kRun, false);
   for (const char* const line :
-       {"M m  1K -> 2K\n", "D d  (directory)\n", "+ a: int 1\n", "~ c: str 'x' -> int 2\n", "- r: int 3\n",
-        "left behind: process 7 sleep 9\n", "wanted to reach: h.example:443 (denied)\n",
-        "wanted to call: deploy {}\n", "more files differ", "@@ -0,0 +1 @@\n"}) {
+       {"M m  1 KiB -> 2 KiB\n", "D d  (directory)\n", "+ a: int 1\n", "~ c: str 'x' -> int 2\n",
+        "- r: int 3\n", "left behind: process 7 sleep 9\n",
+        "wanted to reach: h.example:443 (denied)\n", "wanted to call: deploy {}\n",
+        "more files differ", "@@ -0,0 +1 @@\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

@@ -59,8 +59,8 @@ std::vector<pid_t> find_processes(pid_t warden, bool own_pids) {
   for (const pid_t pid : procfs::numbers_in("/proc")) {
     if (own_pids) {
       struct stat place {};
-      if (::stat((procfs::directory_of(pid) + "/ns/pid").c_str(), &place) == 0 && place.st_ino == home.st_ino &&
-          place.st_dev == home.st_dev) {
+      if (::stat((procfs::directory_of(pid) + "/ns/pid").c_str(), &place) == 0 &&
+          place.st_ino == home.st_ino && place.st_dev == home.st_dev) {
         found.push_back(pid);
       }
       continue;
@@ -205,8 +205,7 @@ Result<void> end_guests_but(const std::vector<GuestSeen>& kept, const GuestPlace
   const pid_t warden = warden_of(place);
   const auto deadline = std::chrono::steady_clock::now() + kEndPatience;
   const auto is_kept = [&](pid_t pid, const Stat& stat) {
-    return pid == warden || is_over(stat) ||
-           std::ranges::any_of(kept, [&](const GuestSeen& each) {
+    return pid == warden || is_over(stat) || std::ranges::any_of(kept, [&](const GuestSeen& each) {
              return each.outside == pid && each.started == stat.started;
            });
   };

@@ -87,8 +87,7 @@ void Comparison::walk(int directory,
   });
   std::vector<bool> there(entry == nullptr ? 0 : entry->value);
   for (const std::string& name : names) {
-    if (visited_ > kMaxVisited || deadline_.passed() ||
-        report_.files.size() >= kMaxListedFiles) {
+    if (visited_ > kMaxVisited || deadline_.passed() || report_.files.size() >= kMaxListedFiles) {
       report_.truncated = true;
       return;
     }
@@ -157,7 +156,8 @@ void Comparison::take_same_type(int directory,
       opened = status;
       same = false;
     } else {
-      same = same && contents_.is_in(before.value, file.get(), opened, open_for_writing(file.get()));
+      same =
+          same && contents_.is_in(before.value, file.get(), opened, open_for_writing(file.get()));
     }
     difference.size = static_cast<std::uint64_t>(opened.st_size);
     difference.changed_ns = change_time(opened);

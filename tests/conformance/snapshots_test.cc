@@ -121,12 +121,11 @@ TEST_P(Snapshots, TellWhatDiffersFromThem) {
   output_of(
       "printf ONE >a/one; rm -r a/b; printf 12345 >new; chmod 700 run; ln -sfn a dangling; "
       "rm sparse; mkdir sparse");
-  EXPECT_THAT(
-      differences(),
-      testing::ElementsAre("modified a/one 3 3", "deleted a/b", "deleted a/b/c",
-                           "deleted a/b/c/none 0 0", "deleted a/b/two 0 3", "modified dangling",
-                           "added new 5 0", testing::StartsWith("modified run"),
-                           "deleted sparse 0 10485760", "added sparse"));
+  EXPECT_THAT(differences(),
+              testing::ElementsAre("deleted a/b", "deleted a/b/c", "deleted a/b/c/none 0 0",
+                                   "deleted a/b/two 0 3", "modified a/one 3 3", "modified dangling",
+                                   "added new 5 0", testing::StartsWith("modified run"),
+                                   "deleted sparse 0 10485760", "added sparse"));
   restore(1);
   EXPECT_THAT(differences(), IsEmpty());
 }
@@ -141,8 +140,8 @@ TEST_P(Snapshots, HoldWhatFilesAndLinksWere) {
   EXPECT_EQ(version("link", Version::kThen), "a/one");
   EXPECT_EQ(version("link", Version::kNow), "new");
   EXPECT_EQ(version("a/b/two", Version::kThen), "two");
-  for (const char* const nothing : {"a/b/two", "a", "none", "../etc/passwd", "/etc/passwd",
-                                    "a/../a/one", "link/x", "sparse", ""}) {
+  for (const char* const nothing :
+       {"a/b/two", "a", "none", "../etc/passwd", "/etc/passwd", "link/x", "sparse", ""}) {
     EXPECT_EQ(version(nothing, Version::kNow), std::nullopt) << nothing;
   }
   EXPECT_EQ(version("sparse", Version::kThen), std::nullopt);

@@ -9,7 +9,8 @@ namespace glovebox {
 namespace {
 
 TEST(UnifiedDiffTest, ShowsChangesWithThreeLinesAround) {
-  const UnifiedDiff diff = unified_diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n");
+  const UnifiedDiff diff =
+      unified_diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n");
   EXPECT_EQ(diff.hunks, "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
   EXPECT_EQ(diff.added, 1U);
   EXPECT_EQ(diff.removed, 1U);

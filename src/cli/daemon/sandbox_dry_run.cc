@@ -53,18 +53,18 @@ Result<int> decide(const DryRunText& options) {
   }
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  write_fully(STDOUT_FILENO,
-              runs.empty() ? "no dry run is undecided\n"
-                           : "undecided, and discarded at " + text_in(runs.front(), "expires") +
-                                 ":\n" + dry_run_text(runs.front().dump(), colour));
+  write_fully(STDOUT_FILENO, runs.empty() ? "no dry run is undecided\n"
+                                          : "undecided, and discarded at " +
+                                                text_in(runs.front(), "expires") + ":\n" +
+                                                dry_run_text(runs.front().dump(), colour));
   return 0;
 }
 
 }  // namespace
 
 void add_sandbox_dry_run(CLI::App& group, Action* action) {
-  auto* const command =
-      group.add_subcommand("dry-run", "Show the undecided dry run of a sandbox, or decide about it");
+  auto* const command = group.add_subcommand(
+      "dry-run", "Show the undecided dry run of a sandbox, or decide about it");
   command->footer(kSandboxDryRunFooter);
   auto options = std::make_shared<DryRunText>();
   command->add_option("ID", options->id, "The sandbox")->required();
@@ -72,8 +72,7 @@ void add_sandbox_dry_run(CLI::App& group, Action* action) {
   command->add_flag("--discard", options->discard, "Take back what it has changed")
       ->excludes(commit);
   add_daemon_options(*command, options->daemon);
-  command->callback(
-      [action, options] { *action = [options] { return ended(decide(*options)); }; });
+  command->callback([action, options] { *action = [options] { return ended(decide(*options)); }; });
 }
 
 }  // namespace glovebox::cli

@@ -82,8 +82,8 @@ void DryRunning::compare_variables() {
   }
   run_.variables.emplace();
   // Where an agent has listed no more, what is missing in its list may be there all the same.
-  run_.variables_truncated = now->size() >= agent::kMaxVariables ||
-                             variables_before_->size() >= agent::kMaxVariables;
+  run_.variables_truncated =
+      now->size() >= agent::kMaxVariables || variables_before_->size() >= agent::kMaxVariables;
   std::size_t bytes = 0;
   const auto add = [&](const agent::Variable* before, const agent::Variable* after) {
     DryRun::Variable changed{.name = (after != nullptr ? after : before)->name};
@@ -183,8 +183,8 @@ std::string DryRunning::diff_of(const FileDifference& file, std::size_t most) {
     if (none) {
       return std::string();
     }
-    auto read = context_.sandbox().read_version(checkpoint_, file.path, version,
-                                                DryRun::kMostDiffed);
+    auto read =
+        context_.sandbox().read_version(checkpoint_, file.path, version, DryRun::kMostDiffed);
     return read ? std::move(read).value() : std::nullopt;
   };
   const auto before = content(Sandbox::Version::kThen, file.kind == Kind::kAdded);

@@ -95,8 +95,7 @@ std::string to_json(const DryRun& run) {
   json["processes"] = std::move(processes);
   Json hosts = Json::array();
   for (const DryRun::Host& each : run.hosts) {
-    hosts.push_back(
-        {{"host", to_utf8(each.host)}, {"port", each.port}, {"verdict", each.verdict}});
+    hosts.push_back({{"host", to_utf8(each.host)}, {"port", each.port}, {"verdict", each.verdict}});
   }
   json["hosts"] = std::move(hosts);
   Json calls = Json::array();
