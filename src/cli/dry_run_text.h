@@ -11,8 +11,8 @@ namespace glovebox::cli {
 // break, and says so when nothing has changed.
 std::string dry_run_text(std::string_view run, bool colour);
 
-// Asks at the terminal; the end of input is no.
-bool person_commits();
+// Asks at the terminal. The end of input is no, and so is `cancel_fd` when it becomes readable.
+bool person_commits(int cancel_fd);
 // Whether there is a terminal for that.
 bool has_person();
 

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/dry_run_text.h"
 #include "cli/failure_hint.h"
 #include "cli/file_watch.h"
 #include "cli/interrupts.h"
@@ -19,8 +21,10 @@
 #include "cli/run_approval.h"
 #include "cli/run_options.h"
 #include "sandbox/slot.h"
+#include "service/runs/held_output.h"
 #include "service/runs/stream_events.h"
 #include "service/runs/transfer.h"
+#include "spec/json/dry_run_json.h"
 #include "spec/json/error_json.h"
 #include "spec/json/verdict_json.h"
 
@@ -37,6 +41,7 @@ Examples:
   glovebox run -l js -e 'console.log(6*7)'
   glovebox run solve.py --stdin input.txt --time 2s --memory 256M --json
   glovebox run plot.py --file data.csv --out results --summary
+  glovebox run fix.py --file src --out src --dry-run
   glovebox run app.py --packages pip:flask --package-source ~/wheels
   glovebox run fetch.py --allow-net example.com:443 --allow-net '*.example.org'
   glovebox run fix.py --verify 'python3 -m pytest -q' --file project:.
@@ -76,8 +81,87 @@ int conclude(const OneShotResult& result) {
   return status == 0 ? kExitFailed : status;
 }
 
+// Runs it, and where it is a dry run, finds what it would write.
+Result<OneShotResult> run_or_rehearse(const RunOptionsText& options,
+                                      const OneShot& request,
+                                      const OneShotObserver& observer,
+                                      std::optional<HeldOutput>& held) {
+  if (!options.dry_run) {
+    return run_once(request, observer);
+  }
+  held.emplace(GB_TRY(HeldOutput::make()));
+  OneShot rehearsal = request;
+  rehearsal.out_directory = held->path();
+  OneShotResult result = GB_TRY(run_once(rehearsal, observer));
+  DryRun shown = GB_TRY(held->differences(result.copied_out, options.out));
+  for (const ConnectionRecord& each : result.verdict.connections) {
+    if (shown.hosts.size() < DryRun::kMostHosts) {
+      shown.hosts.push_back(
+          {.host = each.host, .port = each.port, .verdict = std::string(to_string(each.verdict))});
+    }
+  }
+  result.verdict.dry_run = std::move(shown);
+  return result;
+}
+
+// Writes what was held back.
+Result<void> write_held(const RunOptionsText& options,
+                        const std::optional<HeldOutput>& held,
+                        OneShotResult& result) {
+  DryRun& shown = *result.verdict.dry_run;
+  GB_TRY(held->commit(result.copied_out, options.out, shown));
+  shown.committed = true;
+  return {};
+}
+
+// What programs are told: --yes decides, and nobody is asked.
+void decide_for_programs(const RunOptionsText& options,
+                         const std::optional<HeldOutput>& held,
+                         OneShotResult& result) {
+  if (!held) {
+    return;
+  }
+  result.verdict.dry_run->committed = false;
+  if (options.yes && !options.out.empty() && !result.not_copied) {
+    if (auto written = write_held(options, held, result); !written) {
+      result.not_copied = std::move(written).error();
+    }
+  }
+}
+
+// Shows what would be written, and asks unless --yes has agreed.
+Result<void> decide_with_person(const RunOptionsText& options,
+                                const std::optional<HeldOutput>& held,
+                                OneShotResult& result,
+                                int cancel_fd) {
+  const DryRun& shown = *result.verdict.dry_run;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
+  const bool colour = ::isatty(STDERR_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  write_fully(STDERR_FILENO, "── dry run: what " +
+                                 (options.out.empty() ? std::string("it has made")
+                                                      : printable(options.out) + " would get") +
+                                 "\n" + dry_run_text(to_json(shown), colour));
+  if (shown.files.empty() || result.not_copied) {
+    return {};
+  }
+  std::string_view why;
+  if (options.out.empty()) {
+    why = "glovebox: nothing to write: there is no --out\n";
+  } else if (!options.yes && !has_person()) {
+    why = "glovebox: nothing was written: there is no terminal to ask at\n  hint: use --yes\n";
+  } else if (options.yes || person_commits(cancel_fd)) {
+    GB_TRY(write_held(options, held, result));
+    why = "glovebox: written\n";
+  } else {
+    why = "glovebox: nothing was written\n";
+  }
+  write_fully(STDERR_FILENO, why);
+  return {};
+}
+
 int run_for_json(const RunOptionsText& options, const OneShot& request) {
-  auto result = run_once(request, {});
+  std::optional<HeldOutput> held;
+  auto result = run_or_rehearse(options, request, {}, held);
   if (!result) {
     write_fully(STDOUT_FILENO, to_json(result.error()) + "\n");
     return report(result.error());
@@ -86,6 +170,7 @@ int run_for_json(const RunOptionsText& options, const OneShot& request) {
     strip(result->verdict.out);
     strip(result->verdict.err);
   }
+  decide_for_programs(options, held, *result);
   write_fully(STDOUT_FILENO, to_json(result->verdict) + "\n");
   return conclude(*result);
 }
@@ -110,7 +195,8 @@ int run_for_events(const RunOptionsText& options, const OneShot& request) {
   };
   observer.out = [&out](std::string_view bytes) { out.pass(bytes); };
   observer.err = [&err](std::string_view bytes) { err.pass(bytes); };
-  auto result = run_once(request, observer);
+  std::optional<HeldOutput> held;
+  auto result = run_or_rehearse(options, request, observer, held);
   if (!result) {
     write_fully(STDOUT_FILENO, failed_event(result.error()) + "\n");
     return report(result.error());
@@ -121,6 +207,7 @@ int run_for_events(const RunOptionsText& options, const OneShot& request) {
   }
   out.finish(result->verdict.out);
   err.finish(result->verdict.err);
+  decide_for_programs(options, held, *result);
   write_fully(STDOUT_FILENO, verdict_event(result->verdict) + "\n");
   return conclude(*result);
 }
@@ -140,7 +227,8 @@ int run_for_people(const RunOptionsText& options, const OneShot& request) {
     progress.clear();
     err.pass(bytes);
   };
-  auto result = run_once(request, observer);
+  std::optional<HeldOutput> held;
+  auto result = run_or_rehearse(options, request, observer, held);
   progress.clear();
   if (!result) {
     return report(result.error());
@@ -167,12 +255,21 @@ int run_for_people(const RunOptionsText& options, const OneShot& request) {
        verdict.status != Status::kCompileError && verdict.status != Status::kCanceled) ||
       failed_verification(verdict);
   if (!options.quiet && (options.summary || terminal || unexplained)) {
-    write_fully(STDERR_FILENO, summary(result.value(), request.out_directory, options.summary));
+    OneShotResult shown = *result;
+    if (held) {
+      shown.copied_out.clear();  // They are nowhere yet.
+    }
+    write_fully(STDERR_FILENO, summary(shown, request.out_directory, options.summary));
   }
   if (!options.quiet && verdict.status == Status::kError) {
     if (const std::string hint = failure_hint(verdict.err.bytes, verdict.walls.network);
         !hint.empty()) {
       write_fully(STDERR_FILENO, "glovebox: " + hint + "\n");
+    }
+  }
+  if (held) {
+    if (auto decided = decide_with_person(options, held, *result, request.cancel_fd); !decided) {
+      result->not_copied = std::move(decided).error();
     }
   }
   return conclude(*result);

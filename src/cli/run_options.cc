@@ -368,6 +368,22 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       .add_flag("--watch", options.watch,
                 "Run again whenever the program's file or a --file changes; Ctrl-C ends it")
       ->group(kAnswer);
+  auto* const dry_run =
+      command
+          .add_flag("--dry-run", options.dry_run,
+                    "Hold back what --out would write: show it as a diff and ask before writing it")
+          ->group(kAnswer);
+  command
+      .add_option("--dry-run-network", options.dry_run_network,
+                  "'open' lets a dry run use the network, which nobody can take back [default: "
+                  "closed]")
+      ->type_name("STATE")
+      ->check(CLI::IsMember({"closed", "open"}))
+      ->needs(dry_run)
+      ->group(kAnswer);
+  command.add_flag("--yes", options.yes, "Write what a dry run has shown without asking")
+      ->needs(dry_run)
+      ->group(kAnswer);
   auto* const raw =
       command
           .add_flag("--raw", options.raw,
@@ -380,6 +396,7 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->group(kAnswer)
       ->excludes(raw);
 
+  dry_run->excludes(command.get_option("--watch"));
   for (const char* const other : {"--template", "--policy", "--packages", "--package-source",
                                   "--deterministic", "--watch", "--compile-only"}) {
     image->excludes(command.get_option(other));
@@ -442,6 +459,10 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
     return std::move(allowed).error().within("--packages");
   }
   request.out_directory = options.out;
+  if (options.dry_run && request.network && options.dry_run_network != "open") {
+    request.network = NetworkRules();
+    request.secrets = {};
+  }
   request.compile_only = options.compile_only;
   request.verify = options.verify;
   if (options.has_stdin_file()) {

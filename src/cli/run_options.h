@@ -45,6 +45,9 @@ struct RunOptionsText : SharedOptionsText {
   bool summary = false;
   bool quiet = false;
   bool watch = false;
+  bool dry_run = false;
+  std::string dry_run_network;
+  bool yes = false;
 };
 
 void add_options(CLI::App& command, RunOptionsText& options);

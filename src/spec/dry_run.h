@@ -62,6 +62,7 @@ struct DryRun {
   std::vector<Process> processes{};  // That were started, and live.
   std::vector<Host> hosts{};         // That it wanted to reach.
   std::vector<ToolCall> tool_calls{};
+  std::optional<bool> committed{};  // Absent: nobody has decided yet.
 };
 
 }  // namespace glovebox

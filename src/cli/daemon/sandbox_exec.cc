@@ -139,7 +139,10 @@ class Showing {
 };
 
 // What becomes of a dry run: --yes keeps it, a person says, or it waits for a decision.
-Result<void> decide(DaemonClient& daemon, const ExecOptionsText& options, const Json& verdict) {
+Result<void> decide(DaemonClient& daemon,
+                    const ExecOptionsText& options,
+                    const Json& verdict,
+                    int cancel_fd) {
   const auto found = verdict.find("dry_run");
   const Json run = found == verdict.end() ? Json() : *found;
   const std::string id = text_in(run, "id");
@@ -151,7 +154,7 @@ Result<void> decide(DaemonClient& daemon, const ExecOptionsText& options, const 
     write_fully(STDOUT_FILENO, dry_run_text(run.dump(), wants_colour(options)));
   }
   const bool asks = !options.yes && !machine && has_person();
-  const bool commits = options.yes || (asks && person_commits());
+  const bool commits = options.yes || (asks && person_commits(cancel_fd));
   if (!commits && !asks) {
     if (!machine) {
       write_fully(STDERR_FILENO,
@@ -201,7 +204,7 @@ Result<int> follow(DaemonClient& daemon,
       return error_in(said);
     }
     if (type == "verdict") {
-      GB_TRY(decide(daemon, options, said));
+      GB_TRY(decide(daemon, options, said, interrupts.fd()));
       return exit_status_in(said);
     }
   }

@@ -103,6 +103,9 @@ std::string to_json(const DryRun& run) {
     calls.push_back({{"name", to_utf8(each.name)}, {"arguments", to_utf8(each.arguments)}});
   }
   json["tool_calls"] = std::move(calls);
+  if (run.committed) {
+    json["committed"] = *run.committed;
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

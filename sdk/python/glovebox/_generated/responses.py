@@ -446,7 +446,6 @@ class DryRunFiles(Model):
     modified: List[DryRunFile]
     deleted: List[DryRunFile]
     truncated: bool
-    """More files differ than are listed."""
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "added": list_of(DryRunFile.from_json),
@@ -457,7 +456,7 @@ class DryRunFiles(Model):
 
 @dataclass(frozen=True)
 class DryRunProcess(Model):
-    """The schema ``DryRunProcess``."""
+    """The schema ``DryRunProcesse``."""
 
     pid: int
     command: str
@@ -521,6 +520,7 @@ class DryRun(Model):
     expires: datetime
     """When it is discarded."""
     files: DryRunFiles
+    """Of the workspace; not of /tmp."""
     processes: List[DryRunProcess]
     """Processes that it started and left behind."""
     hosts: List[DryRunHost]
@@ -528,6 +528,9 @@ class DryRun(Model):
     tool_calls: List[DryRunToolCall]
     """Tools that it tried to call; none was called."""
     variables: Optional[DryRunVariables] = None
+    """Absent where the interpreter did not say."""
+    committed: Optional[bool] = None
+    """Of glovebox run, which decides at once."""
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "expires": time_of,

@@ -531,23 +531,28 @@ export interface DryRun {
   context: string;
   /** When it is discarded. */
   expires: string;
-  files: DryRunFiles;
-  variables?: DryRunVariables | undefined;
+  /** Of the workspace; not of /tmp. */
+  files: {
+    added: DryRunFile[];
+    modified: DryRunFile[];
+    deleted: DryRunFile[];
+    truncated: boolean;
+  };
+  /** Absent where the interpreter did not say. */
+  variables?: {
+    added: DryRunVariable[];
+    changed: DryRunVariable[];
+    removed: DryRunVariable[];
+    truncated: boolean;
+  } | undefined;
   /** Processes that it started and left behind. */
-  processes: DryRunProcess[];
+  processes: { pid: number; command: string }[];
   /** What it tried to reach, in a sandbox with network rules. */
-  hosts: DryRunHost[];
+  hosts: ({ host: string; port: number; verdict: "allowed" | "denied" | "failed" })[];
   /** Tools that it tried to call; none was called. */
-  tool_calls: DryRunToolCall[];
-}
-
-/** Of the workspace; not of /tmp. */
-export interface DryRunFiles {
-  added: DryRunFile[];
-  modified: DryRunFile[];
-  deleted: DryRunFile[];
-  /** More files differ than are listed. */
-  truncated: boolean;
+  tool_calls: { name: string; arguments: string }[];
+  /** Of glovebox run, which decides at once. */
+  committed?: boolean | undefined;
 }
 
 export interface DryRunFile {
@@ -565,14 +570,6 @@ export interface DryRunFile {
   [field: string]: unknown;
 }
 
-/** Absent where the interpreter did not say. */
-export interface DryRunVariables {
-  added: DryRunVariable[];
-  changed: DryRunVariable[];
-  removed: DryRunVariable[];
-  truncated: boolean;
-}
-
 export interface DryRunVariable {
   name: string;
   type: string;
@@ -582,23 +579,6 @@ export interface DryRunVariable {
   type_before?: string | undefined;
   value_before?: string | undefined;
   [field: string]: unknown;
-}
-
-export interface DryRunProcess {
-  pid: number;
-  command: string;
-}
-
-export interface DryRunHost {
-  host: string;
-  port: number;
-  verdict: "allowed" | "denied" | "failed";
-}
-
-export interface DryRunToolCall {
-  name: string;
-  /** JSON, cut to 1 KiB. */
-  arguments: string;
 }
 
 export interface Tool {
