@@ -142,14 +142,16 @@ async def a_dry_run_shows_what_it_changes_and_waits(world):
         run = (await context.execute("x = 2; open('f', 'w').write('f')", dry_run=True)).dry_run
         same([each.path for each in run.files.added], ["f"])
         same([(each.name, each.value_before, each.value) for each in run.variables.changed], [("x", "1", "2")])
-        await raises(Conflict, context.execute("x"))
+        with raises(Conflict):
+            await context.execute("x")
         same([each.id for each in await sandbox.dry_runs()], [run.id])
         await context.discard(run)
         same((await context.execute("x")).text, "1")
         wish = DryRunOptions(network="open", timeout="1m")
         await context.commit((await context.execute("x = 3", dry_run=wish)).dry_run.id)
         same((await context.execute("x")).text, "3")
-        await raises(NotFound, context.discard(run))
+        with raises(NotFound):
+            await context.discard(run)
 
 
 async def input_is_answered(world):
