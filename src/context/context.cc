@@ -367,7 +367,7 @@ Result<std::vector<agent::Variable>> Context::variables(std::chrono::millisecond
   return agent::decode_variables(GB_TRY(ask(agent::Request::kVariables, "{}", patience)));
 }
 
-Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried) {
+Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried, bool thorough) {
   if (!can(kCheckpoint)) {
     return Error(ErrorCode::kUnsupported, "a live " + language_ + " cannot be copied here",
                  "use Python in the native tier");
@@ -377,7 +377,7 @@ Result<std::uint32_t> Context::checkpoint(std::vector<std::string>* not_carried)
   const std::string reply = GB_TRY(ask(agent::Request::kCheckpoint, agent::encode_id(id), 30s));
   std::vector<std::string> left_out = GB_TRY(agent::decode_checkpoint(reply));
   Checkpoint copy = GB_TRY(Checkpoint::adopt(id, link_.take_descriptors()));
-  GB_TRY(sandbox_.snapshot(id));
+  GB_TRY(sandbox_.snapshot(id, thorough));
   checkpoints_.emplace(id, std::move(copy));
   if (not_carried != nullptr) {
     *not_carried = std::move(left_out);
@@ -411,14 +411,15 @@ void Context::end_process() {
 }
 
 Result<void> Context::rollback(std::uint32_t checkpoint,
-                               const std::function<Result<void>()>& stopped) {
+                               const std::function<Result<void>()>& stopped,
+                               bool thorough) {
   Checkpoint* const copy = GB_TRY(find(checkpoint));
   end_process();
   ended_ = true;
   if (stopped) {
     GB_TRY(stopped());
   }
-  GB_TRY(sandbox_.restore(checkpoint));
+  GB_TRY(sandbox_.restore(checkpoint, thorough));
   process_ = GB_TRY(copy->wake());
   ended_ = false;
   return {};

@@ -157,14 +157,17 @@ class Context {
   // What a process cannot take along is named in `not_carried`: its threads, and files that it has
   // open for writing. kUnsupported where the language's agent cannot be copied, and in sandboxes
   // that share their pids with the host.
-  Result<std::uint32_t> checkpoint(std::vector<std::string>* not_carried = nullptr);
+  // `thorough` as Sandbox::snapshot()'s.
+  Result<std::uint32_t> checkpoint(std::vector<std::string>* not_carried = nullptr,
+                                   bool thorough = false);
 
   // Memory and workspace are as they were at the checkpoint; also when the interpreter has crashed
   // since. The checkpoint stays. What the guest had started since is killed. `stopped` is called
   // when the interpreter has ended and nothing has been restored; where it fails, the context stays
   // without an interpreter, and the rollback may be tried again.
   Result<void> rollback(std::uint32_t checkpoint,
-                        const std::function<Result<void>()>& stopped = {});
+                        const std::function<Result<void>()>& stopped = {},
+                        bool thorough = false);
   [[nodiscard]] std::optional<std::uint32_t> newest_checkpoint() const;
 
   // Another context with the memory of a checkpoint, in this sandbox; its working directory is a

@@ -508,15 +508,17 @@ Result<Sandbox::Changes> Sandbox::changed_files() {
   return Changes{.files = std::move(report.files), .truncated = report.truncated};
 }
 
-Result<void> Sandbox::snapshot(std::uint32_t id) {
-  auto done = ask_done(warden::Request::kSnapshot, warden::SnapshotRequest{.id = id}.encode(),
-                       kCopyPatience);
+Result<void> Sandbox::snapshot(std::uint32_t id, bool thorough) {
+  auto done =
+      ask_done(warden::Request::kSnapshot,
+               warden::SnapshotRequest{.id = id, .thorough = thorough}.encode(), kCopyPatience);
   return done ? Result<void>() : std::move(done).error().within("take a snapshot of the files");
 }
 
-Result<void> Sandbox::restore(std::uint32_t id) {
-  auto done = ask_done(warden::Request::kRestore, warden::SnapshotRequest{.id = id}.encode(),
-                       kCopyPatience);
+Result<void> Sandbox::restore(std::uint32_t id, bool thorough) {
+  auto done =
+      ask_done(warden::Request::kRestore,
+               warden::SnapshotRequest{.id = id, .thorough = thorough}.encode(), kCopyPatience);
   return done ? Result<void>() : std::move(done).error().within("restore the files");
 }
 

@@ -194,7 +194,9 @@ class Sandbox {
   // another snapshot cost nothing again. Fails without a trace when the number is taken, when the
   // disk is full, or past the bounds of spec/warden_protocol.h. Guests may run meanwhile; what they
   // write then may be in it or not.
-  Result<void> snapshot(std::uint32_t id);
+  // By files' times, which a guest that writes through a mapping can keep (warden/contents.h);
+  // `thorough` looks at every byte.
+  Result<void> snapshot(std::uint32_t id, bool thorough = false);
 
   // Makes the workspace what it was at that snapshot: names, contents, modes and modification times
   // of files, directories and symbolic links. A file that still has its inode is written in place,
@@ -202,10 +204,10 @@ class Sandbox {
   // is changed; after another error, above all a guest that hinders it, the workspace may be in
   // between and the restore tried again. The snapshot stays. changed_files() goes on to tell what
   // differs from the mark.
-  Result<void> restore(std::uint32_t id);
+  Result<void> restore(std::uint32_t id, bool thorough = false);
 
-  // What of the workspace is not as it was at that snapshot; kNotFound, or `truncated`, where that
-  // cannot be told.
+  // What of the workspace is not as it was at that snapshot, thoroughly; kNotFound, or `truncated`,
+  // where that cannot be told.
   struct Differences {
     std::vector<FileDifference> files;  // By path, which is the guest's.
     bool truncated = false;

@@ -132,6 +132,7 @@ Result<PackRequest> PackRequest::decode(std::string_view bytes) {
 std::string SnapshotRequest::encode() const {
   WireWriter out;
   out.u32(id);
+  out.u8(thorough ? 1 : 0);
   return out.take();
 }
 
@@ -139,6 +140,7 @@ Result<SnapshotRequest> SnapshotRequest::decode(std::string_view bytes) {
   WireReader in(bytes);
   SnapshotRequest request;
   request.id = in.u32();
+  request.thorough = in.u8() != 0;
   return checked(in, request, "snapshot request");
 }
 

@@ -155,6 +155,7 @@ struct PackRequest {
 
 struct SnapshotRequest {
   std::uint32_t id = 0;
+  bool thorough = false;  // Every byte is looked at, whatever the times of files say.
 
   [[nodiscard]] std::string encode() const;
   static Result<SnapshotRequest> decode(std::string_view bytes);

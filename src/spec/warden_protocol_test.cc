@@ -92,7 +92,7 @@ PackRequest some() {
 }
 template <>
 SnapshotRequest some() {
-  return {.id = 0xfffffffe};
+  return {.id = 0xfffffffe, .thorough = true};
 }
 template <>
 VersionRequest some() {

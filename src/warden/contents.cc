@@ -279,7 +279,7 @@ bool Contents::holds(const Version& version, int file, const Identity& now) cons
 bool Contents::is_in(Id id, int file, const struct stat& status, bool shared) {
   Version& version = versions_[id];
   const Identity now = identity_of(status);
-  if (version.settled && version.identity == now && !shared) {
+  if (trusts_times_ && version.settled && version.identity == now && !shared) {
     return true;
   }
   // Before the bytes are read: a write that comes between would be taken for an old one.
@@ -293,7 +293,7 @@ bool Contents::is_in(Id id, int file, const struct stat& status, bool shared) {
 }
 
 bool Contents::seems_in(Id id, const struct stat& status) const {
-  return versions_[id].settled && versions_[id].identity == identity_of(status);
+  return trusts_times_ && versions_[id].settled && versions_[id].identity == identity_of(status);
 }
 
 bool Contents::equals(const Bytes& bytes, int file) const {

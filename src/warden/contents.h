@@ -9,7 +9,8 @@
 //   - somebody has it open for writing, for a mapping of it may write without a new time;
 //   - the clock of the file system is so coarse that a second write gets the time of the first.
 // Such a file is compared byte by byte. What stays unseen: on tmpfs, a mapping that was made after
-// one snapshot and gone before the next, and that wrote only to pages it had read before.
+// one snapshot and gone before the next, and that wrote only to pages it had read before. Who must
+// see that as well does not trust times.
 #pragma once
 
 #include <sys/stat.h>
@@ -42,6 +43,10 @@ class Contents {
 
   // Makes the store, in the file system of `directory`, unless it is there.
   Result<void> prepare(int directory);
+
+  // Whether equal times of a file are taken for equal bytes, as at first, or all bytes are looked
+  // at.
+  void trust_times(bool trust) { trusts_times_ = trust; }
 
   // Keeps what `file` holds; the caller owns one reference to it then. `status` is the file's.
   Result<Id> keep(int file, const struct stat& status, const Deadline& deadline);
@@ -97,6 +102,7 @@ class Contents {
   void free_extents(const Bytes& bytes);
 
   UniqueFd store_;
+  bool trusts_times_ = true;
   bool fine_times_ = false;  // A write after a look at the times always shows in them.
   std::uint64_t end_ = 0;    // Of what is used of the store. Space before it is not used twice.
   std::vector<Version> versions_;

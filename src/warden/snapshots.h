@@ -40,6 +40,9 @@ class Snapshots {
   Snapshots(UniqueFd workspace, UniqueFd place)
       : workspace_(std::move(workspace)), place_(std::move(place)) {}
 
+  // As Contents'; for what follows.
+  void trust_times(bool trust) { contents_.trust_times(trust); }
+
   // Keeps the workspace under a number that is not taken. Fails without a trace of it, above all
   // when the disk is full.
   Result<void> take(std::uint32_t id);

@@ -135,6 +135,7 @@ Result<void> Workspace::serve_snapshot(Request type, std::string_view payload) {
   if (!request) {
     return request.error();
   }
+  snapshots_.trust_times(!request->thorough);
   if (type == Request::kSnapshot) {
     return snapshots_.take(request->id);
   }
@@ -149,6 +150,7 @@ Result<void> Workspace::serve_snapshot(Request type, std::string_view payload) {
 
 DifferencesReport Workspace::compare(std::string_view payload) {
   const auto request = SnapshotRequest::decode(payload);
+  snapshots_.trust_times(false);
   auto report = request ? snapshots_.compare(request->id)
                         : Result<DifferencesReport>(DifferencesReport{.truncated = true});
   return report ? std::move(report).value() : DifferencesReport{.truncated = true};

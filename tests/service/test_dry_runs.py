@@ -380,6 +380,19 @@ class HostileTest(DryRuns):
         self.assertEqual(added["diff"].count("\n+++ "), 1)
         self.decide(run, "discard")
 
+    def test_a_write_that_leaves_no_trace_in_the_times_of_a_file_is_seen_and_taken_back(self):
+        self.context.execute("open('f', 'wb').write(b'a' * 5000)")
+        write = (
+            "import mmap, os\nfd = os.open('f', os.O_RDWR)\nm = mmap.mmap(fd, 5000)\nm[0:1]\n"
+            "before = os.stat('f').st_ctime_ns\nm[0:1] = b'b'\nm.close(); os.close(fd)\n"
+            "print(before == os.stat('f').st_ctime_ns)"
+        )
+        for decision, first in (("discard", b"a"), ("commit", b"b")):
+            verdict = self.context.execute(write, dry_run=True)
+            self.assertEqual(self.paths(verdict["dry_run"]["files"]["modified"]), ["f"], verdict["stdout"])
+            self.decide(verdict["dry_run"], decision)
+            self.assertEqual(self.sandbox.read("f")[:1], first)
+
     def test_more_than_anybody_reads_is_cut_and_said_so(self):
         run = self.dry(
             "for i in range(3000): globals()[f'v{i}'] = 'x' * 500; open(f'f{i}', 'w').write('y\\n' * 200)"

@@ -45,7 +45,7 @@ Result<std::unique_ptr<DryRunning>> DryRunning::begin(Context& context,
                                                       HeldNetwork* network,
                                                       bool network_open,
                                                       DryRun named) {
-  const std::uint32_t checkpoint = GB_TRY(context.checkpoint());
+  const std::uint32_t checkpoint = GB_TRY(context.checkpoint(nullptr, true));
   std::unique_ptr<DryRunning> running(
       new DryRunning(context, network, std::move(named), checkpoint));
   running->processes_before_ = context.sandbox().seen_processes();
@@ -215,8 +215,8 @@ Result<void> DryRunning::commit() {
 }
 
 Result<void> DryRunning::discard() {
-  GB_TRY(context_.rollback(checkpoint_,
-                           [this] { return context_.sandbox().end_others(processes_before_); }));
+  GB_TRY(context_.rollback(
+      checkpoint_, [this] { return context_.sandbox().end_others(processes_before_); }, true));
   GB_TRY(context_.release(checkpoint_));
   return reopen();
 }

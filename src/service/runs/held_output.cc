@@ -98,8 +98,8 @@ std::string diff_of(const std::string& path,
 Result<HeldOutput> HeldOutput::make() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
   const char* const place = std::getenv("TMPDIR");
-  std::string path = std::string(place != nullptr && *place != '\0' ? place : "/tmp") +
-                     "/glovebox-dry-run.XXXXXX";
+  std::string path =
+      std::string(place != nullptr && *place != '\0' ? place : "/tmp") + "/glovebox-dry-run.XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) {
     return Error::from_errno("create a directory for held back files");
   }
@@ -115,9 +115,8 @@ HeldOutput::~HeldOutput() {
 Result<DryRun> HeldOutput::differences(const std::vector<std::string>& names,
                                        const std::string& directory) const {
   const UniqueFd held(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const UniqueFd there(directory.empty()
-                           ? -1
-                           : ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd there(
+      directory.empty() ? -1 : ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!held) {
     return Error::from_errno("open the files that were held back");
   }
