@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "service/tenants/first_key.h"
 
 namespace glovebox {
