@@ -20,7 +20,7 @@ SCOPES = ("run", "read", "admin", "approve")
 METHODS = {"get", "head", "post", "put", "patch", "delete", "options"}
 # What else stands in paths.
 OTHER_NAMES = {"name": "nobody", "volume": "nobody", "tenant": "nobody", "key": "0123456789abcdef",
-               "call": "1"}
+               "call": "1", "dry": "none"}
 # What each operation with a body needs before it looks for anything.
 BODIES = {
     "run": {"language": "python", "code": "1"},
