@@ -11,6 +11,7 @@ install(TARGETS glovebox-microvm DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebo
 install(FILES ${CMAKE_BINARY_DIR}/libexec/glovebox/microvm/initramfs
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm)
 install(PROGRAMS packaging/microvm_install DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm RENAME install)
+install(TARGETS glovebox-analyser DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/analyser)
 install(TARGETS glovebox-files DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/files)
 # As the build laid them out: the part before the last slash is not repeated.
 install(DIRECTORY ${CMAKE_BINARY_DIR}/libexec/glovebox/agents
@@ -24,5 +25,5 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # What the packages are made of, without tests and benchmarks.
-add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-warden glovebox-archiver glovebox-launcher
+add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-warden glovebox-archiver glovebox-analyser glovebox-launcher
   glovebox-egress glovebox-files glovebox-render glovebox-wasm glovebox-microvm glovebox-microvm-init agents)

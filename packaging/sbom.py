@@ -7,7 +7,7 @@ import subprocess
 import time
 
 SHIPPED = ["glovebox", "glovebox-daemon", "glovebox-render", "glovebox-warden",
-           "glovebox-archiver", "glovebox-launcher", "glovebox-egress", "glovebox-files",
+           "glovebox-archiver", "glovebox-analyser", "glovebox-launcher", "glovebox-egress", "glovebox-files",
            "glovebox-wasm", "agents"]
 
 

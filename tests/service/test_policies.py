@@ -159,23 +159,8 @@ class RefusedTest(Asked):
                 self.assertEqual(process.result().status, 403)
 
 
-class WarmTest(Asked):
-    """Once its analysers are warm."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        # The first check asks for them.
-        cls.daemon.ask("POST", "/v1/run", {"language": "python", "code": "import os; os.system(1)"})
-        wait_until(cls.warm, "an analyser is warm")
-
-    @classmethod
-    def warm(cls):
-        text = cls.daemon.must(200, "GET", "/metrics").body.decode()
-        found = re.search(r'glovebox_pool_ready\{template="\(analysis\)"\} (\d+)', text)
-        return found and int(found[1]) > 0
-
-    def test_a_finding_has_the_same_place_as_without(self):
+class AnalysisTest(Asked):
+    def test_a_finding_has_the_same_place_as_on_the_command_line(self):
         python = "é = '😀' + '\\\\' + \"'\" + '\\N{BULLET}'\nimport os; os.system(é)\n"
         for language, code in (("python", python), ("bash", "echo é '\\'\nif :; then rm -fr //; fi\n")):
             with self.subTest(code=code):

@@ -37,8 +37,7 @@ struct RunRequest {
   std::string verify{};
   NetworkRules network{};
   std::string idempotency_key{};
-  // Of the guard, never of a client: a warm analyser may answer in place of the program
-  // (service/keeper/analysis_call.h).
+  // Of the guard, never of a client: its sandbox shows glovebox-analyser.
   bool analysis = false;
 };
 

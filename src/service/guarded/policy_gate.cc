@@ -13,6 +13,7 @@
 #include "guard/policy/assessment_json.h"
 #include "service/api/template_service.h"
 #include "service/policies/exec_walls.h"
+#include "service/runs/analyser_program.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox {
@@ -204,14 +205,15 @@ RunAnalyser PolicyGate::in_sandbox_of(const Caller& caller) const {
     // It counts as a run of the tenant whose code it reads, and can harm nobody else's.
     RunRequest request;
     request.language = "sh";
-    request.code = "exec " + std::string(run.program_name);
+    request.code =
+        "exec " + (run.compiled ? shell_quoted(GB_TRY(analyser_path())) : std::string("node"));
     for (const std::string& option : run.options) {
       request.code += " " + shell_quoted(option);
     }
     request.code += " " + shell_quoted(run.file_name) + "\n";
     request.files = run.files;
     request.files.emplace(run.file_name, run.code);
-    request.analysis = run.program_name == "python3";
+    request.analysis = run.compiled;
     request.limits.wall = kAnalysisTime;
     request.limits.memory = kAnalysisMemory;
     request.limits.pids = kAnalysisProcesses;

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "files/open.h"
-#include "service/keeper/analysis_call.h"
 #include "service/keeper/builder.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/delivery.h"
@@ -451,9 +450,6 @@ Result<json> run(const json& arguments, CallContext& context) {
     archive = GB_TRY(context.keeper.paths().resolve(archive));
   }
   const RunRequest request = to_run_request(object(arguments, "request"));
-  if (request.analysis && run_warm_analysis(request, context)) {
-    return json();
-  }
   return run_one_shot(request, order, archive, context);
 }
 

@@ -32,7 +32,6 @@
 #include "service/keeper/own_paths.h"
 #include "service/keeper/pool_shelf.h"
 #include "service/keeper/template_order.h"
-#include "service/keeper/warm_analysers.h"
 #include "service/keeper/work_queue.h"
 #include "service/packages/package_index.h"
 
@@ -115,7 +114,6 @@ class Keeper {
   // In each pool of warm_up() a sandbox waits, or there can be none here: what it takes is missing.
   [[nodiscard]] bool is_warm() const { return warm_; }
   [[nodiscard]] PoolShelf& pools() { return pools_; }
-  [[nodiscard]] WarmAnalysers& analysers() { return analysers_; }
 
   [[nodiscard]] const Registry& registry() const { return registry_; }
   [[nodiscard]] HeldImages& images() { return images_; }
@@ -192,8 +190,6 @@ class Keeper {
   std::mutex warming_;  // Of what follows.
   std::vector<CreateOrder> usual_;
   std::thread warmer_;
-  WarmAnalysers analysers_{pools_,
-                           [this](std::function<void()> job) { chores_.post({}, std::move(job)); }};
   WorkQueue chores_{{}};  // The last member: its jobs use the others.
 };
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "service/runs/analyser_program.h"
 #include "service/runs/one_shot.h"
 #include "service/runs/stream_events.h"
 #include "spec/json/verdict_json.h"
@@ -76,6 +77,9 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
                                     .mounts = order.shows.mounts,
                                     .workspace = archive,
                                     .env = order.env};
+  }
+  if (request.analysis) {
+    one_shot.language.mounts.push_back(GB_TRY(analyser_mount()));
   }
   one_shot.code = request.code;
   one_shot.name = request.name;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "guard/policy/analysers.h"
 #include "language/registry.h"
+#include "service/runs/analyser_program.h"
 #include "service/runs/one_shot.h"
 
 namespace glovebox {
@@ -28,29 +29,24 @@ struct Job {
   nlohmann::json unit;
 };
 
+// Which program handles which jobs.
+enum class Analyser : std::uint8_t { kNode, kCompiled };
+
 Fact unparsed(std::string why) { return {.kind = FactKind::kUnparsed, .name = std::move(why)}; }
 
-AnalyserRun run_of(bool javascript, const std::vector<Job>& jobs) {
+AnalyserRun run_of(Analyser analyser, const std::vector<Job>& jobs) {
   nlohmann::json units = nlohmann::json::array();
   for (const Job& job : jobs) {
     units.push_back(job.unit);
   }
-  // Without the user's settings and packages: the analysis depends on nothing but the interpreter.
-  AnalyserRun run;
-  if (javascript) {
-    run = {.program_name = "node",
-           .options = {"--expose-internals"},
-           .file_name = "main.js",
-           .code = std::string(policy::javascript_analyser())};
-  } else {
-    run = {.program_name = "python3",
-           .options = {"-I", "-S", "-B"},
-           .file_name = "analysis.py",
-           .code = std::string(policy::python_analyser()),
-           .files = policy::python_analyser_files()};
+  std::string text = units.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  if (analyser == Analyser::kCompiled) {
+    return {.compiled = true, .file_name = kAnalysedFile, .code = std::move(text)};
   }
-  run.files.emplace(kAnalysedFile,
-                    units.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  AnalyserRun run{.options = {"--expose-internals"},
+                  .file_name = "main.js",
+                  .code = std::string(policy::javascript_analyser())};
+  run.files.emplace(kAnalysedFile, std::move(text));
   return run;
 }
 
@@ -93,11 +89,11 @@ std::optional<std::string> take_facts(const std::vector<Job>& jobs, const Analys
   return std::nullopt;
 }
 
-Result<void> run_jobs(bool javascript, const std::vector<Job>& jobs, const RunAnalyser& run) {
+Result<void> run_jobs(Analyser analyser, const std::vector<Job>& jobs, const RunAnalyser& run) {
   if (jobs.empty()) {
     return {};
   }
-  const AnalyserEnd end = GB_TRY(run(run_of(javascript, jobs)));
+  const AnalyserEnd end = GB_TRY(run(run_of(analyser, jobs)));
   const std::optional<std::string> failure = take_facts(jobs, end);
   if (failure && (jobs.size() == 1 || !end.missing.empty())) {
     for (const Job& job : jobs) {
@@ -106,7 +102,7 @@ Result<void> run_jobs(bool javascript, const std::vector<Job>& jobs, const RunAn
   } else if (failure) {
     // One of them is to blame. The others have their facts all the same.
     for (const Job& job : jobs) {
-      GB_TRY(run_jobs(javascript, {job}, run));
+      GB_TRY(run_jobs(analyser, {job}, run));
     }
   }
   return {};
@@ -136,15 +132,25 @@ RunAnalyser in_own_sandbox(TierWish tier) {
   return [tier = std::move(tier)](const AnalyserRun& run) -> Result<AnalyserEnd> {
     OneShot request;
     Language& language = request.language;
-    const bool javascript = run.program_name == "node";
-    language.id = javascript ? "javascript" : "python";
-    language.title = javascript ? "Node.js" : "Python";
+    language.id = "analysis";
     language.file_name = run.file_name;
-    language.run = {std::string(run.program_name)};
-    language.run.insert(language.run.end(), run.options.begin(), run.options.end());
-    language.run.emplace_back("{file}");
-    language.package = javascript ? "nodejs" : "python3";
-    language.mounts = {{.source = "/etc/nodejs", .target = "/etc/nodejs", .optional = true}};
+    if (run.compiled) {
+      const auto program = analyser_path();
+      if (!program) {
+        return AnalyserEnd{.missing = "the analysis fails: " + program.error().message()};
+      }
+      language.title = "the analyser";
+      language.run = {*program, "{file}"};
+      language.mounts = {GB_TRY(analyser_mount())};
+    } else {
+      // Without the user's settings and packages: the analysis depends on nothing but Node.js.
+      language.title = "Node.js";
+      language.run = {"node"};
+      language.run.insert(language.run.end(), run.options.begin(), run.options.end());
+      language.run.emplace_back("{file}");
+      language.package = "nodejs";
+      language.mounts = {{.source = "/etc/nodejs", .target = "/etc/nodejs", .optional = true}};
+    }
     request.code = run.code;
     request.contents = run.files;
     request.limits.wall = kAnalysisTime;
@@ -165,7 +171,7 @@ RunAnalyser in_own_sandbox(TierWish tier) {
 
 Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units, const RunAnalyser& run) {
   std::vector<Program> programs(units.size());
-  std::vector<Job> python;
+  std::vector<Job> compiled;
   std::vector<Job> javascript;
   for (std::size_t i = 0; i < units.size(); ++i) {
     const SourceUnit& unit = units[i];
@@ -181,15 +187,15 @@ Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units, const
       // What interpreters make of other encodings is theirs to say, and no two agree.
       program.facts.push_back(unparsed("it is not UTF-8 text"));
     } else {
-      auto& jobs = program.family == "javascript" ? javascript : python;
+      auto& jobs = program.family == "javascript" ? javascript : compiled;
       jobs.push_back({&program, {{"language", program.family}, {"code", unit.code}}});
     }
   }
-  GB_TRY(run_jobs(true, javascript, run));
+  GB_TRY(run_jobs(Analyser::kNode, javascript, run));
   for (Program& program : programs) {
-    take_scripts(program, python);
+    take_scripts(program, compiled);
   }
-  GB_TRY(run_jobs(false, python, run));
+  GB_TRY(run_jobs(Analyser::kCompiled, compiled, run));
   return programs;
 }
 

@@ -23,7 +23,7 @@ struct SourceUnit {
 
 // One of the analysers, to be run in a sandbox with its files in the working directory.
 struct AnalyserRun {
-  std::string_view program_name{};  // "node" or "python3".
+  bool compiled = false;  // glovebox-analyser (service/runs/analyser_program.h); else Node.js.
   std::vector<std::string> options{};
   std::string_view file_name{};
   std::string code{};

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyser/analyse.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analyser/python.h"
+#include "analyser/shell.h"
+
+namespace glovebox::analyser {
+namespace {
+
+struct Known {
+  std::string_view language;
+  void (*analyse)(std::string_view code, std::optional<Inside> inside, Facts& facts);
+};
+
+constexpr std::array kKnown = std::to_array<Known>({
+    {"python", analyse_python},
+    {"shell", analyse_shell},
+});
+
+}  // namespace
+
+void analyse(std::string_view language,
+             std::string_view code,
+             std::optional<Place> at,
+             Facts& facts) {
+  const auto* const known = std::ranges::find(kKnown, language, &Known::language);
+  if (known == kKnown.end()) {
+    facts.add(Kind::kUnparsed, "programs in this language cannot be analysed", {});
+    return;
+  }
+  known->analyse(code, at ? std::optional(Inside{.at = *at, .depth = 0}) : std::nullopt, facts);
+}
+
+}  // namespace glovebox::analyser
