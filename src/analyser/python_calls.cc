@@ -333,7 +333,9 @@ void PythonVisitor::argv_command(std::string_view name, const Call& call) {
     }
     texts.clear();
   }
-  command(call.node, texts, lists, shell, first);
+  // Of a command that is unknown as a whole, a shell that may read it says nothing.
+  const bool known = !texts.empty() || !lists.empty() || partial(first) != kUnknownWord;
+  command(call.node, texts, lists, said || (shell && known), first);
   if (const PythonNode* const program = call.named("executable"); program != nullptr) {
     command(call.node, values_.texts(program), {}, false, program);
   }
@@ -360,8 +362,7 @@ void PythonVisitor::command(const PythonNode& node,
   }
   if (texts.empty() && lists.empty()) {
     const std::string known = partial(first);
-    // Of what is unknown as a whole, no shell says more than the pattern does.
-    if (shell_reads && !known.empty() && known != kUnknownWord) {
+    if (shell_reads && !known.empty()) {
       shell(known, node);
     }
     pattern("dynamic-command", node);

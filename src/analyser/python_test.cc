@@ -64,6 +64,14 @@ TEST(PythonAnalysis, AMagicLineRunsWhatStandsBehindIt) {
   EXPECT_TRUE(calls("import os\n'''\n% '''; os.system('id'); '''\n'''\n!ls"));
 }
 
+TEST(PythonAnalysis, ACommandThatIsUnknownAsAWholeIsOneOnlyWhereAShellReadsIt) {
+  const std::string unknown = "import subprocess\ndef f(a, **more):\n  subprocess.run(a, ";
+  EXPECT_FALSE(calls(unknown + "**more)", "$?"));
+  EXPECT_TRUE(calls(unknown + "**more)", "dynamic-command"));
+  EXPECT_TRUE(calls(unknown + "shell=True)", "$?"));
+  EXPECT_TRUE(calls("import subprocess\nsubprocess.run(f'rm {x}', **more)", "rm"));
+}
+
 TEST(PythonAnalysis, WhatIsNestedTooDeeplyIsUnparsed) {
   for (const std::string& code : {std::string(200'000, '('), std::string(100'000, '-') + "1",
                                   "x = " + std::string(900, '['), std::string(20'000, '~') + "x"}) {

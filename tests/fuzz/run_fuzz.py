@@ -46,6 +46,12 @@ TARGETS = {
     "policy_file": [*BASE, "base/glob.cc", "base/text.cc", *(f"guard/policy/{name}.cc" for name in (
                         "assessment", "catalogue", "fact", "match", "policy", "policy_file")),
                     "language/suggest.cc", "language/toml_guard.cc", "spec/json/bounded_json.cc"],
+    "analyser": [*BASE, "base/glob.cc", "base/text.cc", "guard/policy/fact.cc", "spec/json/bounded_json.cc",
+                 *(f"analyser/{name}.cc" for name in (
+                     "analyse", "facts", "lines", "secrets", "python_bindings", "python_calls", "python_code",
+                     "python_constants", "python_decoders", "python_expressions", "python_lexer", "python_literals",
+                     "python_magics", "python_parser", "python_text", "python_values", "shell", "shell_commands",
+                     "shell_words"))],
     "only_file": [*BASE, "service/judge/only_file.cc"],
     "text": [*BASE, "base/base64.cc", "base/bytes.cc", "base/duration.cc", "base/text.cc"],
     "agent_messages": [*BASE, "base/base64.cc", "base/bytes.cc", "base/text.cc", "base/wire.cc",
@@ -94,7 +100,7 @@ TARGETS = {
                          "json_guard", "kernelspec", "mime_values", "wire"))],
 }
 MARKDOWN = ["-lcmark-gfm-extensions", "-lcmark-gfm"]
-LIBRARIES = {"tar": ["-larchive"], "layer": ["-larchive"], "jupyter_wire": ["-lcrypto"],
+LIBRARIES = {"analyser": ["-lutf8proc"], "tar": ["-larchive"], "layer": ["-larchive"], "jupyter_wire": ["-lcrypto"],
              "audit_record": ["-lcrypto"],
              "image": ["-lcrypto"], "notebook": MARKDOWN, "notebook_text": MARKDOWN}
 # Where the seeds are those of the project itself.
