@@ -52,7 +52,7 @@ RunAnalyser in_own_sandbox(TierWish tier);
 
 // The facts about each unit, in their order. A unit that is too large, or that the analysis cannot
 // cope with, has a fact of kind kUnparsed; one in a language that no analyser handles has no
-// family. Fails only as `run` does. Takes some 50 ms, and at most kAnalysisTime for each kind of
+// family. Fails only as `run` does. Takes some 10 ms, and at most kAnalysisTime for each kind of
 // analyser. Safe to use from any thread.
 Result<std::vector<policy::Program>> analyse(const std::vector<SourceUnit>& units,
                                              const RunAnalyser& run);
