@@ -281,8 +281,8 @@ Result<std::vector<Variable>> decode_variables(std::string_view payload) {
     }
   }
   std::ranges::sort(variables, {}, &Variable::name);
-  const auto again = std::ranges::unique(variables, {}, &Variable::name);
-  variables.erase(again.begin(), again.end());
+  const auto same = [](const Variable& one, const Variable& next) { return one.name == next.name; };
+  variables.erase(std::unique(variables.begin(), variables.end(), same), variables.end());
   return variables;
 }
 

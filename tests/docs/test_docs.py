@@ -127,8 +127,8 @@ class Commands(unittest.TestCase):
     def test_the_documents_of_the_daemon_are_among_those_that_run(self):
         ran = {document.name for document in with_commands() if "glovebox serve" in "".join(
             commands for _, commands in blocks(document))}
-        self.assertEqual(ran, {"agents.md", "audit.md", "cookbook.md", "daemon.md", "operating.md", "policy.md",
-                               "templates.md", "tools.md", "volumes.md"})
+        self.assertEqual(ran, {"agents.md", "audit.md", "cookbook.md", "daemon.md", "dry-run.md", "operating.md",
+                               "policy.md", "templates.md", "tools.md", "volumes.md"})
 
     def test_enough_commands_are_marked(self):
         self.assertGreaterEqual(sum(len(blocks(each)) for each in with_commands()), FEWEST_BLOCKS)
