@@ -4,6 +4,8 @@
 namespace glovebox::keeper {
 namespace {
 
+constexpr std::chrono::seconds kPatience{1};
+
 Error in_the_way(const DryRunGate::Closed& run) {
   if (run.told.empty()) {
     return {ErrorCode::kConflict, "a dry run is executing in this sandbox", "wait until it ends"};
@@ -30,15 +32,18 @@ Result<DryRunGate::Pass> DryRunGate::enter() {
 
 void DryRunGate::leave() {
   const std::scoped_lock lock(mutex_);
-  --passes_;
+  if (--passes_ == 0) {
+    left_.notify_all();
+  }
 }
 
 Result<std::string> DryRunGate::close(std::string_view context) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!forbidden_.empty()) {
     return Error(ErrorCode::kUnsupported, "this sandbox can have no dry runs: " + forbidden_,
                  "use a sandbox without it, or a copy of this one's files");
   }
+  (void)left_.wait_for(lock, kPatience, [this] { return closed_ || passes_ == 0; });
   if (closed_) {
     return in_the_way(*closed_);
   }
