@@ -4,7 +4,7 @@
 namespace glovebox::keeper {
 namespace {
 
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kWaitForPasses{1};
 
 Error in_the_way(const DryRunGate::Closed& run) {
   if (run.told.empty()) {
@@ -43,7 +43,7 @@ Result<std::string> DryRunGate::close(std::string_view context) {
     return Error(ErrorCode::kUnsupported, "this sandbox can have no dry runs: " + forbidden_,
                  "use a sandbox without it, or a copy of this one's files");
   }
-  (void)left_.wait_for(lock, kPatience, [this] { return closed_ || passes_ == 0; });
+  (void)left_.wait_for(lock, kWaitForPasses, [this] { return closed_ || passes_ == 0; });
   if (closed_) {
     return in_the_way(*closed_);
   }
