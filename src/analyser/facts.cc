@@ -10,8 +10,8 @@
 namespace glovebox::analyser {
 namespace {
 
-constexpr std::array<std::string_view, 9> kKinds = {
-    "module", "name", "attribute", "host", "file", "file", "pattern", "shell", "unparsed"};
+constexpr std::array<std::string_view, 8> kKinds = {"module", "name", "attribute", "host",
+                                                    "file",   "file", "pattern",   "unparsed"};
 
 // At most `most` bytes, and no part of a character.
 std::string_view cut(std::string_view text, std::size_t most) {
@@ -55,12 +55,8 @@ std::string object_of(std::string_view kind, std::string_view name, Place place)
 }  // namespace
 
 void Facts::add(Kind kind, std::string_view name, Place place) {
-  if (kind == Kind::kShell && name.size() > kMostScript) {
-    add(Kind::kUnparsed, "a script in it is too long to follow", place);
-    return;
-  }
-  std::string json = object_of(kKinds.at(static_cast<std::size_t>(kind)),
-                               kind == Kind::kShell ? name : cut(name, kMostName), place);
+  std::string json =
+      object_of(kKinds.at(static_cast<std::size_t>(kind)), cut(name, kMostName), place);
   if (kind == Kind::kFileRead || kind == Kind::kFileWrite) {
     json += kind == Kind::kFileRead ? R"(,"mode":"read")" : R"(,"mode":"write")";
   }

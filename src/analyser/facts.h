@@ -26,7 +26,6 @@ enum class Kind : std::uint8_t {
   kFileRead,
   kFileWrite,
   kPattern,   // Something with a name of its own: "pipe-to-shell".
-  kShell,     // A script for a shell, which others analyse.
   kUnparsed,  // What could not be followed; the name says why.
 };
 
@@ -36,10 +35,8 @@ class Facts {
   static constexpr std::size_t kMost = 20'000;
   static constexpr std::size_t kMostBytes = std::size_t{16} * 1024 * 1024;
   static constexpr std::size_t kMostName = 1'000;  // Longer names are cut.
-  static constexpr std::size_t kMostScript = 60'000;
   static constexpr std::size_t kMostWords = 256;
 
-  // A script that is too long to be passed on becomes a fact "unparsed".
   void add(Kind kind, std::string_view name, Place place);
   // A program is started: `argv` has its name as it was written, and is not empty.
   void add_command(std::string_view name, const std::vector<std::string>& argv, Place place);

@@ -30,12 +30,6 @@ TEST(FactsTest, MoreThanTheBoundIsOneFactThatNothingAllows) {
   EXPECT_NE(facts.json().find("too much in it"), std::string::npos);
 }
 
-TEST(FactsTest, AScriptThatIsTooLongIsNeverCut) {
-  Facts facts;
-  facts.add(Kind::kShell, std::string(Facts::kMostScript + 1, ' '), {});
-  EXPECT_NE(facts.json().find("unparsed"), std::string::npos);
-}
-
 TEST(FactsTest, ALongNameIsCutBetweenCharacters) {
   Facts facts;
   facts.add(Kind::kName, std::string(Facts::kMostName - 1, 'a') + "é", {});

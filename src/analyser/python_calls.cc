@@ -111,14 +111,6 @@ bool mentions(const PythonNode* node, std::string_view word) {
                              }));
 }
 
-std::string ascii_lower(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  });
-  return small;
-}
-
 }  // namespace
 
 // The arguments of a call, by position and by name.
@@ -398,13 +390,13 @@ void PythonVisitor::connected(const PythonNode& node, const PythonNode* first) {
   for (const Value* value : values_.constants(first)) {
     value = value->is_list() && !value->items.empty() ? value->items.front() : value;
     if (value->is_text()) {
-      add(Kind::kHost, ascii_lower(value->text), node);
+      add(Kind::kHost, lower_case(value->text), node);
     }
   }
   if (first != nullptr && (first->kind == Ast::kTuple || first->kind == Ast::kList) &&
       !first->parts.empty()) {
     for (const std::string_view host : values_.texts(first->parts[0])) {
-      add(Kind::kHost, ascii_lower(host), node);
+      add(Kind::kHost, lower_case(host), node);
     }
   }
 }

@@ -612,7 +612,6 @@ PythonNode* PythonParser::closed_pattern() {
 
 PythonNode* PythonParser::mapping_pattern(std::uint32_t at) {
   Parts keys(*this);
-  Parts values(*this);
   std::vector<PythonNode*> found;
   PythonNode whole{.kind = Ast::kPatternMapping, .at = at};
   while (!failed() && kind() != Tok::kRightBrace) {

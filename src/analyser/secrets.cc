@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "base/text.h"
+
 namespace glovebox::analyser {
 namespace {
 
@@ -15,13 +17,6 @@ bool in_key(char c) { return is_digit(c) || is_upper(c); }
 bool in_word(char c) { return is_alphanumeric(c) || c == '_' || c == '-'; }
 bool in_slack(char c) { return is_alphanumeric(c) || c == '-'; }
 bool in_title(char c) { return is_upper(c) || c == ' '; }
-
-std::string lower(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(),
-                         [](char c) { return is_upper(c) ? static_cast<char>(c | 0x20) : c; });
-  return small;
-}
 
 // A beginning, which may have one letter of a set behind it, and how many of what follow.
 struct Form {
@@ -89,7 +84,7 @@ bool names_secret(std::string_view name) {
   constexpr std::array<std::string_view, 9> kWords = {"password", "passwd",     "pwd",
                                                       "secret",   "token",      "api_key",
                                                       "apikey",   "access_key", "accesskey"};
-  const std::string small = lower(name);
+  const std::string small = lower_case(name);
   return std::ranges::any_of(kWords, [&](std::string_view word) {
     return small.ends_with(word) &&
            (small.size() == word.size() || small[small.size() - word.size() - 1] == '_');
@@ -99,7 +94,7 @@ bool names_secret(std::string_view name) {
 bool may_be_secret(std::string_view text) {
   constexpr std::array<std::string_view, 9> kExamples = {
       "your", "example", "dummy", "test", "xxx", "changeme", "<", "$", "{"};
-  const std::string small = lower(text);
+  const std::string small = lower_case(text);
   return text.size() >= 6 && text.find_first_of(" \t\n\r\f\v") == std::string_view::npos &&
          std::ranges::none_of(kExamples,
                               [&](std::string_view each) { return small.starts_with(each); });

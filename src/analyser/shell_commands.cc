@@ -11,6 +11,8 @@
 #include "analyser/shell.h"
 #include "analyser/shell_reader.h"
 
+#include "base/text.h"
+
 namespace glovebox::analyser {
 namespace {
 
@@ -50,14 +52,6 @@ bool among(const List& list, std::string_view name) {
 
 bool in_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-std::string lower(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  });
-  return small;
 }
 
 // The host of a URL, from behind its "//".
@@ -226,7 +220,7 @@ class Command {
 
   void files_and_hosts() {
     if (among(kClients, name_) && !operands_.empty()) {
-      add(Kind::kHost, lower(operands_[0].substr(operands_[0].rfind('@') + 1)));
+      add(Kind::kHost, lower_case(operands_[0].substr(operands_[0].rfind('@') + 1)));
     }
     if (among(kFileReaders, name_)) {
       add_files(operands_, Kind::kFileRead);
@@ -269,7 +263,7 @@ std::vector<std::string> hosts_in(std::string_view text) {
     }
     const std::string_view host = host_at(text.substr(at + 3));
     if (among(kSchemes, text.substr(begin, at - begin)) && !host.empty()) {
-      hosts.push_back(lower(host));
+      hosts.push_back(lower_case(host));
     }
   }
   return hosts;

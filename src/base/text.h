@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that a guest chose, made fit for JSON and for terminals.
+// Text that others chose, made fit for JSON, for terminals and for comparing.
 #pragma once
 
 #include <string>
@@ -27,5 +27,8 @@ class AnsiStripper {
 // A text from a guest or a file name, for a message to a person: control characters are escaped,
 // so that it can neither move the cursor nor forge a line.
 [[nodiscard]] std::string printable(std::string_view bytes);
+
+// Lower case of ASCII letters; other bytes stay.
+[[nodiscard]] std::string lower_case(std::string_view text);
 
 }  // namespace glovebox

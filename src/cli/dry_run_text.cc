@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/dry_run_text.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -170,28 +167,6 @@ std::string dry_run_text(std::string_view text_of_run, bool colour) {
   add_rest(run, page);
   std::string text = std::move(page).take() + diffs_of(files, colour);
   return text.empty() ? "nothing has changed\n" : text;
-}
-
-bool has_person() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
-
-bool person_commits(int cancel_fd) {
-  write_fully(STDERR_FILENO, "Commit these changes? [y/N] ");
-  std::string reply;
-  for (;;) {
-    std::array<pollfd, 2> watched{{{STDIN_FILENO, POLLIN, 0}, {cancel_fd, POLLIN, 0}}};
-    (void)::poll(watched.data(), watched.size(), -1);
-    char c = 0;
-    if (watched[1].revents != 0 || (watched[0].revents != 0 && ::read(STDIN_FILENO, &c, 1) != 1)) {
-      write_fully(STDERR_FILENO, "\n");
-      return false;
-    }
-    if (c == '\n') {
-      return lower_case(reply) == "y" || lower_case(reply) == "yes";
-    }
-    if (watched[0].revents != 0 && reply.size() < 16) {
-      reply.push_back(c);
-    }
-  }
 }
 
 }  // namespace glovebox::cli

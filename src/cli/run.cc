@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/confirmation.h"
 #include "cli/dry_run_text.h"
 #include "cli/failure_hint.h"
 #include "cli/file_watch.h"
@@ -149,7 +150,7 @@ Result<void> decide_with_person(const RunOptionsText& options,
     why = "glovebox: nothing to write: there is no --out\n";
   } else if (!options.yes && !has_person()) {
     why = "glovebox: nothing was written: there is no terminal to ask at\n  hint: use --yes\n";
-  } else if (options.yes || person_commits(cancel_fd)) {
+  } else if (options.yes || person_agrees("Commit these changes?", cancel_fd)) {
     GB_TRY(write_held(options, held, result));
     why = "glovebox: written\n";
   } else {

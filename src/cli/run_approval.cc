@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 
 #include "base/digest/digest.h"
 #include "base/text.h"
+#include "cli/confirmation.h"
 #include "cli/output_writer.h"
 #include "cli/policy_files.h"
 #include "guard/policy/assessment_json.h"
@@ -46,12 +46,6 @@ std::string hash_of(const OneShot& request) {
     hash.add(grant);
   }
   return hash.hex();
-}
-
-bool person_agrees() {
-  write_fully(STDERR_FILENO, "Run it anyway? [y/N] ");
-  std::string reply;
-  return std::getline(std::cin, reply) && (lower_case(reply) == "y" || lower_case(reply) == "yes");
 }
 
 bool stderr_has_colour() {
@@ -95,13 +89,13 @@ Result<void> approve(const std::vector<std::string>& policies, OneShot& request,
                                                              grants_of(request), hash) +
                                    "\n");
   }
-  if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
+  if (!has_person()) {
     return Error(
         ErrorCode::kRefused,
         "the policy wants a person to approve this program, and there is no terminal: " + why,
         "run it at a terminal to be asked, or allow this in the policy");
   }
-  if (!person_agrees()) {
+  if (!person_agrees("Run it anyway?")) {
     return Error(ErrorCode::kRefused, "not approved: " + why);
   }
   return {};

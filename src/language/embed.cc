@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "language/language.h"
 #include "language/suggest.h"
 

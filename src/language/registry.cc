@@ -17,6 +17,7 @@
 #include <dirent.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "language/builtin.h"
 #include "language/suggest.h"

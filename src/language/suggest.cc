@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/text.h"
+
 namespace glovebox {
 namespace {
 
@@ -50,16 +52,6 @@ std::string only_one_that_begins(std::string_view wanted,
 }
 
 }  // namespace
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') {
-      c = static_cast<char>(c - 'A' + 'a');
-    }
-  }
-  return lower;
-}
 
 std::string nearest_word(std::string_view word, const std::vector<std::string_view>& candidates) {
   if (word.empty() || word.size() > kMaxWord) {

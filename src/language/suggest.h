@@ -8,9 +8,6 @@
 
 namespace glovebox {
 
-// Lower case of ASCII letters; other bytes stay.
-std::string lower_case(std::string_view text);
-
 // The candidate with the fewest insertions, deletions, replacements and swaps of neighbours, if
 // they are at most a third of the word's letters (one at least); the first of equals. Empty when
 // none is near enough. Case does not count.

@@ -7,10 +7,11 @@ import re
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
+import test_http  # Its class would run here again.
 from client import Client, GLOVEBOX, PATIENCE_S, STATELESS, text_of
-from test_http import Http
 
 FORMS = {"elicitation": {}}
 POLICY = """
@@ -121,6 +122,20 @@ class Sessions(WithPolicy):
         self.assertFalse(any(ord(each) < 32 and each != "\n" for each in message), message[:80])
 
 
+class WithoutForms(WithPolicy):
+    def test_what_nobody_can_be_asked_about_is_refused_at_once(self):
+        for version in ("2025-11-25", STATELESS):
+            with Client("--policy", self.policy, version=version, respond=self.fail) as client:
+                for tool, arguments in (("run_code", {"code": RISKY}),
+                                        ("run_command", {"command": "touch a"})):
+                    begun = time.monotonic()
+                    done = client.call(tool, **arguments)
+                    self.assertIn("this client cannot ask one", text_of(done))
+                    self.assertLess(time.monotonic() - begun, PATIENCE_S)
+                self.assertEqual(client.call("run_command", command="ls")["structuredContent"][
+                    "status"], "ok")
+
+
 class Stateless(WithPolicy):
     def answer(self, client, tool, asked, response, **arguments):
         return client.request("tools/call", {
@@ -155,8 +170,8 @@ class Stateless(WithPolicy):
 
 class Daemon(unittest.TestCase):
     """Over HTTP, where the scope of the key says who may decide."""
-    send, stateless, admin = Http.send, Http.stateless, Http.admin
-    ids = Http.ids
+    send, stateless, admin = test_http.Http.send, test_http.Http.stateless, test_http.Http.admin
+    ids = test_http.Http.ids
 
     @classmethod
     def setUpClass(cls):

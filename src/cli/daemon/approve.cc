@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/confirmation.h"
 #include "cli/daemon/commands.h"
 #include "cli/daemon/daemon_client.h"
 #include "cli/daemon/table.h"
@@ -106,7 +107,7 @@ void list(const Json& approvals) {
   std::cout << table.text();
 }
 
-Result<bool> person_agrees(const ApproveOptionsText& options, const Json& approval) {
+Result<bool> decision_of(const ApproveOptionsText& options, const Json& approval) {
   std::cerr << shown(approval);
   if (options.yes || options.refuse) {
     return options.yes;
@@ -115,9 +116,7 @@ Result<bool> person_agrees(const ApproveOptionsText& options, const Json& approv
     return Error(ErrorCode::kInvalid, "there is no terminal to ask at",
                  "decide with --yes or --refuse");
   }
-  std::cerr << "Let it run? [y/N] ";
-  std::string reply;
-  return std::getline(std::cin, reply) && (lower_case(reply) == "y" || lower_case(reply) == "yes");
+  return person_agrees("Let it run?");
 }
 
 Result<int> approve(const ApproveOptionsText& options) {
@@ -135,7 +134,7 @@ Result<int> approve(const ApproveOptionsText& options) {
     if (text_in(each, "id") != options.id) {
       continue;
     }
-    const bool agreed = GB_TRY(person_agrees(options, each));
+    const bool agreed = GB_TRY(decision_of(options, each));
     (void)GB_TRY(daemon.ask("POST", "/v1/approvals/" + options.id,
                             {{"decision", agreed ? "allow" : "refuse"},
                              {"hash", text_in(each, "hash")},

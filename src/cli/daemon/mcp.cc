@@ -174,6 +174,7 @@ Result<int> serve(const McpOptionsText& text) {
   GuardedService guarded(service->service(), policies);
   mcp::SandboxFeaturesOptions options = GB_TRY(features_of(text, network, guarded));
   options.approvals = &guarded;
+  options.others_approve = false;
   mcp::SandboxFeatures features(guarded, std::move(options));
   mcp::Server server(features);
   GB_TRY(mcp::serve_stdio(server, service->service().unix_peer(), STDIN_FILENO, STDOUT_FILENO,

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/confirmation.h"
 #include "cli/daemon/remote_events.h"
 #include "cli/daemon/remote_options.h"
 #include "cli/daemon/sandbox_commands.h"
@@ -154,7 +155,7 @@ Result<void> decide(DaemonClient& daemon,
     write_fully(STDOUT_FILENO, dry_run_text(run.dump(), wants_colour(options)));
   }
   const bool asks = !options.yes && !machine && has_person();
-  const bool commits = options.yes || (asks && person_commits(cancel_fd));
+  const bool commits = options.yes || (asks && person_agrees("Commit these changes?", cancel_fd));
   if (!commits && !asks) {
     if (!machine) {
       write_fully(STDERR_FILENO,

@@ -186,7 +186,9 @@ Result<AskedVerdict> go_on(ToolCall& call, std::unique_ptr<AskingExecution> exec
 // What a call tells while it lasts, and its verdict.
 class Events {
  public:
-  explicit Events(const Call& call) : call_(call), progress_(call) {}
+  // Nobody is waited for where nobody else can approve.
+  Events(const Call& call, bool others_approve)
+      : call_(call), progress_(call), others_approve_(others_approve) {}
 
   // As an EventSink.
   bool take(std::string_view text) {
@@ -198,12 +200,16 @@ class Events {
       } else if (type == "stdout" || type == "stderr") {
         progress_.print(text_of(event, "text"));
       } else {
-        progress_.print(waiting_note(event));
+        const std::string note = waiting_note(event);
+        unapproved_ = unapproved_ || (!others_approve_ && !note.empty());
+        progress_.print(note);
       }
     }
     progress_.tell();
-    return !call_.cancellation().canceled();
+    return !unapproved_ && !call_.cancellation().canceled();
   }
+
+  [[nodiscard]] bool unapproved() const { return unapproved_; }
 
   // Null when there was none.
   [[nodiscard]] Json verdict() && { return std::move(verdict_); }
@@ -211,6 +217,8 @@ class Events {
  private:
   const Call& call_;
   OutputProgress progress_;
+  const bool others_approve_;
+  bool unapproved_ = false;
   Json verdict_{};
 };
 
@@ -224,8 +232,14 @@ Result<AskedVerdict> perform(ToolCall& call,
                              const AskingExecution::Place& place,
                              const AskingExecution::Work& work) {
   if (!call.call.client_has_forms()) {
-    Events events(call.call);
-    GB_TRY(work([&events](std::string_view event) { return events.take(event); }));
+    Events events(call.call, call.options.others_approve);
+    auto done = work([&events](std::string_view event) { return events.take(event); });
+    if (events.unapproved()) {
+      return Error(ErrorCode::kRefused,
+                   "the policy wants a person to approve this, and this client cannot ask one",
+                   "do it in another way, or use a client with the capability 'elicitation'");
+    }
+    GB_TRY(std::move(done));
     return AskedVerdict{.place = place, .verdict = std::move(events).verdict()};
   }
   Conversation& conversation = call.call.conversation();

@@ -30,6 +30,8 @@ struct SandboxFeaturesOptions {
   std::optional<std::string> port_domain{};
   // Where clients decide what a policy asks about; outlives the features. Null: they do not.
   ApprovalDesk* approvals = nullptr;
+  // Whether others can, too. Otherwise a client without forms is refused at once.
+  bool others_approve = true;
 };
 
 class SandboxFeatures final : public Features {

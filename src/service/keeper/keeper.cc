@@ -461,7 +461,6 @@ void Keeper::end_idle_images() {
   }
 }
 
-// Only finds them: what waits for a guest or for a disk is a job of its own.
 // Where it cannot be taken back the sandbox ends: nobody has agreed to what it is now.
 void Keeper::discard_expired(HeldSandbox& sandbox) {
   const auto told = sandbox.undecided();
@@ -486,6 +485,7 @@ std::vector<ExpiredDryRun> Keeper::take_expired_dry_runs() {
   return std::exchange(expired_dry_runs_, {});
 }
 
+// Only finds them: what waits for a guest or for a disk is a job of its own.
 void Keeper::end_overdue() {
   const std::scoped_lock lock(mutex_);
   for (auto next = sandboxes_.begin(); next != sandboxes_.end();) {
