@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <mutex>
 #include <optional>
@@ -42,9 +41,8 @@ class DryRunGate {
   // kConflict while there is a dry run. Never waits.
   Result<Pass> enter();
 
-  // A dry run of this context begins; returns its name. kConflict while there is another one, or
-  // somebody has a pass. It waits a second for these: who has been told the end of an execution may
-  // be faster than the one who executed it. kUnsupported where they are forbidden.
+  // A dry run of this context begins; returns its name. kConflict while somebody has a pass, or
+  // there is another one; kUnsupported where they are forbidden.
   Result<std::string> close(std::string_view context);
   // It waits for a decision until then; `told` is what it has changed, as JSON.
   void await_decision(std::string told, Clock::time_point deadline);
@@ -62,7 +60,6 @@ class DryRunGate {
   void leave();
 
   mutable std::mutex mutex_;
-  std::condition_variable left_;  // Nobody has a pass.
   std::string forbidden_;
   std::optional<Closed> closed_;
   std::size_t passes_ = 0;

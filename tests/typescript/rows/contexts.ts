@@ -189,8 +189,8 @@ export const contexts: readonly Row[] = [
     assert.equal((await it.execute("x")).text, "1");
     assert.equal(fork.language, "python");
   }],
-  ["a dry run shows what it changes, and waits", async ({ context }) => {
-    const it = await context();
+  ["a dry run shows what it changes, and waits", async ({ fresh }) => {
+    const it = await (await fresh({ tier: "native" })).contexts.create();
     await it.execute("x = 1");
     const verdict = await it.execute("x = 2; open('f', 'w').write('f')", { dry_run: true });
     const run = verdict.dry_run!;
