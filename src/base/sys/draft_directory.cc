@@ -17,7 +17,7 @@
 namespace glovebox {
 namespace {
 
-constexpr int kAttempts = 16;
+constexpr int kAttempts = 128;
 
 std::string unnamed_in(const std::string& directory) {
   std::string path = directory + "/" + std::string(kUnnamed) + "XXXXXX";
