@@ -84,7 +84,7 @@ std::vector<zygote::ForkRequest::Limit> process_limits(const Limits& limits) {
     add(RLIMIT_NPROC, limits.pids);
   }
   if (!Cgroup::support().memory) {
-    add(RLIMIT_DATA, limits.memory.count);
+    add(RLIMIT_DATA, most_data(limits));
   }
   return result;
 }

@@ -18,6 +18,7 @@
 #include "base/sys/raw.h"
 #include "base/unique_fd.h"
 #include "sandbox/guests_seen.h"
+#include "sandbox/resident_memory.h"
 #include "sandbox/socket_queues.h"
 
 namespace glovebox {
@@ -37,6 +38,9 @@ constexpr auto kCountAnyway = 10s;
 constexpr std::chrono::nanoseconds kLongest = 5s;
 constexpr int kPauseAfterLocks = 20;
 constexpr int kPauseAfterSockets = 3;
+constexpr int kPauseAfterMemory = 3;
+// The memory of guests is counted anyway after so long.
+constexpr auto kCountMemoryAnyway = 1s;
 // One answer about the host serves all sandboxes of this process for so long.
 constexpr auto kFresh = 20ms;
 // Whoever holds fewer is not worth ending.
@@ -50,13 +54,22 @@ std::uint64_t read_kernel_memory() {
          procfs::number_after("/proc/net/sockstat", " mem ") * page;
 }
 
-std::uint64_t kernel_memory() {
+// In bytes: what all processes of the host have in memory that is no copy of a file.
+std::uint64_t read_process_memory() {
+  return (procfs::number_after("/proc/meminfo", "\nAnonPages:") +
+          procfs::number_after("/proc/meminfo", "\nShmem:") +
+          procfs::number_after("/proc/meminfo", "\nPageTables:"))
+         << 10;
+}
+
+template <std::uint64_t (*read)()>
+std::uint64_t fresh() {
   static std::mutex mutex;
   static Clock::time_point read_at{};
   static std::uint64_t bytes = 0;
   const std::scoped_lock lock(mutex);
   if (Clock::now() - read_at >= kFresh) {
-    bytes = read_kernel_memory();
+    bytes = read();
     read_at = Clock::now();
   }
   return bytes;
@@ -146,7 +159,7 @@ bool HoardWatch::is_time(const Where& where) {
   if (now < not_before_) {
     return false;
   }
-  const std::uint64_t memory = glovebox::kernel_memory();
+  const std::uint64_t memory = fresh<read_kernel_memory>();
   if (next_ == Clock::time_point{}) {
     next_ = now + kCountAnyway;
   }
@@ -187,11 +200,51 @@ bool HoardWatch::end_holders_of_locks(const Where& where) {
   return total > kMostLocks && kill_those(holders, where);
 }
 
-std::optional<Hoard> HoardWatch::end_hoarders(const Where& where) {
+bool HoardWatch::end_holders_of_memory(const Where& where, std::uint64_t most) {
+  const Clock::time_point now = Clock::now();
+  if (now < memory_not_before_) {
+    return false;
+  }
+  // They cannot have taken more than the host has lost. Half of what is left to them allows for
+  // what others gave back meanwhile.
+  const std::uint64_t host = fresh<read_process_memory>();
+  host_memory_ = std::min(host_memory_, host);
+  const std::uint64_t left = most - std::min(guest_memory_, most);
+  if (host - host_memory_ < left / 2 && now < next_memory_) {
+    return false;
+  }
+  const std::chrono::nanoseconds start = own_processor_time();
+  const std::vector<ProcessMemory> processes = memory_of_guests(where, most);
+  std::vector<Holder> largest;
+  for (const pid_t pid : largest_beyond(processes, most)) {
+    largest.push_back(holder_of(pid));
+  }
+  const bool killed = !largest.empty() && kill_those(largest, where);
+  host_memory_ = host;
+  guest_memory_ = total_of(processes);
+  next_memory_ = now + kCountMemoryAnyway;
+  memory_not_before_ = Clock::now() + kPauseAfterMemory * (own_processor_time() - start);
+  return killed;
+}
+
+std::optional<Hoard> HoardWatch::end_hoarders(const Where& where, std::uint64_t most_memory) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || !is_time(where)) {
+  if (!lock) {
     return std::nullopt;
   }
+  std::optional<Hoard> ended;
+  if (most_memory > 0 && end_holders_of_memory(where, most_memory)) {
+    ended = Hoard::kMemory;
+  } else if (is_time(where)) {
+    ended = end_holders_of_kernel_memory(where);
+  }
+  if (ended) {
+    ++kills_[static_cast<std::size_t>(*ended)];
+  }
+  return ended;
+}
+
+std::optional<Hoard> HoardWatch::end_holders_of_kernel_memory(const Where& where) {
   std::optional<Hoard> ended;
   const std::chrono::nanoseconds start = own_processor_time();
   const pid_t warden = warden_in(where);
@@ -203,9 +256,6 @@ std::optional<Hoard> HoardWatch::end_hoarders(const Where& where) {
   const std::chrono::nanoseconds between = own_processor_time();
   if (!ended && end_holders_of_locks(where)) {
     ended = Hoard::kLocks;
-  }
-  if (ended) {
-    ++kills_[static_cast<std::size_t>(*ended)];
   }
   not_before_ = Clock::now() + kPauseAfterSockets * (between - start) +
                 kPauseAfterLocks * (own_processor_time() - between);

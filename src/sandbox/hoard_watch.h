@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HoardWatch: ends who fills the kernel's memory with what it charges to nobody.
+// HoardWatch: ends who fills memory with what the kernel charges to nobody.
 //
 // A lock of a range (fcntl(2), F_SETLK) takes memory that the kernel charges to nobody, and a
 // process may take any number of them (fs/locks.c; RLIMIT_LOCKS has no effect since Linux 2.6). So
@@ -7,6 +7,8 @@
 // counted from outside, while a guest is at work and the kernel's own memory grows. The filter sees
 // to it that each lock belongs to a living process that has the file open: it refuses locks of open
 // file descriptions, and tables of descriptors that outlive their process.
+//
+// Where no cgroup limits it, all memory is such a thing (resident_memory.h).
 #pragma once
 
 #include <sys/types.h>
@@ -26,12 +28,20 @@
 namespace glovebox {
 
 // What a sandbox may hold only so much of.
-enum class Hoard { kLocks, kSockets };
-inline constexpr std::array kHoards = {Hoard::kLocks, Hoard::kSockets};
+enum class Hoard { kLocks, kSockets, kMemory };
+inline constexpr std::array kHoards = {Hoard::kLocks, Hoard::kSockets, Hoard::kMemory};
 
 // The limit on it, as verdicts name it.
 constexpr std::string_view limit_of(Hoard hoard) {
-  return hoard == Hoard::kLocks ? "locks" : "socket_queues";
+  switch (hoard) {
+    case Hoard::kLocks:
+      return "locks";
+    case Hoard::kSockets:
+      return "socket_queues";
+    case Hoard::kMemory:
+      return "memory";
+  }
+  return {};
 }
 
 // Of one sandbox.
@@ -48,12 +58,13 @@ class HoardWatch {
   // Where the processes of the sandbox are found.
   using Where = GuestPlace;
 
-  // Counts, if it is time to, and kills: who holds locks where they are more than kMostLocks; and
+  // Counts, if it is time to, and kills: who holds locks where they are more than kMostLocks;
   // everything but the warden where sockets hold more than kMostQueued, because a socket need not
-  // be in anybody's table of descriptors. Returns what it has killed for. To be called every 100 ms
-  // or so while guests run; cheap when there is nothing to count. Any thread may; of two at once
-  // one returns at once.
-  std::optional<Hoard> end_hoarders(const Where& where);
+  // be in anybody's table of descriptors; and the largest processes where all of them have more
+  // than `most_memory` bytes, zero being no limit. Returns what it has killed for. To be called
+  // every 100 ms or so while guests run; cheap when there is nothing to count. Any thread may; of
+  // two at once one returns at once.
+  std::optional<Hoard> end_hoarders(const Where& where, std::uint64_t most_memory);
 
   [[nodiscard]] Kills kills() const;
 
@@ -61,7 +72,9 @@ class HoardWatch {
   using Clock = std::chrono::steady_clock;
 
   bool is_time(const Where& where);
+  std::optional<Hoard> end_holders_of_kernel_memory(const Where& where);
   bool end_holders_of_locks(const Where& where);
+  bool end_holders_of_memory(const Where& where, std::uint64_t most);
 
   std::mutex mutex_;
   std::uint64_t kernel_memory_ = UINT64_MAX;  // The least since the last count.
@@ -69,6 +82,11 @@ class HoardWatch {
   Clock::time_point next_{};                  // Count by then even where nothing has grown.
   Clock::time_point not_before_{};
   std::size_t turn_ = 0;
+  // Likewise of the guests' memory, if it is counted here.
+  std::uint64_t host_memory_ = 0;
+  std::uint64_t guest_memory_ = 0;
+  Clock::time_point next_memory_{};
+  Clock::time_point memory_not_before_{};
   std::array<std::atomic<std::uint32_t>, kHoards.size()> kills_{};
 };
 

@@ -7,7 +7,7 @@
 namespace glovebox {
 namespace {
 
-constexpr std::array<std::string_view, 15> kWords = {
+constexpr std::array<std::string_view, 17> kWords = {
     "java.lang.OutOfMemoryError",
     "JavaScript heap out of memory",
     "Array buffer allocation failed",
@@ -23,6 +23,8 @@ constexpr std::array<std::string_view, 15> kWords = {
     "heap exhausted",
     "not enough memory",  // Lua.
     "cannot allocate vector of size",
+    "memory exhausted",        // GNU's tools.
+    "Cannot allocate memory",  // ENOMEM.
 };
 
 }  // namespace

@@ -34,6 +34,8 @@ constexpr milliseconds kBackstop = 1s;
 // Counters are looked at this often; memory's kernel limit does not wait for us.
 constexpr microseconds kFirstCheck = 20ms;
 constexpr microseconds kSlowestCheck = 100ms;
+// Where nothing but such a check limits memory.
+constexpr microseconds kMemoryCheck = 20ms;
 constexpr microseconds kFastestCheck = 2ms;
 
 // The kernel's own limit on processor time goes by samples, which may count a guest that is often
@@ -78,6 +80,8 @@ std::uint32_t open_files_here(const Limits& limits) {
   const rlim_t most = guest_ids() ? own.rlim_max : std::min(own.rlim_max, own.rlim_cur / 2);
   return static_cast<std::uint32_t>(std::min<rlim_t>(limits.open_files, most));
 }
+
+std::uint64_t most_data(const Limits& limits) { return 2 * limits.memory.count; }
 
 Run::Run(Sandbox& sandbox, const RunOptions& options)
     : sandbox_(sandbox),
@@ -127,7 +131,7 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
                                             : limits.pids + kOwnProcesses;
   }
   if (!cgroup.limits_memory()) {
-    request.data_size = limits.memory.count;
+    request.data_size = most_data(limits);
   }
   if (!features.limits_disk) {
     request.file_size = limits.disk.count;
@@ -331,7 +335,7 @@ void Run::check_limits() {
   if (now < next_check_) {
     return;
   }
-  microseconds pause = kSlowestCheck;
+  microseconds pause = sandbox_.watches_memory() ? kMemoryCheck : kSlowestCheck;
   const Counters used = count();
   if (used.oom_kills > before_.oom_kills) {
     end_it(Cause::kMemory);
@@ -349,7 +353,7 @@ void Run::check_limits() {
       return;
     }
     const auto processors = static_cast<std::int64_t>(cgroup_host().processors);
-    pause = std::clamp(left / processors, kFastestCheck, kSlowestCheck);
+    pause = std::clamp(left / processors, kFastestCheck, pause);
   }
   next_check_ = now + pause;
 }

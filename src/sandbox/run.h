@@ -18,6 +18,10 @@ namespace glovebox {
 // than whoever started it, and as an ordinary user no guest gets more than half of our soft limit.
 std::uint32_t open_files_here(const Limits& limits);
 
+// RLIMIT_DATA of each process where no cgroup limits memory: what it may take before it is
+// measured. Twice the limit, because programs reserve more than they use.
+std::uint64_t most_data(const Limits& limits);
+
 class Run {
  public:
   // Both must outlive the run.

@@ -301,6 +301,11 @@ Result<void> Sandbox::await_walls() {
     if (!enclosure_.features.limits_memory) {
       notes_.push_back("no cgroup is available to limit memory: " + Cgroup::support().reason +
                        " (see 'glovebox doctor')");
+    } else if (watches_memory()) {
+      notes_.push_back(
+          "memory is limited by measuring it several times a second, because no "
+          "cgroup is available: " +
+          Cgroup::support().reason + " (see 'glovebox doctor')");
     }
     return {};
   }
@@ -600,7 +605,11 @@ std::optional<Hoard> Sandbox::end_hoarders() {
   if (!enclosure_.pidfd || enclosure_.features.own_kernel) {
     return std::nullopt;
   }
-  return hoards_.end_hoarders(place());
+  return hoards_.end_hoarders(place(), watches_memory() ? limits_.memory.count : 0);
+}
+
+bool Sandbox::watches_memory() const {
+  return enclosure_.pidfd && !enclosure_.features.own_kernel && !enclosure_.cgroup.limits_memory();
 }
 
 Result<void> Sandbox::end() {
@@ -655,7 +664,7 @@ std::vector<LimitReport> Sandbox::limit_reports(const Limits& limits) const {
   const TierFeatures& features = enclosure_.features;
   std::vector<LimitReport> reports = {
       {"time", seconds(limits.wall), true, false},
-      {"memory", number(limits.memory.count), cgroup.limits_memory(), false},
+      {"memory", number(limits.memory.count), cgroup.limits_memory() || watches_memory(), false},
       {"cpus", limits.cpus, cgroup.limits_cpus() || limits.cpus >= cgroup_host().processors, false},
       {"pids", number(limits.pids), features.limits_pids, false},
       {"disk", number(limits.disk.count), features.limits_disk, false},

@@ -248,6 +248,9 @@ class Sandbox {
   // too much of what the kernel charges to nobody (hoard_watch.h). Any thread may. Returns what it
   // has killed for.
   std::optional<Hoard> end_hoarders();
+
+  // Whether that is what limits the memory of its processes, because no cgroup does.
+  [[nodiscard]] bool watches_memory() const;
   // How often that has happened.
   [[nodiscard]] HoardWatch::Kills hoard_kills() const { return hoards_.kills(); }
 

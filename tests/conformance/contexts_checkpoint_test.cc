@@ -166,9 +166,6 @@ TEST_P(CheckpointsOfAContext, RecoverFromATimeoutThatIgnoresInterrupts) {
 }
 
 TEST_P(CheckpointsOfAContext, RecoverFromOutOfMemory) {
-  if (!Cgroup::support().memory) {
-    GTEST_SKIP() << "no cgroup limits memory here";
-  }
   make_with({.memory = 256_MiB});
   set("before");
   const Execution execution =
@@ -238,9 +235,6 @@ TEST_P(CheckpointsOfAContext, GiveContextsThatObeyTheirLimits) {
 
 TEST_P(CheckpointsOfAContext, AreForkedWhileOthersOfTheSandboxRunOutOfMemory) {
   make_with({.memory = 256_MiB, .disk = 128_MiB});
-  if (!context().sandbox().features().limits_memory) {
-    GTEST_SKIP() << "no cgroup limits memory here";
-  }
   set("before");
   // Enough files that copying them takes a while.
   output_of("import os\nfor i in range(15000):\n  open(f'f{i}', 'w').close()");

@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 GLOVEBOX = os.environ.get("GLOVEBOX", str(HERE.parents[1] / "build/release/bin/glovebox"))
 # Debian's, to which its tests belong.
 PYTHON = "/usr/bin/python3"
-USER = "61236"
+USER = "nobody"
 LIMIT = 300  # Seconds for each module.
 SKIPPED = 77
 # Enough for tests that start many threads and processes, write large files and use much memory.
@@ -78,8 +78,8 @@ def outside(who, module):
     try:
         command = test_command(module)
         if who == "user":
-            shutil.chown(place, int(USER), int(USER))
-            command = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *command]
+            shutil.chown(place, USER)
+            command = ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups", *command]
         # As in a sandbox: a network with nothing in it, and processes that end with the first.
         command = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
                    "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]

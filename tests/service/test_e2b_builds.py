@@ -3,6 +3,7 @@
 
 import unittest
 
+import images
 from daemon import Daemon, wait_until
 
 
@@ -49,6 +50,26 @@ class BuildsOutliveTheDaemon(unittest.TestCase):
         id = self.begin("left")
         self.assertEqual(self.start("left", id, "true").status, 202)
         wait_until(lambda: self.state("left", id)["status"] == "ready", "the second try")
+
+    def test_a_file_that_was_sent_ahead_is_copied_by_a_build_of_the_next_daemon(self):
+        files = images.tar_of([("a.txt", b"sent ahead\n")])
+        path = f"/templates/copied/files/{'ab' * 32}"
+        self.assertFalse(self.daemon.must(201, "GET", path)["present"])
+        self.daemon.must(200, "PUT", path, files)
+        id = self.begin("copied")
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertTrue(self.daemon.must(201, "GET", path)["present"])
+        id = self.begin("copied")
+        steps = [{"type": "COPY", "args": ["a.txt", "a.txt", "", ""], "filesHash": "ab" * 32}]
+        self.daemon.must(202, "POST", f"/v2/templates/copied/builds/{id}",
+                         {"fromImage": "e2bdev/base", "steps": steps})
+        wait_until(lambda: self.state("copied", id)["status"] in ("ready", "error"), "its end")
+        self.assertEqual(self.state("copied", id)["status"], "ready", self.state("copied", id))
+        sandbox = self.daemon.create(template="copied", tier="native")
+        self.addCleanup(self.daemon.ask, "DELETE", sandbox.path)
+        shown = sandbox.must(200, "POST", "/commands", {"argv": ["cat", "a.txt"]})
+        self.assertEqual(shown["stdout"], "sent ahead\n")
 
     def test_it_is_another_ones_no_more_than_before(self):
         id = self.begin("mine")

@@ -23,13 +23,12 @@ constexpr std::size_t kMaxBody = 4UL << 20;
 // Of a tenant, which loses its oldest for a further one. Nothing here is shared with another
 // tenant.
 constexpr std::size_t kMostBuilds = 64;
-constexpr std::size_t kMostUploads = 64;
 constexpr std::size_t kMostEntries = 20'000;
 constexpr std::size_t kPage = 100;
-// How long a build is remembered that nobody asks about any more, and a file that no build took.
+// How long a build is remembered that nobody asks about any more.
 constexpr auto kRemembered = 1h;
 
-std::string upload_key(const std::string& name, const std::string& hash) {
+std::string upload_name(const std::string& name, const std::string& hash) {
   return name + "\n" + hash;
 }
 
@@ -79,12 +78,6 @@ void TemplateBuilds::drop_old() {
   std::erase_if(builds_, [now](const auto& each) {
     return now - each.second->created > kRemembered && is_at_rest(*each.second);
   });
-  for (auto& [tenant, uploads] : uploads_) {
-    std::erase_if(uploads, [](const auto& each) {
-      return std::chrono::steady_clock::now() - each.second.at > kRemembered;
-    });
-  }
-  std::erase_if(uploads_, [](const auto& each) { return each.second.empty(); });
 }
 
 // Requires: the mutex is held. Whether nobody works at it; its thread, if it had one, is joined.
@@ -164,23 +157,16 @@ Result<void> TemplateBuilds::begin(ControlCall& call) {
   return {};
 }
 
-std::shared_ptr<const UniqueFd> TemplateBuilds::upload(const Caller& caller,
-                                                       const std::string& name,
-                                                       const std::string& hash) const {
-  const std::scoped_lock lock(mutex_);
-  const auto uploads = uploads_.find(caller.tenant);
-  if (uploads == uploads_.end()) {
-    return nullptr;
-  }
-  const auto found = uploads->second.find(upload_key(name, hash));
-  return found == uploads->second.end() ? nullptr : found->second.file;
-}
-
 Result<void> TemplateBuilds::link_upload(ControlCall& call) {
   GB_TRY(check_hash(call.arguments[1]));
-  if (upload(call.caller, call.arguments[0], call.arguments[1])) {
+  const auto present = service_.template_service().open_upload(
+      call.caller, upload_name(call.arguments[0], call.arguments[1]));
+  if (present) {
     answer(call.response, 201, {{"present", true}});
     return {};
+  }
+  if (present.error().code() != ErrorCode::kNotFound) {
+    return present.error();
   }
   // Back to us, with the key that the client has shown.
   const std::string host(call.request.header("Host").value_or("localhost"));
@@ -200,19 +186,9 @@ Result<void> TemplateBuilds::link_upload(ControlCall& call) {
 
 Result<void> TemplateBuilds::take_upload(ControlCall& call) {
   GB_TRY(check_hash(call.arguments[1]));
-  auto file = GB_TRY(service_.template_service().keep_files(
-      call.caller, [&call](std::span<char> into) { return call.request.read(into); }));
-  {
-    const std::scoped_lock lock(mutex_);
-    drop_old();
-    auto& uploads = uploads_[call.caller.tenant];
-    uploads[upload_key(call.arguments[0], call.arguments[1])] = {std::move(file),
-                                                                 std::chrono::steady_clock::now()};
-    if (uploads.size() > kMostUploads) {
-      uploads.erase(
-          std::ranges::min_element(uploads, {}, [](const auto& each) { return each.second.at; }));
-    }
-  }
+  GB_TRY(service_.template_service().keep_upload(
+      call.caller, upload_name(call.arguments[0], call.arguments[1]),
+      [&call](std::span<char> into) { return call.request.read(into); }));
   answer_empty(call.response, 200);
   return {};
 }
@@ -265,11 +241,12 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
   const Json body = GB_TRY(read_object(call.request, kMaxBody));
   const std::shared_ptr<Build> build =
       GB_TRY(find(call.caller, call.arguments[0], call.arguments[1]));
-  std::vector<std::shared_ptr<const UniqueFd>> files;
+  // A thread is started by copying what it is given.
+  const auto files = std::make_shared<std::vector<UniqueFd>>();
   const auto find_upload = [&](const std::string& hash) {
-    auto file = upload(call.caller, build->name, hash);
-    files.push_back(file);
-    return file ? path_of(*file) : std::string();
+    auto file =
+        service_.template_service().open_upload(call.caller, upload_name(build->name, hash));
+    return file ? path_of(files->emplace_back(*std::move(file))) : std::string();
   };
   const auto find_template = [&](const std::string& name) {
     return resolve_template(service_, call.caller, name);
@@ -296,8 +273,7 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
       order->recipe.network = GB_TRY(make_network(Json::object(), std::nullopt)).rules;
     }
     try {
-      build->thread =
-          std::thread(&TemplateBuilds::run, this, build, *std::move(order), std::move(files));
+      build->thread = std::thread(&TemplateBuilds::run, this, build, *std::move(order), files);
       build->status = "building";
     } catch (const std::system_error&) {
       // It waits as before, so the client may start it again.
@@ -321,7 +297,7 @@ bool TemplateBuilds::note(Build& build, std::string level, std::string message) 
 
 void TemplateBuilds::run(const std::shared_ptr<Build>& build,
                          const OrderedBuild& order,
-                         const std::vector<std::shared_ptr<const UniqueFd>>& /*held meanwhile*/) {
+                         const std::shared_ptr<const std::vector<UniqueFd>>& /*held meanwhile*/) {
   std::size_t step = 0;
   const auto tell = [&](const BuildEvent& event) {
     if (event.kind == BuildEvent::Kind::kProgress) {

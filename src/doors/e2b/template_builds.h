@@ -56,10 +56,6 @@ class TemplateBuilds {
     bool canceled = false;
     std::thread thread;
   };
-  struct Upload {
-    std::shared_ptr<const UniqueFd> file;
-    std::chrono::steady_clock::time_point at;
-  };
 
   Result<void> begin(ControlCall& call);
   Result<void> link_upload(ControlCall& call);
@@ -77,18 +73,13 @@ class TemplateBuilds {
   Result<void> make_room(const std::string& tenant);
   void run(const std::shared_ptr<Build>& build,
            const OrderedBuild& order,
-           const std::vector<std::shared_ptr<const UniqueFd>>& files);
+           const std::shared_ptr<const std::vector<UniqueFd>>& files);
   bool note(Build& build, std::string level, std::string message);
-  [[nodiscard]] std::shared_ptr<const UniqueFd> upload(const Caller& caller,
-                                                       const std::string& name,
-                                                       const std::string& hash) const;
 
   SandboxService& service_;
   const E2bOptions& options_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Build>> builds_;  // By id.
-  // By tenant; then by template and hash.
-  std::map<std::string, std::map<std::string, Upload>> uploads_;
 };
 
 }  // namespace glovebox::e2b

@@ -65,6 +65,10 @@ class FakeTemplates final : public TemplateService {
                                                      const FileClient::Source&) override {
     return std::make_shared<const UniqueFd>();
   }
+  Result<void> keep_upload(const Caller&, const std::string&, const FileClient::Source&) override {
+    return {};
+  }
+  Result<UniqueFd> open_upload(const Caller&, const std::string&) override { return UniqueFd(); }
   Result<void> keep_build(const Caller&, const BuildState&) override { return {}; }
   Result<BuildState> find_build(const Caller&, std::string_view) override {
     return Error(ErrorCode::kNotFound, "no such build");

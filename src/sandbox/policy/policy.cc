@@ -105,6 +105,12 @@ consteval Program make_no_memory_programs() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
+consteval Program make_no_memory_files() {
+  RuleTable table;
+  add(table, kNoMemoryFilesGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
 consteval Program make_strict() {
   RuleTable table;
   add(table, kStrictGroups);
@@ -157,6 +163,7 @@ constexpr Program kGuest = make_guest();
 constexpr Program kFork = make_fork();
 constexpr Program kZygote = make_zygote();
 constexpr Program kNoMemoryPrograms = make_no_memory_programs();
+constexpr Program kNoMemoryFiles = make_no_memory_files();
 constexpr Program kStrict = make_strict();
 constexpr Program kRunner = make_runner();
 constexpr Program kNoPrograms = make_no_programs();
@@ -174,6 +181,7 @@ Filter guest_filter() { return kGuest.instructions(); }
 Filter fork_filter() { return kFork.instructions(); }
 Filter zygote_filter() { return kZygote.instructions(); }
 Filter no_memory_programs_filter() { return kNoMemoryPrograms.instructions(); }
+Filter no_memory_files_filter() { return kNoMemoryFiles.instructions(); }
 Filter strict_filter() { return kStrict.instructions(); }
 Filter runner_filter() { return kRunner.instructions(); }
 Filter no_programs_filter() { return kNoPrograms.instructions(); }

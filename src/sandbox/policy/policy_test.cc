@@ -384,6 +384,12 @@ TEST(NoMemoryProgramsPolicyTest, OnlyFilesInMemoryCanBeMadeThatAreNeverExecuted)
   EXPECT_EQ(ask(call(SYS_execve)), SECCOMP_RET_ALLOW);
 }
 
+TEST(NoMemoryFilesPolicyTest, NoFilesInMemoryCanBeMade) {
+  const auto ask = [](const Call& each) { return answer(no_memory_files_filter(), each); };
+  EXPECT_EQ(ask(call(SYS_memfd_create, {0, MFD_CLOEXEC})), refused(ENOSYS));
+  EXPECT_EQ(ask(call(SYS_mmap)), SECCOMP_RET_ALLOW);
+}
+
 TEST_F(DefaultPolicyTest, FlushesNoDiskOfTheHost) {
   EXPECT_EQ(ask(call(SYS_sync)), refused(0));
   EXPECT_EQ(ask(call(SYS_syncfs)), refused(ENOSYS));

@@ -212,6 +212,12 @@ inline constexpr std::array kNoMemoryProgramsGroups = {
           {SYS_memfd_create}},
 };
 
+// Where no cgroup counts memory.
+inline constexpr std::array kNoMemoryFilesGroups = {
+    Group{"files in memory", refuse(ENOSYS), "Without a mount or a process that has it mapped, nobody finds their pages.",
+          {SYS_memfd_create}},
+};
+
 // What a zygote may do beyond the default policy. Its forks put the default on top before any code
 // of a guest runs, and a filter once installed is never taken off.
 inline constexpr std::array kZygoteGroups = {

@@ -92,6 +92,15 @@ class TemplateService {
   virtual Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller& caller,
                                                              const FileClient::Source& source) = 0;
 
+  // Keeps what a later build of the caller's copies under a name, for an hour, also when this
+  // service ends meanwhile: at most 1 GiB, which counts against the tenant's disk. Replaces an
+  // earlier one of that name, and the oldest of a tenant that has many.
+  virtual Result<void> keep_upload(const Caller& caller,
+                                   const std::string& name,
+                                   const FileClient::Source& source) = 0;
+  // For reading. kNotFound when there is none.
+  virtual Result<UniqueFd> open_upload(const Caller& caller, const std::string& name) = 0;
+
   // Keeps how a build stands, for a day. One that is under way has failed once this service ends.
   virtual Result<void> keep_build(const Caller& caller, const BuildState& state) = 0;
   virtual Result<BuildState> find_build(const Caller& caller, std::string_view id) = 0;

@@ -214,6 +214,18 @@ Result<std::shared_ptr<const UniqueFd>> GuardedTemplates::keep_files(
                        [&] { return inner_.keep_files(caller, source); });
 }
 
+Result<void> GuardedTemplates::keep_upload(const Caller& caller,
+                                           const std::string& name,
+                                           const FileClient::Source& source) {
+  return recorder_.act(caller, deed("template.upload"), guard_.tenant(caller, kRun),
+                       [&] { return inner_.keep_upload(caller, name, source); });
+}
+
+Result<UniqueFd> GuardedTemplates::open_upload(const Caller& caller, const std::string& name) {
+  GB_TRY(recorder_.allowed(caller, deed("template.read"), guard_.tenant(caller, kRun)));
+  return inner_.open_upload(caller, name);
+}
+
 Result<void> GuardedTemplates::keep_build(const Caller& caller, const BuildState& state) {
   GB_TRY(recorder_.allowed(caller, deed("template.build"), guard_.tenant(caller, kRun)));
   return inner_.keep_build(caller, state);

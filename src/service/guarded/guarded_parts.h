@@ -112,6 +112,10 @@ class GuardedTemplates final : public TemplateService {
   Result<TemplateInfo> find(const Caller& caller, std::string_view name) override;
   Result<std::vector<TemplateInfo>> list(const Caller& caller) override;
   Result<void> remove(const Caller& caller, std::string_view name) override;
+  Result<void> keep_upload(const Caller& caller,
+                           const std::string& name,
+                           const FileClient::Source& source) override;
+  Result<UniqueFd> open_upload(const Caller& caller, const std::string& name) override;
   Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller& caller,
                                                      const FileClient::Source& source) override;
   Result<void> keep_build(const Caller& caller, const BuildState& state) override;

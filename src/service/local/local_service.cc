@@ -90,7 +90,7 @@ Result<std::unique_ptr<LocalService>> LocalService::open(const std::string& dire
   service->warm_up();
   GB_TRY(service->adopt());
   service->sweep_snapshots();
-  GB_TRY(service->templates_.fail_old_builds());
+  GB_TRY(service->templates_.take_over());
   service->templates_.sweep();
   service->forget_old();
   service->watcher_ = std::thread(&LocalService::watch, service.get());

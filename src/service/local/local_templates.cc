@@ -123,6 +123,7 @@ LocalTemplates::LocalTemplates(std::string directory,
     : directory_(std::move(directory)),
       contents_(ContentStore::at(directory_ + "/templates")),
       records_(database),
+      uploads_(directory_, quotas),
       build_records_(database),
       quotas_(quotas),
       pressure_(pressure),
@@ -576,12 +577,24 @@ Result<BuildState> LocalTemplates::find_build(const Caller& caller, std::string_
                     .created = record.created};
 }
 
-Result<void> LocalTemplates::fail_old_builds() {
+Result<void> LocalTemplates::keep_upload(const Caller& caller,
+                                         const std::string& name,
+                                         const FileClient::Source& source) {
+  return uploads_.keep(caller.tenant, name, source);
+}
+
+Result<UniqueFd> LocalTemplates::open_upload(const Caller& caller, const std::string& name) {
+  return uploads_.open(caller.tenant, name);
+}
+
+Result<void> LocalTemplates::take_over() {
+  uploads_.adopt();
   return build_records_.fail_all_under_way(
       "the daemon stopped during the template build; build it again");
 }
 
 void LocalTemplates::sweep() {
+  uploads_.sweep();
   recount();
   const auto records = records_.all();
   if (!records) {

@@ -21,6 +21,7 @@
 #include "service/keeper/client.h"
 #include "service/keeper/keeper.h"
 #include "service/local/disk_budget.h"
+#include "service/local/kept_uploads.h"
 #include "service/local/storage_charges.h"
 #include "service/templates/content_store.h"
 #include "service/tenants/memory_pressure.h"
@@ -60,6 +61,10 @@ class LocalTemplates final : public TemplateService {
   Result<void> remove(const Caller& caller, std::string_view name) override;
   Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller& caller,
                                                      const FileClient::Source& source) override;
+  Result<void> keep_upload(const Caller& caller,
+                           const std::string& name,
+                           const FileClient::Source& source) override;
+  Result<UniqueFd> open_upload(const Caller& caller, const std::string& name) override;
   Result<void> keep_build(const Caller& caller, const BuildState& state) override;
   Result<BuildState> find_build(const Caller& caller, std::string_view id) override;
 
@@ -82,8 +87,9 @@ class LocalTemplates final : public TemplateService {
   Result<void> put(const TemplateRecord& record,
                    std::vector<std::pair<std::string, QuotaLease>> counted);
 
-  // Once, before the first call: what an earlier daemon built when it ended has failed.
-  Result<void> fail_old_builds();
+  // Once, before the first call: what an earlier daemon built when it ended has failed, and what
+  // was uploaded to it counts.
+  Result<void> take_over();
 
   // Removes content that no template and no sandbox uses, and counts what templates name.
   void sweep();
@@ -134,6 +140,7 @@ class LocalTemplates final : public TemplateService {
   const std::string directory_;
   const ContentStore contents_;  // The keeper's; only looked at.
   TemplateRecords records_;
+  KeptUploads uploads_;
   TemplateBuildRecords build_records_;
   QuotaBook& quotas_;
   MemoryPressure& pressure_;

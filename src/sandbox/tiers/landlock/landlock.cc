@@ -66,7 +66,7 @@ constexpr std::array<child::AccessRule, 15> kHostRules = {{
 TierFeatures features() {
   const CgroupSupport& cgroups = Cgroup::support();
   // Where the guest has a uid of its own, so RLIMIT_NPROC counts its processes and no others.
-  return {.limits_memory = cgroups.memory,
+  return {.limits_memory = true,  // By a cgroup, else by Sandbox::end_hoarders().
           .limits_pids = cgroups.pids || guest_ids(),
           .passes_descriptors = true,
           .returns_descriptors = true};
@@ -185,7 +185,9 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   plan.landlock.scoped = abi::kScopeAbstractUnixSocket | abi::kScopeSignal;
   plan.landlock.rules = rules;
   plan.filter = has_own_id ? policy::no_namespaces_filter() : policy::shared_user_filter();
-  plan.more_filter = spec.exec.written ? policy::Filter() : policy::no_memory_programs_filter();
+  plan.more_filter = !Cgroup::support().memory ? policy::no_memory_files_filter()
+                     : spec.exec.written       ? policy::Filter()
+                                               : policy::no_memory_programs_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "shared-pids",
                                                             nullptr};
   plan.warden_argv = kArguments.data();

@@ -28,10 +28,10 @@ namespace {
 constexpr std::uint32_t kEmulatorPids = 64;
 constexpr Bytes kEmulatorDisk{4UL << 20};
 
-TierFeatures features(const TierFeatures& native) {
+TierFeatures features() {
   return {.limits_disk = true,
           .limits_inodes = true,
-          .limits_memory = native.limits_memory,
+          .limits_memory = Cgroup::support().memory,
           .limits_pids = true,
           .own_kernel = true,
           .own_pids = true,
@@ -89,7 +89,8 @@ Result<microvm::Order> order_for(const SandboxSpec& spec) {
 
 Result<TierFeatures> MicrovmTier::probe() {
   GB_TRY(microvm::find_installation());
-  return features(GB_TRY(NativeTier().probe()));
+  GB_TRY(NativeTier().probe());
+  return features();
 }
 
 Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
@@ -119,7 +120,7 @@ Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
   enclosure.control = std::move(control.ours);
   enclosure.meter = std::move(port);
   enclosure.complaints = std::move(complaints);
-  enclosure.features = features(enclosure.features);
+  enclosure.features = features();
   enclosure.machine = "QEMU TCG";
   enclosure.landlock = 0;
   for (Timing& lap : watch.laps()) {
