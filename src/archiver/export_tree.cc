@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -18,19 +17,13 @@
 
 #include "base/archive/tar_stream.h"
 #include "base/sys/beneath.h"
+#include "base/sys/write_all.h"
 
 namespace glovebox::archiver {
 namespace {
 
-Result<void> write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      return Error::from_errno("write the archive");
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
-  }
-  return {};
+Result<void> put(int fd, std::string_view bytes) {
+  return sys::write_all(fd, bytes) ? Result<void>() : Error::from_errno("write the archive");
 }
 
 // Without what differs between two trees of the same files.
@@ -64,7 +57,7 @@ class Exporter {
   Exporter(int root, const std::string& prefix, int output)
       : root_(root),
         prefix_(prefix),
-        stream_([output](std::string_view bytes) { return write_all(output, bytes); }) {}
+        stream_([output](std::string_view bytes) { return put(output, bytes); }) {}
 
   Result<void> run() {
     waiting_.emplace_back(".");

@@ -2,7 +2,6 @@
 #include "archiver/layer_unpack.h"
 
 #include <archive.h>
-#include <archive_entry.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/archive/archive_reader.h"
 #include "base/sys/raw.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
@@ -23,25 +23,10 @@
 namespace glovebox {
 namespace {
 
-constexpr std::size_t kMaxName = 4095;
+constexpr std::size_t kMaxTarget = 4095;
 constexpr std::string_view kWhiteout = ".wh.";
 constexpr std::string_view kOpaque = ".wh..wh..opq";
 constexpr std::size_t kLookEvery = 256;  // Entries.
-
-struct ReaderDeleter {
-  void operator()(struct archive* reader) const { (void)::archive_read_free(reader); }
-};
-using Reader = std::unique_ptr<struct archive, ReaderDeleter>;
-
-Error bad_entry(std::string_view name, std::string_view why) {
-  return {ErrorCode::kInvalid, "entry '" + printable(name) + "': " + std::string(why)};
-}
-
-Error unreadable(struct archive* reader) {
-  const char* const text = ::archive_error_string(reader);
-  return {ErrorCode::kInvalid, std::string("read a layer: ") +
-                                   (text != nullptr ? printable(text) : "not a tar archive")};
-}
 
 // As if `root` were the root of the file system.
 UniqueFd open_in_root(int root, const std::string& path, int flags) {
@@ -54,30 +39,6 @@ UniqueFd open_in_root(int root, const std::string& path, int flags) {
     return {};
   }
   return UniqueFd(static_cast<int>(fd));
-}
-
-// The name without "./" and slashes at its ends; empty for the root itself.
-Result<std::string> clean_name(const char* name) {
-  if (name == nullptr || *name == '\0') {
-    return bad_entry("", "empty name");
-  }
-  const std::string_view whole(name);
-  if (whole.size() > kMaxName) {
-    return bad_entry(whole.substr(0, 64), "name too long");
-  }
-  std::string clean;
-  for (std::size_t at = 0; at <= whole.size();) {
-    const std::size_t end = std::min(whole.find('/', at), whole.size());
-    const std::string_view part = whole.substr(at, end - at);
-    at = end + 1;
-    if (part == "..") {
-      return bad_entry(whole, "'..' in the name");
-    }
-    if (!part.empty() && part != ".") {
-      clean += (clean.empty() ? "" : "/") + std::string(part);
-    }
-  }
-  return clean;
 }
 
 struct Place {
@@ -149,20 +110,6 @@ mode_t mode_for_all(mode_t mode) {
   return runs ? 0755 : 0644;
 }
 
-Result<void> write_all(int fd, const char* from, std::size_t size) {
-  while (size > 0) {
-    const ssize_t put = ::write(fd, from, size);
-    if (put < 0 && errno != EINTR) {
-      return Error::from_errno("write a file of a layer");
-    }
-    if (put > 0) {
-      from += put;
-      size -= static_cast<std::size_t>(put);
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 // One reading of one layer. Whiteouts concern the layers below alone, wherever they stand among the
@@ -176,53 +123,49 @@ class LayerPass {
     if (::lseek(layer_fd, 0, SEEK_SET) != 0) {
       return Error::from_errno("read a layer");
     }
-    const Reader reader(::archive_read_new());
-    (void)::archive_read_support_filter_gzip(reader.get());
-    (void)::archive_read_support_filter_zstd(reader.get());
-    (void)::archive_read_support_format_tar(reader.get());
-    (void)::archive_read_support_format_empty(reader.get());
-    if (::archive_read_open_fd(reader.get(), layer_fd, 64 * 1024) < ARCHIVE_WARN) {
-      return unreadable(reader.get());
-    }
-    std::uint64_t skipped = 0;
-    for (std::size_t count = 0;; ++count) {
-      struct archive_entry* entry = nullptr;
-      const int status = ::archive_read_next_header(reader.get(), &entry);
-      if (status == ARCHIVE_EOF) {
-        return {};
-      }
-      if (status < ARCHIVE_WARN) {
-        return unreadable(reader.get());
-      }
+    ArchiveReader reader = GB_TRY(ArchiveReader::open(
+        layer_fd,
+        {::archive_read_support_filter_gzip, ::archive_read_support_filter_zstd,
+         ::archive_read_support_format_tar, ::archive_read_support_format_empty},
+        "read a layer"));
+    std::uint64_t passed = 0;
+    ArchiveEntry entry;
+    for (std::size_t count = 0; GB_TRY(reader.next(entry)); ++count) {
       if (count % kLookEvery == 0 && unpacker_.wanted_ && !unpacker_.wanted_()) {
         return Error(ErrorCode::kUnavailable, "canceled");
       }
       if (count > unpacker_.left_.entries) {
-        return Error(ErrorCode::kExhausted, "the image has too many files");
+        return too_many();
       }
-      // What the first reading passes over is decompressed all the same.
-      skipped += static_cast<std::uint64_t>(std::max<la_int64_t>(::archive_entry_size(entry), 0));
-      if (skipped > unpacker_.left_.bytes && kind_ == Kind::kWhiteouts) {
-        return too_large();
-      }
-      const std::string path = GB_TRY(clean_name(::archive_entry_pathname(entry)));
+      const std::string path = GB_TRY(clean_entry_name(entry.name));
       const bool whiteout = split(path).second.starts_with(kWhiteout);
-      if (kind_ == Kind::kWhiteouts && whiteout) {
-        apply_whiteout(path);
-      } else if (kind_ == Kind::kEntries && !whiteout) {
+      if (kind_ == Kind::kWhiteouts) {
+        // What the first reading passes over is decompressed all the same.
+        const std::uint64_t size = entry.size.value_or(0);
+        if (size > unpacker_.left_.bytes - passed) {
+          return too_large();
+        }
+        passed += size;
+        if (whiteout) {
+          apply_whiteout(path);
+        }
+      } else if (!whiteout) {
         if (unpacker_.left_.entries == 0) {
-          return Error(ErrorCode::kExhausted, "the image has too many files");
+          return too_many();
         }
         --unpacker_.left_.entries;
-        GB_TRY(unpack(reader.get(), entry, path));
+        GB_TRY(unpack(reader, entry, path));
       }
     }
+    return {};
   }
 
  private:
   static Error too_large() {
     return {ErrorCode::kExhausted, "the image exceeds the size limit for templates"};
   }
+
+  static Error too_many() { return {ErrorCode::kExhausted, "the image has too many files"}; }
 
   void apply_whiteout(const std::string& path) {
     const auto [above, name] = split(path);
@@ -239,30 +182,26 @@ class LayerPass {
     }
   }
 
-  Result<void> unpack(struct archive* reader,
-                      struct archive_entry* entry,
-                      const std::string& path) {
-    const mode_t mode = ::archive_entry_perm(entry);
+  Result<void> unpack(ArchiveReader& reader, const ArchiveEntry& entry, const std::string& path) {
     if (path.empty()) {
       return {};
     }
-    const char* const hard = ::archive_entry_hardlink(entry);
     const auto [above, name] = split(path);
     const Place place{GB_TRY(make_directories(unpacker_.root_fd_, above)), name};
-    if (hard != nullptr) {
-      return link_hard(place, path, hard);
-    }
-    switch (::archive_entry_filetype(entry)) {
-      case AE_IFDIR:
+    switch (entry.kind) {
+      case ArchiveEntry::Kind::kHardLink:
+        return link_hard(place, path, entry.target);
+      case ArchiveEntry::Kind::kDirectory:
         return make_directory(place, path);
-      case AE_IFREG:
-        return write_file(reader, entry, place, mode);
-      case AE_IFLNK:
-        return link_soft(place, path, ::archive_entry_symlink(entry));
-      default:
-        ++unpacker_.left_out_;
-        return {};
+      case ArchiveEntry::Kind::kFile:
+        return write_file(reader, entry, place);
+      case ArchiveEntry::Kind::kSymlink:
+        return link_soft(place, path, entry.target);
+      case ArchiveEntry::Kind::kOther:
+        break;
     }
+    ++unpacker_.left_out_;
+    return {};
   }
 
   static Result<void> make_directory(const Place& place, const std::string& path) {
@@ -279,70 +218,40 @@ class LayerPass {
     return {};
   }
 
-  Result<void> write_file(struct archive* reader,
-                          struct archive_entry* entry,
-                          const Place& place,
-                          mode_t mode) {
-    const std::uint64_t room = unpacker_.left_.bytes;
+  Result<void> write_file(ArchiveReader& reader, const ArchiveEntry& entry, const Place& place) {
     remove_at(place.parent.get(), place.name);
     const UniqueFd file(::openat(place.parent.get(), place.name.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) {
       return Error::from_errno("write '" + printable(place.name) + "'");
     }
-    for (;;) {
-      const void* block = nullptr;
-      std::size_t size = 0;
-      la_int64_t offset = 0;
-      const int status = ::archive_read_data_block(reader, &block, &size, &offset);
-      if (status == ARCHIVE_EOF) {
-        break;
-      }
-      if (status < ARCHIVE_WARN) {
-        return unreadable(reader);
-      }
-      if (size > unpacker_.left_.bytes || offset < 0 ||
-          static_cast<std::uint64_t>(offset) > room - size) {
-        return too_large();
-      }
-      unpacker_.left_.bytes -= size;
-      if (::lseek(file.get(), offset, SEEK_SET) < 0) {
-        return Error::from_errno("write a file of a layer");
-      }
-      GB_TRY(write_all(file.get(), static_cast<const char*>(block), size));
-    }
-    const la_int64_t whole =
-        ::archive_entry_size_is_set(entry) != 0 ? ::archive_entry_size(entry) : 0;
-    if (whole < 0 || static_cast<std::uint64_t>(whole) > room) {
+    std::uint64_t& left = unpacker_.left_.bytes;
+    if (!GB_TRY(reader.copy_content(entry, file.get(), left, left))) {
       return too_large();
     }
-    // A hole at its end is no block.
-    struct stat written {};
-    if (::fstat(file.get(), &written) != 0 ||
-        (written.st_size < whole && ::ftruncate(file.get(), whole) != 0)) {
-      return Error::from_errno("write a file of a layer");
-    }
-    const timespec times[2] = {{::archive_entry_mtime(entry), 0},
-                               {::archive_entry_mtime(entry), 0}};
+    const timespec modified{entry.modified.value_or(timespec{}).tv_sec, 0};
+    const timespec times[2] = {modified, modified};
     (void)::futimens(file.get(), times);
-    return ::fchmod(file.get(), mode_for_all(mode)) == 0 ? Result<void>()
-                                                         : Error::from_errno("write a layer");
+    return ::fchmod(file.get(), mode_for_all(entry.mode)) == 0 ? Result<void>()
+                                                               : Error::from_errno("write a layer");
   }
 
-  static Result<void> link_soft(const Place& place, const std::string& path, const char* target) {
-    if (target == nullptr || *target == '\0' || std::string_view(target).size() > kMaxName) {
+  static Result<void> link_soft(const Place& place,
+                                const std::string& path,
+                                const std::string& target) {
+    if (target.empty() || target.size() > kMaxTarget) {
       return bad_entry(path, "a link without a target");
     }
     remove_at(place.parent.get(), place.name);
-    if (::symlinkat(target, place.parent.get(), place.name.c_str()) != 0) {
+    if (::symlinkat(target.c_str(), place.parent.get(), place.name.c_str()) != 0) {
       return Error::from_errno("link '" + printable(path) + "'");
     }
     return {};
   }
 
   // To a regular file of the image, by its own name: a link under it is not followed.
-  Result<void> link_hard(const Place& place, const std::string& path, const char* target) {
-    const std::string from = GB_TRY(clean_name(target));
+  Result<void> link_hard(const Place& place, const std::string& path, const std::string& target) {
+    const std::string from = GB_TRY(clean_entry_name(target));
     const auto [above, name] = split(from);
     const UniqueFd parent = open_in_root(unpacker_.root_fd_, above, O_RDONLY | O_DIRECTORY);
     struct stat status {};

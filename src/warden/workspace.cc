@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 #include <vector>
 
 #include "base/sys/beneath.h"
+#include "base/sys/write_all.h"
 #include "spec/guest.h"
 #include "warden/directory.h"
 
@@ -65,13 +65,8 @@ Result<void> Workspace::make_parents(std::string_view path) const {
 Result<void> Workspace::write(const WriteRequest& request) const {
   GB_TRY(make_parents(request.path));
   const UniqueFd file = GB_TRY(open(request.path, O_WRONLY | O_CREAT | O_TRUNC, 0600));
-  std::string_view rest = request.bytes;
-  while (!rest.empty()) {
-    const ssize_t put = ::write(file.get(), rest.data(), rest.size());
-    if (put < 0) {
-      return Error::from_errno("write " + request.path);
-    }
-    rest.remove_prefix(static_cast<std::size_t>(put));
+  if (!sys::write_all(file.get(), request.bytes)) {
+    return Error::from_errno("write " + request.path);
   }
   // No set-id bits: what comes from outside gives nobody power inside.
   if (::fchmod(file.get(), request.mode & 0777) != 0) {

@@ -11,6 +11,7 @@
 #include "base/digest/digest.h"
 #include "base/random.h"
 #include "base/sys/beneath.h"
+#include "base/sys/write_all.h"
 #include "base/text.h"
 
 namespace glovebox::cli {
@@ -208,15 +209,7 @@ class Application {
                            mode_t mode) {
     const UniqueFd file(::openat(directory, name.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    std::string_view rest = change.content;
-    while (file && !rest.empty()) {
-      const ssize_t put = ::write(file.get(), rest.data(), rest.size());
-      if (put < 0 && errno != EINTR) {
-        break;
-      }
-      rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
-    }
-    if (!file || !rest.empty() || ::fchmod(file.get(), mode) != 0) {
+    if (!file || !sys::write_all(file.get(), change.content) || ::fchmod(file.get(), mode) != 0) {
       return Error::from_errno("write " + printable(change.path));
     }
     return {};

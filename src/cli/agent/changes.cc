@@ -2,12 +2,11 @@
 #include "cli/agent/changes.h"
 
 #include <archive.h>
-#include <archive_entry.h>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
+#include "base/archive/archive_reader.h"
 #include "base/bytes.h"
 #include "base/digest/digest.h"
 #include "base/text.h"
@@ -19,17 +18,6 @@ constexpr std::size_t kMostPath = 4'095;
 constexpr std::size_t kMostName = 255;
 constexpr std::size_t kMostDepth = 128;
 constexpr std::size_t kMostLeftBehind = 10'000;
-
-struct ReaderDeleter {
-  void operator()(struct archive* reader) const { (void)::archive_read_free(reader); }
-};
-using Reader = std::unique_ptr<struct archive, ReaderDeleter>;
-
-Error archive_error(struct archive* reader) {
-  const char* const text = ::archive_error_string(reader);
-  return {ErrorCode::kInvalid, std::string("read the files of the sandbox: ") +
-                                   (text != nullptr ? text : "unreadable archive")};
-}
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
@@ -70,37 +58,51 @@ std::string_view git_directory_in(std::string_view path) {
 
 class Comparison {
  public:
-  Comparison(struct archive* reader,
+  Comparison(ArchiveReader reader,
              const CheckoutFiles& before,
              const FilesInside& inside,
              const ChangeLimits& limits)
-      : reader_(reader), before_(before), inside_(inside), limits_(limits) {}
+      : reader_(std::move(reader)),
+        before_(before),
+        inside_(inside),
+        limits_(limits),
+        left_(limits.archive) {}
 
-  Result<void> take(struct archive_entry* entry) {
-    const char* const name = ::archive_entry_pathname(entry);
-    if (name == nullptr) {
+  Result<Changes> run() {
+    ArchiveEntry entry;
+    for (std::size_t count = 0; GB_TRY(reader_.next(entry)); ++count) {
+      if (count >= limits_.entries) {
+        return Error(ErrorCode::kExhausted, "the sandbox has too many files");
+      }
+      GB_TRY(take(entry));
+    }
+    return done();
+  }
+
+ private:
+  using Kind = ArchiveEntry::Kind;
+
+  Result<void> take(const ArchiveEntry& entry) {
+    if (entry.name.empty()) {
       return Error(ErrorCode::kInvalid, "read the files of the sandbox: an entry without a name");
     }
-    std::string_view path(name);
+    std::string_view path(entry.name);
     while (path.starts_with("./")) {
       path.remove_prefix(2);
     }
-    const auto type = ::archive_entry_filetype(entry);
     const bool known = before_.contains(std::string(path));
-    if (path.starts_with(".git/") || path == ".git" || type == AE_IFDIR ||
+    if (path.starts_with(".git/") || path == ".git" || entry.kind == Kind::kDirectory ||
         (!known && inside_.counted && !inside_.counted->contains(std::string(path)))) {
       return {};
     }
     if (!seen_.insert(std::string(path)).second) {
       return leave(path, "there twice");
     }
-    if (::archive_entry_hardlink(entry) != nullptr || (type != AE_IFREG && type != AE_IFLNK)) {
+    if (entry.kind != Kind::kFile && entry.kind != Kind::kSymlink) {
       return leave(path, "not a file or a symbolic link");
     }
-    if (type == AE_IFLNK) {
-      const char* const target = ::archive_entry_symlink(entry);
-      return compare(
-          {.path = std::string(path), .is_link = true, .content = target != nullptr ? target : ""});
+    if (entry.kind == Kind::kSymlink) {
+      return compare({.path = std::string(path), .is_link = true, .content = entry.target});
     }
     return take_file(entry, std::string(path));
   }
@@ -126,36 +128,21 @@ class Comparison {
     return std::move(found_);
   }
 
- private:
-  Result<void> take_file(struct archive_entry* entry, std::string path) {
-    Change change{.path = std::move(path), .executable = (::archive_entry_perm(entry) & 0100) != 0};
-    const la_int64_t whole = ::archive_entry_size(entry);
-    if (whole < 0 || static_cast<std::uint64_t>(whole) > limits_.file) {
+  Result<void> take_file(const ArchiveEntry& entry, std::string path) {
+    Change change{.path = std::move(path), .executable = (entry.mode & 0100U) != 0};
+    const std::uint64_t whole = entry.size.value_or(0);
+    if (whole > limits_.file) {
       return leave(change.path, "larger than " + to_string(Bytes{limits_.file}));
     }
-    for (;;) {
-      const void* block = nullptr;
-      std::size_t size = 0;
-      la_int64_t offset = 0;
-      const int status = ::archive_read_data_block(reader_, &block, &size, &offset);
-      if (status == ARCHIVE_EOF) {
-        break;
-      }
-      if (status < ARCHIVE_WARN) {
-        return archive_error(reader_);
-      }
-      read_ += size;
-      if (read_ > limits_.archive) {
-        return Error(ErrorCode::kExhausted, "the files of the sandbox are too large");
-      }
-      if (offset < 0 || static_cast<std::uint64_t>(offset) + size > limits_.file) {
-        return leave(change.path, "larger than " + to_string(Bytes{limits_.file}));
-      }
-      // Holes are zeros.
-      change.content.resize(static_cast<std::size_t>(offset), '\0');
-      change.content.append(static_cast<const char*>(block), size);
+    const auto keep = [&change](std::uint64_t offset, std::string_view bytes) -> Result<void> {
+      change.content.resize(offset, '\0');  // Holes are zeros.
+      change.content.append(bytes);
+      return {};
+    };
+    if (!GB_TRY(reader_.read_content(limits_.file, left_, keep))) {
+      return Error(ErrorCode::kExhausted, "the files of the sandbox are too large");
     }
-    change.content.resize(static_cast<std::size_t>(whole), '\0');
+    change.content.resize(whole, '\0');
     return compare(std::move(change));
   }
 
@@ -207,14 +194,14 @@ class Comparison {
     return {};
   }
 
-  struct archive* reader_;
+  ArchiveReader reader_;
   const CheckoutFiles& before_;
   const FilesInside& inside_;
   const ChangeLimits& limits_;
+  std::uint64_t left_;
   std::set<std::string> seen_;
   std::set<std::string> git_directories_;
   Changes found_;
-  std::uint64_t read_ = 0;
   std::uint64_t content_ = 0;
 };
 
@@ -272,27 +259,13 @@ Result<Changes> read_changes(int archive_fd,
                              const CheckoutFiles& before,
                              const FilesInside& inside,
                              const ChangeLimits& limits) {
-  const Reader reader(::archive_read_new());
-  (void)::archive_read_support_format_tar(reader.get());
-  (void)::archive_read_set_options(reader.get(), "hdrcharset=BINARY");
-  if (::archive_read_open_fd(reader.get(), archive_fd, 256UL * 1024) < ARCHIVE_WARN) {
-    return archive_error(reader.get());
-  }
-  Comparison comparison(reader.get(), before, inside, limits);
-  for (std::size_t count = 0;; ++count) {
-    struct archive_entry* entry = nullptr;
-    const int status = ::archive_read_next_header(reader.get(), &entry);
-    if (status == ARCHIVE_EOF) {
-      return comparison.done();
-    }
-    if (status < ARCHIVE_WARN) {
-      return archive_error(reader.get());
-    }
-    if (count >= limits.entries) {
-      return Error(ErrorCode::kExhausted, "the sandbox has too many files");
-    }
-    GB_TRY(comparison.take(entry));
-  }
+  // Names are bytes here.
+  const auto as_bytes = [](struct archive* reader) {
+    return ::archive_read_set_options(reader, "hdrcharset=BINARY");
+  };
+  ArchiveReader reader = GB_TRY(ArchiveReader::open(
+      archive_fd, {::archive_read_support_format_tar, as_bytes}, "read the files of the sandbox"));
+  return Comparison(std::move(reader), before, inside, limits).run();
 }
 
 }  // namespace glovebox::cli

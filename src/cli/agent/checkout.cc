@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/digest/digest.h"
 #include "base/sys/beneath.h"
+#include "base/sys/write_all.h"
 #include "base/text.h"
 #include "cli/agent/host_git.h"
 
@@ -48,17 +49,6 @@ std::string name_inside(const std::string& path) {
       '-');
   name = name.substr(0, 64);
   return name.empty() || name.front() == '.' || name.front() == '-' ? "checkout" : name;
-}
-
-Result<void> write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      return Error::from_errno("write");
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
-  }
-  return {};
 }
 
 // The digest is of what was sent, whatever becomes of the file meanwhile.
@@ -202,7 +192,9 @@ Result<void> Checkout::list_all(const CheckoutLimits& limits) {
 }
 
 Result<CheckoutFiles> Checkout::pack(int fd) {
-  const auto put = [fd](std::string_view bytes) { return write_all(fd, bytes); };
+  const auto put = [fd](std::string_view bytes) {
+    return sys::write_all(fd, bytes) ? Result<void>() : Error::from_errno("write");
+  };
   TarStream tar(put);
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0) {

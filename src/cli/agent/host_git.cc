@@ -3,15 +3,14 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 
+#include "base/sys/memory_file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
@@ -59,21 +58,6 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return found;
 }
 
-Result<UniqueFd> memory_file(std::string_view content) {
-  UniqueFd fd(::memfd_create("git", MFD_CLOEXEC));
-  while (fd && !content.empty()) {
-    const ssize_t put = ::write(fd.get(), content.data(), content.size());
-    if (put < 0 && errno != EINTR) {
-      return Error::from_errno("write to memory");
-    }
-    content.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
-  }
-  if (!fd || ::lseek(fd.get(), 0, SEEK_SET) != 0) {
-    return Error::from_errno("create a file in memory");
-  }
-  return fd;
-}
-
 Result<std::string> content_of(int fd, std::size_t most) {
   std::string content;
   std::array<char, 64 * 1024> piece{};
@@ -106,7 +90,7 @@ Result<void> run_git(const std::string& directory,
   }
   line.insert(line.end(), words.begin(), words.end());
   std::vector<std::string> variables = environment(env);
-  const UniqueFd complaint = GB_TRY(memory_file(""));
+  const UniqueFd complaint = GB_TRY(sys::memory_file());
   posix_spawn_file_actions_t files;
   (void)::posix_spawn_file_actions_init(&files);
   (void)::posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
@@ -152,8 +136,8 @@ Result<void> run_git(const std::string& directory,
 Result<std::string> HostGit::ask(const std::vector<std::string>& words,
                                  std::string_view input,
                                  const std::map<std::string, std::string>& env) const {
-  const UniqueFd in = GB_TRY(memory_file(input));
-  const UniqueFd out = GB_TRY(memory_file(""));
+  const UniqueFd in = GB_TRY(sys::memory_file(input));
+  const UniqueFd out = GB_TRY(sys::memory_file());
   GB_TRY(run_git(directory_, words, env, in.get(), out.get()));
   std::string printed = GB_TRY(content_of(out.get(), kMostOutput));
   if (printed.size() >= kMostOutput) {
@@ -163,7 +147,7 @@ Result<std::string> HostGit::ask(const std::vector<std::string>& words,
 }
 
 Result<void> HostGit::run(const std::vector<std::string>& words, int output) const {
-  const UniqueFd in = GB_TRY(memory_file(""));
+  const UniqueFd in = GB_TRY(sys::memory_file());
   return run_git(directory_, words, {}, in.get(), output);
 }
 

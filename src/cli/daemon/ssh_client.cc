@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "base/shell_words.h"
+#include "base/sys/write_all.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/interrupts.h"
@@ -91,14 +92,8 @@ std::string ssh_name(const std::string& sandbox) { return "glovebox-" + sandbox;
 Result<void> write_private_file(const std::string& path, std::string_view text) {
   const UniqueFd fd(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  while (fd && !text.empty()) {
-    const ssize_t put = ::write(fd.get(), text.data(), text.size());
-    if (put < 0 && errno != EINTR) {
-      break;
-    }
-    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
-  }
-  return fd && text.empty() ? Result<void>() : Error::from_errno("write " + printable(path));
+  return fd && sys::write_all(fd.get(), text) ? Result<void>()
+                                              : Error::from_errno("write " + printable(path));
 }
 
 Result<void> make_ssh_keys(const std::string& directory, const std::string& name) {

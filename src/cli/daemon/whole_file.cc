@@ -6,11 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <string_view>
 
+#include "base/sys/write_all.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
@@ -49,14 +48,9 @@ Result<void> copy_body(http::ClientAnswer& answer,
       return {};
     }
     GB_TRY(on_piece(count));
-    std::string_view rest(piece.data(), count);
-    while (!rest.empty()) {
-      const ssize_t put = ::write(fd, rest.data(), rest.size());
-      if (put < 0 && errno != EINTR) {
-        cannot_write = true;
-        return Error::from_errno("write");
-      }
-      rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
+    if (!sys::write_all(fd, std::string_view(piece).substr(0, count))) {
+      cannot_write = true;
+      return Error::from_errno("write");
     }
   }
 }

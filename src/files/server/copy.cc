@@ -5,11 +5,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
 
+#include "base/sys/write_all.h"
 #include "files/protocol.h"
 #include "files/server/entry.h"
 #include "files/server/place.h"
@@ -43,12 +43,8 @@ Result<void> copy_content(int from, int to, const Working& working) {
     if (got < 0) {
       return file_error("read");
     }
-    for (ssize_t at = 0; at < got;) {
-      const ssize_t put = ::write(to, piece.data() + at, static_cast<std::size_t>(got - at));
-      if (put < 0 && errno != EINTR) {
-        return file_error("write");
-      }
-      at += std::max<ssize_t>(put, 0);
+    if (!sys::write_all(to, {piece.data(), static_cast<std::size_t>(got)})) {
+      return file_error("write");
     }
     working();
   }

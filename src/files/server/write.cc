@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/sys/write_all.h"
 #include "files/server/entry.h"
 #include "files/server/tree.h"
 
@@ -82,7 +83,9 @@ Result<void> receive_into(int fd, Upload& upload) {
     if (piece.empty()) {
       return {};
     }
-    GB_TRY(write_all(fd, piece));
+    if (!sys::write_all(fd, piece)) {
+      return file_error("write");
+    }
   }
 }
 
@@ -175,20 +178,6 @@ Result<Place> write_file(const Order& order, Upload& upload) {
     GB_TRY(replace(place, order.write, upload));
   }
   return place;
-}
-
-Result<void> write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) {
-      continue;
-    }
-    if (put <= 0) {
-      return file_error("write");
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return {};
 }
 
 Result<UniqueFd> nameless_file(int directory_fd) {

@@ -19,9 +19,6 @@ inline constexpr std::string_view kReplacedPrefix = ".glovebox-written-";  // Wh
 // As FileClient::write(). Answers where the file lies.
 Result<Place> write_file(const Order& order, Upload& upload);
 
-// Writes all of it.
-Result<void> write_all(int fd, std::string_view bytes);
-
 // A file in a directory that has no name, or had one only for a moment; opened for both.
 Result<UniqueFd> nameless_file(int directory_fd);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing as many bytes as are meant, on both sides of a machine's ports.
+// Reading as many bytes as are meant, on both sides of a machine's ports.
 #pragma once
 
 #include <unistd.h>
@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <string_view>
 
 namespace glovebox::microvm {
 
-// Both wait as long as it takes. False at the end, and on an error.
+// Waits as long as it takes. False at the end, and on an error.
 inline bool read_exactly(int fd, char* to, std::size_t size) {
   while (size > 0) {
     const ssize_t got = ::read(fd, to, size);
@@ -20,17 +19,6 @@ inline bool read_exactly(int fd, char* to, std::size_t size) {
     }
     to += std::max<ssize_t>(got, 0);
     size -= static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-  }
-  return true;
-}
-
-inline bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      return false;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
   }
   return true;
 }

@@ -33,6 +33,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/sys/write_all.h"
 #include "base/unique_fd.h"
 #include "sandbox/masked_paths.h"
 #include "sandbox/microvm/exactly.h"
@@ -142,7 +143,7 @@ void pass_bytes(int from, int to) {
     if (got == 0 || (got < 0 && errno != EINTR)) {
       return;
     }
-    if (got > 0 && !write_all(to, {bytes.data(), static_cast<std::size_t>(got)})) {
+    if (got > 0 && !sys::write_all(to, {bytes.data(), static_cast<std::size_t>(got)})) {
       return;
     }
   }
@@ -221,7 +222,7 @@ void answer_questions(int port) {
         number_in("memory.peak", {}),        number_in("pids.current", {}),
         number_in("pids.peak", {}),          number_in("memory.events", "oom_kill"),
         number_in("pids.events", "max")};
-    if (!write_all(port, {reinterpret_cast<const char*>(counts.data()), sizeof counts})) {
+    if (!sys::write_all(port, {reinterpret_cast<const char*>(counts.data()), sizeof counts})) {
       return;
     }
   }

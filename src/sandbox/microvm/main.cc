@@ -21,6 +21,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/sys/write_all.h"
 #include "base/unique_fd.h"
 #include "sandbox/microvm/exactly.h"
 #include "sandbox/microvm/file_export.h"
@@ -56,7 +57,7 @@ int serve_files(int socket, UniqueFd root) {
     request.resize(size);
     std::memcpy(request.data(), &size, sizeof size);
     if (!read_exactly(socket, request.data() + sizeof size, size - sizeof size) ||
-        !write_all(socket, files.answer(request))) {
+        !sys::write_all(socket, files.answer(request))) {
       return 0;
     }
   }

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sys/write_all.h"
 #include "base/unique_fd.h"
 #include "sandbox/wasm/confinement.h"
 #include "sandbox/wasm/deterministic.h"
@@ -270,14 +270,9 @@ Result<int> run(const Options& options) {
 
 Result<void> write_file(const char* path, std::string_view bytes) {
   const UniqueFd file(::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  while (file && !bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-    if (written <= 0) {
-      break;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return bytes.empty() ? Result<void>() : Error::from_errno("write '" + std::string(path) + "'");
+  return file && sys::write_all(file.get(), bytes)
+             ? Result<void>()
+             : Error::from_errno("write '" + std::string(path) + "'");
 }
 
 Result<int> precompile(const char* from, const char* to, Mode mode) {

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/sys/memory_file.h"
 #include "base/text.h"
 
 namespace glovebox::judge {
@@ -152,7 +153,7 @@ class Judge {
   }
 
   Result<void> judge(const Case& each, CaseReport& report) {
-    const UniqueFd input = GB_TRY(memory_file(each.input));
+    const UniqueFd input = GB_TRY(sys::memory_file(each.input));
     BoundedOutput output = GB_TRY(BoundedOutput::create(options_.output));
     Program::Start start;
     start.options.limits = program_.limits();

@@ -2,13 +2,11 @@
 #include "service/judge/program.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <utility>
 
+#include "base/sys/memory_file.h"
 #include "service/judge/only_file.h"
 #include "service/policies/exec_walls.h"
 #include "service/run_pool/sandbox_claim.h"
@@ -21,37 +19,9 @@ constexpr Bytes kMaxProducts = 256_MiB;
 // Of one file that is written at once: well below what a frame holds (base/frame.h).
 constexpr Bytes kMaxProduct = 512_KiB;
 
-Result<void> append(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      return Error::from_errno("write to a file in memory");
-    }
-    bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
-  }
-  return {};
-}
-
-Result<UniqueFd> empty_memory_file() {
-  UniqueFd file(::memfd_create("judge", MFD_CLOEXEC));
-  if (!file) {
-    return Error::from_errno("memfd_create");
-  }
-  return file;
-}
-
 std::string path_of(const UniqueFd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
 
 }  // namespace
-
-Result<UniqueFd> memory_file(std::string_view bytes) {
-  UniqueFd file = GB_TRY(empty_memory_file());
-  GB_TRY(append(file.get(), bytes));
-  if (::lseek(file.get(), 0, SEEK_SET) != 0) {
-    return Error::from_errno("rewind a file in memory");
-  }
-  return file;
-}
 
 Result<std::unique_ptr<Program>> Program::compile(Submission submission, int cancel_fd) {
   GB_TRY(validate(submission.limits));
@@ -80,9 +50,11 @@ Result<void> Program::compile_in(Sandbox& sandbox, const Plan& plan, int cancel_
     rejection_ = Rejection{std::move(outcome)};
     return {};
   }
-  products_ = GB_TRY(empty_memory_file());
-  GB_TRY(sandbox.pack_changes(
-      kMaxProducts, [this](std::string_view bytes) { return append(products_.get(), bytes); }));
+  products_ = GB_TRY(sys::memory_file());
+  GB_TRY(sandbox.pack_changes(kMaxProducts, [this](std::string_view bytes) {
+    return sys::write_all(products_.get(), bytes) ? Result<void>()
+                                                  : Error::from_errno("write to a file in memory");
+  }));
   find_product(plan);
   return {};
 }
@@ -153,7 +125,7 @@ Result<RunOutcome> Program::run(const Start& start) const {
   std::vector<UniqueFd> held;
   std::vector<FileToCopy> contents;
   for (const auto& [name, bytes] : start.contents) {
-    held.push_back(GB_TRY(memory_file(bytes)));
+    held.push_back(GB_TRY(sys::memory_file(bytes)));
     contents.push_back({.source = path_of(held.back()), .target = name});
   }
   GB_TRY(copy_in(*sandbox, contents));

@@ -34,9 +34,6 @@ struct Submission {
   std::vector<FileToCopy> files;  // Beside the program in each run, as for OneShot.
 };
 
-// A file in memory that holds these bytes, at offset 0.
-Result<UniqueFd> memory_file(std::string_view bytes);
-
 class Program {
  public:
   // What the compiler said, when it did not accept the submission.

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -28,6 +27,7 @@
 
 #include "base/hex.h"
 #include "base/sys/descriptors.h"
+#include "base/sys/memory_file.h"
 #include "base/text.h"
 #include "service/keeper/build_json.h"
 #include "service/keeper/codec.h"
@@ -70,21 +70,6 @@ class Place {
  private:
   const bool mine_;
 };
-
-Result<UniqueFd> in_memory(std::string_view text) {
-  UniqueFd file(::memfd_create("build", MFD_CLOEXEC));
-  while (file && !text.empty()) {
-    const ssize_t put = ::write(file.get(), text.data(), text.size());
-    if (put < 0 && errno != EINTR) {
-      return Error::from_errno("pass on a build");
-    }
-    text.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
-  }
-  if (!file || ::lseek(file.get(), 0, SEEK_SET) != 0) {
-    return Error::from_errno("pass on a build");
-  }
-  return file;
-}
 
 // Above all numbers that they are copied to.
 Result<UniqueFd> moved_up(int fd) {
@@ -168,7 +153,7 @@ Result<void> run_in_builder(const BuilderOrder& order,
   json request = order.request;
   request["passed"] = order.passed.size();
   request["foreign"] = order.foreign;
-  const UniqueFd input = GB_TRY(in_memory(pack(request)));
+  const UniqueFd input = GB_TRY(sys::memory_file(pack(request)));
   const pid_t pid = GB_TRY(spawn(order, input));
   lent = true;
   const int status = wait_for(pid, listens);

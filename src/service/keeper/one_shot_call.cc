@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/one_shot_call.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/sys/memory_file.h"
 #include "service/runs/analyser_program.h"
 #include "service/runs/one_shot.h"
 #include "service/runs/stream_events.h"
@@ -14,22 +12,6 @@
 
 namespace glovebox::keeper {
 namespace {
-
-// A descriptor that reads as these bytes.
-Result<UniqueFd> open_bytes(std::string_view bytes) {
-  UniqueFd file(::memfd_create("stdin", MFD_CLOEXEC));
-  while (file && !bytes.empty()) {
-    const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
-    if (put <= 0) {
-      return Error::from_errno("store standard input");
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  if (!file || ::lseek(file.get(), 0, SEEK_SET) < 0) {
-    return Error::from_errno("store standard input");
-  }
-  return file;
-}
 
 // As much of a file as a shebang line needs.
 constexpr std::size_t kHead = 512;
@@ -97,7 +79,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   }
   one_shot.contents = request.files;
   one_shot.verify = request.verify;
-  const UniqueFd input = GB_TRY(open_bytes(request.standard_input));
+  const UniqueFd input = GB_TRY(sys::memory_file(request.standard_input));
   one_shot.stdin_fd = input.get();
   // The caller's going closes its end, which makes ours readable: nobody else will ever have the
   // answer.

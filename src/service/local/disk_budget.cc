@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
+#include "base/sys/write_all.h"
 #include "service/local/own_disk.h"
 
 namespace glovebox {
@@ -94,14 +94,8 @@ Result<void> CountedFile::write(std::string_view bytes) {
   }
   GB_TRY(budget_.spend(bytes.size()));
   left_ -= bytes.size();
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      return own_disk_error("write to the data directory");
-    }
-    bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
-  }
-  return {};
+  return sys::write_all(file_.get(), bytes) ? Result<void>()
+                                            : own_disk_error("write to the data directory");
 }
 
 Result<void> CountedFile::flush() {

@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "base/digest/digest.h"
 #include "base/random.h"
+#include "base/sys/write_all.h"
 #include "base/text.h"
 #include "service/keeper/build_json.h"
 #include "service/keeper/builder.h"
@@ -200,14 +200,7 @@ bool LocalTemplates::answer_base(int fd, const Result<BuildBase>& base) {
   const auto size = static_cast<keeper::BaseSize>(text.size());
   std::string answer(reinterpret_cast<const char*>(&size), sizeof size);
   answer += text;
-  for (std::string_view rest = answer; !rest.empty();) {
-    const ssize_t put = ::write(fd, rest.data(), rest.size());
-    if (put < 0 && errno != EINTR) {
-      return false;
-    }
-    rest.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
-  }
-  return true;
+  return sys::write_all(fd, answer);
 }
 
 Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/archive/tar.h"
+#include "base/sys/write_all.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "sandbox/sandbox.h"
@@ -168,18 +169,6 @@ Result<void> run_steps(Sandbox& sandbox, const PackageInstall& install) {
              : explain(install, finished);
 }
 
-// The reader stays until this end is closed, so there is no SIGPIPE to fear.
-void pass_on(int fd, std::string_view bytes, bool& lost) {
-  while (!bytes.empty() && !lost) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      lost = true;
-    } else if (put > 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
-  }
-}
-
 // As an archive over standard output, and not as the list of changed files that the warden keeps:
 // that one ends at 10,000 names.
 Result<void> take_out(Sandbox& sandbox, const PackageInstall& install, const std::string& to) {
@@ -204,7 +193,10 @@ Result<void> take_out(Sandbox& sandbox, const PackageInstall& install, const std
   });
   bool lost = false;
   RunOptions options{.limits = kLimits, .cancel_fd = install.cancel_fd};
-  options.observer.out = [&](std::string_view bytes) { pass_on(write_end.get(), bytes, lost); };
+  // The reader stays until this end is closed, so there is no SIGPIPE to fear.
+  options.observer.out = [&](std::string_view bytes) {
+    lost = lost || !sys::write_all(write_end.get(), bytes);
+  };
   const Command command{.argv = {"tar", "--create", "--format=pax", "--hard-dereference",
                                  "--directory", kTarget, "."},
                         .env = {},

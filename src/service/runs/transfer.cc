@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include <thread>
 
 #include "base/archive/tar.h"
+#include "base/sys/write_all.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "service/runs/filtered_archive.h"
@@ -326,14 +326,8 @@ Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
     }
   });
   Result<void> packed = sandbox.pack_changes(max, [&](std::string_view bytes) -> Result<void> {
-    while (!bytes.empty()) {
-      const ssize_t put = ::write(pipe.write.get(), bytes.data(), bytes.size());
-      if (put < 0) {
-        return Error::from_errno("forward the archive");
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return {};
+    return sys::write_all(pipe.write.get(), bytes) ? Result<void>()
+                                                   : Error::from_errno("forward the archive");
   });
   pipe.write.reset();
   reader.join();

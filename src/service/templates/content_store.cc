@@ -14,6 +14,7 @@
 
 #include "base/sys/draft_directory.h"
 #include "base/sys/tree.h"
+#include "base/sys/write_all.h"
 
 namespace glovebox {
 namespace {
@@ -113,14 +114,7 @@ void ContentStore::retire(const std::set<std::string>& used) const {
 void ContentStore::sweep_drafts() const { glovebox::sweep_drafts(directory_); }
 
 Result<void> write_content(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) {
-      return Error::from_errno("write a template");
-    }
-    bytes.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
-  }
-  return {};
+  return sys::write_all(fd, bytes) ? Result<void>() : Error::from_errno("write a template");
 }
 
 std::uint64_t disk_use_of(const std::string& directory) {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/confined/confine.h"
+#include "base/sys/write_all.h"
 #include "context/notebook/html.h"
 #include "context/notebook/read.h"
 
@@ -55,14 +56,8 @@ class Writer {
 
   // The errno of the first write that failed, or 0.
   int flush() {
-    std::string_view left = held_;
-    while (!left.empty() && error_ == 0) {
-      const ssize_t put = ::write(STDOUT_FILENO, left.data(), left.size());
-      if (put > 0) {
-        left.remove_prefix(static_cast<std::size_t>(put));
-      } else if (errno != EINTR) {
-        error_ = errno;
-      }
+    if (error_ == 0 && !sys::write_all(STDOUT_FILENO, held_)) {
+      error_ = errno;
     }
     held_.clear();
     return error_;
