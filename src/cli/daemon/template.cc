@@ -94,6 +94,9 @@ void take_place(BuildOrder& order, const std::string& place, bool has_source) {
   if (!order.package_sources.empty() && (order.recipe.empty() || !order.name.empty())) {
     throw CLI::ValidationError("--package-source", "needs a recipe");
   }
+  if (!order.login_user.empty() && order.registry.empty()) {
+    throw CLI::ValidationError("--registry-login", "needs --from-registry");
+  }
   const bool other_source = !(order.docker + order.oci + order.rootfs + order.suite).empty();
   if (!order.name.empty()) {
     if (other_source || !order.registry.empty()) {
@@ -162,6 +165,16 @@ void add_build(CLI::App& group, Action* action) {
   from->add_option("--from-registry", order->registry,
                    "Image of a container registry, whose hosts --allow-net must name")
       ->type_name("IMAGE");
+  auto* const login =
+      command
+          ->add_option("--registry-login", order->login_user,
+                       "User name for the registry; the password is read from standard input")
+          ->type_name("USER");
+  command
+      ->add_option("--registry-secret", order->login_secret,
+                   "Secret of the daemon that is the password")
+      ->type_name("NAME")
+      ->needs(login);
   from->add_option("--from-docker-save", order->docker,
                    "Archive written by 'docker save'; '-' reads standard input")
       ->type_name("FILE");

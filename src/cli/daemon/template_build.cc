@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -28,9 +29,35 @@ namespace {
 
 constexpr const char* kLines = "application/x-ndjson";
 
+// The password is a secret of the daemon's, or comes from standard input.
+Result<Json> login_of(const BuildOrder& order) {
+  Json login = {{"username", order.login_user}};
+  if (!order.login_secret.empty()) {
+    login["secret"] = order.login_secret;
+    return login;
+  }
+  if (::isatty(STDIN_FILENO) == 1) {
+    return Error(ErrorCode::kInvalid, "the password of the registry is read from standard input",
+                 "redirect it, for example from a file, or name a secret of the daemon with "
+                 "--registry-secret");
+  }
+  std::string password = GB_TRY(read_program("-"));
+  password.erase(std::min(password.find_last_not_of("\r\n") + 1, password.size()));
+  if (password.empty()) {
+    return Error(ErrorCode::kInvalid, "standard input has no password for the registry");
+  }
+  login["password"] = std::move(password);
+  return login;
+}
+
 Result<Json> recipe_of(const BuildOrder& order) {
   Json recipe = Json::object();
-  if (!order.recipe.empty()) {
+  if (!order.registry.empty()) {
+    recipe["base"] = {{"registry", order.registry}};
+    if (!order.login_user.empty()) {
+      recipe["base"]["login"] = GB_TRY(login_of(order));
+    }
+  } else if (!order.recipe.empty()) {
     const std::string text = GB_TRY(read_program(order.recipe));
     const std::string json = GB_TRY(recipe_json_from_toml(text));
     recipe = GB_TRY(parse_answer(json));
@@ -61,11 +88,6 @@ class ImageStream {
     if (packer_.joinable()) {
       packer_.join();
     }
-  }
-
-  // A Dockerfile that copies no files.
-  Result<void> open_dockerfile(const std::string& dockerfile) {
-    return pack({GB_TRY(aside(dockerfile))}, {});
   }
 
   // A directory without what its .dockerignore names, and the Dockerfile beside it.
@@ -174,12 +196,8 @@ Result<std::unique_ptr<http::ClientAnswer>> send_image(DaemonClient& daemon,
 Result<std::unique_ptr<http::ClientAnswer>> send_context(DaemonClient& daemon,
                                                          const BuildOrder& order) {
   ImageStream context;
-  if (order.registry.empty()) {
-    const std::string file = order.recipe.empty() ? order.context + "/Dockerfile" : order.recipe;
-    GB_TRY(context.open_context(order.context, GB_TRY(read_program(file))));
-  } else {
-    GB_TRY(context.open_dockerfile("FROM " + order.registry + "\n"));
-  }
+  const std::string file = order.recipe.empty() ? order.context + "/Dockerfile" : order.recipe;
+  GB_TRY(context.open_context(order.context, GB_TRY(read_program(file))));
   const Json args = GB_TRY(pairs_json(order.build_args, "--build-arg"));
   Json network = Json::object();
   GB_TRY(put_network(network, order.network));
@@ -210,9 +228,9 @@ void show(const Json& event, const std::string& type) {
 Result<int> build_template(const BuildOrder& order) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(order.daemon));
   std::unique_ptr<http::ClientAnswer> answer;
-  if (!order.context.empty() || !order.registry.empty()) {
+  if (!order.context.empty()) {
     answer = GB_TRY(send_context(daemon, order));
-  } else if (order.recipe.empty() && order.suite.empty()) {
+  } else if (order.recipe.empty() && order.suite.empty() && order.registry.empty()) {
     answer = GB_TRY(send_image(daemon, order));
   } else {
     const Json recipe = GB_TRY(recipe_of(order));

@@ -19,8 +19,10 @@ struct BuildOrder {
   std::string oci{};
   std::string rootfs{};
   std::string suite{};
-  std::string registry{};  // The name of an image.
-  std::string context{};   // The directory of a Dockerfile's files.
+  std::string registry{};      // The name of an image.
+  std::string login_user{};    // Of its registry; the password is standard input,
+  std::string login_secret{};  // or this secret of the daemon's.
+  std::string context{};       // The directory of a Dockerfile's files.
   std::vector<std::string> build_args{};
   std::vector<std::string> package_sources{};  // With a recipe; relative to our directory.
   RemoteNetworkText network{};                 // With a Dockerfile, a recipe or a registry.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "doors/e2b/options.h"
 #include "doors/e2b/template_dockerfile.h"
+#include "service/templates/registry_image.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -119,7 +120,36 @@ class Translator {
 struct Base {
   std::string name;
   bool image = false;
+  std::optional<RegistryLogin> login{};
 };
+
+// A login is a name and a password. Google's is one, too; Amazon's has to be asked for.
+Result<std::optional<RegistryLogin>> login_of(const Json& body, const std::string& image) {
+  const Json login = GB_TRY(object_member(body, "fromImageRegistry"));
+  if (login.empty()) {
+    return std::optional<RegistryLogin>();
+  }
+  const auto text = [&login](const char* name) -> Result<std::string> {
+    return GB_TRY(text_member(login, name)).value_or("");
+  };
+  RegistryLogin made{.registry = GB_TRY(parse_registry_image(image)).registry, .username = {}};
+  const std::string type = GB_TRY(text("type"));
+  if (type == "registry") {
+    made.username = GB_TRY(text("username"));
+    made.password = GB_TRY(text("password"));
+  } else if (type == "gcp") {
+    made.username = "_json_key";
+    made.password = GB_TRY(text("serviceAccountJson"));
+  } else if (type == "aws") {
+    return Error(ErrorCode::kUnsupported, "a login with an AWS access key is not supported",
+                 "fetch a password with 'aws ecr get-login-password', and use fromImage with the "
+                 "user name AWS");
+  } else {
+    return Error(ErrorCode::kInvalid, "'fromImageRegistry' has the unknown type '" +
+                                          printable(type.substr(0, 64)) + "'");
+  }
+  return std::optional(std::move(made));
+}
 
 Result<Base> base_of(const Json& body, const FindTemplate& find_template) {
   if (const auto name = GB_TRY(text_member(body, "fromTemplate")); name && !name->empty()) {
@@ -132,12 +162,7 @@ Result<Base> base_of(const Json& body, const FindTemplate& find_template) {
       return Base{.name = std::string(ours)};
     }
   }
-  if (const Json* const login = member(body, "fromImageRegistry"); login && !login->is_null()) {
-    return Error(ErrorCode::kUnsupported, "images of registries with a login are not supported",
-                 "pull the image elsewhere, run 'docker save', import the archive with 'glovebox "
-                 "template build', and use fromTemplate");
-  }
-  return Base{.name = image, .image = true};
+  return Base{.name = image, .image = true, .login = GB_TRY(login_of(body, image))};
 }
 
 }  // namespace
@@ -167,6 +192,7 @@ Result<OrderedBuild> recipe_of_build(const Json& body,
   if (base.image) {
     ImageBuild image = GB_TRY(build_of_image(base.name, steps, find_upload, failed_step));
     recipe.dockerfile = std::move(image.dockerfile);
+    recipe.login = base.login;
     build.steps = std::move(image.steps);
   } else {
     recipe.base = base.name;

@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/text.h"
 #include "doors/rest/sandbox_json.h"
+#include "service/templates/registry_image.h"
 
 namespace glovebox::rest {
 namespace {
@@ -55,7 +56,18 @@ std::optional<std::uint32_t> octal(const std::string& text) {
   return whole && mode <= 0777 ? std::optional(mode) : std::nullopt;
 }
 
-// {"debootstrap": {…}}, {"oci": PATH}, {"docker": PATH} or {"rootfs": PATH}
+// {"username": "me", "password": "…"}, or "secret" with the name of one.
+Result<void> read_login(Json object, Recipe& recipe) {
+  Fields login(std::move(object), "base.login.");
+  recipe.login = RegistryLogin{.registry = GB_TRY(parse_registry_image(recipe.registry)).registry,
+                               .username = login.required_text("username", 256),
+                               .password = login.text("password", 16UL << 10).value_or(""),
+                               .secret = login.text("secret", 128).value_or("")};
+  return login.done();
+}
+
+// {"registry": IMAGE, "login": {…}}, {"debootstrap": {…}}, {"oci": PATH}, {"docker": PATH} or
+// {"rootfs": PATH}
 Result<void> read_base(Fields& fields, Json object, Recipe& recipe) {
   Fields base(std::move(object), "base.");
   if (auto wanted = base.object("debootstrap")) {
@@ -67,7 +79,13 @@ Result<void> read_base(Fields& fields, Json object, Recipe& recipe) {
     GB_TRY(inner.done());
     recipe.debootstrap = std::move(debootstrap);
   }
-  int images = 0;
+  recipe.registry = base.text("registry", 519).value_or("");
+  int images = recipe.registry.empty() ? 0 : 1;
+  if (auto login = base.object("login"); login && !recipe.registry.empty()) {
+    GB_TRY(read_login(*std::move(login), recipe));
+  } else if (login) {
+    base.refuse("login", "needs 'registry'");
+  }
   for (const ImageFormat format : {ImageFormat::kOci, ImageFormat::kDocker, ImageFormat::kRootfs}) {
     if (auto path = base.text(to_string(format).c_str())) {
       recipe.image = ImageFile{.format = format, .path = *std::move(path)};
@@ -76,7 +94,7 @@ Result<void> read_base(Fields& fields, Json object, Recipe& recipe) {
   }
   GB_TRY(base.done());
   if (images + (recipe.debootstrap ? 1 : 0) != 1) {
-    fields.refuse("base", "expected exactly one of debootstrap, oci, docker and rootfs");
+    fields.refuse("base", "expected exactly one of registry, debootstrap, oci, docker and rootfs");
   }
   return {};
 }

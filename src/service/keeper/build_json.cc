@@ -164,6 +164,15 @@ Result<json> recipe_json(const Recipe& recipe, std::vector<UniqueFd>& opened) {
                  {"ready", recipe.ready},
                  {"preload", recipe.preload},
                  {"limits", keeper::to_json(recipe.limits)}};
+  if (!recipe.registry.empty()) {
+    object["registry"] = recipe.registry;
+  }
+  if (recipe.login) {
+    // Only from process to process, in memory. The secret is its value by now.
+    object["login"] = {{"registry", recipe.login->registry},
+                       {"username", recipe.login->username},
+                       {"password", recipe.login->password}};
+  }
   if (recipe.debootstrap) {
     object["debootstrap"] = {{"suite", recipe.debootstrap->suite},
                              {"mirror", recipe.debootstrap->mirror},
@@ -212,6 +221,13 @@ Result<Recipe> to_recipe(const json& object, const std::vector<UniqueFd>& opened
   recipe.ready = text_in(object, "ready");
   recipe.preload = texts_in(object, "preload");
   recipe.limits = keeper::to_limit_wishes(object.value("limits", json::object()));
+  recipe.registry = text_in(object, "registry");
+  if (object.contains("login")) {
+    const json& login = object["login"];
+    recipe.login = RegistryLogin{.registry = text_in(login, "registry"),
+                                 .username = text_in(login, "username"),
+                                 .password = text_in(login, "password")};
+  }
   if (object.contains("debootstrap")) {
     const json& wanted = object["debootstrap"];
     recipe.debootstrap = Debootstrap{.suite = text_in(wanted, "suite"),

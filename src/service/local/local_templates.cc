@@ -117,6 +117,7 @@ LocalTemplates::LocalTemplates(std::string directory,
                                Database& database,
                                QuotaBook& quotas,
                                MemoryPressure& pressure,
+                               LocalSecrets& secrets,
                                keeper::KeeperClient& keeper,
                                NetworkPolicy network,
                                InUse in_use)
@@ -127,6 +128,7 @@ LocalTemplates::LocalTemplates(std::string directory,
       build_records_(database),
       quotas_(quotas),
       pressure_(pressure),
+      secrets_(secrets),
       keeper_(keeper),
       network_(network),
       in_use_(std::move(in_use)) {}
@@ -268,6 +270,16 @@ bool LocalTemplates::answer_spend(int fd,
   return ::write(fd, &granted, 1) == 1;
 }
 
+Result<void> LocalTemplates::add_password(const Caller& caller, Recipe& recipe) {
+  if (!recipe.login || recipe.login->secret.empty()) {
+    return {};
+  }
+  SecretValues values = GB_TRY(secrets_.values(caller.tenant, {recipe.login->secret}, false));
+  recipe.login->password = std::move(values[recipe.login->secret]);
+  recipe.login->secret.clear();
+  return {};
+}
+
 Result<json> LocalTemplates::make(const Caller& caller,
                                   const Recipe& recipe,
                                   DiskBudget& budget,
@@ -275,10 +287,12 @@ Result<json> LocalTemplates::make(const Caller& caller,
                                   std::vector<UniqueFd>& held,
                                   std::set<std::string>& policies) {
   std::vector<UniqueFd> opened;
+  Recipe whole = recipe;
+  GB_TRY(add_password(caller, whole));
   const BuildBase base = GB_TRY(base_of(caller, recipe.base));
   policies.insert(base.policies.begin(), base.policies.end());
   const json request = {{"tenant", caller.tenant},
-                        {"recipe", GB_TRY(recipe_json(recipe, opened))},
+                        {"recipe", GB_TRY(recipe_json(whole, opened))},
                         {"base", parts_json(base.parts)},
                         {"public_only", network_ != NetworkPolicy::kAny}};
   std::array<int, 2> ends{};
@@ -351,7 +365,7 @@ Result<TemplateBuilt> LocalTemplates::finish(const Caller& caller,
       .name = recipe.name,
       .source = source,
       .content_hash = hash_of_parts(*made),
-      .made_from = recipe.debootstrap || recipe.image || recipe.dockerfile ? "" : recipe.base,
+      .made_from = recipe.brings_root() || recipe.dockerfile ? "" : recipe.base,
       .settings =
           json{{"parts", parts}, {"size", size}, {"sizes", sizes}, {"policies", policies}}.dump(),
       .created = std::chrono::time_point_cast<std::chrono::milliseconds>(
@@ -421,10 +435,11 @@ Result<TemplateBuilt> LocalTemplates::build(const Caller& caller,
                                             const BuildSink& sink) {
   GB_TRY(validate(recipe));
   GB_TRY(check_policy(recipe.network, network_));
-  const std::string source = recipe.dockerfile    ? "dockerfile"
-                             : recipe.debootstrap ? "debootstrap"
-                             : recipe.image       ? to_string(recipe.image->format)
-                                                  : "recipe";
+  const std::string source = recipe.dockerfile         ? "dockerfile"
+                             : recipe.debootstrap      ? "debootstrap"
+                             : recipe.image            ? to_string(recipe.image->format)
+                             : recipe.registry.empty() ? "recipe"
+                                                       : "registry";
   const QuotaUse& use = recipe.dockerfile ? kDockerfileUse : kBuildUse;
   auto built = finish(caller, recipe, source, sink, GB_TRY(begin(caller, recipe.name, use)));
   // One that was replaced, and drafts.

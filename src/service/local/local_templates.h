@@ -22,6 +22,7 @@
 #include "service/keeper/keeper.h"
 #include "service/local/disk_budget.h"
 #include "service/local/kept_uploads.h"
+#include "service/local/local_secrets.h"
 #include "service/local/storage_charges.h"
 #include "service/templates/content_store.h"
 #include "service/tenants/memory_pressure.h"
@@ -41,6 +42,7 @@ class LocalTemplates final : public TemplateService {
                  Database& database,
                  QuotaBook& quotas,
                  MemoryPressure& pressure,
+                 LocalSecrets& secrets,
                  keeper::KeeperClient& keeper,
                  NetworkPolicy network,
                  InUse in_use);
@@ -128,6 +130,8 @@ class LocalTemplates final : public TemplateService {
   static bool answer_base(int fd, const Result<BuildBase>& base);
   Result<TemplateInfo> info_of(const TemplateRecord& record) const;
 
+  // The value of the secret that a login of a registry names.
+  Result<void> add_password(const Caller& caller, Recipe& recipe);
   // Has the keeper build it. Fills `held` with what keeps the pieces, and adds the policies of all
   // that it is built on.
   Result<nlohmann::json> make(const Caller& caller,
@@ -144,6 +148,7 @@ class LocalTemplates final : public TemplateService {
   TemplateBuildRecords build_records_;
   QuotaBook& quotas_;
   MemoryPressure& pressure_;
+  LocalSecrets& secrets_;
   keeper::KeeperClient& keeper_;
   const NetworkPolicy network_;
   const InUse in_use_;

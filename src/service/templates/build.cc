@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "service/templates/image_workspace.h"
 #include "service/templates/package_step.h"
 #include "service/templates/preload_step.h"
+#include "service/templates/registry_image.h"
 #include "service/templates/root_source.h"
 #include "service/templates/workspace_step.h"
 
@@ -16,7 +18,7 @@ namespace {
 // Settings alone; what takes work comes after.
 TemplateParts settings_of(const Recipe& recipe, const TemplateParts& base) {
   TemplateParts parts = base;
-  if (recipe.debootstrap || recipe.image) {
+  if (recipe.brings_root()) {
     parts = {.home = base.home, .user = base.user};
   }
   parts.cache.clear();
@@ -34,8 +36,26 @@ TemplateParts settings_of(const Recipe& recipe, const TemplateParts& base) {
 }
 
 std::size_t steps_of(const Recipe& recipe) {
-  return (recipe.debootstrap || recipe.image ? 1 : 0) + (recipe.packages.empty() ? 0 : 1) +
-         recipe.steps.size();
+  return (recipe.brings_root() ? 1 : 0) + (recipe.packages.empty() ? 0 : 1) + recipe.steps.size();
+}
+
+// Of a recipe that brings one.
+Result<RootContent> make_root(const Recipe& recipe,
+                              const BuildNetwork& network,
+                              const ContentStore& store,
+                              BuildMonitor& monitor) {
+  if (recipe.image) {
+    monitor.progress("unpack the image");
+    return root_from_image(*recipe.image, store, monitor);
+  }
+  if (recipe.debootstrap) {
+    return root_from_debootstrap(*recipe.debootstrap, store, monitor);
+  }
+  monitor.progress("pull " + printable(recipe.registry));
+  RegistryImage image = GB_TRY(parse_registry_image(recipe.registry));
+  image.login = recipe.login;
+  const ContentDraft scratch = GB_TRY(store.begin());
+  return root_from_registry(image, network, store, scratch.path(), monitor);
 }
 
 }  // namespace
@@ -94,15 +114,10 @@ Result<BuiltParts> build_template(const Recipe& recipe,
     built.held.push_back(std::move(content));
     return built.held.back().key();
   };
-  if (recipe.debootstrap || recipe.image) {
-    if (recipe.image) {
-      monitor.progress("unpack the image");
-    }
-    RootContent root =
-        GB_TRY(recipe.image ? root_from_image(*recipe.image, store, monitor)
-                            : root_from_debootstrap(*recipe.debootstrap, store, monitor));
+  if (recipe.brings_root()) {
+    RootContent root = GB_TRY(make_root(recipe, network, store, monitor));
     merge(parts.env, root.env);
-    if (recipe.image) {
+    if (!recipe.debootstrap) {
       if (recipe.home.empty()) {
         parts.home = home_of(root.config).value_or(parts.home);
       }

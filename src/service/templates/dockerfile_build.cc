@@ -194,14 +194,17 @@ class Builder {
     if (parts || parts.error().code() != ErrorCode::kNotFound) {
       return begin_with(GB_TRY(std::move(parts)));
     }
-    const auto image = parse_registry_image(name);
+    auto image = parse_registry_image(name);
     if (!of_registry && (!image || !lets_out(network_.rules))) {
       return Error(ErrorCode::kNotFound,
                    "no template is called '" + printable(name.substr(0, 200)) + "'",
                    "an image of a registry is pulled if its host is allowed with --allow-net; "
                    "of one that is a file: FROM docker-archive:image.tar");
     }
-    return take_image(name, GB_TRY(root_from_registry(GB_TRY(image), network_, store_,
+    if (image) {
+      image->login = recipe_.login;
+    }
+    return take_image(name, GB_TRY(root_from_registry(GB_TRY(std::move(image)), network_, store_,
                                                       scratch_.path(), monitor_)));
   }
 

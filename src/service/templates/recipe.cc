@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "service/packages/package_request.h"
+#include "service/templates/registry_image.h"
 
 namespace glovebox {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 constexpr std::size_t kMaxSteps = 2'000;
 constexpr std::size_t kMaxAll = 16UL << 20;
 constexpr std::size_t kMaxList = 256;
+constexpr std::size_t kMaxUsername = 256;
+constexpr std::size_t kMaxPassword = 16UL << 10;  // A key of a service account is one.
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -94,6 +97,29 @@ Result<void> check_dockerfile(const Recipe& recipe) {
              : Result<void>();
 }
 
+// Who sends it decides what it says; it goes into a file of JSON, and to its registry.
+Result<void> check_login(const RegistryLogin& login) {
+  const std::string_view user = login.username;
+  if (user.empty() || user.size() > kMaxUsername ||
+      user.find_first_of(std::string_view(":\n\r\0", 4)) != std::string_view::npos) {
+    return bad("login", "a user name has 1 to 256 characters, and no colon among them");
+  }
+  if (login.password.empty() == login.secret.empty()) {
+    return bad("login", "expected either a password or the name of a secret");
+  }
+  if (login.password.size() > kMaxPassword) {
+    return bad("login", "the password is longer than 16 KiB");
+  }
+  return {};
+}
+
+Result<void> check_registry(const Recipe& recipe) {
+  if (!recipe.registry.empty()) {
+    (void)GB_TRY(parse_registry_image(recipe.registry));
+  }
+  return recipe.login ? check_login(*recipe.login) : Result<void>();
+}
+
 Result<void> check_steps(const Recipe& recipe) {
   if (recipe.steps.size() > kMaxSteps) {
     return bad("commands", "too many files and commands");
@@ -129,9 +155,11 @@ Result<void> check_template_name(std::string_view name) {
 Result<void> validate(const Recipe& recipe) {
   GB_TRY(check_template_name(recipe.name));
   GB_TRY(check_home(recipe));
-  if (recipe.debootstrap && recipe.image) {
+  if ((recipe.debootstrap ? 1 : 0) + (recipe.image ? 1 : 0) + (recipe.registry.empty() ? 0 : 1) >
+      1) {
     return bad("base", "expected exactly one base");
   }
+  GB_TRY(check_registry(recipe));
   GB_TRY(check_dockerfile(recipe));
   if (!recipe.network.credentials.empty()) {
     return Error(ErrorCode::kUnsupported, "'network': a build gets no secrets",

@@ -30,6 +30,14 @@ struct ImageFile {
   std::string image{};  // Its name in an archive of several; empty: the only one.
 };
 
+// How a registry knows who pulls an image. Other registries do not get it.
+struct RegistryLogin {
+  std::string registry;  // HOST or HOST:PORT, as RegistryImage has it.
+  std::string username;
+  std::string password{};
+  std::string secret{};  // Name of the tenant's secret that is the password; empty: `password`.
+};
+
 // A Dockerfile (service/dockerfile) with the files that it copies: all in one tar archive, or the
 // text of the one and the others by name.
 struct DockerfileBuild {
@@ -63,10 +71,13 @@ struct Recipe {
   // Takes the place of the base and of the steps. `home` and `user` are for what begins with an
   // image; `start` and `ready` win over its own.
   std::optional<DockerfileBuild> dockerfile{};
-  // What it begins with: a template, unless one of the other two is set.
+  // What it begins with: a template, unless one of the other three is set.
   std::string base = "default";
   std::optional<Debootstrap> debootstrap{};
   std::optional<ImageFile> image{};
+  std::string registry{};  // An image of a registry (registry_image.h).
+  // For the images of one registry: that one, or those of the Dockerfile.
+  std::optional<RegistryLogin> login{};
   // Where the workspace is, and what the guest is called; empty: as the base has it.
   std::string home{};
   std::string user{};
@@ -74,7 +85,7 @@ struct Recipe {
   std::vector<std::string> packages{};         // "pip:NAME", "npm:NAME"
   std::vector<std::string> package_sources{};  // Directories of the host.
   std::vector<RecipeStep> steps{};
-  NetworkRules network{};  // What commands reach while it is built.
+  NetworkRules network{};  // What commands and pulls of images reach while it is built.
   Environment env{};
   std::string start{};  // Commands of bash.
   std::string ready{};
@@ -82,6 +93,9 @@ struct Recipe {
   LimitWishes limits{};
   // Shipped ones, which hold for what runs in its sandboxes, beside those of its base.
   std::vector<std::string> policies{};
+
+  // Whether its root is its own and not that of `base`.
+  [[nodiscard]] bool brings_root() const { return debootstrap || image || !registry.empty(); }
 };
 
 // Letters, digits, '.', '_', '-'; not longer than 128, and no dot in front.

@@ -2,13 +2,17 @@
 #include "service/templates/registry_image.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "base/base64.h"
+#include "base/digest/digest.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
 #include "service/templates/build_sandbox.h"
@@ -108,6 +112,21 @@ Result<void> check_reachable(const RegistryImage& image, const BuildNetwork& net
   return {};
 }
 
+// As containers-auth.json(5), in the memory of the sandbox in which nothing but skopeo runs.
+Result<void> write_login(BuildSandbox& sandbox,
+                         const RegistryLogin& login,
+                         const std::string& path) {
+  const nlohmann::json logins = {
+      {"auths", {{login.registry, {{"auth", to_base64(login.username + ":" + login.password)}}}}}};
+  const std::string text = logins.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const UniqueFd file(::memfd_create("login", MFD_CLOEXEC));
+  if (!file) {
+    return Error::from_errno("pass on the login");
+  }
+  GB_TRY(write_content(file.get(), text));
+  return sandbox.write(path, 0600, file.get());
+}
+
 // The layout in the workspace of the sandbox, as a directory of the host.
 Result<void> take_layout(BuildSandbox& sandbox, const std::string& to, BuildMonitor& monitor) {
   FileClient client = GB_TRY(sandbox.files());
@@ -164,6 +183,16 @@ Result<RegistryImage> parse_registry_image(std::string_view name) {
   return image;
 }
 
+std::string template_name_of(const RegistryImage& image) {
+  constexpr std::size_t kMostShown = 100;
+  constexpr std::size_t kDigits = 16;
+  std::string name = image.reference.substr(0, kMostShown);
+  std::ranges::replace_if(
+      name, [](char c) { return !is_alphanumeric(c) && c != '.' && c != '_'; }, '-');
+  const std::string whole = (image.plain_http ? "http://" : "") + image.reference;
+  return name + "-" + sha256_hex(whole).substr(0, kDigits);
+}
+
 Result<RootContent> root_from_registry(const RegistryImage& image,
                                        const BuildNetwork& network,
                                        const ContentStore& store,
@@ -173,13 +202,18 @@ Result<RootContent> root_from_registry(const RegistryImage& image,
   const std::string layout = scratch + "/registry-image";
   {
     BuildSandbox sandbox = GB_TRY(BuildSandbox::open({}, false, network, store, scratch, monitor));
+    std::string login = "--src-no-creds";
+    if (image.login && image.login->registry == image.registry) {
+      const std::string path = TemplateParts().home + "/login";
+      GB_TRY(write_login(sandbox, *image.login, path));
+      login = "--src-authfile=" + path;
+    }
     const std::string verify = image.plain_http ? "false" : "true";
-    const RunOutcome outcome =
-        GB_TRY(sandbox.run({.argv = {kSkopeo, "--insecure-policy", "--tmpdir", TemplateParts().home,
-                                     "copy", "--src-no-creds", "--src-tls-verify=" + verify,
-                                     "docker://" + image.reference, "oci:image:image"},
-                            .env = {},
-                            .cwd = {}}));
+    const RunOutcome outcome = GB_TRY(sandbox.run(
+        {.argv = {kSkopeo, "--insecure-policy", "--tmpdir", TemplateParts().home, "copy", login,
+                  "--src-tls-verify=" + verify, "docker://" + image.reference, "oci:image:image"},
+         .env = {},
+         .cwd = {}}));
     if (outcome.status != Status::kOk) {
       return command_failed("skopeo copy docker://" + image.reference, outcome,
                             sandbox.end_network());

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of container registries, which the stages of a Dockerfile can begin with: FROM
-// python:3.12. skopeo(1) of the host fetches them in a sandbox of the build, behind the build's
-// network rules, so what a registry sends is parsed there and nowhere else.
+// Images of container registries, which templates, and the stages of a Dockerfile (FROM
+// python:3.12), can begin with. skopeo(1) of the host fetches them in a sandbox of the build,
+// behind the build's network rules, so what a registry sends is parsed there and nowhere else.
 //
 // Source: https://github.com/distribution/reference, for names; skopeo-copy(1).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,17 +17,23 @@
 namespace glovebox {
 
 struct RegistryImage {
-  std::string registry;     // HOST or HOST:PORT; "docker.io" where the name has none.
-  std::string reference;    // In full, as docker.io/library/python:3.12.
-  bool plain_http = false;  // Asked for by http:// in front.
+  std::string registry;                  // HOST or HOST:PORT; "docker.io" where the name has none.
+  std::string reference;                 // In full, as docker.io/library/python:3.12.
+  bool plain_http = false;               // Asked for by http:// in front.
+  std::optional<RegistryLogin> login{};  // With a password, if it is for this registry.
 };
 
 // kInvalid for what is no name of an image.
 Result<RegistryImage> parse_registry_image(std::string_view name);
 
+// The template that is this image and nothing more: a name that says which, and that no other image
+// has.
+std::string template_name_of(const RegistryImage& image);
+
 // Its root, as that of an image that was imported. The image is fetched each time; unpacking it is
 // not repeated. kUnsupported where the host has no skopeo, kInvalid where the registry has no such
-// image or the rules do not let it be reached. `scratch` is a directory of the build's.
+// image or the rules do not let it be reached. `scratch` is a directory of the build's, and gets to
+// see nothing of the login.
 Result<RootContent> root_from_registry(const RegistryImage& image,
                                        const BuildNetwork& network,
                                        const ContentStore& store,
