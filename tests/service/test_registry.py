@@ -29,15 +29,20 @@ CONFIG = """version: 0.1
 storage: {{filesystem: {{rootdirectory: {place}}}}}
 http: {{addr: "127.0.0.1:0"}}
 """
+CLOSED = "auth: {{htpasswd: {{realm: registry, path: {path}}}}}\n"
 
 
 class Registry:
-    """Holds what push() gives it."""
+    """Holds what push() gives it. With `logins`, in the words of htpasswd, it is open to those alone."""
 
-    def __init__(self):
+    def __init__(self, logins=""):
         self.place = pathlib.Path(tempfile.mkdtemp(prefix="glovebox-registry-"))
         config = self.place / "config.yml"
-        config.write_text(CONFIG.format(place=self.place / "data"), encoding="utf-8")
+        text = CONFIG.format(place=self.place / "data")
+        if logins:
+            self.set_logins(logins)
+            text += CLOSED.format(path=self.place / "htpasswd")
+        config.write_text(text, encoding="utf-8")
         self.process = subprocess.Popen(["docker-registry", "serve", config], stderr=subprocess.PIPE,
                                         stdout=subprocess.DEVNULL, text=True)
         for line in self.process.stderr:
@@ -48,11 +53,14 @@ class Registry:
         self.drain = threading.Thread(target=self.process.stderr.read)
         self.drain.start()
 
-    def push(self, archive, name):
+    def set_logins(self, logins):
+        (self.place / "htpasswd").write_text(logins, encoding="utf-8")
+
+    def push(self, archive, name, login=""):
         path = self.place / "image.tar"
         path.write_bytes(archive)
         subprocess.run(["skopeo", "--insecure-policy", "copy", "-q", "--dest-tls-verify=false",
-                        f"oci-archive:{path}", f"docker://127.0.0.1:{self.port}/{name}"], check=True)
+                        *(["--dest-creds", login] if login else []), f"oci-archive:{path}", f"docker://127.0.0.1:{self.port}/{name}"], check=True)
 
     def blobs(self):
         return set(self.place.glob("data/docker/registry/v2/blobs/sha256/*/*/data"))

@@ -43,6 +43,7 @@ function optionsOf(request: models.RunRequest, directory: string): string[] {
   add("tier", request.tier);
   add("min-tier", request.min_tier);
   add("template", request.template);
+  add("image", request.image);
   add("user", request.user);
   for (const policy of request.policy ?? []) add("policy", policy);
   add("verify", request.verify);

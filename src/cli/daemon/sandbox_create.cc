@@ -17,12 +17,14 @@ Examples:
   glovebox sandbox create
   glovebox sandbox create --timeout 1h --memory 2G --cpus 2 --metadata task=report
   glovebox sandbox create --allow-net pypi.org:443 --allow-net '*.pythonhosted.org'
+  glovebox sandbox create --image python:3.12-slim
   glovebox sandbox create --template with-data --on-timeout pause --auto-resume --json)";
 
 struct CreateOptionsText {
   DaemonOptionsText daemon;
   RemoteLimitsText limits;
   std::string template_name;
+  std::string image;
   std::string timeout;
   std::string on_timeout;
   std::string tier;
@@ -43,6 +45,7 @@ Result<Json> request_of(const CreateOptionsText& options) {
     }
   };
   put("template", options.template_name);
+  put("image", options.image);
   (void)GB_TRY(parse_time(options.timeout, "--timeout"));
   put("timeout", options.timeout);
   put("on_timeout", options.on_timeout);
@@ -78,10 +81,15 @@ void add_sandbox_create(CLI::App& group, Action* action) {
   auto* const command = group.add_subcommand("create", "Create a sandbox");
   command->footer(kSandboxCreateFooter);
   auto options = std::make_shared<CreateOptionsText>();
+  auto* const of_template = command
+                                ->add_option("--template", options->template_name,
+                                             "Template to create it from [default: default]")
+                                ->type_name("NAME");
   command
-      ->add_option("--template", options->template_name,
-                   "Template to create it from [default: default]")
-      ->type_name("NAME");
+      ->add_option("--image", options->image,
+                   "Image of a container registry to create it from; pulled once")
+      ->type_name("IMAGE")
+      ->excludes(of_template);
   command->add_option("--timeout", options->timeout, "Lifetime of the sandbox [default: 5m]")
       ->type_name("TIME");
   command

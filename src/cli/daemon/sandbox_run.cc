@@ -26,6 +26,7 @@ struct RunRemoteText {
   std::string code;
   std::string language;
   std::string template_name;
+  std::string image;
   std::vector<std::string> env;
   RemoteNetworkText network;
   bool code_given = false;
@@ -46,6 +47,9 @@ Result<Json> request_of(const RunRemoteText& options) {
   }
   if (!options.template_name.empty()) {
     request["template"] = options.template_name;
+  }
+  if (!options.image.empty()) {
+    request["image"] = options.image;
   }
   request["env"] = GB_TRY(pairs_json(options.env, "--env"));
   if (Json limits = GB_TRY(limits_json(options.limits)); !limits.empty()) {
@@ -71,9 +75,15 @@ void add_sandbox_run(CLI::App& group, Action* action) {
   auto* const code = command->add_option("-e", options->code, "Code to run")->type_name("CODE");
   command->add_option("-l,--language", options->language, "Language of the code")
       ->type_name("LANGUAGE");
+  auto* const in_template = command
+                                ->add_option("--template", options->template_name,
+                                             "Template to run it in [default: default]")
+                                ->type_name("NAME");
   command
-      ->add_option("--template", options->template_name, "Template to run it in [default: default]")
-      ->type_name("NAME");
+      ->add_option("--image", options->image,
+                   "Image of a container registry to run it in; pulled once")
+      ->type_name("IMAGE")
+      ->excludes(in_template);
   command->add_option("--env", options->env, "Environment variable NAME=VALUE; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

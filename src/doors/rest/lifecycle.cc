@@ -34,6 +34,9 @@ Result<void> create_sandbox(Call& call) {
   Fields fields = GB_TRY(call.fields());
   SandboxRequest request = GB_TRY(read_sandbox_request(fields));
   request.idempotency_key = GB_TRY(call.idempotency_key());
+  if (!request.image.empty()) {
+    GB_TRY(call.request.count_for(call.caller.tenant, http::Pace::kLong));  // It may be pulled.
+  }
   const SandboxInfo info = GB_TRY(call.service.create(call.caller, request));
   call.send_json(201, "sandbox", to_json(info), {{"Location", "/v1/sandboxes/" + info.id}});
   return {};

@@ -32,6 +32,17 @@ void read_tier(Fields& fields, TierWish& tier) {
   tier.at_least = fields.text("min_tier", 32).value_or("");
 }
 
+// What it begins with: a template, or an image of a registry.
+template <typename Request>
+void read_base(Fields& fields, Request& request) {
+  const auto name = fields.text("template", 256);
+  request.image = fields.text("image", 519).value_or("");  // http:// and the longest name.
+  request.template_name = name.value_or(request.template_name);
+  if (name && !request.image.empty()) {
+    fields.refuse("image", "cannot be combined with 'template'");
+  }
+}
+
 bool read_as_root(Fields& fields) { return fields.choice("user", {"user", "root"}) == "root"; }
 
 std::vector<std::string> read_policies(Fields& fields) {
@@ -146,7 +157,7 @@ Result<LimitWishes> read_limits(Fields& fields) {
 
 Result<SandboxRequest> read_sandbox_request(Fields& fields) {
   SandboxRequest request;
-  request.template_name = fields.text("template", 256).value_or(request.template_name);
+  read_base(fields, request);
   request.timeout = read_lifetime(fields).value_or(request.timeout);
   request.on_timeout = read_on_timeout(fields).value_or(request.on_timeout);
   request.auto_resume = fields.flag("auto_resume").value_or(false);
@@ -179,7 +190,7 @@ Result<SandboxChange> read_sandbox_change(Fields& fields) {
 
 Result<RunRequest> read_run_request(Fields& fields) {
   RunRequest request;
-  request.template_name = fields.text("template", 256).value_or(request.template_name);
+  read_base(fields, request);
   request.language = fields.text("language", 64).value_or("");
   request.code = fields.required_text("code", kMaxCode);
   request.name = fields.text("name", 255).value_or("");

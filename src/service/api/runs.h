@@ -22,6 +22,7 @@ namespace glovebox {
 
 struct RunRequest {
   std::string template_name = "default";  // A snapshot with a workspace on disk cannot be run in.
+  std::string image{};                    // As a sandbox's.
   std::string language{};
   std::string code{};
   std::string name{};

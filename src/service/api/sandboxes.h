@@ -41,6 +41,7 @@ enum class SandboxState { kRunning, kPaused };
 
 struct SandboxRequest {
   std::string template_name = "default";
+  std::string image{};  // Of a registry, in place of a template (guarded/image_templates.h).
   std::chrono::milliseconds timeout{300'000};
   OnTimeout on_timeout = OnTimeout::kKill;
   bool auto_resume = false;  // A call that needs it running resumes it.

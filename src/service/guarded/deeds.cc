@@ -56,13 +56,17 @@ Deed freeing(Deed deed) {
 }
 
 Deed deed_of(const SandboxRequest& request) {
-  return {.action = "sandbox.create",
-          .subject = request.template_name,
-          .details = {{"timeout_ms", request.timeout.count()},
-                      {"root", request.as_root},
-                      {"disk", request.storage == Storage::kDisk},
-                      {"volumes", request.volumes.size()},
-                      {"network", network_of(request.network)}}};
+  Deed made{.action = "sandbox.create",
+            .subject = request.template_name,
+            .details = {{"timeout_ms", request.timeout.count()},
+                        {"root", request.as_root},
+                        {"disk", request.storage == Storage::kDisk},
+                        {"volumes", request.volumes.size()},
+                        {"network", network_of(request.network)}}};
+  if (!request.image.empty()) {
+    made.details["image"] = clipped(request.image);
+  }
+  return made;
 }
 
 Deed deed_of(std::string_view sandbox, const SandboxChange& change) {
@@ -117,6 +121,9 @@ Deed deed_of(const RunRequest& request, const AuditTrail* trail) {
   Deed made = deed_about("run", request.language);
   add_code(made.details, "code", request.code, trail);
   made.details["template"] = clipped(request.template_name);
+  if (!request.image.empty()) {
+    made.details["image"] = clipped(request.image);
+  }
   made.details["files"] = request.files.size();
   made.details["root"] = request.as_root;
   made.details["network"] = network_of(request.network);
@@ -156,6 +163,7 @@ Deed deed_of(const Recipe& recipe) {
                   {"dockerfile", recipe.dockerfile.has_value()},
                   {"debootstrap", recipe.debootstrap.has_value()},
                   {"image", recipe.image.has_value()},
+                  {"registry", clipped(recipe.registry)},
                   {"steps", recipe.steps.size()},
                   {"packages", listed(recipe.packages)}};
   return made;

@@ -77,7 +77,8 @@ GuardedService::GuardedService(SandboxService& service,
       volumes_(service, guard_, recorder_),
       secrets_(service, guard_, recorder_),
       tenants_(service, guard_, recorder_),
-      templates_(service, guard_, policies_, recorder_) {}
+      templates_(service, guard_, policies_, recorder_),
+      images_(service, guard_, recorder_) {}
 
 Result<std::vector<Approval>> GuardedService::waiting(const Caller& caller) {
   GB_TRY(recorder_.allowed(caller, deed("approval.list"), guard_.tenant(caller, kRead)));
@@ -163,16 +164,35 @@ void GuardedService::add_connections(const Caller& caller, Deed& deed) {
   }
 }
 
+template <typename Request>
+Result<Request> GuardedService::with_template(const Caller& caller,
+                                              const Request& request,
+                                              const std::function<bool()>& wanted) {
+  Request found = request;
+  found.template_name = GB_TRY(images_.find(caller, request.image, request.network, wanted));
+  found.image.clear();
+  return found;
+}
+
 // Sandboxes.
+
+Result<SandboxInfo> GuardedService::create_from_template(const Caller& caller,
+                                                         const SandboxRequest& request) {
+  const PolicyGate::Demands demands = GB_TRY(policies_.demands(caller, request));
+  return with_demands(request, demands, [&](const SandboxRequest& raised) {
+    return unless_stopped(caller, inner_.create(caller, raised));
+  });
+}
 
 Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRequest& request) {
   return recorder_.act(
       caller, deed_of(request), guard_.work(caller),
       [&]() -> Result<SandboxInfo> {
-        const PolicyGate::Demands demands = GB_TRY(policies_.demands(caller, request));
-        return with_demands(request, demands, [&](const SandboxRequest& raised) {
-          return unless_stopped(caller, inner_.create(caller, raised));
-        });
+        return request.image.empty()
+                   ? create_from_template(caller, request)
+                   : create_from_template(caller, GB_TRY(with_template(caller, request, [] {
+                                            return true;  // It is there for the next attempt.
+                                          })));
       },
       [](const auto& made, Deed& deed) {
         deed.sandbox = made->id;
@@ -441,18 +461,27 @@ Result<void> GuardedService::judge(const Caller& caller,
                            });
 }
 
+Result<void> GuardedService::run_in_template(const Caller& caller,
+                                             const RunRequest& request,
+                                             const EventSink& sink) {
+  const PolicyGate::Demands demands = GB_TRY(policies_.demands(caller, request));
+  return with_demands(request, demands, [&](const RunRequest& raised) -> Result<void> {
+    GB_TRY(policies_.run(caller, raised, sink));
+    return inner_.run(caller, raised, sink);
+  });
+}
+
 Result<void> GuardedService::run(const Caller& caller,
                                  const RunRequest& request,
                                  const EventSink& sink) {
   return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
                            [&](const EventSink& watched) -> Result<void> {
-                             const PolicyGate::Demands demands =
-                                 GB_TRY(policies_.demands(caller, request));
-                             const auto run = [&](const RunRequest& raised) -> Result<void> {
-                               GB_TRY(policies_.run(caller, raised, watched));
-                               return inner_.run(caller, raised, watched);
-                             };
-                             return with_demands(request, demands, run);
+                             if (request.image.empty()) {
+                               return run_in_template(caller, request, watched);
+                             }
+                             const auto wanted = [&watched] { return watched({}); };
+                             return run_in_template(
+                                 caller, GB_TRY(with_template(caller, request, wanted)), watched);
                            });
 }
 

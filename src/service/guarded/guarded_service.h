@@ -11,6 +11,7 @@
 #include "service/api/sandbox_service.h"
 #include "service/guarded/guard.h"
 #include "service/guarded/guarded_parts.h"
+#include "service/guarded/image_templates.h"
 #include "service/guarded/policy_gate.h"
 #include "service/guarded/recorder.h"
 
@@ -176,6 +177,15 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   TemplateService& template_service() override { return templates_; }
 
  private:
+  // The request with the template that its image is.
+  template <typename Request>
+  Result<Request> with_template(const Caller& caller,
+                                const Request& request,
+                                const std::function<bool()>& wanted);
+  Result<SandboxInfo> create_from_template(const Caller& caller, const SandboxRequest& request);
+  Result<void> run_in_template(const Caller& caller,
+                               const RunRequest& request,
+                               const EventSink& sink);
   Result<SandboxInfo> unless_stopped(const Caller& caller, Result<SandboxInfo> made);
   Result<std::vector<SandboxInfo>> unless_stopped(const Caller& caller,
                                                   Result<std::vector<SandboxInfo>> made);
@@ -190,6 +200,7 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   GuardedSecrets secrets_;
   GuardedTenants tenants_;
   GuardedTemplates templates_;
+  ImageTemplates images_;
 };
 
 }  // namespace glovebox

@@ -65,6 +65,7 @@ Json request_body(const RunRequest& request) {
   if (request.template_name != RunRequest().template_name) {
     body["template"] = request.template_name;
   }
+  put("image", request.image);
   put("name", request.name);
   put("arguments", request.arguments);
   put("stdin", request.standard_input);

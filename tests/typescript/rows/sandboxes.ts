@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { ConflictError, GoneError, InvalidError, NotFoundError, Sandbox, Template } from "glovebox";
+import {
+  ConflictError, GoneError, InvalidError, NotFoundError, PermissionError, Sandbox, Template,
+} from "glovebox";
 import { type Row, collect, failure } from "../table.js";
 
 export const sandboxes: readonly Row[] = [
@@ -15,6 +17,12 @@ export const sandboxes: readonly Row[] = [
     assert.deepEqual(info.metadata, { task: "one" });
     assert.equal((await sandbox.usage()).memory_limit, 300 * 1024 * 1024);
     assert.equal((await sandbox.run("import os; os.environ['A']")).text, "'b'");
+  }],
+  ["an image is pulled only where the operator lets sandboxes out", async ({ client }) => {
+    const image = "python:3.12-slim";
+    const error = await failure(Sandbox.create({ client, image }), PermissionError);
+    assert.match(error.hint ?? "", /--network public/);
+    await failure(Sandbox.create({ client, image, template: "default" }), InvalidError);
   }],
   ["create takes a time-out as seconds or as text", async ({ fresh }) => {
     const left = async (sandbox: Sandbox) => Date.parse((await sandbox.info()).expires) - Date.now();

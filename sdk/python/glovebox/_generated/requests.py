@@ -121,6 +121,10 @@ class SandboxRequest(Model):
     """The schema ``SandboxRequest``."""
 
     template: Optional[str] = None
+    image: Optional[str] = None
+    """Image of a container registry, in place of a template. It is pulled once, as a template of
+    the tenant's, where the operator lets sandboxes out.
+    """
     timeout: Optional[Duration] = None
     on_timeout: Optional[Literal["kill", "pause"]] = None
     auto_resume: Optional[bool] = None
@@ -260,8 +264,9 @@ class TemplateRecipe(Model):
     name: str
     """Letters, digits, '.', '_' and '-'."""
     base: Optional[Union[str, Mapping[str, Any]]] = None
-    """A template name, or an object with one of debootstrap (suite, mirror, packages), oci (a
-    path), docker (a path) or rootfs (a path).
+    """A template name, or an object with one of registry (an image of a container registry, with
+    login: username, and password or the name of a secret), debootstrap (suite, mirror, packages),
+    oci (a path), docker (a path) or rootfs (a path).
     """
     home: Optional[str] = None
     """Path of the workspace: /workspace or /home/NAME; by default the base's."""
@@ -277,8 +282,8 @@ class TemplateRecipe(Model):
     kept.
     """
     network: Optional[Network] = None
-    """What the commands may connect to. Without secrets and headers (501). Sandboxes of the
-    template do not inherit it.
+    """What the commands, and the pull of an image, may connect to. Without secrets and headers
+    (501). Sandboxes of the template do not inherit it.
     """
     env: Optional[Mapping[str, str]] = None
     start: Optional[str] = None
@@ -306,6 +311,10 @@ class RunRequest(Model):
     template: Optional[str] = None
     """Template whose root, packages, environment and files the code finds. A snapshot with a
     workspace on disk cannot be used.
+    """
+    image: Optional[str] = None
+    """Image of a container registry, in place of a template. It is pulled once, as a template of
+    the tenant's, where the operator lets sandboxes out.
     """
     language: Optional[str] = None
     """Required unless the name identifies it."""

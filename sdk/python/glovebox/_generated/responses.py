@@ -276,7 +276,7 @@ class TemplateInfo(Model):
     builtin: bool
     """Built in; cannot be removed."""
     source: str
-    """host, debootstrap, oci, docker, rootfs, recipe, dockerfile or snapshot."""
+    """host, registry, debootstrap, oci, docker, rootfs, recipe, dockerfile or snapshot."""
     base: Optional[str] = None
     """The template that it is based on."""
     content: Optional[str] = None

@@ -55,6 +55,7 @@ class Sandbox:
         cls,
         template: Optional[str] = None,
         *,
+        image: Optional[str] = None,
         client: "Optional[Client]" = None,
         url: Optional[str] = None,
         api_key: Optional[str] = None,
@@ -75,6 +76,7 @@ class Sandbox:
     ) -> "Sandbox":
         """Creates a sandbox.
 
+        `image`: of a container registry, in place of a template; the daemon pulls it once.
         `timeout`: when it ends or pauses, as `on_timeout` says; the daemon's default is 5 minutes.
         `limits.time` limits each execution. `user`: who its processes are inside; `policy`: names
         of policies that check what runs in it. Without `client`, a client is made of `url` and
@@ -82,6 +84,7 @@ class Sandbox:
         """
         request = SandboxRequest(
             template=template,
+            image=image,
             timeout=timeout,
             on_timeout=on_timeout,
             auto_resume=auto_resume,

@@ -28,6 +28,17 @@ async def what_is_asked_for_is_what_is_there(world):
         same((info.on_timeout, info.auto_resume), ("pause", True))
 
 
+async def an_image_is_pulled_only_where_the_operator_lets_sandboxes_out(world):
+    async with world.client() as client:
+        with raises(Forbidden) as caught:
+            await client.sandboxes.create(image="python:3.12-slim")
+        within("--network public", caught.error.hint)
+        with raises(Forbidden):
+            await client.run("print(1)", image="python:3.12-slim")
+        with raises(InvalidRequest):
+            await client.sandboxes.create("default", image="python:3.12-slim")
+
+
 async def a_block_ends_its_sandbox(world):
     async with await world.sandbox() as sandbox:
         holds(await sandbox.is_running())

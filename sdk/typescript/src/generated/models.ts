@@ -82,6 +82,8 @@ export interface NetworkBudget {
 
 export interface SandboxRequest {
   template?: string | undefined;
+  /** Image of a container registry, in place of a template. It is pulled once, as a template of the tenant's, where the operator lets sandboxes out. */
+  image?: string | undefined;
   timeout?: Duration | undefined;
   on_timeout?: "kill" | "pause" | undefined;
   auto_resume?: boolean | undefined;
@@ -294,7 +296,7 @@ export interface Sandbox {
 export interface TemplateRecipe {
   /** Letters, digits, '.', '_' and '-'. */
   name: string;
-  /** A template name, or an object with one of debootstrap (suite, mirror, packages), oci (a path), docker (a path) or rootfs (a path). */
+  /** A template name, or an object with one of registry (an image of a container registry, with login: username, and password or the name of a secret), debootstrap (suite, mirror, packages), oci (a path), docker (a path) or rootfs (a path). */
   base?: string | Record<string, unknown> | undefined;
   /** Path of the workspace: /workspace or /home/NAME; by default the base's. */
   home?: string | undefined;
@@ -307,7 +309,7 @@ export interface TemplateRecipe {
   files?: TemplateFile[] | undefined;
   /** Run in order by bash in a sandbox of the template; the files they leave in the workspace are kept. */
   commands?: string[] | undefined;
-  /** What the commands may connect to. Without secrets and headers (501). Sandboxes of the template do not inherit it. */
+  /** What the commands, and the pull of an image, may connect to. Without secrets and headers (501). Sandboxes of the template do not inherit it. */
   network?: Network | undefined;
   env?: Environment | undefined;
   /** A bash command to start with each sandbox. */
@@ -335,7 +337,7 @@ export interface Template {
   name: string;
   /** Built in; cannot be removed. */
   builtin: boolean;
-  /** host, debootstrap, oci, docker, rootfs, recipe, dockerfile or snapshot. */
+  /** host, registry, debootstrap, oci, docker, rootfs, recipe, dockerfile or snapshot. */
   source: string;
   /** The template that it is based on. */
   base?: string | null | undefined;
@@ -430,6 +432,8 @@ export interface ConnectionRecord {
 export interface RunRequest {
   /** Template whose root, packages, environment and files the code finds. A snapshot with a workspace on disk cannot be used. */
   template?: string | undefined;
+  /** Image of a container registry, in place of a template. It is pulled once, as a template of the tenant's, where the operator lets sandboxes out. */
+  image?: string | undefined;
   code: string;
   /** Required unless the name identifies it. */
   language?: string | undefined;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// ImageTemplates: the templates behind sandboxes and runs that name an image of a registry.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/named_locks.h"
+#include "base/result.h"
+#include "service/api/sandbox_service.h"
+#include "service/guarded/guard.h"
+#include "service/guarded/recorder.h"
+#include "spec/network_rules.h"
+
+namespace glovebox {
+
+// Any thread.
+class ImageTemplates {
+ public:
+  // All must outlive it.
+  ImageTemplates(SandboxService& service, const Guard& guard, const Recorder& recorder)
+      : service_(service), guard_(guard), recorder_(recorder) {}
+
+  // The caller's template that is this image and nothing more, by its name. One that is not there
+  // is made: the image is pulled from whatever registry is public, or that `rules` allow, and
+  // counts against the caller's quota like any template. Of several who want the same image, the
+  // first one pulls it. `wanted` says, about once a second, whether anybody still waits.
+  //
+  // kInvalid for what is no name of an image, and where the registry does not give it; kRefused
+  // where the operator lets nothing out; kUnavailable where nobody waits any longer.
+  Result<std::string> find(const Caller& caller,
+                           const std::string& image,
+                           const NetworkRules& rules,
+                           const std::function<bool()>& wanted);
+
+ private:
+  SandboxService& service_;
+  const Guard& guard_;
+  const Recorder& recorder_;
+  NamedLocks pulling_;  // By tenant and template.
+};
+
+}  // namespace glovebox
