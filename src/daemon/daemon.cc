@@ -216,8 +216,9 @@ Result<void> run_daemon(DaemonOptions options,
   GuardedService guarded(*service, policies, recorded, "rest");
   GuardedService guarded_for_e2b(*service, policies, recorded, "e2b");
   GuardedService guarded_for_mcp(*service, policies, recorded, "mcp");
-  e2b::E2bDoor e2b_door(
-      guarded_for_e2b, {.domain = options.domain, .tls = !options.server.certificate_file.empty()});
+  e2b::E2bDoor e2b_door(guarded_for_e2b, {.domain = options.domain,
+                                          .tls = !options.server.certificate_file.empty(),
+                                          .root = options.e2b_root});
   rest::RestOptions rest_options;
   rest_options.approvals = &guarded;
   rest_options.tls = !options.server.certificate_file.empty();

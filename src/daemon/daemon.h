@@ -34,6 +34,7 @@ struct DaemonOptions {
   std::string user{};
   std::string domain;  // Names of ports are PORT-ID.DOMAIN; empty: whatever clients say.
   bool access_log = false;
+  bool e2b_root = false;                        // As E2bOptions::root.
   std::vector<std::string> cors{};              // Origins whose pages may read answers (cors.h).
   std::vector<std::string> package_sources{};   // Directories of packages, for every sandbox.
   std::vector<PackageIndex> package_indexes{};  // Indexes on sockets, likewise.

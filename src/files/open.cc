@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/sys/installation.h"
+#include "spec/guest.h"
 
 namespace glovebox {
 namespace {
@@ -58,13 +59,21 @@ Result<Mount> file_server_mount() {
   return Mount{.source = GB_TRY(Result<std::string>(kDirectory)), .target = kTarget};
 }
 
+std::string by_number(const std::string& user) {
+  return user == "user" ? std::to_string(kGuestUid) : user;
+}
+
 std::vector<std::string> as_user(const std::string& user, const std::vector<std::string>& argv) {
   std::vector<std::string> words = {std::string(kTarget) + kProgram, "as", user};
   words.insert(words.end(), argv.begin(), argv.end());
   return words;
 }
 
-Result<UniqueFd> open_file_server(Sandbox& sandbox) {
+std::vector<std::string> give_to(const std::string& user, const std::string& directory) {
+  return {std::string(kTarget) + kProgram, "give", user, directory};
+}
+
+Result<UniqueFd> open_file_server(Sandbox& sandbox, const std::string& user) {
   const Mount mount = GB_TRY(file_server_mount());
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
@@ -75,6 +84,9 @@ Result<UniqueFd> open_file_server(Sandbox& sandbox) {
   const int null = GB_TRY(null_device());
   Command command;
   command.argv = {(sandbox.features().own_root ? mount.target : mount.source) + kProgram};
+  if (!user.empty()) {
+    command.argv.insert(command.argv.end(), {"for", user});
+  }
   if (!sandbox.features().returns_descriptors) {
     command.argv.emplace_back("frames");
   }

@@ -83,6 +83,8 @@ struct SandboxSpec {
   // of policy/capabilities.h, set-user-id programs that work, and a root that can be written,
   // within the limit of disk (tiers/native/written_root.cc). Only the native tier can do so.
   bool as_root = false;
+  // Beside that: `user` may become root by sudo without a password, where the root has it.
+  bool user_may_sudo = false;
 
   // Two runs of the same program with the same input do the same: no clock, no chance. Only a tier
   // with that trait can do so (TierTraits::is_deterministic).

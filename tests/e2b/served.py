@@ -10,10 +10,10 @@ import tempfile
 
 
 @contextlib.contextmanager
-def served(glovebox):
+def served(glovebox, *options):
     """Starts a daemon with a data directory of its own; the variables that lead an SDK to it."""
     with tempfile.TemporaryDirectory(prefix="glovebox-e2b-") as data:
-        daemon = subprocess.Popen([glovebox, "serve", "--listen", "127.0.0.1:0", "--data", data],
+        daemon = subprocess.Popen([glovebox, "serve", "--listen", "127.0.0.1:0", "--data", data, *options],
                                   stdout=subprocess.PIPE, text=True)
         try:
             line = daemon.stdout.readline()

@@ -189,6 +189,9 @@ void add_serve(CLI::App& app, Action* action) {
       ->type_name("FILE");
   command->add_option("--domain", options.domain, "Serve sandbox ports as PORT-ID.DOMAIN")
       ->type_name("NAME");
+  command->add_flag("--e2b-root", options.e2b_root,
+                    "Sandboxes made with E2B's SDKs have root inside: their users are 'user', who "
+                    "may use sudo, and 'root'");
   command
       ->add_option("--cors", options.cors,
                    "Allow web pages from this origin: https://app.example.com; repeatable")

@@ -70,10 +70,11 @@ Json written_json(const std::string& path, const std::map<std::string, std::stri
 // One request's uploads: where they go is checked, and no file is written twice.
 class Uploads {
  public:
-  Uploads(FileClient& files, WriteOptions options) : files_(files), options_(std::move(options)) {}
+  Uploads(FileClient& files, const User& user, WriteOptions options)
+      : files_(files), user_(user), options_(std::move(options)) {}
 
   Result<void> write(std::string_view wanted, const FileClient::Source& source) {
-    const std::string path = GB_TRY(resolve_path(wanted));
+    const std::string path = GB_TRY(resolve_path(wanted, user_.home));
     if (!paths_.insert(path).second) {
       return Error(ErrorCode::kInvalid, "you cannot upload multiple files to the same path");
     }
@@ -90,6 +91,7 @@ class Uploads {
 
  private:
   FileClient& files_;
+  const User& user_;
   WriteOptions options_;
   std::set<std::string> paths_;
   Json written_ = Json::array();
@@ -162,14 +164,16 @@ void FileRoutes::serve(const Target& target,
                        const Visit& visit,
                        http::Request& request,
                        http::Response& response) {
-  if (const auto user = checked_user(target.parameter("username").value_or("")); !user) {
-    refuse(response, 401, user.error().message());
+  const auto user = find_user(service_, visit, target.parameter("username").value_or(""));
+  if (!user) {
+    const bool unknown = user.error().code() == ErrorCode::kRefused;
+    unknown ? refuse(response, 401, user.error().message()) : refuse_file(response, user.error());
   } else if (target.segments.size() == 2 && request.method() == "POST") {
     compose(visit, request, response);
   } else if (target.segments.size() == 1 && request.method() == "GET") {
-    download(target, visit, request, response);
+    download(target, visit, *user, request, response);
   } else if (target.segments.size() == 1 && request.method() == "POST") {
-    upload(target, visit, request, response);
+    upload(target, visit, *user, request, response);
   } else {
     refuse(response, 405, "method not allowed");
   }
@@ -177,9 +181,10 @@ void FileRoutes::serve(const Target& target,
 
 void FileRoutes::download(const Target& target,
                           const Visit& visit,
+                          const User& user,
                           http::Request& request,
                           http::Response& response) {
-  const auto path = resolve_path(target.parameter("path").value_or(""));
+  const auto path = resolve_path(target.parameter("path").value_or(""), user.home);
   if (!path) {
     refuse_file(response, path.error());
     return;
@@ -234,18 +239,20 @@ void FileRoutes::download(const Target& target,
 
 void FileRoutes::upload(const Target& target,
                         const Visit& visit,
+                        const User& user,
                         http::Request& request,
                         http::Response& response) {
   auto metadata = metadata_of(request);
-  auto files = metadata ? service_.files(visit.caller, visit.info.id, FileAccess::kUse)
-                        : Result<FileClient>(metadata.error());
+  auto files = metadata
+                   ? service_.files_of(visit.caller, visit.info.id, FileAccess::kUse, user.name)
+                   : Result<FileClient>(metadata.error());
   if (!files) {
     refuse_file(response, files.error());
     return;
   }
   WriteOptions options;
   options.metadata = std::move(*metadata);
-  Uploads uploads(*files, std::move(options));
+  Uploads uploads(*files, user, std::move(options));
   const auto done = [&]() -> Result<void> {
     const FileClient::Source body = [&request](std::span<char> into) { return request.read(into); };
     auto path = target.parameter("path");
@@ -275,9 +282,9 @@ void FileRoutes::compose(const Visit& visit, http::Request& request, http::Respo
     const Json body = GB_TRY(read_object(request, kMaxBody));
     const auto sources = GB_TRY(texts_member(body, "sourcePaths"));
     const auto wanted = GB_TRY(text_member(body, "destination")).value_or("");
-    const std::string destination = GB_TRY(resolve_path(wanted));
-    const auto user = GB_TRY(text_member(body, "username")).value_or("");
-    (void)GB_TRY(checked_user(user));
+    const auto named = GB_TRY(text_member(body, "username")).value_or("");
+    const User user = GB_TRY(find_user(service_, visit, named));
+    const std::string destination = GB_TRY(resolve_path(wanted, user.home));
     if (sources.empty() || sources.size() > kMaxSources) {
       return Error(ErrorCode::kInvalid, "'source_paths' must name between 1 and 1000 files");
     }
@@ -285,11 +292,12 @@ void FileRoutes::compose(const Visit& visit, http::Request& request, http::Respo
     std::vector<FileClient::OpenFile> open;
     std::vector<std::string> paths;
     for (const std::string& each : sources) {
-      paths.push_back(GB_TRY(resolve_path(each)));
+      paths.push_back(GB_TRY(resolve_path(each, user.home)));
       open.push_back(GB_TRY(files.open(paths.back())));
     }
     // A client does one thing at a time; what is read by frames is read while the other writes.
-    FileClient writer = GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse));
+    FileClient writer =
+        GB_TRY(service_.files_of(visit.caller, visit.info.id, FileAccess::kUse, user.name));
     std::size_t at = 0;
     std::uint64_t offset = 0;
     const auto next = [&](std::span<char> into) -> Result<std::size_t> {

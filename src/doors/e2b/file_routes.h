@@ -7,6 +7,7 @@
 
 #include "doors/e2b/gate.h"
 #include "doors/e2b/url.h"
+#include "doors/e2b/users.h"
 #include "doors/transport/http.h"
 
 namespace glovebox::e2b {
@@ -24,10 +25,12 @@ class FileRoutes {
  private:
   void download(const Target& target,
                 const Visit& visit,
+                const User& user,
                 http::Request& request,
                 http::Response& response);
   void upload(const Target& target,
               const Visit& visit,
+              const User& user,
               http::Request& request,
               http::Response& response);
   void compose(const Visit& visit, http::Request& request, http::Response& response);

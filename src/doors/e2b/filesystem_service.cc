@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::int64_t kMaxDepth = 1'000;
 
-Result<std::string> path_of(const Json& message, const char* name) {
+Result<std::string> path_of(const Json& message, const char* name, const User& user) {
   const auto path = GB_TRY(text_member(message, name));
-  return resolve_path(path.value_or(""));
+  return resolve_path(path.value_or(""), user.home);
 }
 
 const char* event_name(FileEvent::Kind kind) {
@@ -54,18 +54,19 @@ void FilesystemService::serve(std::string_view method,
                               http::Request& request,
                               http::Response& response) {
   const bool streams = method == "WatchDir";
-  if (const auto user = user_of_call(request); !user) {
-    const RpcError error{.code = "unauthenticated", .message = user.error().message()};
+  const auto user = user_of_call(service_, visit, request);
+  if (!user) {
+    const RpcError error = refused_user(user.error());
     streams ? refuse_streaming(response, error) : refuse_unary(response, error);
     return;
   }
   if (streams) {
-    watch(visit, request, response);
+    watch(visit, *user, request, response);
     return;
   }
   const auto answered = [&]() -> Result<Json> {
     const Json message = GB_TRY(read_unary(request));
-    return call(method, visit, message);
+    return call(method, visit, *user, message);
   }();
   if (answered) {
     answer_unary(response, *answered);
@@ -80,9 +81,10 @@ void FilesystemService::serve(std::string_view method,
 
 Result<Json> FilesystemService::call(std::string_view method,
                                      const Visit& visit,
+                                     const User& user,
                                      const Json& message) {
   if (method == "CreateWatcher") {
-    const std::string path = GB_TRY(path_of(message, "path"));
+    const std::string path = GB_TRY(path_of(message, "path", user));
     const bool recursive = GB_TRY(flag_member(message, "recursive")) == true;
     const bool with_entries = GB_TRY(flag_member(message, "includeEntry")) == true;
     return Json{{"watcherId", GB_TRY(watchers_.create(visit, path, recursive, with_entries))}};
@@ -97,33 +99,34 @@ Result<Json> FilesystemService::call(std::string_view method,
     }
     return Json::object();
   }
-  FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse));
+  FileClient files =
+      GB_TRY(service_.files_of(visit.caller, visit.info.id, FileAccess::kUse, user.name));
   if (method == "Stat") {
-    return stat(files, message);
+    return stat(files, user, message);
   }
   if (method == "ListDir") {
-    return list(files, message);
+    return list(files, user, message);
   }
   if (method == "MakeDir") {
-    return make_directory(files, message);
+    return make_directory(files, user, message);
   }
   if (method == "Move") {
-    return move(files, message);
+    return move(files, user, message);
   }
   if (method == "Remove") {
-    return remove(files, message);
+    return remove(files, user, message);
   }
   return Error(ErrorCode::kUnsupported, "unknown method");
 }
 
-Result<Json> FilesystemService::stat(FileClient& files, const Json& message) {
-  const std::string path = GB_TRY(path_of(message, "path"));
+Result<Json> FilesystemService::stat(FileClient& files, const User& user, const Json& message) {
+  const std::string path = GB_TRY(path_of(message, "path", user));
   const FileEntry entry = GB_TRY(files.stat(path));
   return with_entry(resolved_entry_json(files, entry));
 }
 
-Result<Json> FilesystemService::list(FileClient& files, const Json& message) {
-  const std::string path = GB_TRY(path_of(message, "path"));
+Result<Json> FilesystemService::list(FileClient& files, const User& user, const Json& message) {
+  const std::string path = GB_TRY(path_of(message, "path", user));
   const std::int64_t depth = GB_TRY(number_member(message, "depth")).value_or(1);
   if (depth < 0) {
     return Error(ErrorCode::kInvalid, "depth should be at least one");
@@ -136,8 +139,10 @@ Result<Json> FilesystemService::list(FileClient& files, const Json& message) {
   return Json{{"entries", std::move(entries)}};
 }
 
-Result<Json> FilesystemService::make_directory(FileClient& files, const Json& message) {
-  const std::string path = GB_TRY(path_of(message, "path"));
+Result<Json> FilesystemService::make_directory(FileClient& files,
+                                               const User& user,
+                                               const Json& message) {
+  const std::string path = GB_TRY(path_of(message, "path", user));
   const auto made = files.make_directory(path);
   if (!made && made.error().code() == ErrorCode::kConflict) {
     const auto there = files.stat(path);
@@ -151,15 +156,15 @@ Result<Json> FilesystemService::make_directory(FileClient& files, const Json& me
   return with_entry(resolved_entry_json(files, *made));
 }
 
-Result<Json> FilesystemService::move(FileClient& files, const Json& message) {
-  const std::string source = GB_TRY(path_of(message, "source"));
-  const std::string destination = GB_TRY(path_of(message, "destination"));
+Result<Json> FilesystemService::move(FileClient& files, const User& user, const Json& message) {
+  const std::string source = GB_TRY(path_of(message, "source", user));
+  const std::string destination = GB_TRY(path_of(message, "destination", user));
   const FileEntry entry = GB_TRY(files.move(source, destination));
   return with_entry(resolved_entry_json(files, entry));
 }
 
-Result<Json> FilesystemService::remove(FileClient& files, const Json& message) {
-  const std::string path = GB_TRY(path_of(message, "path"));
+Result<Json> FilesystemService::remove(FileClient& files, const User& user, const Json& message) {
+  const std::string path = GB_TRY(path_of(message, "path", user));
   if (auto removed = files.remove(path); !removed) {
     return removed.error();
   }
@@ -167,6 +172,7 @@ Result<Json> FilesystemService::remove(FileClient& files, const Json& message) {
 }
 
 void FilesystemService::watch(const Visit& visit,
+                              const User& user,
                               http::Request& request,
                               http::Response& response) {
   struct Wish {
@@ -176,7 +182,7 @@ void FilesystemService::watch(const Visit& visit,
   };
   const auto wish = [&]() -> Result<Wish> {
     const Json message = GB_TRY(read_streaming(request));
-    return Wish{.path = GB_TRY(path_of(message, "path")),
+    return Wish{.path = GB_TRY(path_of(message, "path", user)),
                 .recursive = GB_TRY(flag_member(message, "recursive")) == true,
                 .with_entry = GB_TRY(flag_member(message, "includeEntry")) == true};
   }();

@@ -6,6 +6,7 @@
 
 #include "doors/e2b/connect_rpc.h"
 #include "doors/e2b/gate.h"
+#include "doors/e2b/users.h"
 #include "doors/e2b/watchers.h"
 
 namespace glovebox::e2b {
@@ -21,13 +22,19 @@ class FilesystemService {
              http::Response& response);
 
  private:
-  Result<Json> call(std::string_view method, const Visit& visit, const Json& message);
-  Result<Json> stat(FileClient& files, const Json& message);
-  Result<Json> list(FileClient& files, const Json& message);
-  Result<Json> make_directory(FileClient& files, const Json& message);
-  Result<Json> move(FileClient& files, const Json& message);
-  Result<Json> remove(FileClient& files, const Json& message);
-  void watch(const Visit& visit, http::Request& request, http::Response& response);
+  Result<Json> call(std::string_view method,
+                    const Visit& visit,
+                    const User& user,
+                    const Json& message);
+  Result<Json> stat(FileClient& files, const User& user, const Json& message);
+  Result<Json> list(FileClient& files, const User& user, const Json& message);
+  Result<Json> make_directory(FileClient& files, const User& user, const Json& message);
+  Result<Json> move(FileClient& files, const User& user, const Json& message);
+  Result<Json> remove(FileClient& files, const User& user, const Json& message);
+  void watch(const Visit& visit,
+             const User& user,
+             http::Request& request,
+             http::Response& response);
 
   SandboxService& service_;
   Watchers watchers_;

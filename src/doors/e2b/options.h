@@ -14,12 +14,14 @@ struct E2bOptions {
   bool tls = false;
   // Silence on /execute after which a keepalive goes out.
   std::chrono::milliseconds keepalive{5'000};
+  // Whether sandboxes made here have root inside, and so E2B's two users.
+  bool root = false;
 };
 
 // The version of E2B's server whose behaviour this door shows: clients switch features on by it.
 inline constexpr const char* kEnvdVersion = "0.6.13";
 
-// Where relative paths start, for each user. Both are the guest.
+// Where the relative paths of the user "user" start, and those of everybody where there is no root.
 inline constexpr const char* kHome = "/home/user";
 
 }  // namespace glovebox::e2b

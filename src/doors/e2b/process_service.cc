@@ -20,10 +20,6 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxArguments = 10'000;
 
-RpcError refused_user(const Error& error) {
-  return {.code = "unauthenticated", .message = error.message()};
-}
-
 Result<std::uint16_t> cells(const Json& size, const char* name, std::uint16_t otherwise) {
   const std::int64_t number = GB_TRY(number_member(size, name)).value_or(otherwise);
   if (number < 0 || number > UINT16_MAX) {
@@ -45,13 +41,14 @@ void ProcessService::serve(std::string_view method,
                            http::Request& request,
                            http::Response& response) {
   const bool streams = method == "Start" || method == "Connect" || method == "StreamInput";
-  if (const auto user = user_of_call(request); !user) {
+  const auto user = user_of_call(service_, visit, request);
+  if (!user) {
     const RpcError error = refused_user(user.error());
     streams ? refuse_streaming(response, error) : refuse_unary(response, error);
     return;
   }
   if (method == "Start") {
-    start(visit, request, response);
+    start(visit, *user, request, response);
   } else if (method == "Connect") {
     connect(visit, request, response);
   } else if (method == "StreamInput") {
@@ -214,6 +211,7 @@ void ProcessService::stream_input(const Visit& visit,
 }
 
 Result<ProcessRequest> ProcessService::process_request(const Visit& visit,
+                                                       const User& user,
                                                        http::Request& request,
                                                        const Json& message) {
   ProcessRequest wanted;
@@ -231,10 +229,12 @@ Result<ProcessRequest> ProcessService::process_request(const Visit& visit,
   if (wanted.command.argv.size() > kMaxArguments || wanted.command.env.size() > kMaxArguments) {
     return Error(ErrorCode::kInvalid, "too many arguments");
   }
+  wanted.user = user.name;
   const std::string cwd = GB_TRY(text_member(config, "cwd")).value_or("");
-  // Without one it runs in the sandbox's home, whatever the template calls that.
-  if (!cwd.empty()) {
-    wanted.command.cwd = GB_TRY(resolve_path(cwd));
+  // Without one it runs in the home of another user, or in the sandbox's, whatever the template
+  // calls that.
+  if (!cwd.empty() || user.home != kHome) {
+    wanted.command.cwd = GB_TRY(resolve_path(cwd, user.home));
     FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse));
     const auto entry = files.stat(wanted.command.cwd);
     const bool directory = entry && (entry->type == FileEntry::Type::kDirectory ||
@@ -255,10 +255,13 @@ Result<ProcessRequest> ProcessService::process_request(const Visit& visit,
   return wanted;
 }
 
-void ProcessService::start(const Visit& visit, http::Request& request, http::Response& response) {
+void ProcessService::start(const Visit& visit,
+                           const User& user,
+                           http::Request& request,
+                           http::Response& response) {
   const auto wanted = [&]() -> Result<ProcessRequest> {
     const Json message = GB_TRY(read_streaming(request));
-    return process_request(visit, request, message);
+    return process_request(visit, user, request, message);
   }();
   if (!wanted) {
     refuse_streaming(response, rpc_error(wanted.error()));

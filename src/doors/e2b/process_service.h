@@ -6,6 +6,7 @@
 
 #include "doors/e2b/connect_rpc.h"
 #include "doors/e2b/gate.h"
+#include "doors/e2b/users.h"
 
 namespace glovebox::e2b {
 
@@ -29,10 +30,14 @@ class ProcessService {
   Result<void> close_stdin(const Visit& visit, const Json& message);
 
   void stream_input(const Visit& visit, http::Request& request, http::Response& response);
-  void start(const Visit& visit, http::Request& request, http::Response& response);
+  void start(const Visit& visit,
+             const User& user,
+             http::Request& request,
+             http::Response& response);
   void connect(const Visit& visit, http::Request& request, http::Response& response);
 
   Result<ProcessRequest> process_request(const Visit& visit,
+                                         const User& user,
                                          http::Request& request,
                                          const Json& message);
   // The process that a ProcessSelector means.

@@ -117,6 +117,11 @@ Result<void> SandboxRoutes::create(ControlCall& call, Generation generation) {
   const bool first = generation == Generation::kFirst;
   notes.secure = !first || GB_TRY(flag_member(body, "secure")).value_or(false);
   SandboxRequest request = GB_TRY(sandbox_request(body, service_.network_policy(), notes));
+  if (options_.root) {
+    request.as_root = true;
+    request.run_as = "user";
+    request.sudo = true;
+  }
   request.timeout = GB_TRY(timeout_of(body, first ? kFirstGenerationTimeout : kDefaultTimeout));
   if (request.timeout <= milliseconds(0)) {
     return invalid("the timeout must be positive");

@@ -5,13 +5,16 @@
 #include <vector>
 
 #include "base/base64.h"
-#include "doors/e2b/options.h"
+#include "base/text.h"
 #include "doors/e2b/tokens.h"
+#include "files/users.h"
+#include "spec/guest.h"
 
 namespace glovebox::e2b {
 namespace {
 
 constexpr std::size_t kMaxPath = 4095;  // PATH_MAX without its end.
+constexpr std::size_t kMaxDatabase = 1UL << 20;
 
 // Without ".", ".." and doubled slashes, as E2B cleans what it joined to a home.
 std::string cleaned(std::string_view path) {
@@ -35,29 +38,73 @@ std::string cleaned(std::string_view path) {
   return clean.empty() ? "/" : clean;
 }
 
-}  // namespace
-
-Result<std::string> checked_user(std::string_view name) {
-  if (name.empty() || name == "user" || name == "root") {
-    return std::string(name.empty() ? "user" : name);
-  }
-  return Error(ErrorCode::kRefused, "invalid username: '" + std::string(name.substr(0, 64)) + "'");
+Error nobody(std::string_view name) {
+  return {ErrorCode::kRefused, "invalid username: '" + printable(name.substr(0, 64)) + "'"};
 }
 
-Result<std::string> user_of_call(const http::Request& request) {
+// A file of the sandbox's own, which may be anything. Empty where it cannot be read.
+std::string database(FileClient& client, std::string_view path) {
+  std::string text;
+  const auto file = client.open(path);
+  if (!file || !client.read(*file, 0, kMaxDatabase, [&text](std::string_view bytes) {
+        text += bytes;
+        return Result<void>();
+      })) {
+    text.clear();
+  }
+  return text;
+}
+
+// A user that the template, or somebody inside, has made.
+Result<User> find_account(SandboxService& service, const Visit& visit, std::string_view name) {
+  FileClient client = GB_TRY(service.files(visit.caller, visit.info.id, FileAccess::kUse));
+  const auto found = files::find_user(name, database(client, "/etc/passwd"), {});
+  if (!found || found->name != name) {
+    return nobody(name);  // A number, or with a group, is no name of E2B's.
+  }
+  return User{.name = std::string(name), .home = found->home.empty() ? "/" : found->home};
+}
+
+}  // namespace
+
+Result<User> find_user(SandboxService& service, const Visit& visit, std::string_view name) {
+  if (name.empty() || name == "user") {
+    return User{.name = std::string(name)};
+  }
+  if (visit.info.as_root) {
+    return name == "root" ? User{.name = "root", .home = std::string(kRootHome)}
+                          : find_account(service, visit, name);
+  }
+  if (name == "root") {
+    return Error(ErrorCode::kUnsupported,
+                 "this sandbox has no user 'root': the operator of the daemon can start it with "
+                 "--e2b-root");
+  }
+  return nobody(name);
+}
+
+Result<User> user_of_call(SandboxService& service,
+                          const Visit& visit,
+                          const http::Request& request) {
   const std::string_view header = request.header("Authorization").value_or("");
   constexpr std::string_view kBasic = "Basic ";
   if (!header.starts_with(kBasic)) {
-    return checked_user("");
+    return User();
   }
   const auto pair = from_base64(header.substr(kBasic.size()));
   if (!pair) {
     return Error(ErrorCode::kRefused, "malformed credentials");
   }
-  return checked_user(std::string_view(*pair).substr(0, pair->find(':')));
+  return find_user(service, visit, std::string_view(*pair).substr(0, pair->find(':')));
 }
 
-Result<std::string> resolve_path(std::string_view path) {
+RpcError refused_user(const Error& error) {
+  return error.code() == ErrorCode::kRefused
+             ? RpcError{.code = "unauthenticated", .message = error.message()}
+             : rpc_error(error);
+}
+
+Result<std::string> resolve_path(std::string_view path, std::string_view home) {
   if (path.size() > kMaxPath || path.find('\0') != std::string_view::npos) {
     return Error(ErrorCode::kInvalid, "invalid path");
   }
@@ -70,7 +117,7 @@ Result<std::string> resolve_path(std::string_view path) {
       return Error(ErrorCode::kInvalid, "user-specific home directories are not supported");
     }
   }
-  return cleaned(std::string(kHome) + "/" + std::string(path));
+  return cleaned(std::string(home) + "/" + std::string(path));
 }
 
 }  // namespace glovebox::e2b

@@ -175,6 +175,12 @@ class FakeService final : public SandboxService {
   Result<FileClient> files(const Caller& caller,
                            std::string_view sandbox,
                            FileAccess access) override;
+  Result<FileClient> files_of(const Caller& caller,
+                              std::string_view sandbox,
+                              FileAccess access,
+                              const std::string&) override {
+    return files(caller, sandbox, access);
+  }
   Result<std::string> languages() override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
   FakeVolumes& volumes() override { return volumes_; }

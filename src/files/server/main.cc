@@ -2,7 +2,10 @@
 // glovebox-files [frames]: serves the files of a sandbox to a FileClient, as one of its guests.
 // With "frames", no descriptor leads out of the sandbox: contents and connections go in frames.
 //
+// glovebox-files for USER [frames]: likewise; what it makes belongs to that user.
+//
 // glovebox-files as USER COMMAND [ARGUMENT]...: is no server, but runs a command as another user.
+// glovebox-files give USER DIRECTORY: is no server either, but gives a user a directory.
 //
 // Descriptor 3 is a stream socket to the client; when that closes, this ends. The current directory
 // is the workspace.
@@ -243,6 +246,16 @@ class Server {
 int main(int argc, char** argv) {
   if (argc > 3 && std::string_view(argv[1]) == "as") {
     return glovebox::files::run_as(argv[2], argv + 3);
+  }
+  if (argc == 4 && std::string_view(argv[1]) == "give") {
+    return glovebox::files::give_to(argv[2], argv[3]);
+  }
+  if (argc > 2 && std::string_view(argv[1]) == "for") {
+    if (!glovebox::files::make_for(argv[2])) {
+      return 1;
+    }
+    argc -= 2;
+    argv += 2;
   }
   // A file over its limit is an error of the call then.
   (void)::signal(SIGXFSZ, SIG_IGN);

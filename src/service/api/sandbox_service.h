@@ -47,6 +47,11 @@ class SandboxService : public Access,
   virtual Result<FileClient> files(const Caller& caller,
                                    std::string_view sandbox,
                                    FileAccess access) = 0;
+  // The same: what it makes belongs to `user`, as in ProcessRequest.
+  virtual Result<FileClient> files_of(const Caller& caller,
+                                      std::string_view sandbox,
+                                      FileAccess access,
+                                      const std::string& user) = 0;
 
   // JSON text: {"languages":[…]} as `glovebox languages --json`, and the templates of a tenant.
   virtual Result<std::string> languages() = 0;

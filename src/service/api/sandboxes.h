@@ -49,7 +49,11 @@ struct SandboxRequest {
   Environment env{};
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
-  bool as_root = false;                 // Its processes are root inside (SandboxSpec::as_root).
+  bool as_root = false;  // Its processes are root inside (SandboxSpec::as_root).
+  // Then: whose its processes and the files that are written from outside are, where a call names
+  // nobody, as in ProcessRequest. Its contexts are root's all the same. Empty: root.
+  std::string run_as{};
+  bool sudo = false;                    // Then: its guest "user" may become root by sudo.
   std::vector<std::string> policies{};  // Shipped ones, which hold beside the daemon's own.
   ExecRules exec{};                     // The service's to set, by those policies.
   NetworkRules network{};
@@ -71,6 +75,8 @@ struct SandboxInfo {
   OnTimeout on_timeout = OnTimeout::kKill;
   bool auto_resume = false;
   bool as_root = false;
+  std::string run_as{};
+  bool sudo = false;
   std::vector<std::string> policies{};
   ExecRules exec{};  // For the service alone.
   Limits limits{};

@@ -561,13 +561,24 @@ Result<void> GuardedService::resize(const Caller& caller,
 Result<FileClient> GuardedService::files(const Caller& caller,
                                          std::string_view sandbox,
                                          FileAccess access) {
+  return files_of(caller, sandbox, access, {});
+}
+
+Result<FileClient> GuardedService::files_of(const Caller& caller,
+                                            std::string_view sandbox,
+                                            FileAccess access,
+                                            const std::string& user) {
   const auto may = guard_.sandbox(caller, of(access), sandbox);
-  if (access != FileAccess::kUse) {
-    GB_TRY(recorder_.allowed(caller, deed("files.read", sandbox), may));
-    return limited(access, inner_.files(caller, sandbox, access));
+  Deed opening = deed(access == FileAccess::kUse ? "files.open" : "files.read", sandbox);
+  if (!user.empty()) {
+    opening.details["user"] = to_utf8(std::string_view(user).substr(0, 64));
   }
-  return recorder_.act(caller, deed("files.open", sandbox), may,
-                       [&] { return inner_.files(caller, sandbox, access); });
+  if (access != FileAccess::kUse) {
+    GB_TRY(recorder_.allowed(caller, opening, may));
+    return limited(access, inner_.files_of(caller, sandbox, access, user));
+  }
+  return recorder_.act(caller, std::move(opening), may,
+                       [&] { return inner_.files_of(caller, sandbox, access, user); });
 }
 
 Result<std::vector<std::string>> GuardedService::templates(const Caller& caller) {

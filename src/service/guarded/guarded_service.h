@@ -158,6 +158,10 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   Result<FileClient> files(const Caller& caller,
                            std::string_view sandbox,
                            FileAccess access) override;
+  Result<FileClient> files_of(const Caller& caller,
+                              std::string_view sandbox,
+                              FileAccess access,
+                              const std::string& user) override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
   std::optional<Ending> ending(const Caller& caller,
                                std::string_view sandbox,

@@ -514,7 +514,8 @@ Result<json> files(const json& arguments, CallContext& context) {
   if (object(arguments, "to_use") == true) {
     (void)GB_TRY(held->change());
   }
-  context.passed.push_back(GB_TRY(open_file_server(held->sandbox())));
+  context.passed.push_back(
+      GB_TRY(open_file_server(held->sandbox(), by_number(text(arguments, "owner")))));
   return json();
 }
 

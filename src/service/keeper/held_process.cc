@@ -110,8 +110,7 @@ Result<void> HeldProcess::open_streams(const Limits& limits) {
   const RunOptions options{.limits = limits, .kill_rest = false};
   Command command = request_.command;
   if (!request_.user.empty()) {
-    command.argv =
-        as_user(request_.user == "user" ? std::to_string(kGuestUid) : request_.user, command.argv);
+    command.argv = as_user(by_number(request_.user), command.argv);
   }
   if (request_.terminal) {
     TerminalPair pair = GB_TRY(open_terminal(*request_.terminal));

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "context/agent_files.h"
 #include "files/open.h"
+#include "sandbox/guest_ids.h"
 #include "sandbox/slot.h"
 #include "service/network/egress.h"
 #include "service/runs/live_session.h"
@@ -90,6 +92,27 @@ Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
   return keeper;
 }
 
+namespace {
+
+// The user that the sandbox runs as has a workspace to write to, and a home.
+Result<void> give_workspace(Sandbox& sandbox, const CreateOrder& order) {
+  if (const auto given = guest_ids(); !given || !given->has_ranges) {
+    return Error(ErrorCode::kUnsupported,
+                 "sandboxes have only one user id here, so nobody but root can run in this one",
+                 "run the daemon as root");
+  }
+  RunOptions options;
+  options.limits = sandbox.limits();
+  const RunOutcome outcome = GB_TRY(sandbox.run(
+      {.argv = give_to(by_number(order.run_as), order.home), .env = {}, .cwd = {}}, options));
+  return outcome.status == Status::kOk
+             ? Result<void>()
+             : Error(ErrorCode::kInvalid, "the sandbox cannot run as '" + order.run_as +
+                                              "': " + printable(outcome.err.bytes));
+}
+
+}  // namespace
+
 Keeper::~Keeper() {
   {
     const std::scoped_lock lock(mutex_);
@@ -110,6 +133,7 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredenti
   SandboxSpec spec;
   spec.limits = order.limits;
   spec.as_root = order.as_root;
+  spec.user_may_sudo = order.sudo;
   if (!order.as_root) {
     spec.env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}};
   }
@@ -270,6 +294,9 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
     workspace = own == order.images.end() || order.id.empty() ? std::string() : own->image;
   }
   auto sandbox = GB_TRY(Sandbox::create(spec, order.tier));
+  if (!order.run_as.empty()) {
+    GB_TRY(give_workspace(*sandbox, order));
+  }
   auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, std::move(env));
   const bool shared = std::ranges::any_of(order.images, [&](const ImageOrder& image) {
     return image.target != order.home && !image.read_only;

@@ -43,6 +43,8 @@ struct CreateOrder {
   std::string home{kWorkspace};
   std::string user = "guest";
   bool as_root = false;  // Then no warm interpreter waits for it.
+  std::string run_as{};  // Then: whose the workspace is (files/users.h); empty: root's.
+  bool sudo = false;     // Then: SandboxSpec::user_may_sudo.
   Limits limits;
   Environment env;
   TierWish tier;

@@ -27,16 +27,17 @@ class KeeperFeed final : public ProcessFeed {
   const std::unique_ptr<keeper::KeeperStream> stream_;
 };
 
-// Where nobody else is meant than who runs everything there, the request names nobody.
-Result<ProcessRequest> with_user(ProcessRequest request, const SandboxInfo& info) {
-  if (request.user == (info.as_root ? "root" : "user")) {
-    request.user.clear();
+// Who is meant by a name, or by none. Empty where that is who runs everything there.
+Result<std::string> user_meant(const std::string& named, const SandboxInfo& info) {
+  const std::string& user = named.empty() ? info.run_as : named;
+  if (user.empty() || user == (info.as_root ? "root" : "user")) {
+    return std::string();
   }
-  if (request.user.empty() || info.as_root) {
-    return request;
+  if (info.as_root) {
+    return user;
   }
   return Error(ErrorCode::kInvalid,
-               "the processes of this sandbox cannot run as '" + printable(request.user) + "'",
+               "the processes of this sandbox cannot run as '" + printable(user) + "'",
                "create it with \"user\": \"root\" to run commands as different users");
 }
 
@@ -57,7 +58,8 @@ Result<std::unique_ptr<ProcessFeed>> LocalService::follow_process(const Caller& 
 Result<std::unique_ptr<ProcessFeed>> LocalService::start_process(const Caller& caller,
                                                                  std::string_view sandbox,
                                                                  const ProcessRequest& request) {
-  const ProcessRequest whole = GB_TRY(with_user(request, GB_TRY(awake(caller, sandbox))));
+  ProcessRequest whole = request;
+  whole.user = GB_TRY(user_meant(request.user, GB_TRY(awake(caller, sandbox))));
   if (request.command.argv.empty()) {
     return Error(ErrorCode::kInvalid, "a process needs a command");
   }
@@ -121,10 +123,18 @@ Result<void> LocalService::resize(const Caller& caller,
 Result<FileClient> LocalService::files(const Caller& caller,
                                        std::string_view sandbox,
                                        FileAccess access) {
-  (void)GB_TRY(awake(caller, sandbox));
+  return files_of(caller, sandbox, access, {});
+}
+
+Result<FileClient> LocalService::files_of(const Caller& caller,
+                                          std::string_view sandbox,
+                                          FileAccess access,
+                                          const std::string& user) {
+  const std::string owner = GB_TRY(user_meant(user, GB_TRY(awake(caller, sandbox))));
   std::vector<UniqueFd> passed;
   if (auto answer = keeper_.call(
-          "files", {{"sandbox", sandbox}, {"to_use", access == FileAccess::kUse}}, {}, &passed);
+          "files", {{"sandbox", sandbox}, {"to_use", access == FileAccess::kUse}, {"owner", owner}},
+          {}, &passed);
       !answer) {
     return explain(caller, sandbox, std::move(answer).error());
   }

@@ -163,6 +163,8 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .home = base.kind.home,
       .user = base.kind.user,
       .as_root = info.as_root,
+      .run_as = info.run_as,
+      .sudo = info.sudo,
       .limits = info.limits,
       .env = info.env,
       .tier = {.exactly = info.tier, .at_least = {}},

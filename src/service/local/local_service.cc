@@ -459,6 +459,8 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   info.on_timeout = request.on_timeout;
   info.auto_resume = request.auto_resume;
   info.as_root = request.as_root;
+  info.run_as = request.run_as;
+  info.sudo = request.sudo;
   info.policies = request.policies;
   info.exec = request.exec;
   info.limits = request.limits.over(Limits{});
@@ -507,6 +509,8 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .home = base.kind.home,
                             .user = base.kind.user,
                             .as_root = info.as_root,
+                            .run_as = info.run_as,
+                            .sudo = info.sudo,
                             .limits = info.limits,
                             .env = info.env,
                             .tier = request.tier,

@@ -203,6 +203,10 @@ class LocalService final : public SandboxService {
   Result<FileClient> files(const Caller& caller,
                            std::string_view sandbox,
                            FileAccess access) override;
+  Result<FileClient> files_of(const Caller& caller,
+                              std::string_view sandbox,
+                              FileAccess access,
+                              const std::string& user) override;
   Result<std::string> languages() override;
   Result<std::vector<std::string>> templates(const Caller& caller) override;
   LocalVolumes& volumes() override { return volumes_; }

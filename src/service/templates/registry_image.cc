@@ -215,8 +215,11 @@ Result<RootContent> root_from_registry(const RegistryImage& image,
          .env = {},
          .cwd = {}}));
     if (outcome.status != Status::kOk) {
-      return command_failed("skopeo copy docker://" + image.reference, outcome,
-                            sandbox.end_network());
+      std::string hint = sandbox.end_network();
+      if (hint.empty()) {
+        hint = "check the name and the tag, and whether the registry wants a login";
+      }
+      return command_failed("skopeo copy docker://" + image.reference, outcome, std::move(hint));
     }
     GB_TRY(take_layout(sandbox, layout, monitor));
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <utility>
 
 namespace glovebox {
@@ -37,6 +38,24 @@ TEST(RegistryImageTest, PlainHttpMustBeAskedFor) {
   ASSERT_TRUE(image);
   EXPECT_TRUE(image->plain_http);
   EXPECT_EQ(image->reference, "registry.example:5000/small:1");
+}
+
+TEST(RegistryImageTest, ATemplateIsNamedAfterItsImageAndNoOther) {
+  const std::string name = template_name_of(*parse_registry_image("python:3.12-slim"));
+  EXPECT_TRUE(name.starts_with("docker.io-library-python-3.12-slim-")) << name;
+  EXPECT_EQ(name, template_name_of(*parse_registry_image("docker.io/library/python:3.12-slim")));
+  std::set<std::string> names;
+  for (const char* const image :
+       {"a.example/b/c", "a.example/b-c", "http://a.example/b/c", "a.example/b/c:1"}) {
+    const auto parsed = parse_registry_image(image);
+    ASSERT_TRUE(parsed) << image;
+    names.insert(template_name_of(*parsed));
+    EXPECT_TRUE(check_template_name(template_name_of(*parsed)));
+  }
+  EXPECT_EQ(names.size(), 4);
+  const auto longest = parse_registry_image("a.example/" + std::string(400, 'b'));
+  ASSERT_TRUE(longest);
+  EXPECT_TRUE(check_template_name(template_name_of(*longest)));
 }
 
 TEST(RegistryImageTest, WhatIsNoNameIsRefused) {

@@ -50,9 +50,9 @@ test('a command runs in the home, or where it is told to', async () => {
     (error) => error instanceof InvalidArgumentError && /cwd '\/no\/where' does not exist/.test(error.message))
 })
 
-test('both users can run commands, and another is refused', async () => {
-  assert.equal((await commands().run('echo a', { user: 'root' })).stdout, 'a\n')
+test('user can run commands; root is refused where there is none, and so is anybody else', async () => {
   assert.equal((await commands().run('echo b', { user: 'user' })).stdout, 'b\n')
+  await assert.rejects(() => commands().run('echo a', { user: 'root' }), /no user 'root'.*--e2b-root/)
   await assert.rejects(() => commands().run('echo c', { user: 'nobody-here' }), /invalid username/)
 })
 

@@ -70,10 +70,11 @@ test('many files can be written at once, with new directories', async () => {
   assert.equal(streamed.length, 2)
 })
 
-test('writing replaces, and only root and user can write', async () => {
+test('writing replaces, and only user can write where there is no root', async () => {
   await files().write('twice.txt', 'a longer first text')
-  await files().write('twice.txt', 'second', { user: 'root' })
+  await files().write('twice.txt', 'second', { user: 'user' })
   assert.equal(await files().read('twice.txt', { user: 'user' }), 'second')
+  await assert.rejects(() => files().write('x', 'y', { user: 'root' }), /--e2b-root/)
   await assert.rejects(() => files().write('x', 'y', { user: 'somebody' }))
 })
 

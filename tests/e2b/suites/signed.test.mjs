@@ -10,7 +10,7 @@ test('a signed URL downloads without any header', async () => {
   const answer = await fetch(await held.sandbox.downloadUrl('signed dir/hello.txt'))
   assert.equal(answer.status, 200)
   assert.equal(await answer.text(), 'signed')
-  const of_user = await held.sandbox.downloadUrl('signed dir/hello.txt', { user: 'root', useSignatureExpiration: 60 })
+  const of_user = await held.sandbox.downloadUrl('signed dir/hello.txt', { user: 'user', useSignatureExpiration: 60 })
   assert.equal((await fetch(of_user)).status, 200)
 })
 

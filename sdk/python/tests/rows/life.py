@@ -28,13 +28,13 @@ async def what_is_asked_for_is_what_is_there(world):
         same((info.on_timeout, info.auto_resume), ("pause", True))
 
 
-async def an_image_is_pulled_only_where_the_operator_lets_sandboxes_out(world):
+async def what_is_no_image_is_an_error(world):
     async with world.client() as client:
-        with raises(Forbidden) as caught:
-            await client.sandboxes.create(image="python:3.12-slim")
-        within("--network public", caught.error.hint)
-        with raises(Forbidden):
-            await client.run("print(1)", image="python:3.12-slim")
+        with raises(InvalidRequest) as caught:
+            await client.sandboxes.create(image="No Image")
+        within("python:3.12-slim", caught.error.hint)
+        with raises(InvalidRequest):
+            await client.run("print(1)", image="No Image")
         with raises(InvalidRequest):
             await client.sandboxes.create("default", image="python:3.12-slim")
 

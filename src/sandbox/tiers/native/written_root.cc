@@ -115,14 +115,14 @@ bool is_system_id(std::string_view id) {
                            id.find_first_not_of("0123456789") == std::string_view::npos);
 }
 
-// The lines of passwd(5) or group(5) that a sandbox takes over: those of `text` with a name and an
-// id that no line before has, and with no password.
+// The lines of passwd(5) or group(5) that a sandbox takes over: those with a name that no line
+// before has, and with no password. An image's user often has the number of the guest, too.
 class Accounts {
  public:
   void add(std::string_view line) {
     const std::string_view name = field(line, 0);
     const std::string_view id = field(line, 2);
-    if (name.empty() || id.empty() || !names_.emplace(name).second || !ids_.emplace(id).second) {
+    if (name.empty() || id.empty() || !names_.emplace(name).second) {
       return;
     }
     const std::size_t rest = line.find(':', line.find(':') + 1);
@@ -146,7 +146,6 @@ class Accounts {
  private:
   std::string text_;
   std::set<std::string, std::less<>> names_;
-  std::set<std::string, std::less<>> ids_;
 };
 
 // Nobody has a password: root needs none to become another user.
@@ -298,6 +297,16 @@ Result<void> RootPlan::add_accounts(const SandboxSpec& spec, const std::string& 
   groups.add("nogroup:x:65534:");
   add_text(etc + "/shadow", shadow(users), 0640);
   add_text(etc + "/gshadow", "", 0640);
+  if (spec.user_may_sudo) {
+    // A root of its own brings its own rules (sudoers(5)); the host's are its administrator's.
+    const std::string rule = spec.user + " ALL=(ALL:ALL) NOPASSWD: ALL\n";
+    if (spec.root.empty()) {
+      add_text(etc + "/sudoers", "root ALL=(ALL:ALL) ALL\n" + rule, 0440);
+    } else {
+      add_directory(etc + "/sudoers.d", 0750);
+      add_text(etc + "/sudoers.d/glovebox", rule, 0440);
+    }
+  }
   add_text(etc + "/passwd", users.text());
   add_text(etc + "/group", groups.text());
   return {};
