@@ -30,6 +30,9 @@ std::vector<std::string> grants_of(const OneShot& request) {
   if (request.as_root) {
     grants.emplace_back("root");
   }
+  if (request.nested) {
+    grants.emplace_back("nested");
+  }
   for (const FileToCopy& file : request.files) {
     grants.push_back("file " + file.source);
   }

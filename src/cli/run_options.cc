@@ -288,6 +288,13 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->type_name("USER")
       ->group(kIsolationOptions);
 
+  command
+      .add_flag("--nested", options.nested,
+                "Let tools inside build sandboxes of their own, such as bubblewrap's: namespaces "
+                "and mounts (native tier)")
+      ->excludes(command.get_option("--seccomp"))
+      ->group(kIsolationOptions);
+
   auto* const image =
       command
           .add_option("--image", options.image,
@@ -447,6 +454,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   GB_TRY(validate(request.compile_limits, "compile-"));
   request.tier = {.exactly = options.tier, .at_least = options.min_tier};
   request.strict = options.seccomp == "strict";
+  request.nested = options.nested;
   request.deterministic = options.deterministic;
   request.from_pool = !options.no_pool;
   request.env = GB_TRY(parse_environment(options));

@@ -33,6 +33,7 @@ struct RunOptionsText : SharedOptionsText {
   std::string out;
   std::string stdin_file;  // "-" and nothing: our own.
   [[nodiscard]] bool has_stdin_file() const { return !stdin_file.empty() && stdin_file != "-"; }
+  bool nested = false;
   bool deterministic = false;
   bool compile_only = false;
   std::string verify;

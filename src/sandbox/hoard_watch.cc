@@ -248,8 +248,10 @@ std::optional<Hoard> HoardWatch::end_holders_of_kernel_memory(const Where& where
   std::optional<Hoard> ended;
   const std::chrono::nanoseconds start = own_processor_time();
   const pid_t warden = warden_in(where);
+  std::vector<pid_t> all = processes_in(where);
+  all.insert(all.begin(), warden);
   const std::uint64_t queued = queued_in_sockets(
-      warden, kMostQueued, [start] { return own_processor_time() >= start + kLongest; });
+      all, kMostQueued, [start] { return own_processor_time() >= start + kLongest; });
   if (queued > kMostQueued && end_all_but(warden, where)) {
     ended = Hoard::kSockets;
   }

@@ -141,9 +141,10 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   request.alone = options.kill_rest;
   if (!options.forks_guests) {
     const Runner* const runner = sandbox.enclosure_.runner.get();
-    const policy::Filter filter = runner != nullptr ? runner->filter()
-                                  : options.strict  ? policy::strict_filter()
-                                                    : policy::guest_filter();
+    const policy::Filter filter = runner != nullptr           ? runner->filter()
+                                  : options.strict            ? policy::strict_filter()
+                                  : sandbox.enclosure_.nested ? policy::Filter()
+                                                              : policy::guest_filter();
     request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   }
   return request;

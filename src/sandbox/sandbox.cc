@@ -286,7 +286,11 @@ Result<void> Sandbox::await_walls() {
     if (is_root && (ready.capabilities & ~policy::kRootCapabilityMask) != 0) {
       return Error(ErrorCode::kInternal, "the sandbox started with more capabilities than root's");
     }
-    if (enclosure_.landlock == 0 && !enclosure_.realm && !own_kernel) {
+    if (enclosure_.nested) {
+      notes_.emplace_back(
+          "the guest can make namespaces and mounts of its own, so it reaches more of the kernel, "
+          "and Landlock restricts no files");
+    } else if (enclosure_.landlock == 0 && !enclosure_.realm && !own_kernel) {
       notes_.emplace_back(
           enclosure_.carrier
               ? "no Landlock inside: the engine's filter refuses it, or its runtime's kernel has "

@@ -92,33 +92,40 @@ std::uint64_t waiting_in_tcp(const Fields& fields) {
          to_number(queues.substr(colon + 1), 16);
 }
 
-bool is_ours(const std::string& process) {
-  struct stat own {};
-  struct stat theirs {};
-  return ::stat("/proc/self/ns/net", &own) != 0 ||
-         ::stat((process + "/ns/net").c_str(), &theirs) != 0 ||
-         (own.st_ino == theirs.st_ino && own.st_dev == theirs.st_dev);
+// The number of its network namespace; zero: none that can be seen.
+ino_t network_of(const std::string& process) {
+  struct stat status {};
+  return ::stat((process + "/ns/net").c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
 }  // namespace
 
-std::uint64_t queued_in_sockets(pid_t pid,
+std::uint64_t queued_in_sockets(std::span<const pid_t> pids,
                                 std::uint64_t enough,
                                 const std::function<bool()>& late) {
-  const std::string process = "/proc/" + std::to_string(pid);
-  if (pid <= 0 || is_ours(process)) {
-    return 0;
-  }
   std::uint64_t bytes = 0;
   const auto add = [&](std::uint64_t more) {
     bytes += more;
     return bytes <= enough && !late();
   };
-  each_line(process + "/net/netlink",
-            [&](const Fields& fields) { return add(to_number(fields[kNetlinkUnread], 10)); });
-  for (const char* table : {"/net/tcp", "/net/tcp6"}) {
-    if (bytes <= enough && !late()) {
-      each_line(process + table, [&](const Fields& fields) { return add(waiting_in_tcp(fields)); });
+  std::vector<ino_t> counted = {0, network_of("/proc/self")};
+  for (const pid_t pid : pids) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    const ino_t network = pid > 0 ? network_of(process) : 0;
+    if (std::ranges::find(counted, network) != counted.end()) {
+      continue;
+    }
+    counted.push_back(network);
+    each_line(process + "/net/netlink",
+              [&](const Fields& fields) { return add(to_number(fields[kNetlinkUnread], 10)); });
+    for (const char* table : {"/net/tcp", "/net/tcp6"}) {
+      if (bytes <= enough && !late()) {
+        each_line(process + table,
+                  [&](const Fields& fields) { return add(waiting_in_tcp(fields)); });
+      }
+    }
+    if (bytes > enough || late()) {
+      break;
     }
   }
   return bytes;

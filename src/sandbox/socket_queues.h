@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sockets of a network namespace hold in memory that the kernel charges to nobody.
+// What the sockets of network namespaces hold in memory that the kernel charges to nobody.
 //
 // Three things wait in sockets without a cgroup paying for them, because the kernel allocates them
 // outside of the system call that causes them, or without asking for it: replies to AF_NETLINK
@@ -11,12 +11,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 namespace glovebox {
 
-// The bytes that wait in the network namespace of process `pid`, as /proc/PID/net tells. Zero where
-// that cannot be read, and where that namespace is our own. Stops counting once it has found more
-// than `enough`, or when `late` returns true.
-std::uint64_t queued_in_sockets(pid_t pid, std::uint64_t enough, const std::function<bool()>& late);
+// The bytes that wait in the network namespaces that these processes are in, as /proc/PID/net
+// tells; each namespace counts once. Nothing counts where that cannot be read, and in a namespace
+// that is our own. Stops counting once it has found more than `enough`, or when `late` returns
+// true.
+std::uint64_t queued_in_sockets(std::span<const pid_t> pids,
+                                std::uint64_t enough,
+                                const std::function<bool()>& late);
 
 }  // namespace glovebox

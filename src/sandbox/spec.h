@@ -86,6 +86,11 @@ struct SandboxSpec {
   // Beside that: `user` may become root by sudo without a password, where the root has it.
   bool user_may_sudo = false;
 
+  // The guest may make namespaces and mounts of its own, for tools that bring a sandbox: a bounded
+  // number, under a filter of its own, without Landlock's rules for files. Only the native tier can
+  // do so, and only where it limits memory; not for a guest that is root.
+  bool nested = false;
+
   // Two runs of the same program with the same input do the same: no clock, no chance. Only a tier
   // with that trait can do so (TierTraits::is_deterministic).
   bool deterministic = false;

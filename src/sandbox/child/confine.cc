@@ -122,7 +122,8 @@ long restrict_files(const Landlock& landlock,
   if (ruleset < 0) {
     return ruleset;
   }
-  long result = add_rules(ruleset, landlock, programs, detail);
+  // The kernel takes no rule that is about nothing.
+  long result = landlock.fs == 0 ? 0 : add_rules(ruleset, landlock, programs, detail);
   if (result >= 0) {
     result = raw(SYS_landlock_restrict_self, ruleset, 0);
   }

@@ -19,6 +19,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
@@ -402,6 +403,13 @@ class Entrance {
     if (result < 0) {
       return result;
     }
+    if (plan_.whole_proc_place != nullptr) {
+      if (const long r = mount("proc", plan_.whole_proc_place, "proc",
+                               MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
+          r < 0) {
+        return r;
+      }
+    }
     if (plan_.warden_files_place != nullptr) {
       if (const long r = open_warden_files(); r < 0) {
         return r;
@@ -443,6 +451,12 @@ class Entrance {
       }
       ++detail_;
     }
+    if (plan_.no_terminal_place != nullptr) {
+      const long r = raw(SYS_mknod, plan_.no_terminal_place, S_IFSOCK | 0666, 0);
+      if (r < 0) {
+        return r;
+      }
+    }
     for (const Symlink& link : plan_.links) {
       const long result = raw(SYS_symlink, link.target, link.path);
       if (result < 0) {
@@ -456,14 +470,23 @@ class Entrance {
   long lock_user_namespaces() noexcept {
     // What is used here counts for whoever made the namespace, too, who has other sandboxes and
     // programs (namespaces(7), kernel/ucount.c).
-    constexpr std::array<TextFile, 3> kMost = {{{"proc/sys/user/max_user_namespaces", "0"},
-                                                {"proc/sys/user/max_inotify_instances", "32"},
+    constexpr std::array<TextFile, 2> kMost = {{{"proc/sys/user/max_inotify_instances", "32"},
                                                 {"proc/sys/user/max_inotify_watches", "8192"}}};
-    for (const TextFile& most : kMost) {
-      if (const long r = write_text(most, O_NOFOLLOW); r < 0) {
-        return r;
+    constexpr std::array<TextFile, 1> kNoNamespaces = {
+        {{"proc/sys/user/max_user_namespaces", "0"}}};
+    const bool nested = !plan_.namespaces.empty();
+    for (const std::span<const TextFile> limits :
+         {std::span<const TextFile>(kMost),
+          nested ? plan_.namespaces : std::span<const TextFile>(kNoNamespaces)}) {
+      for (const TextFile& most : limits) {
+        if (const long r = write_text(most, O_NOFOLLOW); r < 0) {
+          return r;
+        }
+        ++detail_;
       }
-      ++detail_;
+    }
+    if (nested) {
+      return 0;
     }
     for (const TextFile& limit : plan_.ipc_limits) {
       (void)write_text(limit, O_NOFOLLOW);
@@ -585,8 +608,15 @@ class Entrance {
   }
 
   long filter_calls() noexcept {
-    const long result = install_filter(plan_.filter);
-    return result < 0 || plan_.more_filter.empty() ? result : install_filter(plan_.more_filter);
+    if (const long r = install_filter(plan_.filter); r < 0) {
+      return r;
+    }
+    for (int i = 0; i < plan_.spacers; ++i) {
+      if (const long r = install_filter(plan_.spacer); r < 0) {
+        return r;
+      }
+    }
+    return plan_.more_filter.empty() ? 0 : install_filter(plan_.more_filter);
   }
 
   // What the helper that makes the network namespace and we say to each other.

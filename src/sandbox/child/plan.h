@@ -124,6 +124,11 @@ struct Plan {
   // A realm, which sandboxes are made in: more user namespaces may be made.
   bool realm = false;
 
+  // How many namespaces of each kind the guest and all that it starts may have at a time, the ones
+  // of this set-up among them: files below /proc/sys/user. Empty: it can make no user namespace,
+  // and so no other.
+  std::span<const TextFile> namespaces;
+
   // Make and join a network namespace of one's own, with its loopback device up. It takes as long
   // as the file system, so a helper makes it beside that, on this stack.
   bool network_namespace = false;
@@ -148,6 +153,9 @@ struct Plan {
   // of Linux); none without a place.
   const char* terminals_place = nullptr;
   const char* terminals_options = nullptr;
+  // A socket in place of a controlling terminal: to open it fails as it does without one (ENXIO).
+  // Null: none.
+  const char* no_terminal_place = nullptr;
   // A directory of the new root, which the first of `masks` covers with a read-only mount of
   // itself, and files in it that guests read and the warden writes. It gets them as descriptors 6
   // and above, in this order. At most kMostWardenFiles; none without a directory.
@@ -157,6 +165,10 @@ struct Plan {
   // What /proc shows of the first process is covered with this directory, and the warden gets the
   // one that it covers, after the files above; otherwise /proc hides what a guest may not trace.
   const char* first_process_mask = nullptr;
+  // Where another /proc goes, which nothing of `masks` covers but its place: who makes a pid
+  // namespace may mount the new one's only where one is seen as a whole (Linux, fs/namespace.c,
+  // mnt_already_visible). Null: nowhere.
+  const char* whole_proc_place = nullptr;
   std::span<const TextFile> files;
   std::span<const Symlink> links;
   const char* hostname = nullptr;
@@ -166,6 +178,10 @@ struct Plan {
 
   std::span<const sock_filter> filter;       // Empty: none in this step.
   std::span<const sock_filter> more_filter;  // On top of `filter`; or empty.
+
+  // On top of these, so many times; see policy::spacer_filter().
+  std::span<const sock_filter> spacer;
+  int spacers = 0;
 
   const char* const* warden_argv = nullptr;
 };

@@ -21,6 +21,8 @@ namespace glovebox::policy {
 enum class Check : std::uint8_t {
   kNone,
   kClone,        // Threads and processes, but no new namespaces.
+  kCloneNested,  // These, too.
+  kUnshare,      // Namespaces and the file system's attributes; not the table of descriptors.
   kThread,       // Threads of the same process only.
   kSocket,       // UNIX, NETLINK_ROUTE, and the common protocols of INET and INET6.
   kSocketLocal,  // UNIX streams only.
@@ -130,14 +132,22 @@ constexpr void emit_check(Assembler& out, Check check) {
     case Check::kNone:
       break;
     case Check::kClone:
+    case Check::kCloneNested:
       // CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET} and CLONE_UNTRACED.
       out.load(argument(0));
-      out.ret_if_any(0x7E020000 | 0x00800000, kEperm);
+      out.ret_if_any((check == Check::kClone ? 0x7E020000 : 0) | 0x00800000, kEperm);
       // Each process has one table of descriptors, and no two have the same: only so its file locks
       // can be found and counted (sandbox/hoard_watch.h).
       out.emit(BPF_ALU | BPF_AND | BPF_K, 0x00010400);  // CLONE_THREAD | CLONE_FILES
       out.ret_if_equal(0x00000400, kEperm);
       out.ret_if_equal(0x00010000, kEperm);
+      out.ret(kAllow);
+      break;
+    case Check::kUnshare:
+      // The namespaces of kClone and CLONE_FS. A thread with descriptors of its own would hide its
+      // file locks; CLONE_NEWTIME and what comes later has not been reviewed.
+      out.load(argument(0));
+      out.ret_if_any(~(0x7E020000U | 0x00000200U), kEperm);
       out.ret(kAllow);
       break;
     case Check::kThread:
@@ -194,22 +204,23 @@ constexpr void emit_check(Assembler& out, Check check) {
         std::uint32_t level;
         std::uint32_t option;
       };
-      constexpr std::array<Refused, 15> kRefused = {{
-          {17, 100},  // SOL_UDP, UDP_ENCAP
-          {136, 100},
-          {6, 31},  // SOL_TCP, TCP_ULP
-          {6, 14},  // TCP_MD5SIG
-          {6, 32},  // TCP_MD5SIG_EXT
-          {6, 38},  // TCP_AO_ADD_KEY
-          {0, 64},  // SOL_IP and SOL_IPV6, {IPT,IP6T}_SO_SET_REPLACE
-          {41, 64},
-          {0, 65},  // …_SO_SET_ADD_COUNTERS
-          {41, 65},
-          {41, 32},  // IPV6_FLOWLABEL_MGR
-          {1, 26},   // SOL_SOCKET, SO_ATTACH_FILTER
-          {1, 50},   // SO_ATTACH_BPF
-          {1, 51},   // SO_ATTACH_REUSEPORT_CBPF
-          {1, 52},   // SO_ATTACH_REUSEPORT_EBPF
+      constexpr std::array<Refused, 19> kRefused = {{
+          {17, 100},            // SOL_UDP, UDP_ENCAP
+          {136, 100}, {6, 31},  // SOL_TCP, TCP_ULP
+          {6, 14},              // TCP_MD5SIG
+          {6, 32},              // TCP_MD5SIG_EXT
+          {6, 38},              // TCP_AO_ADD_KEY
+          {0, 64},              // SOL_IP and SOL_IPV6, {IPT,IP6T}_SO_SET_REPLACE
+          {41, 64},   {0, 65},  // …_SO_SET_ADD_COUNTERS
+          {41, 65},   {0, 96},  // SOL_IP, ARPT_SO_SET_REPLACE
+          {0, 97},              // ARPT_SO_SET_ADD_COUNTERS
+          {0, 128},             // SOL_IP, EBT_SO_SET_ENTRIES
+          {0, 129},             // EBT_SO_SET_COUNTERS
+          {41, 32},             // IPV6_FLOWLABEL_MGR
+          {1, 26},              // SOL_SOCKET, SO_ATTACH_FILTER
+          {1, 50},              // SO_ATTACH_BPF
+          {1, 51},              // SO_ATTACH_REUSEPORT_CBPF
+          {1, 52},              // SO_ATTACH_REUSEPORT_EBPF
       }};
       for (const Refused& refused : kRefused) {
         out.load(argument(1));

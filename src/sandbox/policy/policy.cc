@@ -57,6 +57,13 @@ consteval Program make_root() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
+consteval Program make_nested() {
+  RuleTable table;
+  add(table, kDefaultGroups);
+  add(table, kNestedGroups);
+  return compile_sorted(table, allow(), refuse(ENOSYS));
+}
+
 consteval Program make_own_kernel() {
   RuleTable table;
   add(table, kDefaultGroups);
@@ -135,6 +142,15 @@ consteval Program make_no_new_code() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
+// A jump to what comes next is no machine code at all (arch/x86/net/bpf_jit_comp.c).
+consteval std::array<sock_filter, BPF_MAXINSNS> make_spacer() {
+  std::array<sock_filter, BPF_MAXINSNS> code{};
+  code.fill({BPF_JMP | BPF_JA, 0, 0, 0});
+  code.front() = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+  code.back() = code.front();
+  return code;
+}
+
 struct RefusalTable {
   std::array<Refusal, kMaxRules> refusals{};
   std::size_t size = 0;
@@ -156,6 +172,7 @@ consteval RefusalTable list_refusals() {
 
 constexpr Program kDefault = make_default();
 constexpr Program kRoot = make_root();
+constexpr Program kNested = make_nested();
 constexpr Program kOwnKernel = make_own_kernel();
 constexpr Program kNoNamespaces = make_no_namespaces();
 constexpr Program kSharedUser = make_shared_user();
@@ -168,12 +185,15 @@ constexpr Program kStrict = make_strict();
 constexpr Program kRunner = make_runner();
 constexpr Program kNoPrograms = make_no_programs();
 constexpr Program kNoNewCode = make_no_new_code();
+constexpr auto kSpacer = make_spacer();
 constexpr RefusalTable kRefusals = list_refusals();
 
 }  // namespace
 
 Filter default_filter() { return kDefault.instructions(); }
 Filter root_filter() { return kRoot.instructions(); }
+Filter nested_filter() { return kNested.instructions(); }
+Filter spacer_filter() { return kSpacer; }
 Filter own_kernel_filter() { return kOwnKernel.instructions(); }
 Filter no_namespaces_filter() { return kNoNamespaces.instructions(); }
 Filter shared_user_filter() { return kSharedUser.instructions(); }

@@ -29,7 +29,18 @@ Filter default_filter();
 // The same where the guest is root of its user namespace: with chroot.
 Filter root_filter();
 
-// The same where the guests' kernel is gVisor, which answers some calls otherwise than Linux.
+// The same where guests make namespaces and mounts: without a filter of guest_filter() on top, for
+// sandboxes bring filters.
+Filter nested_filter();
+
+// Allows everything, with as many instructions as a filter can have, of which only the first is
+// ever reached. The kernel bounds the instructions of all filters of a process together, so each of
+// these leaves less room for others (kernel/seccomp.c, MAX_INSNS_PER_PATH): under kSpacers of them,
+// guests have room for what sandboxes need, and not for filling net.core.bpf_jit_limit.
+Filter spacer_filter();
+inline constexpr int kSpacers = 7;
+
+// The default where the guests' kernel is gVisor, which answers some calls otherwise than Linux.
 Filter own_kernel_filter();
 
 // The same for the landlock tier, which has no namespaces to lean on: no network sockets, no

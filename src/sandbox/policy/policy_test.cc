@@ -110,6 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Policies,
                          EveryPolicyTest,
                          ::testing::Values(Policy{"default", default_filter()},
                                            Policy{"fork", fork_filter()},
+                                           Policy{"nested", nested_filter()},
                                            Policy{"no_namespaces", no_namespaces_filter()},
                                            Policy{"own_kernel", own_kernel_filter()},
                                            Policy{"shared_user", shared_user_filter()},
@@ -160,12 +161,15 @@ TEST_P(EveryPolicyTest, AllowsThreadsAndProcesses) {
   EXPECT_EQ(ask(call(SYS_execve)), SECCOMP_RET_ALLOW);
 }
 
-TEST_P(EveryPolicyTest, RefusesACloneWithANewNamespace) {
+TEST_P(EveryPolicyTest, RefusesACloneWithANewNamespaceUnlessItIsForSandboxesInside) {
+  const std::uint32_t expected =
+      GetParam().name == "nested" ? std::uint32_t{SECCOMP_RET_ALLOW} : refused(EPERM);
   for (const std::uint64_t flag : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET,
-                                   CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP, CLONE_UNTRACED}) {
-    EXPECT_EQ(ask(call(SYS_clone, {flag | SIGCHLD})), refused(EPERM)) << flag;
-    EXPECT_EQ(ask(call(SYS_clone, {kJunk | flag | SIGCHLD})), refused(EPERM)) << flag;
+                                   CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP}) {
+    EXPECT_EQ(ask(call(SYS_clone, {flag | SIGCHLD})), expected) << flag;
+    EXPECT_EQ(ask(call(SYS_clone, {kJunk | flag | SIGCHLD})), expected) << flag;
   }
+  EXPECT_EQ(ask(call(SYS_clone, {CLONE_UNTRACED | SIGCHLD})), refused(EPERM));
 }
 
 TEST_P(EveryPolicyTest, RefusesToTypeIntoTheTerminal) {
@@ -252,6 +256,47 @@ TEST_F(DefaultPolicyTest, RefusesWhatReachesAroundTheWalls) {
   }
 }
 
+TEST(NestedPolicyTest, AllowsNamespacesAndMountsOfTheGuestsOwn) {
+  for (const long number : {SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_sethostname}) {
+    EXPECT_EQ(answer(nested_filter(), call(number)), SECCOMP_RET_ALLOW) << number;
+  }
+  for (const std::uint64_t flags :
+       {CLONE_NEWUSER, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, CLONE_NEWNET | CLONE_FS}) {
+    EXPECT_EQ(answer(nested_filter(), call(SYS_unshare, {flags})), SECCOMP_RET_ALLOW) << flags;
+  }
+}
+
+TEST(NestedPolicyTest, ASpacerAllowsEverything) {
+  for (const long number : {SYS_read, SYS_mount, SYS_clone3}) {
+    EXPECT_EQ(answer(spacer_filter(), call(number)), SECCOMP_RET_ALLOW) << number;
+  }
+  EXPECT_EQ(spacer_filter().size(), std::size_t{BPF_MAXINSNS});
+}
+
+TEST(NestedPolicyTest, RefusesOtherWaysToShareLessAndToMount) {
+  constexpr std::uint64_t kNewTime = 0x80;
+  for (const std::uint64_t flags : {std::uint64_t{CLONE_FILES}, std::uint64_t{CLONE_SYSVSEM},
+                                    kNewTime, std::uint64_t{CLONE_NEWNS | CLONE_FILES}}) {
+    EXPECT_EQ(answer(nested_filter(), call(SYS_unshare, {flags})), refused(EPERM)) << flags;
+    EXPECT_EQ(answer(nested_filter(), call(SYS_unshare, {kJunk | flags})), refused(EPERM)) << flags;
+  }
+  EXPECT_EQ(answer(nested_filter(), call(SYS_setns)), refused(EPERM));
+  for (const long number : {SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount,
+                            SYS_fspick, SYS_mount_setattr}) {
+    EXPECT_EQ(answer(nested_filter(), call(number)), refused(ENOSYS)) << number;
+  }
+}
+
+TEST(NestedPolicyTest, RefusesElsewhereWhatTheDefaultRefuses) {
+  for (const Refusal& refusal : default_refusals()) {
+    if (refusal.group != "namespaces" && refusal.group != "mounts" &&
+        refusal.number != SYS_sethostname && refusal.number != SYS_setdomainname) {
+      EXPECT_EQ(answer(nested_filter(), call(refusal.number)), refused(refusal.error))
+          << refusal.group << ' ' << refusal.number;
+    }
+  }
+}
+
 TEST_F(DefaultPolicyTest, AllowsWhatOrdinaryProgramsDo) {
   for (const long number : {SYS_read, SYS_write, SYS_openat, SYS_mmap, SYS_mprotect, SYS_futex,
                             SYS_connect, SYS_bind, SYS_shmget, SYS_setuid, SYS_prctl, SYS_rseq,
@@ -285,7 +330,8 @@ TEST_F(DefaultPolicyTest, RefusesSocketOptionsWithABadHistory) {
   constexpr Option kUdpEncap{17, 100};
   constexpr Option kTcpUlp{6, 31};
   for (const Option& option :
-       {kUdpEncap, kTcpUlp, Option{0, 64}, Option{41, 64}, Option{0, 65}, Option{41, 65}}) {
+       {kUdpEncap, kTcpUlp, Option{0, 64}, Option{41, 64}, Option{0, 65}, Option{41, 65},
+        Option{0, 96}, Option{0, 97}, Option{0, 128}, Option{0, 129}}) {
     EXPECT_EQ(ask(call(SYS_setsockopt, {3, option.level, option.name})), refused(EPERM))
         << option.level << ' ' << option.name;
   }

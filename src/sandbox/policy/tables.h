@@ -148,6 +148,23 @@ inline constexpr std::array kRootGroups = {
           {SYS_chroot}},
 };
 
+// Where guests bring sandboxes of their own (SandboxSpec::nested): a process of theirs has all
+// capabilities over the namespaces that it makes, and the kernel keeps them there.
+inline constexpr std::array kNestedGroups = {
+    Group{"clone", examine(Check::kCloneNested), "As in the default policy, but for namespaces.",
+          {SYS_clone}},
+    Group{"namespaces", examine(Check::kUnshare), "As clone; setns stays refused.", {SYS_unshare}},
+    Group{"mounts", allow(),
+          "In mount namespaces of theirs, where what they got from ours is locked as it is.",
+          {SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot}},
+    Group{"other ways to mount", refuse(ENOSYS),
+          "Attack surface that these tools do without: libmount falls back to mount.",
+          {SYS_open_tree, newer::kOpenTreeAttr, SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount,
+           SYS_fspick, SYS_mount_setattr, newer::kStatmount, newer::kListmount}},
+    Group{"names", allow(), "Of the host name's namespaces of theirs.",
+          {SYS_sethostname, SYS_setdomainname}},
+};
+
 // What gVisor answers wrongly, and so is refused where it is the guests' kernel.
 inline constexpr std::array kOwnKernelGroups = {
     Group{"attributes of links", refuse(EOPNOTSUPP),

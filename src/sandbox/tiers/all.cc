@@ -107,6 +107,9 @@ Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_v
   if (spec.as_root) {
     return refuse("has no guests that are root", ", or leave out --user root");
   }
+  if (spec.nested) {
+    return refuse("has no sandboxes inside sandboxes", ", or leave out --nested");
+  }
   if (spec.egress_port != 0) {
     return refuse("has no network to filter", ", or leave out the network rules");
   }

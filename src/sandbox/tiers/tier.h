@@ -111,6 +111,7 @@ struct Enclosure {
   std::string seccomp;    // The name of the policy in force.
   int landlock = 0;
   bool realm = false;
+  bool nested = false;               // Guests have namespaces and filters of their own.
   std::vector<std::string> notes{};  // What a person should know of these walls.
   std::vector<Timing> timings;
   // What the set-up still reads until its exec (sandbox/launch.h).
@@ -173,8 +174,8 @@ Result<TierWish> raise_floor(TierWish wish, std::string_view tier);
 TierWish tier_that(bool TierTraits::*can);
 
 // Fails with kUnsupported for a sandbox that needs what only the native tier has: guests that are
-// root, forks of a warm interpreter, network rules, volumes, a root of a template. For the tiers
-// that have none of it; `tier` is the name of the one that was asked.
+// root, sandboxes inside, forks of a warm interpreter, network rules, volumes, a root of a
+// template. For the tiers that have none of it; `tier` is the name of the one that was asked.
 Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_view tier);
 
 // Of the tier of that name; none where there is no such tier.

@@ -168,6 +168,7 @@ class OneShotRun {
                      .env = request_.env,
                      .mounts = request_.language.mounts,
                      .as_root = request_.as_root,
+                     .nested = request_.nested,
                      .deterministic = request_.deterministic,
                      .exec = GB_TRY(exec_rules_for(request_.language, request_.exec))};
     if (!request_.verify.empty()) {

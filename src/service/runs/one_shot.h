@@ -47,6 +47,7 @@ struct OneShot {
   TierWish tier;
   bool strict = false;
   bool as_root = false;        // SandboxSpec::as_root.
+  bool nested = false;         // SandboxSpec::nested.
   bool deterministic = false;  // SandboxSpec::deterministic.
   // What policies let it start, besides its language's own programs.
   ExecRules exec{};

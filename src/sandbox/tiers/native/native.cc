@@ -40,6 +40,23 @@ namespace {
 constexpr std::uint64_t kFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
                                  CLONE_NEWUTS | abi::kCloneClearSighand;
 
+// How many a guest with sandboxes of its own can have of each kind: tools need a few at a time, and
+// each is memory of the kernel's. A cgroup namespace shows the files of the sandbox's own group. An
+// ordinary user's guest has their owner's id, and so gets no namespace to mount them in.
+constexpr std::string_view kSome = "32";
+constexpr std::array<child::TextFile, 8> some_namespaces(std::string_view cgroup) {
+  return {{{"proc/sys/user/max_user_namespaces", kSome},
+           {"proc/sys/user/max_mnt_namespaces", kSome},
+           {"proc/sys/user/max_pid_namespaces", kSome},
+           {"proc/sys/user/max_net_namespaces", kSome},
+           {"proc/sys/user/max_ipc_namespaces", kSome},
+           {"proc/sys/user/max_uts_namespaces", kSome},
+           {"proc/sys/user/max_time_namespaces", "0"},
+           {"proc/sys/user/max_cgroup_namespaces", cgroup}}};
+}
+constexpr auto kNamespaces = some_namespaces(kSome);
+constexpr auto kUsersNamespaces = some_namespaces("1");  // The sandbox's own.
+
 std::string id_map(unsigned inside, unsigned outside, unsigned count = 1) {
   return std::to_string(inside) + " " + std::to_string(outside) + " " + std::to_string(count) +
          "\n";
@@ -159,6 +176,11 @@ Result<void> allow_realms() {
 }
 
 Result<void> check_exec_rules(const SandboxSpec& spec) {
+  if (spec.nested) {
+    return Error(ErrorCode::kUnsupported,
+                 "command rules do not hold for a guest that brings a sandbox of its own",
+                 "leave out --nested, or use a policy that refuses no commands");
+  }
   if (spec.as_root) {
     return Error(ErrorCode::kUnsupported,
                  "command rules do not hold for a guest that is root: it can change the programs",
@@ -170,6 +192,24 @@ Result<void> check_exec_rules(const SandboxSpec& spec) {
   if (landlock_abi() == 0) {
     return Error(ErrorCode::kUnsupported, "command rules require Landlock",
                  "boot Linux 5.13 or later with lsm=landlock,…");
+  }
+  return {};
+}
+
+Result<void> check_nested(const SandboxSpec& spec) {
+  if (spec.as_root) {
+    return Error(ErrorCode::kUnsupported, "a guest that is root cannot bring a sandbox of its own",
+                 "leave out --nested or --user root");
+  }
+  if (spec.within != nullptr || spec.realm) {
+    return Error(ErrorCode::kUnsupported,
+                 "a guest that brings a sandbox requires a separate sandbox");
+  }
+  if (!Cgroup::support().memory || !Cgroup::support().pids) {
+    return Error(ErrorCode::kUnsupported,
+                 "a guest that brings a sandbox requires a cgroup for its memory and processes: " +
+                     Cgroup::support().reason,
+                 std::string(kAskDoctor));
   }
   return {};
 }
@@ -210,6 +250,9 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   }
   if (!spec.exec.empty()) {
     GB_TRY(check_exec_rules(spec));
+  }
+  if (spec.nested) {
+    GB_TRY(check_nested(spec));
   }
   if (spec.realm) {
     GB_TRY(allow_realms());
@@ -299,14 +342,23 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   setup->files.apply(plan);
   // A zygote's forks take their Landlock rules in their own sandbox, and could never shed its.
   plan.landlock.abi = spec.realm ? 0 : landlock_abi();
-  plan.landlock.fs = landlock_fs_rights(plan.landlock.abi);
+  // Who is under any rule for files can mount nothing, in no namespace (landlock(7)).
+  plan.landlock.fs = spec.nested ? 0 : landlock_fs_rights(plan.landlock.abi);
   // What comes from a zygote is in no domain of the warden's, which could not signal it then. The
   // namespaces keep signals and sockets inside with or without this.
   plan.landlock.scoped = plan.landlock.abi >= 6 && spec.within == nullptr
                              ? abi::kScopeAbstractUnixSocket | abi::kScopeSignal
                              : 0;
+  if (spec.nested) {
+    plan.landlock.abi = plan.landlock.scoped == 0 ? 0 : plan.landlock.abi;
+    plan.landlock.rules = {};
+    plan.namespaces = given ? kNamespaces : kUsersNamespaces;
+    plan.spacer = policy::spacer_filter();
+    plan.spacers = policy::kSpacers;
+  }
   plan.filter = spec.realm     ? policy::zygote_filter()
                 : spec.as_root ? policy::root_filter()
+                : spec.nested  ? policy::nested_filter()
                                : policy::default_filter();
   plan.more_filter = !Cgroup::support().memory ? policy::no_memory_files_filter()
                      : spec.exec.written       ? policy::Filter()
@@ -373,9 +425,12 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                    .pidfd = child.keep(),
                    .tree = {},
                    .features = features(),
-                   .seccomp = spec.realm ? "zygote" : "default",
-                   .landlock = plan.landlock.abi,
+                   .seccomp = spec.realm    ? "zygote"
+                              : spec.nested ? "nested"
+                                            : "default",
+                   .landlock = spec.nested ? 0 : plan.landlock.abi,
                    .realm = spec.realm,
+                   .nested = spec.nested,
                    .notes = std::move(notes),
                    .timings = watch.laps(),
                    .setup = setup};

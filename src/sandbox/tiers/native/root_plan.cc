@@ -52,6 +52,12 @@ constexpr const char* kMasks = "run/masks";
 constexpr const char* kMaskFile = "run/masks/file";
 constexpr const char* kMaskDirectory = "run/masks/directory";
 
+// Where a guest that makes sandboxes has a /proc without masks, and what covers it.
+constexpr const char* kWholeProc = "run/nested/proc";
+constexpr const char* kWholeProcCover = "run/nested";
+// bubblewrap binds it from where it is, and gives up where it is not.
+constexpr const char* kNoTerminal = "dev/tty";
+
 constexpr std::uint64_t kRead = abi::kFsExecute | abi::kFsReadFile | abi::kFsReadDir;
 constexpr std::uint64_t kWriteDevices =
     kRead | abi::kFsWriteFile | abi::kFsTruncate | abi::kFsIoctlDev;
@@ -367,6 +373,11 @@ void RootPlan::add_proc_masks() {
   if (as_root_) {
     masks_.push_back({kMaskDirectory, kLayers, 0, false});
   }
+  if (nested_) {
+    add_directory(kWholeProcCover, 0555);
+    add_directory(kWholeProc, 0555);
+    masks_.push_back({kMaskDirectory, kWholeProcCover, 0, false});
+  }
 }
 
 void RootPlan::add_machine(const Limits& limits) {
@@ -427,6 +438,7 @@ Result<void> RootPlan::restrict_programs(const SandboxSpec& spec) {
 Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
   plan.as_root_ = spec.as_root;
+  plan.nested_ = spec.nested;
   plan.written_ = spec.exec.written ? ~0ULL : ~abi::kFsExecute;
   if (spec.root.empty() && spec.as_root) {
     GB_TRY(plan.add_written_system());
@@ -487,6 +499,8 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.warden_files = warden_files_;
   plan.masks = masks_;
   plan.first_process_mask = as_root_ ? kMaskDirectory : nullptr;
+  plan.whole_proc_place = nested_ ? kWholeProc : nullptr;
+  plan.no_terminal_place = nested_ ? kNoTerminal : nullptr;
   plan.files = files_;
   plan.links = links_;
   plan.hostname = hostname_;

@@ -94,6 +94,7 @@ class RootPlan {
   std::vector<int> to_map_;
   std::vector<child::Overlay> overlays_;
   bool as_root_ = false;
+  bool nested_ = false;
   bool has_other_root_ = false;
   std::uint64_t written_ = ~0ULL;  // Rights to what guests can write.
   std::uint32_t more_inodes_ = 0;
