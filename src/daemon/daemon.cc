@@ -200,6 +200,7 @@ Result<void> run_daemon(DaemonOptions options,
        .package_indexes = options.package_indexes,
        .keep_records = options.keep_records,
        .network = options.network,
+       .allow_nested = options.allow_nested,
        .ended =
            [recorded](std::string_view tenant, std::string_view id, const Ending& ending) {
              if (recorded != nullptr) {

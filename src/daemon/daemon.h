@@ -44,6 +44,7 @@ struct DaemonOptions {
   std::chrono::milliseconds drain{10'000};
   // What sandboxes may reach at most.
   NetworkPolicy network = NetworkPolicy::kNone;
+  bool allow_nested = false;  // Sandboxes may contain sandboxes of their own.
   // What is checked before it runs, whoever asks for it.
   PolicyOptions policies{};
   AuditOptions audit{};

@@ -45,6 +45,7 @@ function optionsOf(request: models.RunRequest, directory: string): string[] {
   add("template", request.template);
   add("image", request.image);
   add("user", request.user);
+  add("nested", request.nested);
   for (const policy of request.policy ?? []) add("policy", policy);
   add("verify", request.verify);
   add("stdin", request.stdin === undefined ? "/dev/null" : `${directory}/stdin`);

@@ -30,6 +30,7 @@ struct CreateOptionsText {
   std::string tier;
   std::string min_tier;
   std::string user;
+  bool nested = false;
   bool auto_resume = false;
   std::vector<std::string> policies;
   std::vector<std::string> env;
@@ -54,6 +55,9 @@ Result<Json> request_of(const CreateOptionsText& options) {
   put("user", options.user);
   if (!options.policies.empty()) {
     request["policy"] = options.policies;
+  }
+  if (options.nested) {
+    request["nested"] = true;
   }
   if (options.auto_resume) {
     request["auto_resume"] = true;
@@ -113,6 +117,9 @@ void add_sandbox_create(CLI::App& group, Action* action) {
                    "change (native tier) [default: user]")
       ->type_name("USER")
       ->check(CLI::IsMember({"user", "root"}));
+  command->add_flag("--nested", options->nested,
+                    "Let tools inside build sandboxes of their own, such as bubblewrap's (native "
+                    "tier)");
   command
       ->add_option("--policy", options->policies,
                    "Shipped policy that checks what runs in it; repeatable")

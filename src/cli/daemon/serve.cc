@@ -212,6 +212,9 @@ void add_serve(CLI::App& app, Action* action) {
       ->type_name("REACH")
       ->check(CLI::IsMember({"none", "public", "any"}))
       ->capture_default_str();
+  command->add_flag("--allow-nested", options.allow_nested,
+                    "Let sandboxes contain sandboxes of their own; this opens more of the kernel "
+                    "to them");
   command
       ->add_option("--audit", text->audit,
                    "Record what callers do in DIR/audit: durable (answers wait for the disk), "

@@ -161,6 +161,7 @@ TEST(OpenApiTest, ARecordedRunIsAskedForAgainWithEveryField) {
       {"tier", "native"},
       {"min_tier", "landlock"},
       {"user", "root"},
+      {"nested", true},
       {"policy", {"grader"}},
       {"verify", "true"},
       {"network", {{"allow", {"example.com:443"}}, {"default", "deny"}, {"deny", {"10.0.0.0/8"}}}}};

@@ -166,6 +166,7 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields) {
       fields.text_map("metadata", 64, 16 * 1024).value_or(std::map<std::string, std::string>());
   read_tier(fields, request.tier);
   request.as_root = read_as_root(fields);
+  request.nested = fields.flag("nested").value_or(false);
   request.limits = GB_TRY(read_limits(fields));
   request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   if (const auto storage = fields.choice("storage", {"memory", "disk"})) {
@@ -208,6 +209,7 @@ Result<RunRequest> read_run_request(Fields& fields) {
   request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   read_tier(fields, request.tier);
   request.as_root = read_as_root(fields);
+  request.nested = fields.flag("nested").value_or(false);
   request.policies = read_policies(fields);
   request.limits = GB_TRY(read_limits(fields));
   if (request.language.empty() && request.name.empty()) {

@@ -72,6 +72,7 @@ Json to_json(const SandboxInfo& info) {
           {"on_timeout", info.on_timeout == OnTimeout::kPause ? "pause" : "kill"},
           {"auto_resume", info.auto_resume},
           {"user", info.as_root ? "root" : "user"},
+          {"nested", info.nested},
           {"policy", info.policies},
           {"limits", to_json(info.limits)},
           {"env", to_json(info.env)},

@@ -50,6 +50,7 @@ struct SandboxRequest {
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
   bool as_root = false;  // Its processes are root inside (SandboxSpec::as_root).
+  bool nested = false;                  // They bring sandboxes (SandboxSpec::nested).
   // Then: whose its processes and the files that are written from outside are, where a call names
   // nobody, as in ProcessRequest. Its contexts are root's all the same. Empty: root.
   std::string run_as{};
@@ -75,6 +76,7 @@ struct SandboxInfo {
   OnTimeout on_timeout = OnTimeout::kKill;
   bool auto_resume = false;
   bool as_root = false;
+  bool nested = false;
   std::string run_as{};
   bool sudo = false;
   std::vector<std::string> policies{};

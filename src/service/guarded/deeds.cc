@@ -60,6 +60,7 @@ Deed deed_of(const SandboxRequest& request) {
             .subject = request.template_name,
             .details = {{"timeout_ms", request.timeout.count()},
                         {"root", request.as_root},
+                      {"nested", request.nested},
                         {"disk", request.storage == Storage::kDisk},
                         {"volumes", request.volumes.size()},
                         {"network", network_of(request.network)}}};
@@ -126,6 +127,7 @@ Deed deed_of(const RunRequest& request, const AuditTrail* trail) {
   }
   made.details["files"] = request.files.size();
   made.details["root"] = request.as_root;
+  made.details["nested"] = request.nested;
   made.details["network"] = network_of(request.network);
   if (trail != nullptr && trail->records_inputs()) {
     trail->add_request(made.details, request_body(request));

@@ -44,7 +44,7 @@ Policy refusing_all(const std::string& name) {
   return policy;
 }
 
-std::vector<std::string> grants_of(const NetworkRules& network, bool as_root) {
+std::vector<std::string> grants_of(const NetworkRules& network) {
   std::vector<std::string> grants;
   for (const NetworkRule& rule : network.allow) {
     grants.push_back("network " + rule.to_text());
@@ -52,8 +52,18 @@ std::vector<std::string> grants_of(const NetworkRules& network, bool as_root) {
   if (network.otherwise == NetworkRules::Otherwise::kAllow) {
     grants.emplace_back("network wherever no rule forbids it");
   }
-  if (as_root) {
+  return grants;
+}
+
+// `asked`: a RunRequest, or the SandboxInfo of what it runs in.
+template <typename Asked>
+std::vector<std::string> all_grants_of(const Asked& asked) {
+  std::vector<std::string> grants = grants_of(asked.network);
+  if (asked.as_root) {
     grants.emplace_back("root");
+  }
+  if (asked.nested) {
+    grants.emplace_back("nested");
   }
   return grants;
 }
@@ -325,7 +335,7 @@ Result<PolicyGate::Turn> PolicyGate::execution(const Caller& caller,
   Request asked{.kind = "execution",
                 .sandbox = sandbox,
                 .units = {{language, request.code}},
-                .grants = grants_of(info.network, info.as_root),
+                .grants = all_grants_of(info),
                 .inputs = {std::string(context)}};
   for (const auto& [name, value] : request.env) {
     asked.inputs.insert(asked.inputs.end(), {name, value});
@@ -363,7 +373,7 @@ Result<void> PolicyGate::run(const Caller& caller,
   }
   Request asked{.kind = "run",
                 .units = {{language_of(request), request.code}},
-                .grants = grants_of(request.network, request.as_root)};
+                .grants = all_grants_of(request)};
   if (!request.verify.empty()) {
     asked.units.push_back({"bash", request.verify});
   }
@@ -400,7 +410,7 @@ Result<void> PolicyGate::process(const Caller& caller,
   Request asked{.kind = "command",
                 .sandbox = sandbox,
                 .units = {{"bash", command_text(request.command.argv)}},
-                .grants = grants_of(info.network, info.as_root),
+                .grants = all_grants_of(info),
                 .inputs = {request.command.cwd}};
   if (request.terminal || request.keep_stdin) {
     asked.unseen = request.terminal ? "what is typed at its terminal is not analysed"
@@ -440,7 +450,7 @@ Result<void> PolicyGate::recipe(const Caller& caller, const Recipe& recipe) {
   if (policies.empty()) {
     return {};
   }
-  Request asked{.kind = "template", .grants = grants_of(recipe.network, false)};
+  Request asked{.kind = "template", .grants = grants_of(recipe.network)};
   if (recipe.dockerfile) {
     asked.units = {{"bash", ""}};
     asked.unseen = "the commands of a Dockerfile are not analysed";

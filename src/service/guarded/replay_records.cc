@@ -79,6 +79,9 @@ Json request_body(const RunRequest& request) {
   if (request.as_root) {
     body["user"] = "root";
   }
+  if (request.nested) {
+    body["nested"] = true;
+  }
   put("policy", request.policies);
   put("verify", request.verify);
   if (request.network != NetworkRules()) {

@@ -133,6 +133,7 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredenti
   SandboxSpec spec;
   spec.limits = order.limits;
   spec.as_root = order.as_root;
+  spec.nested = order.nested;
   spec.user_may_sudo = order.sudo;
   if (!order.as_root) {
     spec.env = {{"HOME", order.home}, {"USER", order.user}, {"LOGNAME", order.user}};
@@ -267,7 +268,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   }
   // The size of a file system cannot be changed later, and neither can who the guest is and whom it
   // trusts.
-  if (order.images.empty() && !order.as_root && order.exec.empty() &&
+  if (order.images.empty() && !order.as_root && !order.nested && order.exec.empty() &&
       credentials.credentials().authority_key.empty() &&
       first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {

@@ -43,6 +43,7 @@ struct CreateOrder {
   std::string home{kWorkspace};
   std::string user = "guest";
   bool as_root = false;  // Then no warm interpreter waits for it.
+  bool nested = false;   // Likewise.
   std::string run_as{};  // Then: whose the workspace is (files/users.h); empty: root's.
   bool sudo = false;     // Then: SandboxSpec::user_may_sudo.
   Limits limits;

@@ -70,6 +70,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   one_shot.compile_limits = compile_limits(one_shot.language, {});
   one_shot.tier = request.tier;
   one_shot.as_root = request.as_root;
+  one_shot.nested = request.nested;
   one_shot.exec = request.exec;
   one_shot.env = request.env;
   if (order.network) {

@@ -237,6 +237,7 @@ Result<void> LocalService::run_once(const Caller& caller,
                                     const RunRequest& request,
                                     const EventSink& sink) {
   GB_TRY(check_network(request.network, false));
+  GB_TRY(check_nested(request.nested));
   GB_TRY(pressure_.check());
   const ExecutionLease slot = GB_TRY(
       admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));

@@ -35,6 +35,7 @@ std::string text_of(const SandboxRequest& request) {
        {"pauses", request.on_timeout == OnTimeout::kPause},
        {"auto_resume", request.auto_resume},
        {"as_root", request.as_root},
+       {"nested", request.nested},
        {"run_as", request.run_as},
        {"policies", request.policies},
        {"limits", keeper::to_json(request.limits)},

@@ -70,6 +70,16 @@ Result<void> LocalService::check_network(const NetworkRules& rules, bool optiona
                                                       : check_policy(rules, network_);
 }
 
+Result<void> LocalService::check_nested(bool wanted) const {
+  if (wanted && !allow_nested_) {
+    return Error(ErrorCode::kRefused,
+                 "this daemon lets no sandbox contain sandboxes of its own ('nested')",
+                 "leave out 'nested', or have the operator start the daemon with "
+                 "'glovebox serve --allow-nested'");
+  }
+  return {};
+}
+
 Result<std::optional<keeper::NetworkOrder>> LocalService::way_out(std::string_view tenant,
                                                                   const NetworkRules& rules,
                                                                   bool may_miss) {
@@ -151,6 +161,7 @@ Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view 
 // A sandbox with the same id and the same files; what ran in it is gone.
 Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxInfo info) {
   constexpr std::chrono::minutes kGrace{5};
+  GB_TRY(check_nested(info.nested));
   const auto now = std::chrono::system_clock::now();
   const Base base = GB_TRY(base_of(caller, info));
   std::vector<keeper::ImageOrder> images = GB_TRY(volumes_.order(caller, info.volumes));
@@ -163,6 +174,7 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .home = base.kind.home,
       .user = base.kind.user,
       .as_root = info.as_root,
+      .nested = info.nested,
       .run_as = info.run_as,
       .sudo = info.sudo,
       .limits = info.limits,

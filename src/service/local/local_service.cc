@@ -65,6 +65,7 @@ LocalService::LocalService(std::string directory,
       answers_(directory_, quotas_),
       keep_records_(options.keep_records),
       network_(options.network),
+      allow_nested_(options.allow_nested),
       warm_(options.warm),
       ended_(options.ended),
       dry_run_expired_(options.dry_run_expired),
@@ -446,6 +447,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                                               const SandboxRequest& request,
                                               const std::string& claim,
                                               Base base) {
+  GB_TRY(check_nested(request.nested));
   SandboxEntry entry{.tenant = caller.tenant,
                      .claim = claim,
                      .filling = !base.archive.empty(),
@@ -459,6 +461,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   info.on_timeout = request.on_timeout;
   info.auto_resume = request.auto_resume;
   info.as_root = request.as_root;
+  info.nested = request.nested;
   info.run_as = request.run_as;
   info.sudo = request.sudo;
   info.policies = request.policies;
@@ -509,6 +512,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .home = base.kind.home,
                             .user = base.kind.user,
                             .as_root = info.as_root,
+                            .nested = info.nested,
                             .run_as = info.run_as,
                             .sudo = info.sudo,
                             .limits = info.limits,

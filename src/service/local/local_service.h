@@ -58,6 +58,7 @@ class LocalService final : public SandboxService {
     std::chrono::milliseconds keep_records = kKeepRecords;
     // For all tenants. Of sandboxes that are there already, it changes nothing.
     NetworkPolicy network = NetworkPolicy::kNone;
+    bool allow_nested = false;  // Sandboxes may be SandboxSpec::nested.
     // The built-in templates of which sandboxes are made ahead.
     std::vector<std::string> warm = kind_names();
     // Told of each sandbox that has ended, or lost its processes.
@@ -293,6 +294,7 @@ class LocalService final : public SandboxService {
   void end_record(const std::string& tenant, std::string_view id, const Ending& ending);
   // kRefused where the operator forbids such rules.
   [[nodiscard]] Result<void> check_network(const NetworkRules& rules, bool optional) const;
+  [[nodiscard]] Result<void> check_nested(bool wanted) const;
   // What the keeper lets a sandbox with these rules reach; none: nothing.
   // With the values of the tenant's secrets. With `may_miss`, what names a secret that is gone is
   // left out.
@@ -381,6 +383,7 @@ class LocalService final : public SandboxService {
   KeptAnswers answers_;
   const std::chrono::milliseconds keep_records_;
   const NetworkPolicy network_;
+  const bool allow_nested_;
   const std::vector<std::string> warm_;
   const decltype(Options::ended) ended_;
   const decltype(Options::dry_run_expired) dry_run_expired_;

@@ -274,6 +274,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   request.on_timeout = info.on_timeout;
   request.auto_resume = info.auto_resume;
   request.as_root = info.as_root;
+  request.nested = info.nested;
   request.run_as = info.run_as;
   request.sudo = info.sudo;
   request.policies = info.policies;

@@ -39,6 +39,7 @@ std::string encode_kept(const SandboxInfo& info) {
               {"volumes", std::move(volumes)},
               {"restarted", info.restarted},
               {"as_root", info.as_root},
+              {"nested", info.nested},
               {"run_as", info.run_as},
               {"sudo", info.sudo},
               {"policies", info.policies},
@@ -55,6 +56,7 @@ void decode_kept(std::string_view text, SandboxInfo& info) {
   info.storage = flag_of(object, "disk") ? Storage::kDisk : Storage::kMemory;
   info.restarted = flag_of(object, "restarted");
   info.as_root = flag_of(object, "as_root");
+  info.nested = flag_of(object, "nested");
   info.run_as = text_of(object, "run_as");
   info.sudo = flag_of(object, "sudo");
   info.base = text_of(object, "base");

@@ -68,6 +68,7 @@ class AsyncSandbox:
         tier: Optional[str] = None,
         min_tier: Optional[str] = None,
         user: Optional[Literal["user", "root"]] = None,
+        nested: Optional[bool] = None,
         policy: Optional[Sequence[str]] = None,
         storage: Optional[Literal["memory", "disk"]] = None,
         volumes: Optional[Sequence[VolumeMount]] = None,
@@ -77,9 +78,10 @@ class AsyncSandbox:
 
         `image`: of a container registry, in place of a template; the daemon pulls it once.
         `timeout`: when it ends or pauses, as `on_timeout` says; the daemon's default is 5 minutes.
-        `limits.time` limits each execution. `user`: who its processes are inside; `policy`: names
-        of policies that check what runs in it. Without `client`, a client is made of `url` and
-        `api_key`, and closed with the sandbox.
+        `limits.time` limits each execution. `user`: who its processes are inside; `nested`:
+        whether tools in it can build sandboxes of their own; `policy`: names of policies that check
+        what runs in it. Without `client`, a client is made of `url` and `api_key`, and closed with
+        the sandbox.
         """
         request = SandboxRequest(
             template=template,
@@ -94,6 +96,7 @@ class AsyncSandbox:
             tier=tier,
             min_tier=min_tier,
             user=user,
+            nested=nested,
             policy=list(policy) if policy is not None else None,
             storage=storage,
             volumes=list(volumes) if volumes is not None else None,

@@ -138,6 +138,10 @@ class SandboxRequest(Model):
     """Who its processes are inside. `root` has a file system that it can change, and needs the
     native tier.
     """
+    nested: Optional[bool] = None
+    """Tools inside can build sandboxes of their own, such as bubblewrap's. Needs the native tier,
+    and the operator's `--allow-nested` (else 403); not together with `user: root`.
+    """
     storage: Optional[Literal["memory", "disk"]] = None
     """Where the workspace is stored; on disk it survives restarts of the daemon, the keeper and the
     machine.
@@ -331,6 +335,10 @@ class RunRequest(Model):
     user: Optional[Literal["user", "root"]] = None
     """Who its processes are inside. `root` has a file system that it can change, and needs the
     native tier.
+    """
+    nested: Optional[bool] = None
+    """Tools inside can build sandboxes of their own, such as bubblewrap's. Needs the native tier,
+    and the operator's `--allow-nested` (else 403); not together with `user: root`.
     """
     verify: Optional[str] = None
     """A command that verifies the result."""

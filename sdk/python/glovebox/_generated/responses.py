@@ -228,6 +228,7 @@ class SandboxInfo(Model):
     on_timeout: Optional[Literal["kill", "pause"]] = None
     auto_resume: Optional[bool] = None
     user: Optional[Literal["user", "root"]] = None
+    nested: Optional[bool] = None
     policy: Optional[List[str]] = None
     """The policies that it was made with."""
     limits: Optional[Mapping[str, Any]] = None

@@ -50,6 +50,9 @@ async def a_run_is_somebodys_and_checked_by_policies(world):
         same(verdict.stdout, "0\n")
         with raises(Forbidden):
             await run("import socket", policy=["grader"])
+    async with world.client() as client:
+        with raises(Forbidden):
+            await client.run("1", nested=True)
 
 
 async def output_of_a_run_comes_as_it_is_written(world):

@@ -95,6 +95,8 @@ export interface SandboxRequest {
   min_tier?: string | undefined;
   /** Who its processes are inside. `root` has a file system that it can change, and needs the native tier. */
   user?: "user" | "root" | undefined;
+  /** Tools inside can build sandboxes of their own, such as bubblewrap's. Needs the native tier, and the operator's `--allow-nested` (else 403); not together with `user: root`. */
+  nested?: boolean | undefined;
   /** Where the workspace is stored; on disk it survives restarts of the daemon, the keeper and the machine. */
   storage?: "memory" | "disk" | undefined;
   volumes?: VolumeMount[] | undefined;
@@ -280,6 +282,7 @@ export interface Sandbox {
   on_timeout?: "kill" | "pause" | undefined;
   auto_resume?: boolean | undefined;
   user?: "user" | "root" | undefined;
+  nested?: boolean | undefined;
   /** The policies that it was made with. */
   policy?: string[] | undefined;
   limits?: Record<string, unknown> | undefined;
@@ -449,6 +452,8 @@ export interface RunRequest {
   min_tier?: string | undefined;
   /** Who its processes are inside. `root` has a file system that it can change, and needs the native tier. */
   user?: "user" | "root" | undefined;
+  /** Tools inside can build sandboxes of their own, such as bubblewrap's. Needs the native tier, and the operator's `--allow-nested` (else 403); not together with `user: root`. */
+  nested?: boolean | undefined;
   /** A command that verifies the result. */
   verify?: string | undefined;
   network?: Network | undefined;
