@@ -29,7 +29,8 @@ from positions import PLACE, POSITIONS, TELL, why_not_here
 TIMEOUT_SECONDS = 180
 SKIPPED = 77
 CANNOT = 125  # Of `glovebox run`: no such sandbox could be made.
-KEYS = {"number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
+NESTED = ("nested", "nested-root")
+KEYS = {"position", "number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
         "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user"}
 TIERS = ["native", "landlock", "gvisor", "microvm", "docker"]
 CLONE_NEWNS, CLONE_NEWIPC = 0x20000, 0x8000000
@@ -78,7 +79,8 @@ def parse_arguments():
     parser.add_argument("--as-user", type=int, metavar="UID", help="run glovebox as this user")
     parser.add_argument("--position", metavar="NAME",
                         help="where to run the attacker instead of in its own process: 'context', "
-                             "'zygote', 'template-root'")
+                             "'zygote', 'template-root'; 'nested' where it may make namespaces, and "
+                             "'nested-root' as root of namespaces that it has made")
     parser.add_argument("--user", default="user", choices=["user", "root"],
                         help="who the attacker is inside the sandbox")
     parser.add_argument("--pool", action="store_true",
@@ -136,6 +138,16 @@ def leave_shared_namespaces():
             libc.umount2(place, MNT_DETACH)
 
 
+def why_not_as_root_inside(case):
+    if case["language"] != "python":
+        return "it is no Python"
+    if case.get("oracle") == "rules-for-one-server":
+        return "its own network has no way out at all, which 155 shows"
+    if case["number"] == 67:
+        return "the first process of a pid namespace cannot stop itself"
+    return None
+
+
 def works_without_walls(case, arguments):
     control = case.get("control", False)
     as_root = os.geteuid() == 0 and not arguments.as_user
@@ -151,6 +163,7 @@ class Runner:
         # The most special place comes last.
         self.places = [arguments.tier, arguments.tier + "-user"][:1 if uid == 0 else 2]
         self.places += ["realm"] if arguments.position in POSITIONS else []
+        self.places += ["nested"] if arguments.position == "nested-root" else []
         self.places += [arguments.position] if arguments.position else []
         if arguments.user == "root":
             self.places += ["rootuser", "rootuser-user"][:1 if uid == 0 else 2]
@@ -247,6 +260,10 @@ class Runner:
         if (not self.arguments.control
                 and case.get("user", self.arguments.user) != self.arguments.user):
             return f"not in this way: it is for a guest that is {case['user']}"
+        if case.get("position", self.arguments.position) != self.arguments.position:
+            return f"not in this way: it is for the position {case['position']}"
+        if self.arguments.position == "nested-root" and (why := why_not_as_root_inside(case)):
+            return f"not in this position: {why}"
         if self.pool and case.get("oracle") == "rules-for-one-server":
             return "not in this way: a pool has no sandboxes with network rules"
         if (case.get("runs_compiled") and not self.arguments.control
@@ -283,13 +300,18 @@ class Runner:
             options = ["--env", f"PYTHONPATH={PLACE}", *options]
         if self.arguments.user == "root":
             options = ["--user", "root", *options]
+        if self.arguments.position in NESTED:
+            options = ["--nested", *options]
         return [*program, "run", "--json", "--tier",
                 self.arguments.tier, "--env", f"GLOVEBOX_ATTACK_MARK={self.host.mark}", *options]
 
     def code(self, case):
         code = case["code"]
         if case["language"] == "python":
-            code = (HERE / "guest.py").read_text(encoding="utf-8") + code
+            prelude = (HERE / "guest.py").read_text(encoding="utf-8")
+            if self.arguments.position == "nested-root":
+                prelude += (HERE / "nested.py").read_text(encoding="utf-8")
+            code = prelude + code
         for name, value in self.host.tokens.items():
             code = code.replace(f"@{name}@", value)
         return code

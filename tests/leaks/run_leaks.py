@@ -36,6 +36,11 @@ GUESTS = {
     "background": ["-l", "sh", "-e", "sleep 1000 & sleep 1000 & sleep 1000 & echo started"],
     "daemon": ["-l", "python", "-e", DAEMON],
 }
+# Further ones where guests may make sandboxes.
+NESTED_GUESTS = {
+    "sandboxes": ["-l", "sh", "-e", "for i in 1 2 3; do bwrap --unshare-all --ro-bind / / --proc /proc "
+                  "--dev /dev --tmpfs /tmp sleep 1000 & done; echo started"],
+}
 LONGEST_KILL_DELAY_S = 0.010
 LONGEST_LIFE_OF_A_POOL_S = 2.0
 RUN_PATIENCE_S = 60
@@ -49,6 +54,9 @@ class Stress:
         if options.tier:
             self.command += ["--tier", options.tier]
         self.command += ["--user", options.user]
+        if options.nested:
+            self.command.append("--nested")
+        self.guests = GUESTS | (NESTED_GUESTS if options.nested else {})
         self.options = options
         self.environment = environment
         self.random = random.Random(options.seed)
@@ -59,7 +67,7 @@ class Stress:
 
     def start(self, guest, **streams):
         return subprocess.Popen(
-            [*self.command, *GUESTS[guest]],
+            [*self.command, *self.guests[guest]],
             stdin=subprocess.DEVNULL,
             env=self.environment,
             user=self.options.as_user,
@@ -84,7 +92,7 @@ class Stress:
             if self.started % 500 == 0:
                 print(f"{self.started} started, {self.killed} killed, "
                       f"{len(self.failures)} failed", flush=True)
-            guest = self.random.choice(list(GUESTS))
+            guest = self.random.choice(list(self.guests))
             delay = None
             if self.random.random() < self.options.kills:
                 delay = self.random.uniform(0, LONGEST_KILL_DELAY_S)
@@ -178,6 +186,7 @@ def main():
     parser.add_argument("--tier", default="")
     parser.add_argument("--user", default="user", choices=["user", "root"],
                         help="who guests are inside")
+    parser.add_argument("--nested", action="store_true", help="guests make sandboxes of their own")
     parser.add_argument("--as-user", type=int, default=None, metavar="UID")
     parser.add_argument("--pool", action="store_true", help="also run and kill a pool")
     parser.add_argument("--patience", type=float, default=20, help="seconds to wait for resources to be released")
