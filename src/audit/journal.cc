@@ -23,6 +23,10 @@ constexpr std::size_t kReserve = 256UL << 10;
 // Allocated at once where there is room.
 constexpr std::size_t kChunk = 1UL << 20;
 constexpr std::size_t kPage = 4096;
+// How long a flush is put off for others to join, who otherwise would need one each; and how many
+// flushes are not put off after one that nobody joined.
+constexpr std::chrono::microseconds kGather{1000};
+constexpr unsigned kHasty = 16;
 
 std::uint64_t uptime_ms() {
   timespec now{};
@@ -73,6 +77,7 @@ Room::~Room() {
   if (journal_ != nullptr) {
     const std::scoped_lock lock(journal_->mutex_);
     journal_->reserved_ -= bytes_;
+    --journal_->acts_;
   }
 }
 
@@ -145,11 +150,11 @@ Result<void> Journal::recover() {
       return Error::from_errno("cut the end of the audit journal");
     }
   }
-  GB_TRY(
-      write({.action = "audit.open",
-             .details = R"({"durable":)" + std::string(options_.durable ? "true" : "false") +
-                        R"(,"cut_bytes":)" + std::to_string(found.cut) + R"(,"unsigned_records":)" +
-                        std::to_string(found.unsigned_records) + "}"}));
+  GB_TRY(write(fields_of(
+      {.action = "audit.open",
+       .details = R"({"durable":)" + std::string(options_.durable ? "true" : "false") +
+                  R"(,"cut_bytes":)" + std::to_string(found.cut) + R"(,"unsigned_records":)" +
+                  std::to_string(found.unsigned_records) + "}"})));
   GB_TRY(remove_old());
   return flush(lock, true);
 }
@@ -177,7 +182,7 @@ void Journal::fail(const Error& error) {
         Error(ErrorCode::kUnavailable, "the audit journal cannot be written: " + error.message(),
               "look after the disk of " + path_ + ", then restart the daemon");
   }
-  flushed_.notify_all();
+  wake_all();
 }
 
 Result<void> Journal::allocate(std::size_t beyond) {
@@ -210,6 +215,7 @@ Result<Room> Journal::reserve(std::size_t bytes, bool from_reserve) {
   }
   GB_TRY(allocate(bytes + (from_reserve ? kPage : kReserve)));
   reserved_ += bytes;
+  ++acts_;
   return Room(*this, bytes);
 }
 
@@ -249,7 +255,7 @@ Result<void> Journal::rotate() {
     return error;
   }
   durable_ = number_;
-  flushed_.notify_all();
+  wake_all();
   if (const auto begun = begin_segment(); !begun) {
     rotate_at_ = size_ + options_.segment_size;  // There is no room: this one goes on.
     return {};
@@ -278,11 +284,11 @@ Result<void> Journal::remove_old() {
     if (!link) {
       break;
     }
-    GB_TRY(write_body({.action = std::string(kRetention),
-                       .decision = "",
-                       .result = "",
-                       .details = R"({"through":)" + std::to_string(link->number - 1) +
-                                  R"(,"hash":")" + std::string(link->previous) + "\"}"},
+    GB_TRY(write_body(fields_of({.action = std::string(kRetention),
+                                 .decision = "",
+                                 .result = "",
+                                 .details = R"({"through":)" + std::to_string(link->number - 1) +
+                                            R"(,"hash":")" + std::string(link->previous) + "\"}"}),
                       false));
     if (::fdatasync(file_->get()) != 0 || ::unlinkat(directory_.get(), name.c_str(), 0) != 0) {
       return Error::from_errno("remove " + name);
@@ -318,32 +324,33 @@ Result<void> Journal::write_line(std::string_view line) {
   return {};
 }
 
-Result<void> Journal::write_body(const Entry& entry, bool with_signature) {
+Result<void> Journal::write_body(std::string_view fields, bool with_signature) {
   const std::string time = to_rfc3339(options_.clock());
   if (time < time_) {
     // Set back. What comes afterwards stands behind this all the same.
     const std::string from = std::exchange(time_, {});
-    auto told = write_body({.action = "audit.clock",
-                            .decision = "",
-                            .result = "",
-                            .details = R"({"from":")" + from + R"(","to":")" + time + "\"}"},
-                           false);
+    auto told =
+        write_body(fields_of({.action = "audit.clock",
+                              .decision = "",
+                              .result = "",
+                              .details = R"({"from":")" + from + R"(","to":")" + time + "\"}"}),
+                   false);
     if (!told) {
       time_ = from;
       return told;
     }
   }
-  const std::string body = body_of(entry, number_ + 1, hash_, time, uptime_ms());
+  std::string line = body_of(fields, number_ + 1, hash_, time, uptime_ms());
   std::string signature;
   if (with_signature) {
-    signature = GB_TRY(key_.sign(kCheckpointPurpose, body));
+    signature = GB_TRY(key_.sign(kCheckpointPurpose, line));
   }
-  const std::string line = with_signature ? signed_line_of(body, signature) : line_of(body);
+  std::string hash = end_line(line, signature);
   if (line.size() > kMostLine) {
     return Error(ErrorCode::kInternal, "a record is too large for the audit journal");
   }
   GB_TRY(write_line(line));
-  hash_ = GB_TRY(parse_link(std::string_view(line).substr(0, line.size() - 1))).hash;
+  hash_ = std::move(hash);
   time_ = time;
   ++number_;
   if (with_signature) {
@@ -356,21 +363,21 @@ Result<void> Journal::write_body(const Entry& entry, bool with_signature) {
 }
 
 Result<void> Journal::write_checkpoint() {
-  return write_body({.action = std::string(kCheckpoint),
-                     .decision = "",
-                     .result = "",
-                     .details = R"({"signer":")" + key_.public_key().id() + "\"}"},
+  return write_body(fields_of({.action = std::string(kCheckpoint),
+                               .decision = "",
+                               .result = "",
+                               .details = R"({"signer":")" + key_.public_key().id() + "\"}"}),
                     true);
 }
 
-Result<void> Journal::write(const Entry& entry) {
+Result<void> Journal::write(std::string_view fields) {
   if (failed_) {
     return *failed_;
   }
   if (size_ >= rotate_at_) {
     GB_TRY(rotate());
   }
-  GB_TRY(write_body(entry, false));
+  GB_TRY(write_body(fields, false));
   if (number_ - signed_ >= options_.checkpoint_records) {
     changed_.notify_one();
   }
@@ -378,8 +385,9 @@ Result<void> Journal::write(const Entry& entry) {
 }
 
 Result<std::uint64_t> Journal::append(const Entry& entry) {
+  const std::string fields = fields_of(entry);
   const std::scoped_lock lock(mutex_);
-  GB_TRY(write(entry));
+  GB_TRY(write(fields));
   return number_;
 }
 
@@ -388,12 +396,49 @@ Result<void> Journal::wait(std::uint64_t number) {
     return {};
   }
   std::unique_lock lock(mutex_);
-  if (number > wanted_) {
-    wanted_ = number;
-    changed_.notify_one();
+  if (number > std::max(target_, durable_) && ++joined_ * 2 >= acts_) {
+    gathered_.notify_one();
   }
-  flushed_.wait(lock, [&] { return durable_ >= number || failed_; });
+  while (durable_ < number && !failed_) {
+    if (!leading_) {
+      lead(lock);
+    } else {
+      flushed_[(number > target_ ? group_ : group_ + 1) % 2].wait(lock);
+    }
+  }
   return durable_ >= number ? Result<void>() : *failed_;
+}
+
+void Journal::lead(std::unique_lock<std::mutex>& lock) {
+  leading_ = true;
+  gather(lock);
+  const unsigned mine = group_++ % 2;
+  target_ = number_;
+  joined_ = 0;
+  (void)flush(lock, false);
+  leading_ = false;
+  flushed_[mine].notify_all();
+  // One of those that came meanwhile leads them.
+  flushed_[1 - mine].notify_one();
+}
+
+void Journal::gather(std::unique_lock<std::mutex>& lock) {
+  // Half of those that are at work: the others have the processors while this half waits.
+  const auto enough = [this] { return joined_ * 2 >= acts_ || failed_ || stopping_; };
+  if (hasty_ > 0) {
+    --hasty_;
+  } else if (!enough()) {
+    const std::size_t before = joined_;
+    (void)gathered_.wait_for(lock, kGather, enough);
+    hasty_ = joined_ > before ? 0 : kHasty;
+  }
+}
+
+void Journal::wake_all() {
+  gathered_.notify_all();
+  for (std::condition_variable& each : flushed_) {
+    each.notify_all();
+  }
 }
 
 Result<void> Journal::record(const Entry& entry) { return wait(GB_TRY(append(entry))); }
@@ -412,21 +457,19 @@ bool Journal::checkpoint_due() const {
 
 void Journal::loop() {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    const auto called = [this] {
-      return stopping_ || (!failed_ && (wanted_ > durable_ || checkpoint_due()));
-    };
+  while (!stopping_) {
+    const auto due = [this] { return stopping_ || (!failed_ && checkpoint_due()); };
     if (number_ > signed_ && !failed_) {
-      (void)changed_.wait_until(lock, first_unsigned_ + options_.checkpoint_time, called);
+      (void)changed_.wait_until(lock, first_unsigned_ + options_.checkpoint_time, due);
     } else {
-      changed_.wait(lock, [&] { return called() || (number_ > signed_ && !failed_); });
+      changed_.wait(lock, [&] { return due() || (number_ > signed_ && !failed_); });
     }
-    if (!failed_ && (wanted_ > durable_ || checkpoint_due())) {
-      (void)flush(lock, checkpoint_due());
+    if (!stopping_ && !failed_ && checkpoint_due() && flush(lock, true)) {
+      wake_all();
     }
-    if (stopping_) {
-      return;
-    }
+  }
+  if (!failed_ && checkpoint_due()) {
+    (void)flush(lock, true);
   }
 }
 
@@ -452,7 +495,6 @@ Result<void> Journal::flush(std::unique_lock<std::mutex>& lock, bool renew_head)
   lock.lock();
   if (flushed) {
     durable_ = std::max(durable_, target);
-    flushed_.notify_all();
     if (renew_head) {
       lock.unlock();
       flushed = publish(head);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Journal: what happened, in order, in files that show whether somebody has changed them.
 //
-// Whoever appends writes the line itself, in its turn; a thread flushes what many have written with
-// one fdatasync(2), signs a checkpoint after some records or some time, and renews the head. What
-// is promised to fit is allocated before (reserve()), so that an act that has begun can be recorded
-// although the disk has filled up meanwhile.
+// Whoever appends writes the line itself, in its turn. Of those that wait for the disk, one flushes
+// for all with one fdatasync(2): it first lets others join who are about to. A thread signs a
+// checkpoint after some records or some time, and renews the head. What is promised to fit is
+// allocated before (reserve()), so that an act that has begun can be recorded although the disk has
+// filled up meanwhile.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -28,7 +30,8 @@ namespace glovebox::audit {
 
 class Journal;
 
-// Room for records to come. Ends before the journal does.
+// Room for the records of one act, which is held until they are written, and waited for where that
+// is wanted. Ends before the journal does.
 class [[nodiscard]] Room {
  public:
   Room() = default;
@@ -54,7 +57,7 @@ class Journal {
     // what a power failure takes are those since the last checkpoint.
     bool durable = true;
     std::size_t segment_size = 16UL << 20;  // Bytes after which another segment is begun.
-    std::size_t checkpoint_records = 256;
+    std::size_t checkpoint_records = 4096;
     std::chrono::milliseconds checkpoint_time{1000};
     // How long whole segments are kept after their last record; none: for ever.
     std::optional<std::chrono::seconds> keep{};
@@ -71,7 +74,7 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
   ~Journal();  // Signs what is not signed yet.
 
-  // Room for one record of this many bytes. kUnavailable where there is none, or where the journal
+  // Room for records of this many bytes. kUnavailable where there is none, or where the journal
   // has failed. `from_reserve` also takes from what is kept for acts that free something.
   Result<Room> reserve(std::size_t bytes = kUsualLine, bool from_reserve = false);
 
@@ -94,8 +97,8 @@ class Journal {
 
   Result<void> recover();
   // All of these but publish() with the lock.
-  Result<void> write(const Entry& entry);
-  Result<void> write_body(const Entry& entry, bool with_signature);
+  Result<void> write(std::string_view fields);
+  Result<void> write_body(std::string_view fields, bool with_signature);
   Result<void> write_line(std::string_view line);
   Result<void> write_checkpoint();
   Result<void> begin_segment();
@@ -104,6 +107,9 @@ class Journal {
   Result<void> remove_old();
   [[nodiscard]] bool checkpoint_due() const;
   void loop();
+  void lead(std::unique_lock<std::mutex>& lock);
+  void gather(std::unique_lock<std::mutex>& lock);
+  void wake_all();
   Result<void> flush(std::unique_lock<std::mutex>& lock, bool renew_head);
   Result<void> publish(const Head& head);
   void fail(const Error& error);
@@ -116,8 +122,10 @@ class Journal {
   UniqueFd witness_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::condition_variable flushed_;
+  std::condition_variable changed_;   // For the thread.
+  std::condition_variable gathered_;  // For who leads.
+  // For those that wait for the disk: the group whose records are being flushed, and the next one.
+  std::array<std::condition_variable, 2> flushed_;
   std::shared_ptr<UniqueFd> file_;
   std::uint64_t segment_ = 0;    // The number of its first record.
   std::uint64_t rotate_at_ = 0;  // The size at which another one is begun.
@@ -125,6 +133,7 @@ class Journal {
   std::uint64_t allocated_ = 0;  // Bytes of it for which there is room on the disk.
   bool allocates_ = true;        // Whether the file system can say so.
   std::size_t reserved_ = 0;
+  std::size_t acts_ = 0;      // That hold room.
   std::uint64_t number_ = 0;  // Of the last record,
   std::string hash_;          // its hash,
   std::string time_;          // and its time.
@@ -132,7 +141,11 @@ class Journal {
   std::chrono::steady_clock::time_point first_unsigned_{};
   std::chrono::steady_clock::time_point not_before_{};  // For the next one.
   std::uint64_t durable_ = 0;                           // The last record that was flushed.
-  std::uint64_t wanted_ = 0;                            // The last record that somebody waits for.
+  bool leading_ = false;      // Somebody gathers a group, or flushes for it.
+  std::uint64_t target_ = 0;  // The last record of the group that was flushed last, or is now.
+  unsigned group_ = 0;        // The number of the one that can be joined,
+  std::size_t joined_ = 0;    // and how many have.
+  unsigned hasty_ = 0;        // Groups that are not waited for, since nobody joined one before.
   std::optional<Error> failed_;
   bool stopping_ = false;
 

@@ -21,8 +21,9 @@ constexpr std::string_view kHash = R"(,"hash":")";
 constexpr std::string_view kSignature = R"(,"signature":")";
 constexpr std::string_view kEnd = R"("})";
 constexpr std::size_t kSignatureSize = 128;
-// Bytes of a record without its details, and without room for growing.
-constexpr std::size_t kUsualFields = 512;
+// Bytes of a record without room for growing: its texts, and what the chain adds to them.
+constexpr std::size_t kUsualFields = 256;
+constexpr std::size_t kUsualFrame = 512;
 
 std::string cut(std::string_view text) { return to_utf8(text.substr(0, kMostText)); }
 
@@ -67,13 +68,30 @@ std::string_view take_last(std::string_view& text, std::string_view name, std::s
 
 }  // namespace
 
-std::string body_of(const Entry& entry,
+std::string fields_of(const Entry& entry) {
+  std::string fields;
+  fields.reserve(kUsualFields + entry.details.size());
+  put(fields, "tenant", entry.tenant);
+  put(fields, "key", entry.key);
+  put(fields, "door", entry.door);
+  put(fields, "action", entry.action);
+  put(fields, "sandbox", entry.sandbox);
+  put(fields, "context", entry.context);
+  put(fields, "subject", entry.subject);
+  put(fields, "decision", entry.decision);
+  put(fields, "result", entry.result);
+  fields += R"(,"details":)";
+  fields += entry.details.empty() ? "{}" : entry.details;
+  return fields;
+}
+
+std::string body_of(std::string_view fields,
                     std::uint64_t number,
                     std::string_view previous,
                     std::string_view time,
                     std::uint64_t uptime_ms) {
   std::string body;
-  body.reserve(kUsualFields + entry.details.size());
+  body.reserve(fields.size() + kUsualFrame);
   body += kFirst;
   body += std::to_string(number);
   body += kPrevious;
@@ -82,35 +100,22 @@ std::string body_of(const Entry& entry,
   body += time;
   body += R"(","uptime_ms":)";
   body += std::to_string(uptime_ms);
-  put(body, "tenant", entry.tenant);
-  put(body, "key", entry.key);
-  put(body, "door", entry.door);
-  put(body, "action", entry.action);
-  put(body, "sandbox", entry.sandbox);
-  put(body, "context", entry.context);
-  put(body, "subject", entry.subject);
-  put(body, "decision", entry.decision);
-  put(body, "result", entry.result);
-  body += R"(,"details":)";
-  body += entry.details.empty() ? "{}" : entry.details;
+  body += fields;
   return body;
 }
 
-std::string line_of(std::string_view body) {
-  std::string line(body);
-  line += kHash;
-  line += sha256_hex(body);
-  line += kEnd;
-  line += '\n';
-  return line;
-}
-
-std::string signed_line_of(std::string_view body, std::string_view signature) {
-  std::string whole(body);
-  whole += kSignature;
-  whole += signature;
-  whole += '"';
-  return line_of(whole);
+std::string end_line(std::string& body, std::string_view signature) {
+  if (!signature.empty()) {
+    body += kSignature;
+    body += signature;
+    body += '"';
+  }
+  std::string hash = sha256_hex(body);
+  body += kHash;
+  body += hash;
+  body += kEnd;
+  body += '\n';
+  return hash;
 }
 
 Result<Link> parse_link(std::string_view line) {

@@ -44,16 +44,19 @@ struct Entry {
   std::string details = "{}";        // JSON text of an object: fixed fields of each action.
 };
 
+// The part of a record that does not depend on its place in the chain.
+[[nodiscard]] std::string fields_of(const Entry& entry);
+
 // A record without its end: what hashes and signatures are made of.
-[[nodiscard]] std::string body_of(const Entry& entry,
+[[nodiscard]] std::string body_of(std::string_view fields,
                                   std::uint64_t number,
                                   std::string_view previous,
                                   std::string_view time,
                                   std::uint64_t uptime_ms);
 
-// The line that a body becomes, with its line break.
-[[nodiscard]] std::string line_of(std::string_view body);
-[[nodiscard]] std::string signed_line_of(std::string_view body, std::string_view signature);
+// Completes a body to its line, with its line break, and returns the line's hash. With a signature,
+// it becomes that of a checkpoint.
+std::string end_line(std::string& body, std::string_view signature = {});
 
 // The parts of a line that hold the chain together. They point into the line.
 struct Link {

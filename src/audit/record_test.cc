@@ -17,7 +17,8 @@ const Entry kEntry{.tenant = "acme",
                    .details = R"({"connections":2})"};
 
 std::string line() {
-  std::string text = line_of(body_of(kEntry, 7, no_hash(), "2026-11-25T01:02:03.004Z", 99));
+  std::string text = body_of(fields_of(kEntry), 7, no_hash(), "2026-11-25T01:02:03.004Z", 99);
+  (void)end_line(text);
   text.pop_back();
   return text;
 }
@@ -46,7 +47,8 @@ TEST(RecordTest, TheHashIsOfTheBytesInFrontOfIt) {
 TEST(RecordTest, TextIsCutAndNeverBreaksALine) {
   Entry hostile = kEntry;
   hostile.subject = std::string("a\"},\"hash\":\"b\n\0\xff", 17) + std::string(5000, 'x');
-  const std::string text = line_of(body_of(hostile, 1, no_hash(), "t", 0));
+  std::string text = body_of(fields_of(hostile), 1, no_hash(), "t", 0);
+  (void)end_line(text);
   EXPECT_EQ(text.find('\n'), text.size() - 1);
   EXPECT_LT(text.size(), 2000);
   EXPECT_TRUE(parse_record(std::string_view(text).substr(0, text.size() - 1)));

@@ -18,13 +18,14 @@ class VerifyTest : public JournalDirectory {
   // As somebody without the key would: the hashes are right again from this line on.
   static void chain_again(std::vector<std::string>& all, std::size_t from) {
     for (std::size_t i = from; i < all.size(); ++i) {
-      std::string body(parse_link(all[i])->hashed);
+      std::string line(parse_link(all[i])->hashed);
       if (i > 0) {
-        const std::size_t at = body.find(R"("prev":")") + 8;
-        body.replace(at, kHashSize, parse_link(all[i - 1])->hash);
+        const std::size_t at = line.find(R"("prev":")") + 8;
+        line.replace(at, kHashSize, parse_link(all[i - 1])->hash);
       }
-      all[i] = line_of(body);
-      all[i].pop_back();
+      (void)end_line(line);
+      line.pop_back();
+      all[i] = line;
     }
   }
 

@@ -48,8 +48,8 @@ class AuditTrail {
   AuditTrail(audit::Journal& journal, const Options& options)
       : journal_(journal), options_(options) {}
 
-  // Room for the record of a deed that is allowed, and for `more` bytes of details that it does not
-  // have yet: kUnavailable where it could not be recorded.
+  // Room for the record of a deed that is allowed, and for `more` bytes that it does not have yet,
+  // or that further records of it have: kUnavailable where it could not be recorded.
   Result<audit::Room> room(const Deed& deed, std::size_t more = 0);
 
   // What was done; of a failure, its error. Failures of a tenant are bounded in number, since they

@@ -41,6 +41,9 @@ void copy_field(const nlohmann::json& from, const char* name, Json& into) {
 
 std::string limits_hit(std::string_view limits) {
   std::string hit;
+  if (limits.find("true") == std::string_view::npos) {
+    return hit;  // Of almost all executions; the rest need not be read.
+  }
   for (const auto& [name, limit] : raw_members(limits)) {
     if (raw_member(limit, "hit") == "true") {
       hit += (hit.empty() ? "\"" : ",\"") + std::string(name) + "\"";
@@ -214,24 +217,24 @@ Result<void> Recorder::execute(const Caller& caller,
     stop = service_.stop_of(tenant, sandbox);
     return !stop && sink(event);
   };
-  auto done = trail_ == nullptr ? call(stoppable) : execute_recorded(caller, deed, stoppable, call);
+  auto done = trail_ == nullptr ? call(stoppable)
+                                : execute_recorded(caller, std::move(deed), stoppable, call);
   return stop ? Result<void>(refusal_by(*stop)) : done;
 }
 
 Result<void> Recorder::execute_recorded(const Caller& caller,
-                                        const Deed& deed,
+                                        Deed start,
                                         const EventSink& sink,
                                         const Execution& call) const {
-  Deed start = deed;
+  Deed end{.action = start.action + ".end",
+           .sandbox = start.sandbox,
+           .context = start.context,
+           .subject = start.subject};
   start.action += ".start";
-  Deed end{.action = deed.action + ".end",
-           .sandbox = deed.sandbox,
-           .context = deed.context,
-           .subject = deed.subject};
-  const audit::Room of_start = GB_TRY(trail_->room(start));
   const bool with_output =
       start.details.contains("request") || start.details.contains("request_bytes");
-  const audit::Room of_end = GB_TRY(trail_->room(end, with_output ? kMostRecordedOutput : 0));
+  const audit::Room room =
+      GB_TRY(trail_->room(start, audit::kUsualLine + (with_output ? kMostRecordedOutput : 0)));
   // It is in the file before anything runs; that the disk has it is waited for with the end.
   const std::uint64_t started = GB_TRY(trail_->note(caller, door_, start, nullptr));
   end.details["start"] = started;
@@ -243,10 +246,10 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
   const auto done = call([&](std::string_view event) {
     if (const auto tool = tool_call_in(event); tool && ++tool_calls <= kMostToolCalls) {
       // Before the client has it, so that no tool is called that was not recorded.
-      const Deed called = tool_call_of(deed, *tool);
-      const auto room = trail_->room(called);
-      const auto noted =
-          room ? trail_->note(caller, door_, called, nullptr) : Result<std::uint64_t>(room.error());
+      const Deed called = tool_call_of(start, *tool);
+      const auto of_call = trail_->room(called);
+      const auto noted = of_call ? trail_->note(caller, door_, called, nullptr)
+                                 : Result<std::uint64_t>(of_call.error());
       if (!noted) {
         recorded = noted.error();
         return false;

@@ -73,7 +73,7 @@ class Recorder {
 
  private:
   Result<void> execute_recorded(const Caller& caller,
-                                const Deed& deed,
+                                Deed start,
                                 const EventSink& sink,
                                 const Execution& call) const;
 
