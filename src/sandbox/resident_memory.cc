@@ -13,7 +13,8 @@ std::uint64_t page_tables(pid_t pid) {
 
 std::uint64_t mapped(pid_t pid) {
   const std::string path = procfs::directory_of(pid) + "/status";
-  return (procfs::number_after(path, "\nRssAnon:") + procfs::number_after(path, "\nRssShmem:")) << 10;
+  return (procfs::number_after(path, "\nRssAnon:") + procfs::number_after(path, "\nRssShmem:"))
+         << 10;
 }
 
 // In its share of what it has in common with others; `otherwise` where the kernel does not tell.
@@ -39,7 +40,8 @@ std::vector<ProcessMemory> memory_of_guests(const GuestPlace& place, std::uint64
   }
   if (total_of(processes) > enough) {
     for (ProcessMemory& each : processes) {
-      each.bytes = std::min(each.bytes, mapped_in_part(each.pid, each.bytes) + page_tables(each.pid));
+      each.bytes =
+          std::min(each.bytes, mapped_in_part(each.pid, each.bytes) + page_tables(each.pid));
     }
   }
   return processes;

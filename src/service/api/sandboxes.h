@@ -49,8 +49,8 @@ struct SandboxRequest {
   Environment env{};
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
-  bool as_root = false;  // Its processes are root inside (SandboxSpec::as_root).
-  bool nested = false;                  // They bring sandboxes (SandboxSpec::nested).
+  bool nested = false;   // Its processes bring sandboxes (SandboxSpec::nested).
+  bool as_root = false;  // They are root inside (SandboxSpec::as_root).
   // Then: whose its processes and the files that are written from outside are, where a call names
   // nobody, as in ProcessRequest. Its contexts are root's all the same. Empty: root.
   std::string run_as{};

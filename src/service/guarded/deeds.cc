@@ -60,7 +60,7 @@ Deed deed_of(const SandboxRequest& request) {
             .subject = request.template_name,
             .details = {{"timeout_ms", request.timeout.count()},
                         {"root", request.as_root},
-                      {"nested", request.nested},
+                        {"nested", request.nested},
                         {"disk", request.storage == Storage::kDisk},
                         {"volumes", request.volumes.size()},
                         {"network", network_of(request.network)}}};

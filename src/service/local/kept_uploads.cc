@@ -87,8 +87,8 @@ void KeptUploads::adopt() {
     }
     const Key key(name.substr(kHashSize + 1), name.substr(0, kHashSize));
     const Bytes size{static_cast<std::uint64_t>(status.st_blocks) * 512};
-    uploads_.emplace(key, Upload{Clock::from_time_t(status.st_mtime),
-                                 quotas_.adopt(key.first, disk_use(size))});
+    uploads_.emplace(
+        key, Upload{Clock::from_time_t(status.st_mtime), quotas_.adopt(key.first, disk_use(size))});
   }
   drop_old(Clock::now());
 }

@@ -28,7 +28,8 @@ class KeptUploads {
   KeptUploads(const std::string& directory, QuotaBook& quotas)
       : directory_(directory + "/uploads"), quotas_(quotas) {}
 
-  // Replaces an earlier one of that name. Fails where there is no room for it, and as `source` does.
+  // Replaces an earlier one of that name. Fails where there is no room for it, and as `source`
+  // does.
   Result<void> keep(const std::string& tenant,
                     std::string_view name,
                     const FileClient::Source& source);
