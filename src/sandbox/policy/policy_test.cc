@@ -654,7 +654,8 @@ void try_in_kernel(Filter filter) {
       ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) {
     ::_exit(255);
   }
-  ::_exit(::syscall(SYS_unshare, CLONE_NEWUSER) == 0 ? 0 : errno);
+  // A call that every policy refuses, and that otherwise fails in another way.
+  ::_exit(::syscall(SYS_setns, -1, 0) == 0 ? 0 : errno);
 }
 
 TEST_P(EveryPolicyTest, IsTakenByTheKernel) {
