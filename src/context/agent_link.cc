@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <utility>
 
 #include "base/sys/send_now.h"
 
@@ -16,12 +15,7 @@ Error gone() { return {ErrorCode::kUnavailable, "the interpreter has ended"}; }
 }  // namespace
 
 void AgentLink::send(agent::Request type, std::uint32_t channel, std::string_view payload) {
-  while (payload.size() > kMaxFramePayload) {
-    append_frame(outgoing_, static_cast<std::uint8_t>(agent::Reply::kPart), channel,
-                 payload.substr(0, kMaxFramePayload));
-    payload.remove_prefix(kMaxFramePayload);
-  }
-  append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
+  append_message(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
 }
 
 Result<void> AgentLink::flush() {
@@ -39,7 +33,7 @@ void AgentLink::start_over() {
     passed_.close();
   }
   parser_ = {};
-  parts_.clear();
+  joiner_ = MessageJoiner(agent::kMaxMessage);
   outgoing_.clear();
 }
 
@@ -49,17 +43,14 @@ Result<std::optional<AgentLink::Message>> AgentLink::take_frame() {
     if (!GB_TRY(parser_.next(frame))) {
       return std::optional<Message>();
     }
-    const auto type = static_cast<agent::Reply>(frame.type);
-    if (type != agent::Reply::kPart && parts_.empty()) {
-      return std::optional(Message{type, frame.channel, frame.payload});
-    }
-    if (parts_.size() + frame.payload.size() > agent::kMaxMessage) {
-      return Error(ErrorCode::kInvalid, "the agent sent a message larger than 64 MiB");
-    }
-    parts_ += frame.payload;
-    if (type != agent::Reply::kPart) {
-      joined_ = std::exchange(parts_, {});
-      return std::optional(Message{type, frame.channel, joined_});
+    switch (joiner_.join(frame)) {
+      case MessageJoiner::Joined::kMore:
+        break;
+      case MessageJoiner::Joined::kWhole:
+        return std::optional(
+            Message{static_cast<agent::Reply>(frame.type), frame.channel, frame.payload});
+      case MessageJoiner::Joined::kTooLong:
+        return Error(ErrorCode::kInvalid, "the agent sent a message larger than 64 MiB");
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/frame.h"
+#include "base/long_message.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "context/agent_protocol.h"
@@ -57,8 +58,7 @@ class AgentLink {
   UniqueFd socket_;
   FrameParser parser_;
   std::unique_ptr<char[]> received_{new char[kReceiveSize]};
-  std::string parts_;  // Of a message that has not ended yet.
-  std::string joined_;
+  MessageJoiner joiner_{agent::kMaxMessage};
   ForeignDescriptors passed_;
   std::string outgoing_;
 };

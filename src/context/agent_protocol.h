@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/long_message.h"
 #include "base/result.h"
 #include "spec/code_place.h"
 #include "spec/command.h"
@@ -44,7 +45,7 @@ enum class Reply : std::uint8_t {
   kReply = 74,
   kNote = 75,
   kToolCall = 76,
-  kPart = 127,
+  kPart = kPartType,
 };
 
 // The longest message in one piece, and in parts.

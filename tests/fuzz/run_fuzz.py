@@ -78,7 +78,7 @@ TARGETS = {
     "multipart": [*BASE, "base/text.cc", "doors/e2b/multipart.cc", "doors/e2b/url.cc"],
     "layer": [*BASE, "base/archive/archive_reader.cc", "base/sys/tree.cc", "base/text.cc", "base/unique_fd.cc",
               "archiver/layer_unpack.cc"],
-    "keeper_wire": [*FRAME, "base/glob.cc", "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc",
+    "keeper_wire": [*FRAME, "base/long_message.cc", "base/glob.cc", "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc",
                     "spec/json/bounded_json.cc", "service/keeper/cbor.cc", "service/keeper/codec.cc", "service/keeper/wire.cc",
                     "spec/limit_fields.cc",
                     "spec/egress_protocol.cc", "spec/ip_address.cc", "spec/json/network_rules_json.cc",

@@ -60,12 +60,7 @@ Result<void> KeeperWire::send(MessageType type,
 }
 
 void KeeperWire::queue(MessageType type, std::string_view text) {
-  while (text.size() > kMaxFramePayload) {
-    append_frame(outgoing_, static_cast<std::uint8_t>(MessageType::kPart), 0,
-                 text.substr(0, kMaxFramePayload));
-    text.remove_prefix(kMaxFramePayload);
-  }
-  append_frame(outgoing_, static_cast<std::uint8_t>(type), 0, text);
+  append_message(outgoing_, static_cast<std::uint8_t>(type), 0, text);
 }
 
 Result<void> KeeperWire::flush() { return send_queued({}, std::chrono::milliseconds(0)); }
@@ -108,13 +103,13 @@ Result<std::optional<Message>> KeeperWire::receive(
   for (;;) {
     Frame frame;
     while (GB_TRY(parser_.next(frame))) {
-      if (parts_.size() + frame.payload.size() > kMaxMessage) {
-        return Error(ErrorCode::kInternal, "a message from the sandbox keeper is too long");
-      }
-      parts_ += frame.payload;
-      if (static_cast<MessageType>(frame.type) != MessageType::kPart) {
-        return std::optional(
-            Message{static_cast<MessageType>(frame.type), std::exchange(parts_, {})});
+      switch (joiner_.join(frame)) {
+        case MessageJoiner::Joined::kMore:
+          break;
+        case MessageJoiner::Joined::kWhole:
+          return std::optional(Message{static_cast<MessageType>(frame.type), joiner_.take(frame)});
+        case MessageJoiner::Joined::kTooLong:
+          return Error(ErrorCode::kInternal, "a message from the sandbox keeper is too long");
       }
     }
     if (patience && !is_ready(socket_.get(), POLLIN, *patience)) {

@@ -15,17 +15,18 @@
 #include <vector>
 
 #include "base/frame.h"
+#include "base/long_message.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace glovebox::keeper {
 
 enum class MessageType : std::uint8_t {
-  kRequest = 1,  // JSON
-  kEvent = 2,    // As the call says.
-  kAnswer = 3,   // JSON; a descriptor may come with it.
-  kError = 4,    // JSON of an Error, with its code by number.
-  kPart = 127,   // The beginning of the next message that is none of these.
+  kRequest = 1,       // JSON
+  kEvent = 2,         // As the call says.
+  kAnswer = 3,        // JSON; a descriptor may come with it.
+  kError = 4,         // JSON of an Error, with its code by number.
+  kPart = kPartType,  // The beginning of the next message that is none of these.
 };
 
 struct Message {
@@ -75,7 +76,7 @@ class KeeperWire {
   FrameParser parser_;
   std::string outgoing_;
   std::size_t sent_ = 0;  // Of outgoing_.
-  std::string parts_;
+  MessageJoiner joiner_{kMaxMessage};
   std::vector<UniqueFd> passed_;
 };
 
