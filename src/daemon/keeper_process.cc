@@ -5,7 +5,6 @@
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,8 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -22,6 +19,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/sys/start_process.h"
 #include "daemon/daemon_user.h"
 #include "daemon/data_directory.h"
 #include "daemon/descriptor_limit.h"
@@ -30,8 +28,6 @@
 #include "sandbox/slot.h"
 #include "service/keeper/client.h"
 #include "service/keeper/server.h"
-
-extern char** environ;
 
 namespace glovebox {
 namespace {
@@ -93,37 +89,21 @@ Result<void> spawn(const std::string& program,
                    const std::string& user) {
   const std::string log = directory + "/keeper.log";
   bound_log(log);
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  (void)::posix_spawn_file_actions_init(&actions);
-  (void)::posix_spawnattr_init(&attributes);
-  (void)::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  (void)::posix_spawn_file_actions_addopen(&actions, 1, log.c_str(),
-                                           O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
-  (void)::posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  (void)::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  sigset_t none;
-  (void)::sigemptyset(&none);
-  (void)::posix_spawnattr_setsigmask(&attributes, &none);
-  (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-  std::string name = "glovebox";
-  std::string command = "keeper";
-  std::string option = "--data";
-  std::string value = directory;
-  std::string user_option = "--user";
-  std::string user_value = user;
-  std::array<char*, 7> argv{name.data(), command.data(), option.data(), value.data()};
-  if (!user.empty()) {
-    argv[4] = user_option.data();
-    argv[5] = user_value.data();
+  const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd output(
+      ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!null || !output) {
+    return Error::from_errno("start the keeper");
   }
-  pid_t pid = 0;
-  const int failed =
-      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
-  (void)::posix_spawn_file_actions_destroy(&actions);
-  (void)::posix_spawnattr_destroy(&attributes);
-  if (failed != 0) {
-    return Error::from_errno("start the keeper", failed);
+  sys::NewProcess keeper{.program = program,
+                         .words = {"glovebox", "keeper", "--data", directory},
+                         .descriptors = {null.get(), output.get(), output.get()},
+                         .group = sys::NewProcess::Group::kItsOwnSession};
+  if (!user.empty()) {
+    keeper.words.insert(keeper.words.end(), {"--user", user});
+  }
+  if (auto started = sys::start_process(keeper); !started) {
+    return Error::from_errno("start the keeper", started.error().os_error());
   }
   return {};
 }

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,11 +20,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/sys/start_process.h"
 #include "base/unique_fd.h"
 #include "spec/guest.h"
 #include "volume/mounted_image.h"
-
-extern char** environ;
 
 namespace glovebox {
 namespace {
@@ -65,30 +63,15 @@ const char* mkfs_program() {
 }
 
 // Standard streams on /dev/null, and nothing else of ours.
-Result<void> run_mkfs(std::vector<std::string> arguments) {
-  posix_spawn_file_actions_t actions;
-  (void)::posix_spawn_file_actions_init(&actions);
-  for (const int fd : {0, 1, 2}) {
-    (void)::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+Result<void> run_mkfs(const std::vector<std::string>& arguments) {
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const auto pid = sys::start_process({.program = arguments.front(),
+                                       .words = arguments,
+                                       .descriptors = {null.get(), null.get(), null.get()}});
+  if (!pid) {
+    return Error::from_errno("start mkfs.ext4", pid.error().os_error());
   }
-  (void)::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) {
-    argv.push_back(argument.data());
-  }
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  const int failed = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  (void)::posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) {
-    return Error::from_errno("start mkfs.ext4", failed);
-  }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) {
-      return Error::from_errno("wait for mkfs.ext4");
-    }
-  }
+  const int status = sys::wait_for_end(*pid);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return Error(ErrorCode::kUnavailable, "mkfs.ext4 failed",
                  "check that the disk is not full, and try " + arguments.front() + " by hand");

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/agent/host_git.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 
 #include "base/sys/memory_file.h"
+#include "base/sys/start_process.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
@@ -49,15 +47,6 @@ std::vector<std::string> environment(const std::map<std::string, std::string>& m
   return kept;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> found;
-  for (std::string& text : texts) {
-    found.push_back(text.data());
-  }
-  found.push_back(nullptr);
-  return found;
-}
-
 Result<std::string> content_of(int fd, std::size_t most) {
   std::string content;
   std::array<char, 64 * 1024> piece{};
@@ -89,35 +78,17 @@ Result<void> run_git(const std::string& directory,
     line.insert(line.end(), {"-c", setting});
   }
   line.insert(line.end(), words.begin(), words.end());
-  std::vector<std::string> variables = environment(env);
   const UniqueFd complaint = GB_TRY(sys::memory_file());
-  posix_spawn_file_actions_t files;
-  (void)::posix_spawn_file_actions_init(&files);
-  (void)::posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-  (void)::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  (void)::posix_spawn_file_actions_adddup2(&files, complaint.get(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  (void)::posix_spawnattr_init(&attributes);
-  sigset_t set;
-  (void)::sigemptyset(&set);
-  (void)::posix_spawnattr_setsigmask(&attributes, &set);
-  (void)::sigaddset(&set, SIGPIPE);  // Which we ignore.
-  (void)::posix_spawnattr_setsigdefault(&attributes, &set);
-  (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t pid = 0;
-  const int failed = ::posix_spawnp(&pid, "git", &files, &attributes, pointers(line).data(),
-                                    pointers(variables).data());
-  (void)::posix_spawnattr_destroy(&attributes);
-  (void)::posix_spawn_file_actions_destroy(&files);
-  if (failed == ENOENT) {
-    return Error(ErrorCode::kUnsupported, "git is not installed here", "apt install git");
+  const auto pid = sys::start_process({.program = "git",
+                                       .words = std::move(line),
+                                       .environment = environment(env),
+                                       .descriptors = {input, output, complaint.get()}});
+  if (!pid) {
+    return pid.error().os_error() == ENOENT
+               ? Error(ErrorCode::kUnsupported, "git is not installed here", "apt install git")
+               : pid.error();
   }
-  if (failed != 0) {
-    return Error::from_errno("start git", failed);
-  }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = sys::wait_for_end(*pid);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     return {};
   }

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <fstream>
 
 #include "base/shell_words.h"
+#include "base/sys/start_process.h"
 #include "base/sys/write_all.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -122,31 +122,15 @@ Result<std::string> ssh_host_block(const SshHost& host) {
 }
 
 Result<int> run_here(const std::vector<std::string>& words) {
-  std::vector<std::string> kept = words;
-  std::vector<char*> argv;
-  for (std::string& word : kept) {
-    argv.push_back(word.data());
-  }
-  argv.push_back(nullptr);
   Interrupts interrupts;
-  posix_spawnattr_t attributes;
-  (void)::posix_spawnattr_init(&attributes);
-  sigset_t set;
-  (void)::sigemptyset(&set);
-  (void)::posix_spawnattr_setsigmask(&attributes, &set);
-  (void)::sigaddset(&set, SIGPIPE);  // Which we ignore.
-  (void)::posix_spawnattr_setsigdefault(&attributes, &set);
-  (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t pid = 0;
-  const int failed = ::posix_spawnp(&pid, argv[0], nullptr, &attributes, argv.data(), ::environ);
-  (void)::posix_spawnattr_destroy(&attributes);
-  if (failed == ENOENT) {
-    return Error(ErrorCode::kUnsupported, "there is no program '" + words.front() + "' here",
-                 "install OpenSSH's client: the package openssh-client on Debian and Ubuntu");
+  const auto started = sys::start_process({.program = words.front(), .words = words});
+  if (!started) {
+    return started.error().os_error() == ENOENT
+               ? Error(ErrorCode::kUnsupported, "there is no program '" + words.front() + "' here",
+                       "install OpenSSH's client: the package openssh-client on Debian and Ubuntu")
+               : started.error();
   }
-  if (failed != 0) {
-    return Error::from_errno("start " + words.front(), failed);
-  }
+  const pid_t pid = *started;
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   int status = 0;
   while (::waitpid(pid, &status, process ? WNOHANG : 0) == 0) {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -28,6 +27,7 @@
 #include "base/hex.h"
 #include "base/sys/descriptors.h"
 #include "base/sys/memory_file.h"
+#include "base/sys/start_process.h"
 #include "base/text.h"
 #include "service/keeper/build_json.h"
 #include "service/keeper/codec.h"
@@ -35,8 +35,6 @@
 #include "service/templates/build.h"
 #include "service/templates/dockerfile_build.h"
 #include "service/templates/image_archive.h"
-
-extern char** environ;
 
 namespace glovebox::keeper {
 namespace {
@@ -71,48 +69,18 @@ class Place {
   const bool mine_;
 };
 
-// Above all numbers that they are copied to.
-Result<UniqueFd> moved_up(int fd) {
-  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstPassed + static_cast<int>(kMostPassed)));
-  return copy ? Result<UniqueFd>(std::move(copy)) : Error::from_errno("pass on a descriptor");
-}
-
 Result<pid_t> spawn(const BuilderOrder& order, const UniqueFd& input) {
-  std::vector<UniqueFd> sources;
-  sources.push_back(GB_TRY(moved_up(order.socket)));
+  sys::NewProcess builder{// The very program that runs, whatever has been installed in its place.
+                          .program = "/proc/self/exe",
+                          .words = {"glovebox", "builder", "--data", order.directory},
+                          .descriptors = {input.get(), STDOUT_FILENO, STDERR_FILENO, order.socket}};
+  static_assert(kSocket == 3 && kFirstPassed == 4);
   for (const UniqueFd& fd : order.passed) {
-    sources.push_back(GB_TRY(moved_up(fd.get())));
+    builder.descriptors.push_back(fd.get());
   }
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  (void)::posix_spawn_file_actions_init(&actions);
-  (void)::posix_spawnattr_init(&attributes);
-  (void)::posix_spawn_file_actions_adddup2(&actions, input.get(), 0);
-  int place = kSocket;
-  for (const UniqueFd& source : sources) {
-    (void)::posix_spawn_file_actions_adddup2(&actions, source.get(), place++);
-  }
-  (void)::posix_spawn_file_actions_addclosefrom_np(&actions, place);
-  sigset_t none;
-  (void)::sigemptyset(&none);
-  (void)::posix_spawnattr_setsigmask(&attributes, &none);
-  (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::string name = "glovebox";
-  std::string command = "builder";
-  std::string option = "--data";
-  std::string value = order.directory;
-  const std::array<char*, 5> argv{name.data(), command.data(), option.data(), value.data(),
-                                  nullptr};
-  pid_t pid = 0;
-  // The very program that runs, whatever has been installed in its place.
-  const int failed =
-      ::posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
-  (void)::posix_spawn_file_actions_destroy(&actions);
-  (void)::posix_spawnattr_destroy(&attributes);
-  if (failed != 0) {
-    return Error::from_errno("start a template builder", failed);
-  }
-  return pid;
+  auto started = sys::start_process(builder);
+  return started ? std::move(started)
+                 : Error::from_errno("start a template builder", started.error().os_error());
 }
 
 int wait_for(pid_t pid, const std::function<bool()>& listens) {
@@ -131,10 +99,7 @@ int wait_for(pid_t pid, const std::function<bool()>& listens) {
       break;
     }
   }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+  return sys::wait_for_end(pid);
 }
 
 }  // namespace

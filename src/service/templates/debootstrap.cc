@@ -5,7 +5,6 @@
 #include <fts.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/sys/start_process.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -59,7 +59,7 @@ std::vector<std::string> command_line(const std::string& program,
 
 class Child {
  public:
-  static Result<std::unique_ptr<Child>> start(std::vector<std::string> words) {
+  static Result<std::unique_ptr<Child>> start(const std::vector<std::string>& words) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
       return Error::from_errno("pipe");
@@ -67,33 +67,15 @@ class Child {
     std::unique_ptr<Child> child(new Child);
     child->output_ = UniqueFd(ends[0]);
     const UniqueFd theirs(ends[1]);
-    std::vector<char*> argv;
-    for (std::string& word : words) {
-      argv.push_back(word.data());
-    }
-    argv.push_back(nullptr);
-    // Nothing of the daemon's own environment, which may hold what is nobody's business.
-    std::array<std::string, 4> settings = {
-        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C",
-        "DEBIAN_FRONTEND=noninteractive", "HOME=/nonexistent"};
-    std::array<char*, 5> env = {settings[0].data(), settings[1].data(), settings[2].data(),
-                                settings[3].data(), nullptr};
-    posix_spawn_file_actions_t actions;
-    (void)::posix_spawn_file_actions_init(&actions);
-    (void)::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    (void)::posix_spawn_file_actions_adddup2(&actions, theirs.get(), 1);
-    (void)::posix_spawn_file_actions_adddup2(&actions, theirs.get(), 2);
-    posix_spawnattr_t attributes;
-    (void)::posix_spawnattr_init(&attributes);
-    (void)::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    const int error =
-        ::posix_spawn(&child->pid_, argv[0], &actions, &attributes, argv.data(), env.data());
-    (void)::posix_spawnattr_destroy(&attributes);
-    (void)::posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) {
-      child->pid_ = -1;
-      return Error::from_errno("start unshare", error);
-    }
+    const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    child->pid_ = GB_TRY(sys::start_process(
+        {.program = words.front(),
+         .words = words,
+         // Nothing of the daemon's own environment, which may hold what is nobody's business.
+         .environment = {{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                          "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", "HOME=/nonexistent"}},
+         .descriptors = {null.get(), theirs.get(), theirs.get()},
+         .group = sys::NewProcess::Group::kItsOwn}));
     return child;
   }
   Child(const Child&) = delete;
@@ -106,13 +88,7 @@ class Child {
   }
 
   [[nodiscard]] int output() const { return output_.get(); }
-  int wait() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return status;
-  }
+  int wait() { return sys::wait_for_end(std::exchange(pid_, -1)); }
 
  private:
   Child() = default;
