@@ -469,24 +469,14 @@ Verdict make_verdict(Context& context, Execution execution, const Limits& limits
   verdict.id = sandbox.id();
   verdict.language = context.language();
   verdict.tier = sandbox.tier();
-  verdict.status = execution.status;
-  verdict.limit = std::move(execution.limit);
-  verdict.exit_code = execution.exit_code;
-  verdict.signal = execution.signal;
   verdict.execution_count = execution.execution_count;
   verdict.results = std::move(execution.results);
   verdict.error = std::move(execution.error);
-  verdict.out = std::move(execution.out);
-  verdict.err = std::move(execution.err);
-  verdict.usage = execution.usage;
   verdict.walls = sandbox.walls();
   verdict.limits = sandbox.limit_reports(limits);
-  for (LimitReport& report : verdict.limits) {
-    report.hit = std::ranges::find(execution.hits, report.name) != execution.hits.end();
-  }
   verdict.timings = {{"first_event", execution.first_event}};
   verdict.notes = sandbox.notes();
-  verdict.notes.insert(verdict.notes.end(), execution.notes.begin(), execution.notes.end());
+  conclude(verdict, std::move(execution));
   return verdict;
 }
 

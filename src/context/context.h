@@ -29,6 +29,7 @@
 #include "context/checkpoint.h"
 #include "context/request_box.h"
 #include "context/zygote.h"
+#include "sandbox/run_outcome.h"
 #include "sandbox/sandbox.h"
 #include "spec/event.h"
 #include "spec/tool.h"
@@ -97,22 +98,12 @@ struct RefusedCall {
 };
 
 // The end of one execution.
-struct Execution {
-  Status status = Status::kFailed;
-  std::string limit;  // "time" or "cpu_time" when the status is kTimeout.
-  int exit_code = 0;
-  std::optional<int> signal;
+struct Execution : RunOutcome {
   int execution_count = 0;
   std::vector<Event> results;  // kDisplay and kResult, in order; bounded.
   std::optional<GuestError> error;
-  Captured out;
-  Captured err;
-  Usage usage;
-  std::vector<std::string> hits;           // Limits that were run into.
   std::vector<RefusedCall> refused_calls;  // Because of `tools_refused`; the first of them.
   bool recovered = false;                  // The interpreter was put back to just before.
-  std::vector<std::string> notes;          // What the caller should know.
-  std::chrono::microseconds first_event{0};
 };
 
 class Context {

@@ -3,12 +3,10 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <utility>
 
 #include "base/text.h"
@@ -52,6 +50,7 @@ Executing::Executing(Context& context, const ExecuteOptions& options)
       options_(options),
       channel_(context.next_channel_++),
       start_(now()),
+      used_(context.sandbox_),
       out_(options.limits.output),
       err_(options.limits.output),
       next_check_(start_ + kCheckEvery) {}
@@ -63,11 +62,6 @@ Executing::~Executing() {
 }
 
 Result<Execution> Executing::run() {
-  const Meter& meter = context_.sandbox_.meter();
-  oom_kills_before_ = meter.oom_kills();
-  pids_refusals_before_ = meter.pids_refusals();
-  hoard_kills_before_ = context_.sandbox_.hoard_kills();
-  cpu_before_ = meter.cpu_time().value_or(0us);
   const agent::ExecuteRequest request{.code = options_.code,
                                       .silent = options_.silent,
                                       .store_history = options_.store_history,
@@ -303,11 +297,9 @@ void Executing::check_limits() {
   }
   next_check_ = time + kCheckEvery;
   (void)context_.sandbox_.end_hoarders();
-  if (cause_ == Cause::kItself && options_.limits.cpu_time.count() > 0) {
-    const microseconds used = context_.sandbox_.meter().cpu_time().value_or(0us) - cpu_before_;
-    if (used >= options_.limits.cpu_time) {
-      interrupt(Cause::kCpu);
-    }
+  if (cause_ == Cause::kItself && options_.limits.cpu_time.count() > 0 &&
+      used_.cpu().value_or(0us) >= options_.limits.cpu_time) {
+    interrupt(Cause::kCpu);
   }
 }
 
@@ -318,7 +310,7 @@ void Executing::interrupt(Cause cause) {
   }
   (void)context_.process_->signal(SIGINT);
   interrupted_at_ = now();
-  cpu_when_interrupted_ = context_.sandbox_.meter().cpu_time().value_or(0us);
+  cpu_when_interrupted_ = used_.cpu().value_or(0us);
   next_check_ = interrupted_at_ + kInterruptAgain;
   kill_at_ = interrupted_at_ + kGrace;
 }
@@ -327,7 +319,7 @@ bool Executing::is_starved(Clock::time_point time) const {
   if (cause_ == Cause::kItself || link_lost_ || time >= interrupted_at_ + kLongestGrace) {
     return false;
   }
-  const auto cpu = context_.sandbox_.meter().cpu_time();
+  const auto cpu = used_.cpu();
   return cpu && *cpu < cpu_when_interrupted_ + kGraceCpu;
 }
 
@@ -361,9 +353,7 @@ Execution Executing::judge() {
   execution.out = out_.finish();
   execution.err = err_.finish();
   if (execution.out.truncated || execution.err.truncated) {
-    if (std::ranges::find(execution.hits, "output") == execution.hits.end()) {
-      execution.hits.emplace_back("output");
-    }
+    execution.hit("output");
   }
   measure(execution);
   if (done_) {
@@ -385,39 +375,24 @@ Execution Executing::judge() {
 }
 
 void Executing::judge_end(Execution& execution) const {
-  const auto timeout = [&execution](const char* limit) {
-    execution.status = Status::kTimeout;
-    execution.limit = limit;
-    execution.hits.emplace_back(limit);
-  };
-  // Also when it was a process that the guest had started, or a call of it that failed.
-  const Meter& meter = context_.sandbox_.meter();
-  const bool memory_hit = meter.oom_kills() > oom_kills_before_;
-  const bool pids_hit = meter.pids_refusals() > pids_refusals_before_;
-  const HoardWatch::Kills hoard_kills = context_.sandbox_.hoard_kills();
+  const bool memory_hit = used_.ran_out_of_memory();
+  const bool pids_hit = used_.ran_out_of_pids();
   std::string_view hoard_hit;
   if (memory_hit) {
-    execution.hits.emplace_back("memory");
+    execution.hit("memory");
   }
   if (pids_hit) {
-    execution.hits.emplace_back("pids");
+    execution.hit("pids");
   }
-  for (const Hoard hoard : kHoards) {
-    const auto at = static_cast<std::size_t>(hoard);
-    if (hoard_kills[at] > hoard_kills_before_[at]) {
-      hoard_hit = limit_of(hoard);
-      execution.hits.emplace_back(hoard_hit);
-    }
+  for (const std::string_view hoard : used_.hoards()) {
+    hoard_hit = hoard;
+    execution.hit(hoard);
   }
   if (wait_status_) {
-    if (WIFSIGNALED(*wait_status_)) {
-      execution.signal = WTERMSIG(*wait_status_);
-      execution.exit_code = 128 + WTERMSIG(*wait_status_);
-      execution.status = Status::kSignaled;
-    } else {
-      execution.exit_code = WEXITSTATUS(*wait_status_);
-      execution.status = execution.exit_code == 0 ? Status::kOk : Status::kError;
-    }
+    execution.set_end(*wait_status_);
+    execution.status = execution.signal           ? Status::kSignaled
+                       : execution.exit_code == 0 ? Status::kOk
+                                                  : Status::kError;
   }
   // An answer that came all the same is the guest's end, unless it was we who made it fail.
   const bool unharmed = done_ && done_->status == agent::Done::Status::kOk;
@@ -425,9 +400,9 @@ void Executing::judge_end(Execution& execution) const {
     execution.status = Status::kOutOfMemory;
     execution.limit = memory_hit ? "" : hoard_hit;
   } else if (cause_ == Cause::kWall && !unharmed) {
-    timeout("time");
+    execution.time_out("time");
   } else if (cause_ == Cause::kCpu && !unharmed) {
-    timeout("cpu_time");
+    execution.time_out("cpu_time");
   } else if (cause_ == Cause::kCanceled && !unharmed) {
     execution.status = Status::kCanceled;
   } else if (pids_hit && execution.status == Status::kError) {
@@ -439,7 +414,7 @@ void Executing::measure(Execution& execution) const {
   execution.usage.wall = duration_cast<microseconds>(now() - start_);
   const Meter& meter = context_.sandbox_.meter();
   if (execution.usage.wall >= kWorthMeasuring || wait_status_) {
-    execution.usage.cpu = meter.cpu_time().value_or(0us) - cpu_before_;
+    execution.usage.cpu = used_.cpu().value_or(0us);
     execution.usage.memory_peak = meter.memory_peak().value_or(Bytes{0});
     execution.usage.pids_peak = meter.pids_peak().value_or(0);
   }

@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "context/context.h"
-#include "sandbox/hoard_watch.h"
 #include "sandbox/output.h"
+#include "sandbox/used_since.h"
 
 namespace glovebox {
 
@@ -67,6 +67,7 @@ class Executing {
   const ExecuteOptions& options_;
   const std::uint32_t channel_;
   const Clock::time_point start_;
+  const UsedSince used_;
   OutputCapture out_;
   OutputCapture err_;
   Execution execution_;
@@ -82,10 +83,6 @@ class Executing {
   Clock::time_point kill_at_ = Clock::time_point::max();
   Clock::time_point interrupted_at_;
   std::chrono::microseconds cpu_when_interrupted_{0};
-  std::chrono::microseconds cpu_before_{0};
-  std::uint64_t oom_kills_before_ = 0;
-  std::uint64_t pids_refusals_before_ = 0;
-  HoardWatch::Kills hoard_kills_before_{};
   std::optional<agent::Done> done_;
   std::optional<int> wait_status_;
   bool started_ = false;  // The agent has taken the code.

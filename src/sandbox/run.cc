@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,18 +88,9 @@ Run::Run(Sandbox& sandbox, const RunOptions& options)
       options_(options),
       out_(options.limits.output),
       err_(options.limits.output),
-      before_(sandbox.used_.exchange(true) ? count() : Counters{}),
+      used_(sandbox, !sandbox.used_.exchange(true)),
       start_(Clock::now()),
       next_check_(start_ + kFirstCheck) {}
-
-Run::Counters Run::count() const {
-  const Meter& meter = sandbox_.meter();
-  const auto cpu = meter.cpu_time();
-  return {.cpu = cpu.value_or(0us),
-          .counts_cpu = cpu.has_value(),
-          .oom_kills = meter.oom_kills(),
-          .pids_refusals = meter.pids_refusals()};
-}
 
 warden::StartRequest Run::make_request(const Sandbox& sandbox,
                                        const Command& command,
@@ -191,7 +181,7 @@ Result<RunOutcome> Run::follow() {
       check_limits();
     }
   }
-  if (warden_lost_ && cause_ == Cause::kItself && count().oom_kills == before_.oom_kills) {
+  if (warden_lost_ && cause_ == Cause::kItself && !used_.ran_out_of_memory()) {
     return Error(ErrorCode::kInternal, "the sandbox ended for an unknown reason");
   }
   return judge();
@@ -337,18 +327,16 @@ void Run::check_limits() {
     return;
   }
   microseconds pause = sandbox_.watches_memory() ? kMemoryCheck : kSlowestCheck;
-  const Counters used = count();
-  if (used.oom_kills > before_.oom_kills) {
+  if (used_.ran_out_of_memory()) {
     end_it(Cause::kMemory);
     return;
   }
-  if (const auto hoard = sandbox_.end_hoarders()) {
-    hoard_ = *hoard;
+  if (sandbox_.end_hoarders()) {
     end_it(Cause::kHoard);
     return;
   }
   if (options_.limits.cpu_time.count() > 0) {
-    const microseconds left = microseconds(options_.limits.cpu_time) - (used.cpu - before_.cpu);
+    const microseconds left = microseconds(options_.limits.cpu_time) - used_.cpu().value_or(0us);
     if (left.count() <= 0) {
       end_it(Cause::kCpu);
       return;
@@ -373,10 +361,8 @@ RunOutcome Run::judge() {
   outcome.usage.wall = duration_cast<microseconds>(Clock::now() - start_);
   outcome.first_event = first_event_;
   const Meter& meter = sandbox_.meter();
-  Counters used = count();
-  used.oom_kills -= before_.oom_kills;
-  used.pids_refusals -= before_.pids_refusals;
-  outcome.usage.cpu = used.counts_cpu ? used.cpu - before_.cpu : microseconds(ended_.cpu_us);
+  const std::optional<microseconds> cpu = used_.cpu();
+  outcome.usage.cpu = cpu.value_or(microseconds(ended_.cpu_us));
   outcome.usage.memory_peak = meter.memory_peak().value_or(Bytes{ended_.max_rss});
   outcome.usage.pids_peak = meter.pids_peak().value_or(0);
 
@@ -389,21 +375,18 @@ RunOutcome Run::judge() {
   }
   const bool disk_full = own_disk && ended_.disk_full;
   const bool inodes_full = own_inodes && ended_.inodes_full;
-  if (used.oom_kills > 0) {
-    outcome.hits.emplace_back("memory");
-  }
-  if (used.pids_refusals > 0) {
-    outcome.hits.emplace_back("pids");
-  }
-  if (disk_full) {
-    outcome.hits.emplace_back("disk");
-  }
-  if (inodes_full) {
-    outcome.hits.emplace_back("inodes");
+  const Met met{.memory = used_.ran_out_of_memory(),
+                .pids = used_.ran_out_of_pids(),
+                .disk = disk_full || inodes_full};
+  for (const auto& [hit, limit] :
+       {std::pair(met.memory, "memory"), std::pair(met.pids, "pids"), std::pair(disk_full, "disk"),
+        std::pair(inodes_full, "inodes")}) {
+    if (hit) {
+      outcome.hit(limit);
+    }
   }
   if (forced_ || warden_lost_) {
-    outcome.notes.emplace_back(used.counts_cpu
-                                   ? "the sandbox had to be killed: its disk usage is unknown"
+    outcome.notes.emplace_back(cpu ? "the sandbox had to be killed: its disk usage is unknown"
                                    : "the sandbox had to be killed: its CPU, memory and disk "
                                      "usage is unknown");
   }
@@ -412,10 +395,10 @@ RunOutcome Run::judge() {
   if (ended_.start_error != 0) {
     judge_start_error(outcome);
   } else {
-    judge_exit(outcome, used, disk_full || inodes_full);
+    judge_exit(outcome, met);
   }
   if (outcome.out.truncated || outcome.err.truncated) {
-    outcome.hits.emplace_back("output");
+    outcome.hit("output");
   }
   return outcome;
 }
@@ -430,47 +413,38 @@ void Run::judge_start_error(RunOutcome& outcome) const {
   outcome.err = with_message.finish();
 }
 
-void Run::judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) const {
+void Run::judge_exit(RunOutcome& outcome, const Met& met) const {
   const bool killed_by_us = forced_ || warden_lost_;
-  const int status = killed_by_us ? SIGKILL : ended_.wait_status;
-  if (WIFSIGNALED(status)) {
-    outcome.signal = WTERMSIG(status);
-    outcome.exit_code = 128 + WTERMSIG(status);
-  } else {
-    outcome.exit_code = WEXITSTATUS(status);
-  }
-  const auto timeout = [&outcome](const char* limit) {
-    outcome.status = Status::kTimeout;
-    outcome.limit = limit;
-    outcome.hits.emplace_back(limit);
-  };
+  outcome.set_end(killed_by_us ? SIGKILL : ended_.wait_status);
   const bool failed = outcome.exit_code != 0;
   const Limits& limits = options_.limits;
   if (cause_ == Cause::kCanceled || asked_to_end_) {
     outcome.status = Status::kCanceled;
   } else if (cause_ == Cause::kWall || ended_.deadline) {
-    timeout("time");
+    outcome.time_out("time");
   } else if (cause_ == Cause::kCpu ||
              (outcome.signal == SIGXCPU &&
               outcome.usage.cpu >= kNearly * microseconds(limits.cpu_time) &&
               limits.cpu_time.count() > 0)) {
-    timeout("cpu_time");
+    outcome.time_out("cpu_time");
   } else if (outcome.signal == SIGXCPU && sandbox_.enclosure_.runner) {
-    timeout("time");  // The work that the time stands for is done.
+    outcome.time_out("time");  // The work that the time stands for is done.
   } else if (cause_ == Cause::kHoard) {
     outcome.status = Status::kOutOfMemory;
-    outcome.limit = limit_of(hoard_);
-    outcome.hits.push_back(outcome.limit);
-  } else if (cause_ == Cause::kMemory || used.oom_kills > 0) {
+    for (const std::string_view hoard : used_.hoards()) {
+      outcome.limit = hoard;
+      outcome.hit(hoard);
+    }
+  } else if (cause_ == Cause::kMemory || met.memory) {
     outcome.status = Status::kOutOfMemory;
-  } else if (failed && used.pids_refusals > 0) {
+  } else if (failed && met.pids) {
     outcome.status = Status::kPidsLimit;
-  } else if ((failed && disk_full) || (outcome.signal == SIGXFSZ && file_size_limited_)) {
+  } else if ((failed && met.disk) || (outcome.signal == SIGXFSZ && file_size_limited_)) {
     outcome.status = Status::kDiskFull;
   } else if (failed &&
              gave_up_on_memory(outcome.err.bytes, outcome.usage.memory_peak, limits.memory)) {
     outcome.status = Status::kOutOfMemory;
-    outcome.hits.emplace_back("memory");
+    outcome.hit("memory");
   } else if (outcome.signal) {
     outcome.status = Status::kSignaled;
   } else {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "sandbox/output.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/used_since.h"
 #include "spec/warden_protocol.h"
 
 namespace glovebox {
@@ -43,15 +44,6 @@ class Run {
   // Why we ended it, when we did.
   enum class Cause { kItself, kWall, kCpu, kMemory, kHoard, kCanceled };
 
-  // Counters of the whole sandbox, so that this run's share is a difference.
-  struct Counters {
-    std::chrono::microseconds cpu{0};
-    bool counts_cpu = false;
-    std::uint64_t oom_kills = 0;
-    std::uint64_t pids_refusals = 0;
-  };
-
-  [[nodiscard]] Counters count() const;
   Result<RunOutcome> follow();
   void lose_warden();
   void wait_for_something();
@@ -64,20 +56,25 @@ class Run {
   void end_it(Cause cause);
   RunOutcome judge();
   void judge_start_error(RunOutcome& outcome) const;
-  void judge_exit(RunOutcome& outcome, const Counters& used, bool disk_full) const;
+  // What of the limits it ran into.
+  struct Met {
+    bool memory = false;
+    bool pids = false;
+    bool disk = false;
+  };
+  void judge_exit(RunOutcome& outcome, const Met& met) const;
 
   Sandbox& sandbox_;
   WardenLink::Channel channel_;
   const RunOptions& options_;
   OutputCapture out_;
   OutputCapture err_;
-  const Counters before_;
+  const UsedSince used_;
   const Clock::time_point start_;
   std::string program_;             // For the message when it cannot be started.
   bool file_size_limited_ = false;  // SIGXFSZ may be the kernel's.
 
   Cause cause_ = Cause::kItself;
-  Hoard hoard_{};  // If that is kHoard.
   Clock::time_point next_check_;
   bool asked_to_end_ = false;
   Clock::time_point cancel_at_ = Clock::time_point::max();

@@ -30,6 +30,7 @@
 #include "sandbox/guests_seen.h"
 #include "sandbox/hoard_watch.h"
 #include "sandbox/output.h"
+#include "sandbox/run_outcome.h"
 #include "sandbox/tiers/tier.h"
 #include "sandbox/warden_link.h"
 #include "spec/command.h"
@@ -66,24 +67,6 @@ struct RunOptions {
   // False leaves background processes alive for the next run.
   bool kill_rest = true;
   RunObserver observer{};
-};
-
-// How a run ended, with what is known of it alone.
-struct RunOutcome {
-  Status status = Status::kFailed;
-  int exit_code = 0;
-  std::optional<int> signal;
-  // "time" or "cpu_time" when the status is kTimeout, the one of hoard_watch.h when it is
-  // kOutOfMemory because of that.
-  std::string limit;
-  Captured out;
-  Captured err;
-  Usage usage;
-  // Limits that the guest ran into, by name, whatever ended it.
-  std::vector<std::string> hits;
-  // What could not be had, each a sentence for people.
-  std::vector<std::string> notes;
-  std::chrono::microseconds first_event{0};
 };
 
 class Sandbox {

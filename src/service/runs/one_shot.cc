@@ -29,20 +29,6 @@ using namespace std::chrono_literals;
 constexpr int kCompilePatience = 3;
 constexpr Limits kCompileLimits{.wall = 60s, .memory = 1_GiB, .cpus = 2.0};
 
-void apply(Verdict& verdict, RunOutcome outcome) {
-  verdict.status = outcome.status;
-  verdict.exit_code = outcome.exit_code;
-  verdict.signal = outcome.signal;
-  verdict.limit = std::move(outcome.limit);
-  verdict.out = std::move(outcome.out);
-  verdict.err = std::move(outcome.err);
-  verdict.usage = outcome.usage;
-  std::ranges::move(outcome.notes, std::back_inserter(verdict.notes));
-  for (LimitReport& limit : verdict.limits) {
-    limit.hit = std::ranges::find(outcome.hits, limit.name) != outcome.hits.end();
-  }
-}
-
 std::string more_processors_than_there_are(double wanted) {
   const auto processors = static_cast<long long>(cgroup_host().processors);
   std::array<char, 32> number{};
@@ -317,7 +303,7 @@ class OneShotRun {
     }
     const Status status = outcome.status;
     result_.verdict.limits = sandbox_->limit_reports(request_.compile_limits);
-    apply(result_.verdict, std::move(outcome));
+    conclude(result_.verdict, std::move(outcome));
     if (status != Status::kCanceled && status != Status::kOk) {
       if (status != Status::kError && status != Status::kSignaled) {
         result_.verdict.notes.push_back("the compiler ended with " +
@@ -352,7 +338,7 @@ class OneShotRun {
     if (request_.strict) {
       result_.verdict.walls.seccomp = "strict";
     }
-    apply(result_.verdict, std::move(outcome));
+    conclude(result_.verdict, std::move(outcome));
     return {};
   }
 
@@ -374,7 +360,7 @@ class OneShotRun {
                           .env = outside_env_,
                           .cwd = {}};
     auto verdict = std::make_shared<Verdict>(make_verdict(*sandbox_, "sh", request_.limits));
-    apply(*verdict, GB_TRY(sandbox_->run(command, options)));
+    conclude(*verdict, GB_TRY(sandbox_->run(command, options)));
     verdict->timings.clear();
     result_.verdict.verification = std::move(verdict);
     return {};
