@@ -93,8 +93,7 @@ Result<std::unique_ptr<judge::Program>> compile_checker(const JudgeOptionsText& 
   text.min_tier = options.min_tier;
   text.no_pool = options.no_pool;
   // The files of a case lie in its sandbox.
-  text.disk = "1G";
-  text.memory = "1536M";
+  text.limits = {{"disk", "1G"}, {"memory", "1536M"}};
   auto checker = GB_TRY(compile(text, cancel_fd));
   if (const auto& rejection = checker->rejection()) {
     return Error(ErrorCode::kInvalid,

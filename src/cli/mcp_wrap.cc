@@ -43,9 +43,9 @@ std::vector<Mount> language_mounts() {
 }
 
 Result<Limits> limits_of(const SharedOptionsText& text) {
-  Limits limits = GB_TRY(parse_limits(text)).over(Limits());
+  Limits limits =
+      GB_TRY(with_host_limits(text.limits, GB_TRY(parse_limits(text.limits)).over(Limits())));
   limits.wall = kNoTimeLimit;
-  limits.io_rate = GB_TRY(parse_size(text.io_rate, "--io-rate")).value_or(Bytes{0});
   GB_TRY(validate(limits));
   return limits;
 }
@@ -99,7 +99,7 @@ void add_mcp_wrap(CLI::App& app, const std::vector<std::string>& guest_words, Ac
       app.add_subcommand("mcp-wrap", "Run another MCP server in a sandbox, on stdin and stdout");
   command->footer(kWrapFooter);
   auto text = std::make_shared<SharedOptionsText>();
-  add_shared_options(*command, *text, "CPU time limit for each process");
+  add_shared_options(*command, *text, {{"cpu_time", "CPU time limit for each process"}});
   add_network_options(*command, *text);
   forbid_empty_values(*command);
   command->callback([action, text, guest_words] {

@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "cli/command.h"
+#include "cli/limit_options.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::cli {
@@ -66,16 +67,10 @@ std::string limit_text(const Verdict& verdict, std::string_view name) {
   return name == "memory" || name == "disk" ? to_string(Bytes{value}) : std::to_string(value);
 }
 
-// The option that sets it: "--cpu-time" for "cpu_time".
-std::string option_of(std::string name) {
-  std::ranges::replace(name, '_', '-');
-  return "--" + name;
-}
-
 // How the program ended, and what to do where a limit ended it.
 std::string ending(const Verdict& verdict) {
   const auto reached = [&](const std::string& what, const std::string& name) {
-    return what + " (limit " + limit_text(verdict, name) + "; raise it with " + option_of(name) +
+    return what + " (limit " + limit_text(verdict, name) + "; raise it with " + limit_option(name) +
            ")";
   };
   const auto out_of_memory = [&]() -> std::string {

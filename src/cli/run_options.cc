@@ -242,13 +242,9 @@ void add_program_options(CLI::App& command, RunOptionsText& options) {
                   "Language [default: detected from the file extension or shebang]")
       ->type_name("LANGUAGE");
 
-  command
-      .add_option("--time", options.time,
-                  "Wall-clock time limit: 500ms, 2m; a bare number is seconds [default: " +
-                      std::to_string(Limits().wall / std::chrono::seconds(1)) + "s]")
-      ->type_name("TIME")
-      ->group(kLimitOptions);
-  add_shared_options(command, options, "CPU time limit for all processes together");
+  add_shared_options(command, options,
+                     {{"time", "Wall-clock time limit: 500ms, 2m; a bare number is seconds"},
+                      {"cpu_time", "CPU time limit for all processes together"}});
   command
       .add_option("--seccomp", options.seccomp,
                   "System call policy: 'default', or 'strict' (an allowlist for compiled programs)")
@@ -432,8 +428,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   OneShot& request = plan.request;
   GB_TRY(refuse_what_is_missing(options));
   // Before the program: a word that was meant as its name may have become a value.
-  LimitWishes limits = GB_TRY(parse_limits(options));
-  limits.wall = GB_TRY(parse_time(options.time, "--time"));
+  LimitWishes limits = GB_TRY(parse_limits(options.limits));
   limits.output = GB_TRY(parse_size(options.output, "--output"));
   LimitWishes compile;
   compile.wall = GB_TRY(parse_time(options.compile_time, "--compile-time"));
@@ -447,8 +442,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
     GB_TRY(load_image(options, plan));
   }
   GB_TRY(load_program(options, request));
-  request.limits = run_limits(request.language, limits);
-  request.limits.io_rate = GB_TRY(parse_size(options.io_rate, "--io-rate")).value_or(Bytes{0});
+  request.limits = GB_TRY(with_host_limits(options.limits, run_limits(request.language, limits)));
   request.compile_limits = compile_limits(request.language, compile);
   GB_TRY(validate(request.limits));
   GB_TRY(validate(request.compile_limits, "compile-"));

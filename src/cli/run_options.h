@@ -26,7 +26,6 @@ struct RunOptionsText : SharedOptionsText {
   std::vector<std::string> packages;
   std::vector<std::string> package_sources;
   std::vector<std::string> policies;
-  std::string time;
   std::string output;
   std::string compile_time;
   std::string compile_memory;

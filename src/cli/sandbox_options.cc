@@ -8,7 +8,7 @@
 
 namespace glovebox::cli {
 void add_options(CLI::App& command, SandboxOptionsText& options) {
-  add_shared_options(command, options, "CPU time limit for each cell");
+  add_shared_options(command, options, {{"cpu_time", "CPU time limit for each cell"}});
   add_network_options(command, options);
   command
       .add_option("--packages", options.packages,
@@ -42,9 +42,9 @@ void forbid_empty_values(CLI::App& command) {
 
 Result<LiveSpec> make_live_spec(Language language, const SandboxOptionsText& options) {
   LiveSpec spec;
-  spec.limits = run_limits(language, GB_TRY(parse_limits(options)));
+  spec.limits = GB_TRY(
+      with_host_limits(options.limits, run_limits(language, GB_TRY(parse_limits(options.limits)))));
   spec.limits.wall = kNoTimeLimit;
-  spec.limits.io_rate = GB_TRY(parse_size(options.io_rate, "--io-rate")).value_or(Bytes{0});
   GB_TRY(validate(spec.limits));
   spec.language = std::move(language);
   spec.tier = {.exactly = options.tier, .at_least = options.min_tier};

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/duration.h"
@@ -10,16 +11,9 @@
 
 namespace glovebox::cli {
 
-namespace {
-
-template <typename Value>
-std::string with_default(const char* description, const Value& value) {
-  return std::string(description) + " [default: " + value + "]";
-}
-
-}  // namespace
-
-void add_shared_options(CLI::App& command, SharedOptionsText& options, const char* cpu_time) {
+void add_shared_options(CLI::App& command,
+                        SharedOptionsText& options,
+                        std::map<std::string, std::string> limits) {
   command
       .add_option(
           "--tier", options.tier,
@@ -32,31 +26,16 @@ void add_shared_options(CLI::App& command, SharedOptionsText& options, const cha
       ->type_name("TIER")
       ->group(kIsolationOptions);
 
-  const Limits defaults;
-  const auto limit = [&command](const char* name, auto& value, const std::string& description,
-                                const char* type) {
-    command.add_option(name, value, description)->type_name(type)->group(kLimitOptions);
-  };
-  limit("--cpu-time", options.cpu_time, std::string(cpu_time) + " [default: none]", "TIME");
-  limit("--memory", options.memory,
-        with_default("Memory limit, files in the sandbox included", to_string(defaults.memory)),
-        "SIZE");
-  limit("--cpus", options.cpus,
-        with_default("Processors' worth of time: 0.5, 2",
-                     std::to_string(static_cast<int>(defaults.cpus))),
-        "N");
-  limit("--pids", options.pids,
-        with_default("Maximum number of processes and threads", std::to_string(defaults.pids)),
-        "N");
-  limit("--disk", options.disk, with_default("Disk space limit", to_string(defaults.disk)), "SIZE");
-  limit("--inodes", options.inodes,
-        with_default("Maximum number of files", std::to_string(defaults.inodes)), "N");
-  limit(
-      "--open-files", options.open_files,
-      with_default("Maximum number of open files per process", std::to_string(defaults.open_files)),
-      "N");
-  limit("--io-rate", options.io_rate, "Disk I/O limit in bytes per second: 10M [default: none]",
-        "SIZE");
+  // What is kept of the output is for each command to say.
+  std::set<std::string> left_out = {"output"};
+  if (!limits.contains("time")) {
+    left_out.insert("time");
+  }
+  add_limit_options(command, options.limits,
+                    {.group = kLimitOptions,
+                     .left_out = std::move(left_out),
+                     .help = std::move(limits),
+                     .here = true});
 
   command
       .add_option("--env", options.env,
@@ -95,18 +74,6 @@ Result<std::optional<Bytes>> parse_size(const std::string& text, const char* opt
     return Error(size.error()).within(option);
   }
   return std::optional(*size);
-}
-
-Result<LimitWishes> parse_limits(const SharedOptionsText& options) {
-  LimitWishes limits;
-  limits.cpu_time = GB_TRY(parse_time(options.cpu_time, "--cpu-time"));
-  limits.memory = GB_TRY(parse_size(options.memory, "--memory"));
-  limits.disk = GB_TRY(parse_size(options.disk, "--disk"));
-  limits.cpus = options.cpus;
-  limits.pids = options.pids;
-  limits.inodes = options.inodes;
-  limits.open_files = options.open_files;
-  return limits;
 }
 
 Result<Environment> parse_environment(const SharedOptionsText& options) {

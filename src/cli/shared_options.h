@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/limit_options.h"
 #include "language/language.h"
 #include "spec/command.h"
 #include "spec/network_rules.h"
@@ -33,14 +34,7 @@ inline constexpr std::chrono::hours kNoTimeLimit(24 * 365);
 struct SharedOptionsText {
   std::string tier;
   std::string min_tier;
-  std::string memory;
-  std::string cpu_time;
-  std::string disk;
-  std::string io_rate;
-  std::optional<double> cpus;
-  std::optional<std::uint32_t> pids;
-  std::optional<std::uint32_t> inodes;
-  std::optional<std::uint32_t> open_files;
+  LimitsText limits;
   std::vector<std::string> allow_net;
   std::vector<std::string> deny_net;
   std::vector<std::string> secrets;
@@ -53,8 +47,11 @@ struct SharedOptionsText {
   std::vector<std::string> files;
 };
 
-// `cpu_time` is the help of --cpu-time: what it limits differs from command to command.
-void add_shared_options(CLI::App& command, SharedOptionsText& options, const char* cpu_time);
+// `limits` is the help of those limits that mean something else from command to command: always of
+// "cpu_time", and of "time" where that is offered at all.
+void add_shared_options(CLI::App& command,
+                        SharedOptionsText& options,
+                        std::map<std::string, std::string> limits);
 
 // Not for every command: what is judged, for one, has no network.
 void add_network_options(CLI::App& command, SharedOptionsText& options);
@@ -64,8 +61,6 @@ Result<std::optional<std::chrono::milliseconds>> parse_time(const std::string& t
                                                             const char* option);
 Result<std::optional<Bytes>> parse_size(const std::string& text, const char* option);
 
-// All but the wall time, the output and the disk rate.
-Result<LimitWishes> parse_limits(const SharedOptionsText& options);
 // What a sandbox reaches, and the values of the secrets that the rules name.
 struct NetworkOptions {
   std::optional<NetworkRules> rules;  // Nothing where none was given: it has no network then.

@@ -21,7 +21,7 @@ struct AgentOrder {
   std::string timeout;
   std::vector<std::string> env;
   RemoteNetworkText network;
-  RemoteLimitsText limits;
+  LimitsText limits;
   bool with_keys = true;
   bool with_history = true;
 };

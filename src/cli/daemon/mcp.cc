@@ -120,7 +120,7 @@ Result<mcp::SandboxFeaturesOptions> features_of(const McpOptionsText& text,
   mcp::SandboxFeaturesOptions options;
   SandboxRequest& sandbox = options.sandbox;
   sandbox.timeout = kLifetime;
-  sandbox.limits = GB_TRY(parse_limits(text));
+  sandbox.limits = GB_TRY(parse_limits(text.limits));
   sandbox.env = GB_TRY(parse_environment(text));
   sandbox.tier = {.exactly = text.tier, .at_least = text.min_tier};
   sandbox.network = network.rules.value_or(NetworkRules());
@@ -191,7 +191,7 @@ void add_mcp(CLI::App& app, bool described, Action* action) {
   }
   command->footer(kMcpFooter);
   auto text = std::make_shared<McpOptionsText>();
-  add_shared_options(*command, *text, "CPU time limit for each call");
+  add_shared_options(*command, *text, {{"cpu_time", "CPU time limit for each call"}});
   // The service has no such limit.
   command->remove_option(command->get_option("--io-rate"));
   command->add_option("--time", text->time, "Wall-clock time of a call that names none")

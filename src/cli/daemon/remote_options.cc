@@ -3,13 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "base/bytes.h"
-#include "base/duration.h"
 #include "base/text.h"
 #include "cli/input_file.h"
 #include "spec/limit_fields.h"
@@ -19,22 +16,6 @@ namespace glovebox::cli {
 namespace {
 
 constexpr std::size_t kMostCode = 8UL << 20;
-
-template <typename T>
-Result<T> parse_limit(const std::string& text) {
-  if constexpr (std::is_same_v<T, std::chrono::milliseconds>) {
-    return parse_duration(text);
-  } else if constexpr (std::is_same_v<T, Bytes>) {
-    return parse_bytes(text);
-  } else {
-    T number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) {
-      return Error(ErrorCode::kInvalid, "invalid number '" + printable(text) + "'");
-    }
-    return number;
-  }
-}
 
 // NAME[=VARIABLE]@HOST[,HOST…]; the daemon checks the names.
 Result<Json> secret_json(const std::string& text) {
@@ -63,44 +44,23 @@ Result<Json> secret_json(const std::string& text) {
   }
 }
 
-// "--open-files"
-std::string option_of(std::string name) {
-  std::ranges::replace(name, '_', '-');
-  return "--" + name;
-}
-
 }  // namespace
 
-void add_limit_options(CLI::App& command, RemoteLimitsText& limits) {
-  each_wish([&](const auto& field) {
-    using Value = typename std::decay_t<decltype(field)>::Value;
-    command.add_option(option_of(field.name), limits[field.name], field.help)
-        ->type_name(std::is_same_v<Value, std::chrono::milliseconds> ? "TIME"
-                    : std::is_same_v<Value, Bytes>                   ? "SIZE"
-                                                                     : "N")
-        ->group("Limits");
-  });
-}
-
-Result<Json> limits_json(const RemoteLimitsText& limits) {
+Result<Json> limits_json(const LimitsText& limits) {
+  const LimitWishes wishes = GB_TRY(parse_limits(limits));
   Json json = Json::object();
-  std::optional<Error> wrong;
   each_wish([&](const auto& field) {
-    using Value = typename std::decay_t<decltype(field)>::Value;
-    const auto found = limits.find(field.name);
-    if (wrong || found == limits.end() || found->second.empty()) {
+    const auto& value = wishes.*field.wish;
+    if (!value) {
       return;
     }
-    const auto value = parse_limit<Value>(found->second);
-    if (!value) {
-      wrong = Error(value.error()).within(option_of(field.name));
-    } else if constexpr (std::is_same_v<Value, std::chrono::milliseconds>) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(*value)>, std::chrono::milliseconds>) {
       json[field.name] = static_cast<double>(value->count()) / 1000;
     } else {
       json[field.name] = to_plain(*value);
     }
   });
-  return wrong ? Result<Json>(*wrong) : std::move(json);
+  return Result<Json>(std::move(json));
 }
 
 Result<Json> pairs_json(const std::vector<std::string>& texts, const char* option) {

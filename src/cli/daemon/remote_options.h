@@ -8,15 +8,12 @@
 #include <vector>
 
 #include "cli/daemon/daemon_client.h"
+#include "cli/limit_options.h"
 
 namespace glovebox::cli {
 
-// As typed, by the names of limits; empty where an option is absent.
-using RemoteLimitsText = std::map<std::string, std::string>;
-void add_limit_options(CLI::App& command, RemoteLimitsText& limits);
-
 // {"memory": …}, checked here so that an error names the option; empty where none was given.
-Result<Json> limits_json(const RemoteLimitsText& limits);
+Result<Json> limits_json(const LimitsText& limits);
 
 // "NAME=VALUE" each; `option` is named in errors.
 Result<Json> pairs_json(const std::vector<std::string>& texts, const char* option);

@@ -22,7 +22,7 @@ Examples:
 
 struct CreateOptionsText {
   DaemonOptionsText daemon;
-  RemoteLimitsText limits;
+  LimitsText limits;
   std::string template_name;
   std::string image;
   std::string timeout;

@@ -26,7 +26,7 @@ Examples:
 
 struct PackagesText {
   DaemonOptionsText daemon;
-  RemoteLimitsText limits;
+  LimitsText limits;
   std::string id;
   std::vector<std::string> names;
   bool events = false;

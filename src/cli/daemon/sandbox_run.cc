@@ -21,7 +21,7 @@ Examples:
 
 struct RunRemoteText {
   DaemonOptionsText daemon;
-  RemoteLimitsText limits;
+  LimitsText limits;
   std::string file;
   std::string code;
   std::string language;
