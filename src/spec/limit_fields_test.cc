@@ -6,23 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "base/members.h"
+
 namespace glovebox {
 namespace {
-
-// Fits every member, so that the members of a struct can be counted.
-struct Any {
-  template <typename T>
-  operator T() const;  // NOLINT(google-explicit-constructor)
-};
-
-template <typename T, typename... Members>
-constexpr std::size_t count_of_members() {
-  if constexpr (requires { T{Members{}..., Any{}}; }) {
-    return count_of_members<T, Members..., Any>();
-  } else {
-    return sizeof...(Members);
-  }
-}
 
 TEST(LimitFieldsTest, EveryLimitAndEveryWishIsInTheList) {
   std::size_t wishes = 0;

@@ -11,27 +11,65 @@
 
 #include "base/text.h"
 #include "service/keeper/codec.h"
+#include "service/keeper/field_lists.h"
 #include "spec/json/network_rules_json.h"
 
 namespace glovebox {
-namespace {
 
 using nlohmann::json;
+
+// Of each what is no file that goes as a descriptor, and no rule that has to be checked.
+template <>
+inline constexpr auto keeper::kFields<RecipeStep> =
+    std::tuple{Field{"kind", &RecipeStep::kind}, Field{"text", &RecipeStep::text},
+               Field{"path", &RecipeStep::path}, Field{"mode", &RecipeStep::mode},
+               Field{"cwd", &RecipeStep::cwd},   Field{"env", &RecipeStep::env}};
+template <>
+inline constexpr auto keeper::kFields<Debootstrap> =
+    std::tuple{Field{"suite", &Debootstrap::suite}, Field{"mirror", &Debootstrap::mirror},
+               Field{"packages", &Debootstrap::packages}};
+// Only from process to process, in memory. A secret is its value by now.
+template <>
+inline constexpr auto keeper::kFields<RegistryLogin> = std::tuple{
+    Field{"registry", &RegistryLogin::registry}, Field{"username", &RegistryLogin::username},
+    Field{"password", &RegistryLogin::password}};
+template <>
+inline constexpr auto keeper::kFields<Recipe> = std::tuple{
+    Field{"name", &Recipe::name},         Field{"base", &Recipe::base},
+    Field{"home", &Recipe::home},         Field{"user", &Recipe::user},
+    Field{"packages", &Recipe::packages}, Field{"package_sources", &Recipe::package_sources},
+    Field{"env", &Recipe::env},           Field{"start", &Recipe::start},
+    Field{"ready", &Recipe::ready},       Field{"preload", &Recipe::preload},
+    Field{"limits", &Recipe::limits},     Field{"debootstrap", &Recipe::debootstrap},
+    Field{"registry", &Recipe::registry}, Field{"login", &Recipe::login}};
+template <>
+inline constexpr auto keeper::kFields<TemplateParts> =
+    std::tuple{Field{"home", &TemplateParts::home},     Field{"user", &TemplateParts::user},
+               Field{"root", &TemplateParts::root},     Field{"files", &TemplateParts::files},
+               Field{"layers", &TemplateParts::layers}, Field{"packages", &TemplateParts::packages},
+               Field{"env", &TemplateParts::env},       Field{"start", &TemplateParts::start},
+               Field{"ready", &TemplateParts::ready},   Field{"preload", &TemplateParts::preload},
+               Field{"limits", &TemplateParts::limits}, Field{"cache", &TemplateParts::cache}};
+
+// Records have the managers of layers by name.
+template <>
+struct keeper::Coding<TemplateParts::Layer> {
+  static json encode(const TemplateParts::Layer& layer) {
+    return {{"manager", to_string(layer.manager)}, {"key", layer.key}};
+  }
+  static void decode(const json& from, TemplateParts::Layer& layer) {
+    layer.key = fields::decoded<std::string>(fields::member(from, "key"));
+    layer.manager = fields::decoded<std::string>(fields::member(from, "manager")) == "npm"
+                        ? PackageManager::kNpm
+                        : PackageManager::kPip;
+  }
+};
+
+namespace {
 
 std::string text_in(const json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::vector<std::string> texts_in(const json& object, const char* name) {
-  std::vector<std::string> texts;
-  const auto found = object.find(name);
-  if (found != object.end() && found->is_array()) {
-    for (const json& text : *found) {
-      texts.push_back(text.is_string() ? text.get<std::string>() : std::string());
-    }
-  }
-  return texts;
 }
 
 std::uint64_t number_in(const json& object, const char* name) {
@@ -61,12 +99,7 @@ Result<std::string> name_of(std::uint64_t place, const std::vector<UniqueFd>& op
 Result<json> steps_json(const Recipe& recipe, std::vector<UniqueFd>& opened) {
   json steps = json::array();
   for (const RecipeStep& step : recipe.steps) {
-    json object = {{"kind", static_cast<int>(step.kind)},
-                   {"text", step.text},
-                   {"path", step.path},
-                   {"mode", step.mode},
-                   {"cwd", step.cwd},
-                   {"env", keeper::to_json(step.env)}};
+    json object = keeper::fields::encode(step);
     if (step.kind == RecipeStep::Kind::kArchive) {
       object["archive"] = GB_TRY(open_file(step.archive, opened));
     }
@@ -76,16 +109,11 @@ Result<json> steps_json(const Recipe& recipe, std::vector<UniqueFd>& opened) {
 }
 
 Result<RecipeStep> to_step(const json& object, const std::vector<UniqueFd>& opened) {
-  const std::uint64_t kind = number_in(object, "kind");
-  if (kind > static_cast<std::uint64_t>(RecipeStep::Kind::kArchive)) {
+  auto step = keeper::fields::decoded<RecipeStep>(object);
+  if (static_cast<unsigned>(step.kind) > static_cast<unsigned>(RecipeStep::Kind::kArchive)) {
     return Error(ErrorCode::kInvalid, "unknown step of a recipe");
   }
-  RecipeStep step{.kind = static_cast<RecipeStep::Kind>(kind),
-                  .text = text_in(object, "text"),
-                  .path = text_in(object, "path"),
-                  .mode = static_cast<std::uint32_t>(number_in(object, "mode") & 0777U),
-                  .cwd = text_in(object, "cwd"),
-                  .env = keeper::to_environment(object.value("env", json::array()))};
+  step.mode &= 0777U;
   if (step.kind == RecipeStep::Kind::kArchive) {
     step.archive = GB_TRY(name_of(number_in(object, "archive"), opened));
   }
@@ -95,89 +123,25 @@ Result<RecipeStep> to_step(const json& object, const std::vector<UniqueFd>& open
 }  // namespace
 
 json parts_json(const TemplateParts& parts) {
-  json layers = json::array();
-  for (const TemplateParts::Layer& layer : parts.layers) {
-    layers.push_back({{"manager", to_string(layer.manager)}, {"key", layer.key}});
-  }
-  return {{"home", parts.home},
-          {"user", parts.user},
-          {"root", parts.root},
-          {"files", parts.files},
-          {"layers", std::move(layers)},
-          {"packages", parts.packages},
-          {"env", keeper::to_json(parts.env)},
-          {"start", parts.start},
-          {"ready", parts.ready},
-          {"preload", parts.preload},
-          {"limits", keeper::to_json(parts.limits)},
-          {"image", to_json(parts.image)},
-          {"cache", parts.cache}};
+  json object = keeper::fields::encode(parts);
+  object["image"] = to_json(parts.image);
+  return object;
 }
 
 std::optional<TemplateParts> to_parts(const json& object) {
-  if (!object.is_object() || text_in(object, "home").empty()) {
-    return std::nullopt;
-  }
-  TemplateParts parts{.home = text_in(object, "home"),
-                      .user = text_in(object, "user"),
-                      .root = text_in(object, "root"),
-                      .files = text_in(object, "files"),
-                      .layers = {},
-                      .packages = texts_in(object, "packages"),
-                      .env = keeper::to_environment(object.value("env", json::array())),
-                      .start = text_in(object, "start"),
-                      .ready = text_in(object, "ready"),
-                      .preload = texts_in(object, "preload"),
-                      .limits = keeper::to_limit_wishes(object.value("limits", json::object())),
-                      .image = {},
-                      .cache = texts_in(object, "cache")};
-  auto image = parse_image_config(object.value("image", json()));
-  if (!image) {
+  auto parts = keeper::fields::decoded<TemplateParts>(object);
+  auto image = parse_image_config(keeper::fields::member(object, "image"));
+  if (parts.home.empty() || !image) {
     return std::nullopt;
   }
   parts.image = *std::move(image);
-  const auto layers = object.find("layers");
-  if (layers != object.end() && layers->is_array()) {
-    for (const json& layer : *layers) {
-      if (layer.is_object()) {
-        parts.layers.push_back({.manager = text_in(layer, "manager") == "npm"
-                                               ? PackageManager::kNpm
-                                               : PackageManager::kPip,
-                                .key = text_in(layer, "key")});
-      }
-    }
-  }
   return parts;
 }
 
 Result<json> recipe_json(const Recipe& recipe, std::vector<UniqueFd>& opened) {
-  json object = {{"name", recipe.name},
-                 {"base", recipe.base},
-                 {"home", recipe.home},
-                 {"user", recipe.user},
-                 {"packages", recipe.packages},
-                 {"package_sources", recipe.package_sources},
-                 {"steps", GB_TRY(steps_json(recipe, opened))},
-                 {"network", glovebox::to_json(recipe.network)},
-                 {"env", keeper::to_json(recipe.env)},
-                 {"start", recipe.start},
-                 {"ready", recipe.ready},
-                 {"preload", recipe.preload},
-                 {"limits", keeper::to_json(recipe.limits)}};
-  if (!recipe.registry.empty()) {
-    object["registry"] = recipe.registry;
-  }
-  if (recipe.login) {
-    // Only from process to process, in memory. The secret is its value by now.
-    object["login"] = {{"registry", recipe.login->registry},
-                       {"username", recipe.login->username},
-                       {"password", recipe.login->password}};
-  }
-  if (recipe.debootstrap) {
-    object["debootstrap"] = {{"suite", recipe.debootstrap->suite},
-                             {"mirror", recipe.debootstrap->mirror},
-                             {"packages", recipe.debootstrap->packages}};
-  }
+  json object = keeper::fields::encode(recipe);
+  object["steps"] = GB_TRY(steps_json(recipe, opened));
+  object["network"] = to_json(recipe.network);
   if (recipe.dockerfile) {
     json files = json::array();
     for (const DockerfileBuild::File& file : recipe.dockerfile->files) {
@@ -203,36 +167,12 @@ Result<Recipe> to_recipe(const json& object, const std::vector<UniqueFd>& opened
   if (!object.is_object()) {
     return Error(ErrorCode::kInvalid, "the recipe is not an object");
   }
-  Recipe recipe;
-  recipe.name = text_in(object, "name");
-  recipe.base = text_in(object, "base");
-  recipe.home = text_in(object, "home");
-  recipe.user = text_in(object, "user");
-  recipe.packages = texts_in(object, "packages");
-  recipe.package_sources = texts_in(object, "package_sources");
+  auto recipe = keeper::fields::decoded<Recipe>(object);
   for (const json& step : object.value("steps", json::array())) {
     recipe.steps.push_back(GB_TRY(to_step(step, opened)));
   }
   if (object.contains("network")) {
     recipe.network = GB_TRY(parse_network_rules(text_in(object, "network")));
-  }
-  recipe.env = keeper::to_environment(object.value("env", json::array()));
-  recipe.start = text_in(object, "start");
-  recipe.ready = text_in(object, "ready");
-  recipe.preload = texts_in(object, "preload");
-  recipe.limits = keeper::to_limit_wishes(object.value("limits", json::object()));
-  recipe.registry = text_in(object, "registry");
-  if (object.contains("login")) {
-    const json& login = object["login"];
-    recipe.login = RegistryLogin{.registry = text_in(login, "registry"),
-                                 .username = text_in(login, "username"),
-                                 .password = text_in(login, "password")};
-  }
-  if (object.contains("debootstrap")) {
-    const json& wanted = object["debootstrap"];
-    recipe.debootstrap = Debootstrap{.suite = text_in(wanted, "suite"),
-                                     .mirror = text_in(wanted, "mirror"),
-                                     .packages = texts_in(wanted, "packages")};
   }
   if (object.contains("dockerfile")) {
     const json& wanted = object["dockerfile"];

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/members.h"
+#include "service/keeper/field_lists.h"
 #include "spec/limit_fields.h"
 
 namespace glovebox::keeper {
@@ -32,6 +34,66 @@ TEST(CodecTest, EveryWishArrivesAsItWasSent) {
 TEST(CodecTest, LimitsKeepTheirNamesInRecords) {
   const LimitWishes wishes{.wall = std::chrono::milliseconds(5), .memory = Bytes{7}};
   EXPECT_EQ(to_json(wishes), nlohmann::json::parse(R"({"wall":5,"memory":7})"));
+}
+
+// `more`: rows for what lies further inside, less what does not cross or lies elsewhere.
+template <typename T>
+constexpr bool lists_all(int more = 0) {
+  constexpr int kRows = std::tuple_size_v<std::remove_cvref_t<decltype(kFields<T>)>>;
+  return kRows == static_cast<int>(count_of_members<T>()) + more;
+}
+
+TEST(CodecTest, EveryMemberIsInTheListOfItsStruct) {
+  EXPECT_TRUE(lists_all<TierWish>());
+  EXPECT_TRUE(lists_all<Command>());
+  EXPECT_TRUE(lists_all<Mount>());
+  EXPECT_TRUE(lists_all<TemplateOrder>());
+  EXPECT_TRUE(lists_all<PackageIndex>());
+  EXPECT_TRUE(lists_all<ImageOrder>());
+  EXPECT_TRUE(lists_all<CreateOrder>(1));  // Two of its lifetime.
+  EXPECT_TRUE(lists_all<SandboxUsage>());
+  EXPECT_TRUE(lists_all<ContextRequest>());
+  EXPECT_TRUE(lists_all<ContextInfo>());
+  EXPECT_TRUE(lists_all<Tool>());
+  EXPECT_TRUE(lists_all<ToolOffer>());
+  EXPECT_TRUE(lists_all<ExecuteRequest>());
+  EXPECT_TRUE(lists_all<InputReply>());
+  EXPECT_TRUE(lists_all<ToolReply>(1));  // Two of its answer.
+  EXPECT_TRUE(lists_all<CodePlace>());
+  EXPECT_TRUE(lists_all<Completion>());
+  EXPECT_TRUE(lists_all<Inspection>());
+  EXPECT_TRUE(lists_all<RunRequest>(-2));  // Its policies are rules by then, its image a template.
+  EXPECT_TRUE(lists_all<JudgeCase>());
+  EXPECT_TRUE(lists_all<JudgeRequest>());
+  EXPECT_TRUE(lists_all<ProcessRequest>(-2));  // Its terminal, and whom it tells.
+  EXPECT_TRUE(lists_all<ProcessInfo>());
+  EXPECT_TRUE(lists_all<ProcessEvent>());
+}
+
+TEST(CodecTest, WhatIsMissingOrOfAnotherTypeIsEmpty) {
+  for (const nlohmann::json& from :
+       {nlohmann::json(), nlohmann::json(7), nlohmann::json::array({1, "x"}),
+        nlohmann::json::parse(R"({"code":1,"env":[["a"],"b",["c","d"]],"store_history":"yes",
+                                 "limits":[],"tools":7,"dry_run_timeout":"1"})")}) {
+    const ExecuteRequest arrived = to_execute_request(from);
+    EXPECT_TRUE(arrived.code.empty());
+    EXPECT_FALSE(arrived.store_history);
+    EXPECT_EQ(arrived.limits, LimitWishes());
+    EXPECT_TRUE(arrived.tools.tools.empty());
+    EXPECT_EQ(arrived.dry_run_timeout.count(), 0);
+    EXPECT_EQ(arrived.env, from.is_object() ? Environment({{"c", "d"}}) : Environment());
+  }
+}
+
+TEST(CodecTest, ATerminalArrivesWithItsSize) {
+  ProcessRequest sent{.command = {.argv = {"sh"}, .env = {{"A", "1"}}, .cwd = "/tmp"}};
+  EXPECT_FALSE(to_process_request(unpack(pack(to_json(sent)))).terminal);
+  sent.terminal = ProcessRequest::Terminal{.columns = 132, .rows = 50};
+  const ProcessRequest arrived = to_process_request(unpack(pack(to_json(sent))));
+  EXPECT_EQ(arrived.command, sent.command);
+  ASSERT_TRUE(arrived.terminal);
+  EXPECT_EQ(arrived.terminal->columns, 132);
+  EXPECT_EQ(arrived.terminal->rows, 50);
 }
 
 TEST(CodecTest, ToolsAndWhatTheyReturnArriveAsTheyWereSent) {

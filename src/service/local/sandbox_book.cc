@@ -6,13 +6,28 @@
 #include <utility>
 
 #include "service/keeper/codec.h"
+#include "service/keeper/field_lists.h"
 #include "service/local/local_workspaces.h"
-#include "spec/json/network_rules_json.h"
 
 namespace glovebox {
-namespace {
 
 using nlohmann::json;
+
+// Beside it lies what encode_kept() says.
+template <>
+inline constexpr auto keeper::kFields<SandboxEntry> =
+    std::tuple{Field{"tenant", &SandboxEntry::tenant},
+               Field{"claim", &SandboxEntry::claim},
+               Field{"filling", &SandboxEntry::filling},
+               Field{"template", kWithin<&SandboxEntry::info, &SandboxInfo::template_name>},
+               Field{"created", kWithin<&SandboxEntry::info, &SandboxInfo::created>},
+               Field{"auto_resume", kWithin<&SandboxEntry::info, &SandboxInfo::auto_resume>},
+               Field{"env", kWithin<&SandboxEntry::info, &SandboxInfo::env>},
+               Field{"metadata", kWithin<&SandboxEntry::info, &SandboxInfo::metadata>},
+               Field{"network", kWithin<&SandboxEntry::info, &SandboxInfo::network>},
+               Field{"extra", kWithin<&SandboxEntry::info, &SandboxInfo::extra>}};
+
+namespace {
 
 bool matches(const SandboxInfo& info, const SandboxQuery& query) {
   const auto has = [&](const auto& wanted) {
@@ -49,18 +64,9 @@ std::optional<SandboxInfo> parse_cursor(std::string_view text) {
 }  // namespace
 
 std::string encode(const SandboxEntry& entry) {
-  const SandboxInfo& info = entry.info;
-  return keeper::pack({{"tenant", entry.tenant},
-                       {"claim", entry.claim},
-                       {"filling", entry.filling},
-                       {"template", info.template_name},
-                       {"created", keeper::to_ms(info.created)},
-                       {"auto_resume", info.auto_resume},
-                       {"env", keeper::to_json(info.env)},
-                       {"metadata", info.metadata},
-                       {"network", to_json(info.network)},
-                       {"storage", encode_kept(info)},
-                       {"extra", info.extra}});
+  json object = keeper::fields::encode(entry);
+  object["storage"] = encode_kept(entry.info);
+  return keeper::pack(object);
 }
 
 std::optional<SandboxEntry> decode_entry(std::string_view record) {
@@ -68,20 +74,12 @@ std::optional<SandboxEntry> decode_entry(std::string_view record) {
   if (!object.is_object()) {
     return std::nullopt;
   }
-  SandboxEntry entry{.tenant = object.value("tenant", std::string()),
-                     .claim = object.value("claim", std::string()),
-                     .changes = 0,
-                     .filling = object.value("filling", false),
-                     .info = {}};
-  SandboxInfo& info = entry.info;
-  info.template_name = object.value("template", std::string());
-  info.created = keeper::to_time(object.value("created", std::int64_t{0}));
-  info.auto_resume = object.value("auto_resume", false);
-  info.env = keeper::to_environment(object.value("env", json::array()));
-  info.metadata = object.value("metadata", std::map<std::string, std::string>());
-  info.network = read_stored_network_rules(object.value("network", std::string("{}")));
-  info.extra = object.value("extra", std::string("{}"));
-  decode_kept(object.value("storage", std::string()), info);
+  auto entry = keeper::fields::decoded<SandboxEntry>(object);
+  if (entry.info.extra.empty()) {
+    entry.info.extra = "{}";
+  }
+  decode_kept(keeper::fields::decoded<std::string>(keeper::fields::member(object, "storage")),
+              entry.info);
   return entry;
 }
 
