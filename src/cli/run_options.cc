@@ -108,10 +108,8 @@ Result<void> refuse_what_is_missing(const RunOptionsText& options) {
 
 // Who runs the program: the image's own user, unless another was asked for.
 void choose_user(const std::string& wanted, OneShot& request) {
-  const std::string name = wanted.substr(0, wanted.find(':'));
   request.as_root = wanted != "user";
-  const bool is_root = name.empty() || name == "root" || name == "0";
-  request.image->user = is_root || wanted == "user" ? "" : wanted;
+  request.image->user = wanted == "user" ? "" : ImageConfig{.user = wanted}.other_than_root();
 }
 
 // The image's root, and its command where no code was given.

@@ -134,8 +134,8 @@ USER app
 """)
         self.assertIn("/etc/no: Permission denied", self.log(events))
         self.assertIn("1234\n", self.log(self.built("upon-users", "FROM users\nRUN id -u\n")))
-        self.assertEqual(self.said("upon-users", "cat /data/app /data/number /data/root; id -u"),
-                         "1234 /srv app\n77 78\n0\n1000\n")
+        script = "cat /data/app /data/number /data/root; id -u; echo $HOME"
+        self.assertEqual(self.said("upon-users", script), "1234 /srv app\n77 78\n0\n1234\n/srv\n")
         self.assertEqual(self.daemon.must(200, "GET", "/v1/templates/upon-users")["image"]["user"], "app")
 
     def test_the_configuration_of_an_image_counts_and_what_it_cannot_have_is_said(self):

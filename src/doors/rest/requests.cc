@@ -43,7 +43,12 @@ void read_base(Fields& fields, Request& request) {
   }
 }
 
-bool read_as_root(Fields& fields) { return fields.choice("user", {"user", "root"}) == "root"; }
+template <typename Request>
+void read_user_inside(Fields& fields, Request& request) {
+  const auto user = fields.choice("user", {"user", "root"});
+  request.as_root = user == "root";
+  request.as_guest = user == "user";
+}
 
 std::vector<std::string> read_policies(Fields& fields) {
   return fields.texts("policy", 16).value_or(std::vector<std::string>());
@@ -165,7 +170,7 @@ Result<SandboxRequest> read_sandbox_request(Fields& fields) {
   request.metadata =
       fields.text_map("metadata", 64, 16 * 1024).value_or(std::map<std::string, std::string>());
   read_tier(fields, request.tier);
-  request.as_root = read_as_root(fields);
+  read_user_inside(fields, request);
   request.nested = fields.flag("nested").value_or(false);
   request.limits = GB_TRY(read_limits(fields));
   request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
@@ -208,7 +213,7 @@ Result<RunRequest> read_run_request(Fields& fields) {
   request.verify = fields.text("verify", 64 * 1024).value_or("");
   request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   read_tier(fields, request.tier);
-  request.as_root = read_as_root(fields);
+  read_user_inside(fields, request);
   request.nested = fields.flag("nested").value_or(false);
   request.policies = read_policies(fields);
   request.limits = GB_TRY(read_limits(fields));

@@ -127,7 +127,8 @@ int give_to(const char* wanted, const char* directory) {
   }
   const UniqueFd given(::open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   bool done = given && ::fchown(given.get(), user->uid, user->gid) == 0;
-  // An image's home may lie where each sandbox has a directory of its own.
+  // An image's home may lie where each sandbox has a directory of its own, or none.
+  (void)::mkdir("/home", 0755);
   if (done && user->home.starts_with("/home/") && ::mkdir(user->home.c_str(), 0755) == 0) {
     done = ::lchown(user->home.c_str(), user->uid, user->gid) == 0;
   }

@@ -54,7 +54,11 @@ struct SandboxRequest {
   // Then: whose its processes and the files that are written from outside are, where a call names
   // nobody, as in ProcessRequest. Its contexts are root's all the same. Empty: root.
   std::string run_as{};
-  bool sudo = false;                    // Then: its guest "user" may become root by sudo.
+  bool sudo = false;  // Then: its guest "user" may become root by sudo.
+  // Its processes are the guest, whomever its template's image names. Else they are that user where
+  // it has one, and where the machine and the tier can: then it is made with root inside, and its
+  // contexts are that user's, too.
+  bool as_guest = false;
   std::vector<std::string> policies{};  // Shipped ones, which hold beside the daemon's own.
   ExecRules exec{};                     // The service's to set, by those policies.
   NetworkRules network{};

@@ -76,8 +76,8 @@ Json request_body(const RunRequest& request) {
   put("limits", limits_of(request.limits));
   put("tier", request.tier.exactly);
   put("min_tier", request.tier.at_least);
-  if (request.as_root) {
-    body["user"] = "root";
+  if (request.as_root || request.as_guest) {
+    body["user"] = request.as_root ? "root" : "user";
   }
   if (request.nested) {
     body["nested"] = true;

@@ -93,6 +93,7 @@ json describe(HeldSandbox& held) {
           {"limits", to_json(held.sandbox().limits())},
           {"walls", glovebox::to_json(held.sandbox().walls())},
           {"paused", held.paused()},
+          {"image_user", held.image_user()},
           {"expires", to_ms(lifetime.expires)},
           {"on_timeout", static_cast<int>(lifetime.on_timeout)}};
 }

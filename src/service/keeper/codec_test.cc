@@ -62,7 +62,8 @@ TEST(CodecTest, EveryMemberIsInTheListOfItsStruct) {
   EXPECT_TRUE(lists_all<CodePlace>());
   EXPECT_TRUE(lists_all<Completion>());
   EXPECT_TRUE(lists_all<Inspection>());
-  EXPECT_TRUE(lists_all<RunRequest>(-2));  // Its policies are rules by then, its image a template.
+  EXPECT_TRUE(
+      lists_all<RunRequest>(-3));  // Its policies, its image and as_guest are resolved by then.
   EXPECT_TRUE(lists_all<JudgeCase>());
   EXPECT_TRUE(lists_all<JudgeRequest>());
   EXPECT_TRUE(lists_all<ProcessRequest>(-2));  // Its terminal, and whom it tells.

@@ -93,6 +93,7 @@ inline constexpr auto kFields<CreateOrder> =
                Field{"nested", &CreateOrder::nested},
                Field{"run_as", &CreateOrder::run_as},
                Field{"sudo", &CreateOrder::sudo},
+               Field{"image_user", &CreateOrder::image_user},
                Field{"limits", &CreateOrder::limits},
                Field{"env", &CreateOrder::env},
                Field{"shows", &CreateOrder::shows},

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "context/agent_files.h"
+#include "files/open.h"
 #include "service/runs/live_session.h"
 
 namespace glovebox::keeper {
@@ -224,6 +225,10 @@ HeldContext::Starter HeldSandbox::starter(const Registry& registry, const Contex
     Command command = make_agent_command(chosen, agents, sandbox_->limits());
     command.env.emplace_back("GLOVEBOX_INLINE", kInlineBytes);
     command.env.insert(command.env.end(), request.env.begin(), request.env.end());
+    const std::string program = command.argv.front();
+    if (!image_user_.empty()) {
+      command.argv = as_user(image_user_, command.argv);
+    }
     auto started = Context::start(
         *sandbox_,
         {.language = chosen.id, .agent = command.argv, .env = command.env, .cwd = request.cwd});
@@ -232,8 +237,7 @@ HeldContext::Starter HeldSandbox::starter(const Registry& registry, const Contex
           chosen.id == "python"
               ? "install Python with its whole standard library (Debian: python3, "
                 "not python3-minimal) and IPython in the template's root"
-              : "install what " + chosen.id +
-                    " needs in the template's root: " + command.argv.front());
+              : "install what " + chosen.id + " needs in the template's root: " + program);
     }
     return started;
   };

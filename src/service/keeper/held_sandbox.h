@@ -70,6 +70,10 @@ class HeldSandbox {
   void relay_indexes(UniqueFd relay) { index_relay_ = std::move(relay); }
   // Nothing where it has none.
   [[nodiscard]] HeldNetwork* network() const { return network_.get(); }
+  // Who runs its contexts (files/users.h), as the image that it shows says; empty: whoever runs
+  // everything. To be called once, before anybody else knows of it.
+  void run_as(std::string user) { image_user_ = std::move(user); }
+  [[nodiscard]] const std::string& image_user() const { return image_user_; }
   // Removes its workspace on disk, when it has one: it will never be wanted again.
   void discard_workspace() const;
 
@@ -168,6 +172,7 @@ class HeldSandbox {
   // As of the round before the last, and of the last.
   std::atomic<std::uint64_t> oom_kills_survived_ = 0;
   std::uint64_t oom_kills_seen_ = 0;
+  std::string image_user_;
   std::unique_ptr<HeldNetwork> network_;
   UniqueFd index_relay_;
   bool other_root_ = false;

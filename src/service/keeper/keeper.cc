@@ -105,13 +105,34 @@ Result<void> give_workspace(Sandbox& sandbox, const CreateOrder& order) {
   options.limits = sandbox.limits();
   const RunOutcome outcome = GB_TRY(sandbox.run(
       {.argv = give_to(by_number(order.run_as), order.home), .env = {}, .cwd = {}}, options));
-  return outcome.status == Status::kOk
-             ? Result<void>()
-             : Error(ErrorCode::kInvalid, "the sandbox cannot run as '" + order.run_as +
-                                              "': " + printable(outcome.err.bytes));
+  if (outcome.status == Status::kOk) {
+    return {};
+  }
+  std::string_view said = outcome.err.bytes;
+  constexpr std::string_view kOurs = "glovebox: ";
+  said.remove_prefix(said.starts_with(kOurs) ? kOurs.size() : 0);
+  said = said.substr(0, std::min<std::size_t>(said.find('\n'), 512));
+  return Error(ErrorCode::kInvalid,
+               "the sandbox cannot run as '" + printable(order.run_as) + "': " + printable(said),
+               order.image_user.empty()
+                   ? ""
+                   : "the image names this user; set \"user\": \"user\" to run as the guest");
 }
 
 }  // namespace
+
+CreateOrder with_image_user(CreateOrder order) {
+  const auto given = guest_ids();
+  const bool native = order.tier.exactly.empty() || order.tier.exactly == "native";
+  if (order.image_user.empty() || !given || !given->has_ranges || !native) {
+    order.image_user.clear();
+    return order;
+  }
+  order.as_root = true;
+  order.run_as = order.image_user;
+  order.user = SandboxSpec().user;  // The template's name for its guest would hide that user.
+  return order;
+}
 
 Keeper::~Keeper() {
   {
@@ -307,9 +328,10 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   return held;
 }
 
-Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
+Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
                                                     std::string record,
                                                     const std::function<bool()>& still_wanted) {
+  const CreateOrder order = with_image_user(wanted);
   {
     const std::scoped_lock lock(mutex_);
     if (sandboxes_.size() >= kMostSandboxes) {
@@ -334,6 +356,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& order,
   }
   held->set_lifetime(order.lifetime);
   held->set_record(std::move(record));
+  held->run_as(order.image_user);
   // Under the lock: the next daemon's list has it, or its maker was seen to be gone.
   const std::scoped_lock lock(mutex_);
   if (!still_wanted()) {

@@ -46,6 +46,9 @@ struct CreateOrder {
   bool nested = false;   // Likewise.
   std::string run_as{};  // Then: whose the workspace is (files/users.h); empty: root's.
   bool sudo = false;     // Then: SandboxSpec::user_may_sudo.
+  // Whom the image that it shows wants to run everything, contexts too. Where there are ids for
+  // several users and a tier that can, that is `run_as` with root inside; else it is the guest.
+  std::string image_user{};
   Limits limits;
   Environment env;
   TierWish tier;
@@ -68,6 +71,9 @@ struct ExpiredDryRun {
   std::string id;
 };
 
+// The order with what becomes of its `image_user` on this machine.
+CreateOrder with_image_user(CreateOrder order);
+
 struct KeeperOptions {
   std::string directory{};      // The data directory, beyond which nothing is mounted or changed.
   std::size_t least_ready = 2;  // Sandboxes that wait, for each kind that is asked for.
@@ -87,7 +93,7 @@ class Keeper {
   // `record` is for the daemon to find again. kExhausted when there are too many, or when few
   // descriptors are left. Nothing is made where `still_wanted` says no at the
   // end of the work: nobody would ever ask for one whose daemon died meanwhile.
-  Result<std::shared_ptr<HeldSandbox>> create(const CreateOrder& order,
+  Result<std::shared_ptr<HeldSandbox>> create(const CreateOrder& wanted,
                                               std::string record,
                                               const std::function<bool()>& still_wanted);
   Result<std::shared_ptr<HeldSandbox>> find(std::string_view id);

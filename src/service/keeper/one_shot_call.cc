@@ -45,9 +45,10 @@ Result<Language> installed_language(const std::string& name, const CallContext& 
 }
 
 Result<nlohmann::json> run_one_shot(const RunRequest& request,
-                                    const CreateOrder& order,
+                                    const CreateOrder& wanted,
                                     const std::string& archive,
                                     CallContext& context) {
+  const CreateOrder order = with_image_user(wanted);
   GB_TRY(context.keeper.admit(kDescriptorsOfOne));
   const std::vector<UniqueFd> contents = GB_TRY(hold_contents(order.shows));
   OneShot one_shot;
@@ -58,6 +59,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
                                     .name = order.user,
                                     .mounts = order.shows.mounts,
                                     .workspace = archive,
+                                    .user = order.image_user,
                                     .env = order.env};
   }
   if (request.analysis) {
@@ -69,7 +71,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   one_shot.limits = run_limits(one_shot.language, request.limits);
   one_shot.compile_limits = compile_limits(one_shot.language, {});
   one_shot.tier = request.tier;
-  one_shot.as_root = request.as_root;
+  one_shot.as_root = request.as_root || order.as_root;
   one_shot.nested = request.nested;
   one_shot.exec = request.exec;
   one_shot.env = request.env;

@@ -37,6 +37,7 @@ std::string text_of(const SandboxRequest& request) {
        {"as_root", request.as_root},
        {"nested", request.nested},
        {"run_as", request.run_as},
+       {"as_guest", request.as_guest},
        {"policies", request.policies},
        {"limits", keeper::to_json(request.limits)},
        {"env", keeper::to_json(request.env)},

@@ -177,6 +177,7 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .nested = info.nested,
       .run_as = info.run_as,
       .sudo = info.sudo,
+      .image_user = info.as_root && !info.sudo ? info.run_as : std::string(),
       .limits = info.limits,
       .env = info.env,
       .tier = {.exactly = info.tier, .at_least = {}},

@@ -114,6 +114,10 @@ namespace {
 
 // What the keeper says of a sandbox, into what we know of it.
 void refresh(SandboxInfo& info, const json& said) {
+  if (const auto user = said.value("image_user", std::string()); !user.empty()) {
+    info.as_root = true;
+    info.run_as = user;
+  }
   info.id = said.value("id", std::string());
   info.tier = said.value("tier", std::string());
   info.limits = keeper::to_limits(said.value("limits", json::object()));
@@ -515,6 +519,10 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .nested = info.nested,
                             .run_as = info.run_as,
                             .sudo = info.sudo,
+                            .image_user = request.as_root || request.as_guest || request.nested ||
+                                                  !base.parts || !request.exec.empty()
+                                              ? std::string()
+                                              : LocalTemplates::user(*base.parts),
                             .limits = info.limits,
                             .env = info.env,
                             .tier = request.tier,

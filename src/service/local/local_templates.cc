@@ -172,6 +172,10 @@ Environment LocalTemplates::environment(const TemplateParts& parts) const {
   return view_packages(parts, contents_, parts.env).env;
 }
 
+std::string LocalTemplates::user(const TemplateParts& parts) {
+  return parts.root.empty() ? std::string() : parts.image.other_than_root();
+}
+
 std::string LocalTemplates::archive(const TemplateParts& parts) const {
   return parts.files.empty() ? "" : contents_.path_of(parts.files) + "/home.tar";
 }

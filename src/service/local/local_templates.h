@@ -81,6 +81,8 @@ class LocalTemplates final : public TemplateService {
                                             const TemplateParts& parts) const;
   // What its processes have in their environment.
   [[nodiscard]] Environment environment(const TemplateParts& parts) const;
+  // Whom its image names beside root; empty: nobody.
+  [[nodiscard]] static std::string user(const TemplateParts& parts);
   // The archive that its workspace begins with; empty: none.
   [[nodiscard]] std::string archive(const TemplateParts& parts) const;
 

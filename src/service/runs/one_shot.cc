@@ -283,8 +283,21 @@ class OneShotRun {
     if (request_.in_place.empty()) {
       GB_TRY(sandbox_->write_file(plan.file_name, request_.code, plan.file_mode));
     }
+    GB_TRY(give_workspace());
     // Only what the guest makes is reported; an empty workspace needs no remembering.
     return begins_empty() ? Result<void>() : sandbox_->mark();
+  }
+
+  // The image's user has a workspace to write to, and a home.
+  Result<void> give_workspace() {
+    if (!request_.image || request_.image->user.empty()) {
+      return {};
+    }
+    RunOptions options{.limits = request_.limits, .cancel_fd = request_.cancel_fd};
+    (void)GB_TRY(sandbox_->run(
+        {.argv = give_to(request_.image->user, request_.image->home), .env = {}, .cwd = {}},
+        options));
+    return {};  // Where there is no such user, the program says so.
   }
 
   // True when the run may follow.

@@ -360,8 +360,10 @@ class Planner {
     }
     plan_.user = is_number ? plan_.user : name;
     if (plan_.own_root) {
-      made.note = "RUN is " + printable(word) + " from here on; the guest of its sandboxes is " +
-                  plan_.user + ", with the user id of a guest";
+      made.note = "RUN is " + printable(word) +
+                  " from here on, and so are the processes of its sandboxes; where those have only "
+                  "one user id, they are a guest with the name " +
+                  plan_.user;
     }
     return {};
   }

@@ -110,6 +110,11 @@ Result<void> check_fields(const ImageConfig& config) {
 
 }  // namespace
 
+std::string ImageConfig::other_than_root() const {
+  const std::string name = user.substr(0, user.find(':'));
+  return name == "root" || name == "0" ? std::string() : user;
+}
+
 std::vector<std::string> ImageConfig::command(const std::vector<std::string>& arguments) const {
   std::vector<std::string> words = entrypoint;
   const std::vector<std::string>& more = arguments.empty() ? cmd : arguments;

@@ -24,6 +24,8 @@ struct ImageConfig {
   std::string stop_signal{};
   bool has_healthcheck = false;  // It is not kept.
 
+  // `user`, where that is another one than root; else empty.
+  [[nodiscard]] std::string other_than_root() const;
   // What the image runs, with `arguments` in place of CMD where there are any; empty: nothing.
   [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& arguments) const;
 

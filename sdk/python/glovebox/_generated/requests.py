@@ -136,7 +136,7 @@ class SandboxRequest(Model):
     min_tier: Optional[str] = None
     user: Optional[Literal["user", "root"]] = None
     """Who its processes are inside. `root` has a file system that it can change, and needs the
-    native tier.
+    native tier. Without it, the user that the template's image names, or `user`.
     """
     nested: Optional[bool] = None
     """Tools inside can build sandboxes of their own, such as bubblewrap's. Needs the native tier,
@@ -334,7 +334,7 @@ class RunRequest(Model):
     min_tier: Optional[str] = None
     user: Optional[Literal["user", "root"]] = None
     """Who its processes are inside. `root` has a file system that it can change, and needs the
-    native tier.
+    native tier. Without it, the user that the template's image names, or `user`.
     """
     nested: Optional[bool] = None
     """Tools inside can build sandboxes of their own, such as bubblewrap's. Needs the native tier,

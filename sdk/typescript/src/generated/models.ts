@@ -93,7 +93,7 @@ export interface SandboxRequest {
   metadata?: Record<string, string> | undefined;
   tier?: string | undefined;
   min_tier?: string | undefined;
-  /** Who its processes are inside. `root` has a file system that it can change, and needs the native tier. */
+  /** Who its processes are inside. `root` has a file system that it can change, and needs the native tier. Without it, the user that the template's image names, or `user`. */
   user?: "user" | "root" | undefined;
   /** Tools inside can build sandboxes of their own, such as bubblewrap's. Needs the native tier, and the operator's `--allow-nested` (else 403); not together with `user: root`. */
   nested?: boolean | undefined;
@@ -450,7 +450,7 @@ export interface RunRequest {
   limits?: Limits | undefined;
   tier?: string | undefined;
   min_tier?: string | undefined;
-  /** Who its processes are inside. `root` has a file system that it can change, and needs the native tier. */
+  /** Who its processes are inside. `root` has a file system that it can change, and needs the native tier. Without it, the user that the template's image names, or `user`. */
   user?: "user" | "root" | undefined;
   /** Tools inside can build sandboxes of their own, such as bubblewrap's. Needs the native tier, and the operator's `--allow-nested` (else 403); not together with `user: root`. */
   nested?: boolean | undefined;
