@@ -121,6 +121,8 @@ class GuardTest : public testing::Test {
             [&s](C c) { return s.files(c, "sb1", FileAccess::kRead); }),
         row("files to use", {"run"}, sandbox,
             [&s](C c) { return s.files(c, "sb1", FileAccess::kUse); }),
+        row("files of another user", {"run"}, sandbox,
+            [&s](C c) { return s.files_of(c, "sb1", FileAccess::kUse, "root"); }),
         row("templates", {"read", "run"}, tenant, [&s](C c) { return s.templates(c); }),
         row("list approvals", {"read"}, tenant, [&s](C c) { return s.waiting(c); }),
         row("decide about an approval", {"approve"}, tenant,
