@@ -3,22 +3,34 @@
 //
 // Runs inside walls: what it reads is hostile, and what it prints is trusted no more than that. Its
 // argument names a JSON file, a list of {"language", "code"}, with {"line", "column"} of a script
-// that another program carries; for each it prints one line.
-#include <cstdio>
+// that another program carries; for each it prints one line. With "-" it reads that from its
+// standard input, as a confined program: it puts up walls of its own before.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "analyser/analyse.h"
 #include "analyser/facts.h"
+#include "base/confined/confine.h"
+#include "base/result.h"
 
 namespace glovebox::analyser {
 namespace {
 
 using nlohmann::json;
+
+constexpr auto kFilter = confined::allow_only(
+    confined::join(std::array<std::uint32_t, 2>{SYS_read, SYS_write}, confined::kMemoryAndEnd));
+// For what is analysed in a moment: what needs more gets a sandbox.
+constexpr confined::Bounds kBounds{.memory = 256ULL << 20, .cpu_seconds = 1, .file_size = 0};
 
 Facts facts_of(const json& unit) {
   Facts facts;
@@ -36,34 +48,59 @@ Facts facts_of(const json& unit) {
   return facts;
 }
 
-int run(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const json units = json::parse(text, nullptr, false);
-  if (!file.good() && !file.eof()) {
-    (void)std::fprintf(stderr, "glovebox-analyser: cannot read %s\n", path);
-    return 1;
-  }
-  if (!units.is_array()) {
-    (void)std::fprintf(stderr, "glovebox-analyser: %s must be a JSON array of programs\n", path);
-    return 1;
-  }
-  for (const json& unit : units) {
-    const std::string line = facts_of(unit).json() + "\n";
-    if (std::fwrite(line.data(), 1, line.size(), stdout) != line.size()) {
-      return 1;
+Result<std::string> read_all(int fd) {
+  std::string text;
+  std::array<char, 64UL * 1024> block;
+  for (;;) {
+    const ssize_t got = ::read(fd, block.data(), block.size());
+    if (got == 0) {
+      return text;
     }
+    if (got < 0 && errno != EINTR) {
+      return Error::from_errno("read the programs");
+    }
+    text.append(block.data(), static_cast<std::size_t>(got > 0 ? got : 0));
   }
-  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+Result<void> print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (put < 0 && errno != EINTR) {
+      return Error::from_errno("write the facts");
+    }
+    text.remove_prefix(static_cast<std::size_t>(put > 0 ? put : 0));
+  }
+  return {};
+}
+
+Result<void> run(const std::string& path) {
+  int file = STDIN_FILENO;
+  if (path == "-") {
+    GB_TRY(confined::confine_self(kBounds, confined::Root::kKeep, kFilter));
+  } else if (file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC); file < 0) {
+    return Error::from_errno("open " + path);
+  }
+  const json units = json::parse(GB_TRY(read_all(file)), nullptr, false);
+  if (!units.is_array()) {
+    return Error(ErrorCode::kInvalid, path + " must be a JSON array of programs");
+  }
+  std::string lines;
+  for (const json& unit : units) {
+    lines += facts_of(unit).json() + "\n";
+  }
+  return print(lines);
 }
 
 }  // namespace
 }  // namespace glovebox::analyser
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    (void)std::fputs("usage: glovebox-analyser UNITS.json\n", stderr);
-    return 2;
-  }
-  return glovebox::analyser::run(argv[1]);
+  using glovebox::Error;
+  using glovebox::Result;
+  const auto done = argc == 2 ? glovebox::analyser::run(argv[1])
+                              : Result<void>(Error(glovebox::ErrorCode::kInvalid,
+                                                   "usage: glovebox-analyser UNITS.json, or -"));
+  // What goes on at an ordinary exit takes calls that the filter does not know.
+  ::_exit(glovebox::confined::exit_status_of(done));
 }

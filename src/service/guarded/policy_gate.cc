@@ -255,7 +255,7 @@ Result<bool> PolicyGate::decide(const Caller& caller,
   if (!request.before.empty()) {
     units.front().code.insert(0, request.before);
   }
-  std::vector<policy::Program> programs = GB_TRY(analyse(units, in_sandbox_of(caller)));
+  std::vector<policy::Program> programs = GB_TRY(analyse(units, confined_or(in_sandbox_of(caller))));
   forget_lines(programs.front().facts, request.before);
   Assessment strictest;
   std::size_t which = 0;

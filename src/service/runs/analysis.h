@@ -50,6 +50,11 @@ using RunAnalyser = std::function<Result<AnalyserEnd>(const AnalyserRun&)>;
 // In a sandbox of this process.
 RunAnalyser in_own_sandbox(TierWish tier);
 
+// In a confined process (base/confined/program.h) of some milliseconds, which has nothing but its
+// memory; the analyses of long or laborious texts, those by Node.js, and those beyond the few that
+// run so at once go to `otherwise`.
+RunAnalyser confined_or(RunAnalyser otherwise);
+
 // The facts about each unit, in their order. A unit that is too large, or that the analysis cannot
 // cope with, has a fact of kind kUnparsed; one in a language that no analyser handles has no
 // family. Fails only as `run` does. Takes some 10 ms, and at most kAnalysisTime for each kind of
