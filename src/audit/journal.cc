@@ -445,7 +445,12 @@ Result<void> Journal::record(const Entry& entry) { return wait(GB_TRY(append(ent
 
 Result<void> Journal::checkpoint() {
   std::unique_lock lock(mutex_);
-  return failed_ ? Result<void>(*failed_) : flush(lock, true);
+  if (failed_) {
+    return *failed_;
+  }
+  auto flushed = flush(lock, true);
+  wake_all();
+  return flushed;
 }
 
 bool Journal::checkpoint_due() const {

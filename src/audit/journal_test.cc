@@ -53,6 +53,34 @@ TEST_F(JournalTest, RecordsOfManyThreadsAreOneChain) {
   EXPECT_GE(report.checkpoints, 6);
 }
 
+TEST_F(JournalTest, NobodyWhoWaitsForTheDiskIsForgotten) {
+  std::atomic<int> failed = 0;
+  std::atomic<int> working = 6;
+  {
+    const auto journal = open();
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 6; ++thread) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 100; ++i) {
+          const auto room = journal->reserve();
+          const auto number = journal->append(entry(i));
+          failed += room && number && journal->wait(*number) ? 0 : 1;
+        }
+        --working;
+      });
+    }
+    // What others flush meanwhile counts too.
+    while (working > 0) {
+      failed += journal->checkpoint() ? 0 : 1;
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+  }
+  EXPECT_EQ(failed, 0);
+  EXPECT_TRUE(check().problems.empty());
+}
+
 TEST_F(JournalTest, TimeAloneSignsWhatIsThere) {
   const auto journal = open({.checkpoint_time = 20ms});
   const std::uint64_t number = journal->append(entry(1)).value();
