@@ -86,6 +86,10 @@ Result<void> approve(const std::vector<std::string>& policies, OneShot& request,
     return Error(ErrorCode::kRefused, "the policy refuses this program: " + why,
                  "change the program, or allow this in the policy");
   }
+  if (assessment.dry_run_first) {
+    write_fully(STDERR_FILENO,
+                "no dry run: only code that is executed in a daemon's context can have one\n");
+  }
   const std::string hash = hash_of(request);
   if (events) {
     write_fully(STDOUT_FILENO, policy::approval_needed_event(hash.substr(0, 16), assessment,

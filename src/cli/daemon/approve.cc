@@ -16,6 +16,7 @@
 #include "cli/daemon/commands.h"
 #include "cli/daemon/daemon_client.h"
 #include "cli/daemon/table.h"
+#include "cli/dry_run_text.h"
 #include "cli/policy_files.h"
 #include "language/suggest.h"
 
@@ -92,7 +93,14 @@ std::string shown(const Json& approval) {
     text += std::to_string(++number) + "\t" + printable(rest.substr(0, end)) + "\n";
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return text + "\n" + describe(assessment_of(approval), code, "code", has_colour(STDERR_FILENO));
+  const bool colour = has_colour(STDERR_FILENO);
+  text += "\n" + describe(assessment_of(approval), code, "code", colour);
+  if (const auto run = approval.find("dry_run"); run != approval.end() && run->is_object()) {
+    text += "\ndry run, which an approval commits:\n" + dry_run_text(run->dump(), colour);
+  } else if (const std::string why = text_in(approval, "no_dry_run"); !why.empty()) {
+    text += "\nno dry run: " + printable(why) + "\n";
+  }
+  return text;
 }
 
 void list(const Json& approvals) {

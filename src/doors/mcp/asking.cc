@@ -23,6 +23,8 @@ constexpr std::size_t kMostPrompt = 1'000;
 // Of what a policy found, and of each line of code that is shown with it.
 constexpr std::size_t kMostFindings = 10;
 constexpr std::size_t kMostShownLine = 160;
+// Of what a dry run has changed.
+constexpr std::size_t kMostChanges = 20;
 
 std::string for_person(std::string_view text, std::size_t most) {
   return printable(AnsiStripper().strip(to_utf8(text.substr(0, most))));
@@ -53,6 +55,42 @@ std::string_view line_at(std::string_view code, std::uint32_t line) {
   return code.substr(0, code.find('\n'));
 }
 
+// Which files and variables a dry run has changed, and what it has started or wanted to reach.
+std::string dry_run_lines(const Approval& approval) {
+  if (approval.dry_run.empty()) {
+    return approval.no_dry_run.empty() ? "" : "There was no dry run: " + approval.no_dry_run + "\n";
+  }
+  const Json run = Json::parse(approval.dry_run, nullptr, false);
+  std::string text;
+  std::size_t told = 0;
+  const auto add = [&](std::string_view what, const Json& list, const char* name) {
+    for (const Json& each : list.is_array() ? list : Json::array()) {
+      if (++told <= kMostChanges) {
+        text += "    " + std::string(what) + " " + for_person(text_of(each, name), kMostShownLine) +
+                "\n";
+      }
+    }
+  };
+  const auto member = [](const Json& object, const char* name) {
+    return object.is_object() ? object.value(name, Json()) : Json();
+  };
+  for (const char* const kind : {"added", "modified", "deleted"}) {
+    add(std::string(kind) + " file", member(member(run, "files"), kind), "path");
+  }
+  for (const char* const kind : {"added", "changed", "removed"}) {
+    add(std::string(kind) + " variable", member(member(run, "variables"), kind), "name");
+  }
+  add("started", member(run, "processes"), "command");
+  add("wanted to reach", member(run, "hosts"), "host");
+  if (told > kMostChanges) {
+    text += "    and " + std::to_string(told - kMostChanges) + " more changes\n";
+  }
+  return text.empty()
+             ? "A dry run of it changed nothing; running it keeps that.\n"
+             : "A dry run of it did this; running it keeps that (diffs: glovebox approve " +
+                   approval.id + "):\n" + text;
+}
+
 // What the policy found, with the lines that it is about, and what the program would be granted.
 Json approval_form(const Approval& approval) {
   std::string text = "A policy asks whether this " +
@@ -72,6 +110,7 @@ Json approval_form(const Approval& approval) {
   for (const std::string& grant : approval.grants) {
     text += "It is granted: " + for_person(grant, kMostShownLine) + "\n";
   }
+  text += dry_run_lines(approval);
   return form(text, {{kRun, {{"type", "boolean"}, {"title", "Run it"}, {"default", false}}},
                      {kRemember,
                       {{"type", "boolean"},

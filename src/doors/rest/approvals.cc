@@ -24,6 +24,9 @@ Json to_json(const Approval& approval) {
           {"risk", approval.assessment.risk},
           {"findings", std::move(assessment["findings"])},
           {"grants", approval.grants},
+          {"dry_run",
+           approval.dry_run.empty() ? Json() : Json::parse(approval.dry_run, nullptr, false)},
+          {"no_dry_run", approval.no_dry_run.empty() ? Json() : Json(approval.no_dry_run)},
           {"hash", approval.hash},
           {"asked", to_text(approval.asked)},
           {"expires", to_text(approval.expires)}};

@@ -180,13 +180,15 @@ Result<void> list_dry_runs(Call& call) {
 }
 
 Result<void> commit_dry_run(Call& call) {
-  GB_TRY(call.service.decide_dry_run(call.caller, call.parameters[0], call.parameters[1], true));
+  GB_TRY(call.service.decide_dry_run(call.caller, call.parameters[0], call.parameters[1],
+                                     {.commit = true}));
   call.send_nothing();
   return {};
 }
 
 Result<void> discard_dry_run(Call& call) {
-  GB_TRY(call.service.decide_dry_run(call.caller, call.parameters[0], call.parameters[1], false));
+  GB_TRY(call.service.decide_dry_run(call.caller, call.parameters[0], call.parameters[1],
+                                     {.commit = false}));
   call.send_nothing();
   return {};
 }

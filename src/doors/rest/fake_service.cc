@@ -230,12 +230,12 @@ Result<std::vector<std::string>> FakeService::dry_runs(const Caller&, std::strin
 Result<void> FakeService::decide_dry_run(const Caller&,
                                          std::string_view sandbox,
                                          std::string_view dry_run,
-                                         bool commit) {
+                                         const DryRunDecision& decision) {
   GB_TRY(known(sandbox));
   if (dry_run != "d1") {
     return Error(ErrorCode::kNotFound, "no undecided dry run");
   }
-  committed = commit;
+  committed = decision.commit;
   return {};
 }
 Result<std::string> FakeService::notebook(const Caller&,

@@ -136,7 +136,7 @@ class FakeService final : public SandboxService {
   Result<void> decide_dry_run(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view dry_run,
-                              bool commit) override;
+                              const DryRunDecision& decision) override;
   Result<std::string> notebook(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context,

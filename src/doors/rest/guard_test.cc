@@ -96,9 +96,9 @@ class GuardTest : public testing::Test {
             [&s](C c) { return s.fork_context(c, "sb1", "c1", 1); }),
         row("dry_runs", {"read"}, sandbox, [&s](C c) { return s.dry_runs(c, "sb1"); }),
         row("commit a dry run", {"run"}, sandbox,
-            [&s](C c) { return s.decide_dry_run(c, "sb1", "d1", true); }),
+            [&s](C c) { return s.decide_dry_run(c, "sb1", "d1", {.commit = true}); }),
         row("discard a dry run", {"run"}, sandbox,
-            [&s](C c) { return s.decide_dry_run(c, "sb1", "d1", false); }),
+            [&s](C c) { return s.decide_dry_run(c, "sb1", "d1", {.commit = false}); }),
         row("notebook", {"read"}, sandbox,
             [&s](C c) {
               return s.notebook(c, "sb1", "c1", SandboxService::NotebookFormat::kIpynb);

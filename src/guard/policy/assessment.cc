@@ -171,6 +171,7 @@ std::uint32_t risk_of(Severity severity) {
 
 Assessment assess(const std::vector<Policy>& policies, const Program& program) {
   Assessment result;
+  bool dry_run_first = true;
   for (const Policy& policy : policies) {
     if (!policy.examines()) {
       continue;
@@ -191,9 +192,12 @@ Assessment assess(const std::vector<Policy>& policies, const Program& program) {
     } else if (decision > result.decision) {
       result.decided_by.clear();
     }
-    result.decision = std::max({result.decision, decision, by_risk});
+    const Action own = std::max(decision, by_risk);
+    dry_run_first = dry_run_first && (own < Action::kAsk || policy.dry_run);
+    result.decision = std::max(result.decision, own);
     std::ranges::move(findings, std::back_inserter(result.findings));
   }
+  result.dry_run_first = dry_run_first && result.decision == Action::kAsk;
   std::ranges::stable_sort(result.findings, [](const Finding& a, const Finding& b) {
     return std::tuple(a.line, a.column, b.action) < std::tuple(b.line, b.column, a.action);
   });

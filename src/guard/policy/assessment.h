@@ -35,6 +35,8 @@ struct Assessment {
   std::uint32_t risk = 0;            // The highest sum among the policies.
   std::string decided_by;         // The policy whose risk threshold decided; empty: findings did.
   std::vector<Finding> findings;  // By place, the strictest first where several share one.
+  // Of a decision kAsk: each policy that asks wants a dry run before.
+  bool dry_run_first = false;
 };
 
 // What was analysed.

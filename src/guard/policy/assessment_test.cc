@@ -47,6 +47,20 @@ TEST(AssessmentTest, TheStrictestOfSeveralPoliciesDecides) {
   EXPECT_EQ(assess({allows, asks}, python({call("eval")})).decision, Action::kAsk);
 }
 
+TEST(AssessmentTest, ADryRunComesFirstOnlyWhereEachPolicyThatAsksWantsOne) {
+  const Policy tries = policy_of("dry_run = true\n[python.calls]\nask = ['eval']\n");
+  const Policy asks = policy_of("[python.calls]\nask = ['eval']\n");
+  const Policy refuses = policy_of("dry_run = true\n[python.calls]\nrefuse = ['eval']\n");
+  const Policy silent = policy_of("[python.calls]\nask = ['exec']\n");
+  const Policy risky = policy_of("[risk]\nask = 1\n[python.calls]\nnote = ['eval']\n");
+  EXPECT_TRUE(assess({tries}, python({call("eval")})).dry_run_first);
+  EXPECT_TRUE(assess({tries, silent}, python({call("eval")})).dry_run_first);
+  EXPECT_FALSE(assess({tries, asks}, python({call("eval")})).dry_run_first);
+  EXPECT_FALSE(assess({tries, risky}, python({call("eval")})).dry_run_first);
+  EXPECT_FALSE(assess({tries, refuses}, python({call("eval")})).dry_run_first);
+  EXPECT_FALSE(assess({tries}, python({call("open")})).dry_run_first);
+}
+
 TEST(AssessmentTest, FindingsThatAreOnlyNotedAddUpToTheThresholds) {
   const Policy policy = policy_of("[risk]\nask = 3\nrefuse = 4\n[hosts]\notherwise = 'note'\n");
   const auto hosts = [](int count) {

@@ -65,6 +65,8 @@ struct Policy {
   // Whether programs can be started that were written in the sandbox; nothing: only where the
   // policy refuses no program.
   std::optional<Action> written{};
+  // Before a person is asked, the code is executed as a dry run, where it can be.
+  bool dry_run = false;
   // Sums of risk at and above which the decision is at least `ask` or `refuse`; 0: never.
   std::uint32_t ask_at = 0;
   std::uint32_t refuse_at = 0;

@@ -50,6 +50,7 @@ class Reader {
 
   Result<std::string> text(const toml::node& node, std::size_t most);
   Result<Action> action(const toml::node& node, const Words& known);
+  Result<bool> flag(const toml::node& node);
   Result<const toml::table*> table(const toml::node& node);
   Result<std::uint32_t> risk(const toml::node& node);
   Result<void> entries(const toml::node& node, Action action, RuleList& list);
@@ -128,6 +129,11 @@ Result<Action> Reader::action(const toml::node& node, const Words& known) {
     }
   }
   return unknown_value(node, word, known);
+}
+
+Result<bool> Reader::flag(const toml::node& node) {
+  const auto value = node.value_exact<bool>();
+  return value ? Result<bool>(*value) : fault(node.source(), "expected true or false");
 }
 
 Result<const toml::table*> Reader::table(const toml::node& node) {
@@ -242,9 +248,9 @@ Result<void> Reader::language(std::string_view name, const toml::node& node, Pol
 }
 
 Result<Policy> Reader::policy(const toml::table& file) {
-  static const Words kKeys = {"description", "min_tier", "unparsed",  "risk",
-                              "languages",   "commands", "hosts",     "files",
-                              "patterns",    "python",   "javascript"};
+  static const Words kKeys = {"description", "min_tier",  "unparsed", "dry_run",
+                              "risk",        "languages", "commands", "hosts",
+                              "files",       "patterns",  "python",   "javascript"};
   Policy policy;
   policy.origin = origin_;
   for (const auto& [key, value] : file) {
@@ -257,6 +263,8 @@ Result<Policy> Reader::policy(const toml::table& file) {
       // Never `allow`: what cannot be read must not pass as if it had been.
       policy.unparsed = GB_TRY(action(value, {"ask", "refuse"}));
       policy.says_unparsed = true;
+    } else if (name == "dry_run") {
+      policy.dry_run = GB_TRY(flag(value));
     } else if (name == "risk") {
       GB_TRY(thresholds(value, policy));
     } else if (name == "languages") {

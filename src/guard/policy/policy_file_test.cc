@@ -13,6 +13,7 @@ TEST(PolicyFileTest, ReadsEveryKindOfTable) {
   const auto policy = parse_policy(R"(
 description = "A test"
 unparsed = "refuse"
+dry_run = true
 [risk]
 ask = 5
 refuse = 20
@@ -40,6 +41,7 @@ otherwise = "ask"
   ASSERT_TRUE(policy) << policy.error().message();
   EXPECT_EQ(policy->description, "A test");
   EXPECT_EQ(policy->unparsed, Action::kRefuse);
+  EXPECT_TRUE(policy->dry_run);
   EXPECT_EQ(policy->ask_at, 5U);
   EXPECT_EQ(policy->refuse_at, 20U);
   EXPECT_EQ(policy->list(Subject::kLanguages, {}).otherwise, Action::kRefuse);

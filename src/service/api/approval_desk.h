@@ -23,6 +23,9 @@ struct Approval {
   std::string code{};      // Its beginning, when it is long; UTF-8.
   policy::Assessment assessment{};
   std::vector<std::string> grants{};  // "network example.com", "root".
+  // What a dry run of it has changed, as JSON text (docs/dry-run.md); empty: there was none.
+  std::string dry_run{};
+  std::string no_dry_run{};  // Why there was none although a policy wants one; empty: none does.
   std::string hash{};
   std::chrono::system_clock::time_point asked{};
   std::chrono::system_clock::time_point expires{};

@@ -48,9 +48,16 @@ struct ExecuteRequest {
   bool dry_run = false;
   bool dry_run_network = false;  // The network is open as ever, though nobody can take that back.
   std::chrono::milliseconds dry_run_timeout = kDryRunTimeout;  // Then it is discarded.
+  std::string dry_run_seal{};  // Not empty: it is committed only with this. No client's.
   static constexpr std::chrono::minutes kDryRunTimeout{5};
   static constexpr std::chrono::hours kMostDryRunTimeout{1};
   std::string idempotency_key{};  // The same key and context: the execution that has it already.
+};
+
+// What becomes of a dry run.
+struct DryRunDecision {
+  bool commit = false;  // Keep what it has changed; else take it back.
+  std::string seal{};   // As in its request; what a client decides has none.
 };
 
 // What code that is executed with `allow_input` reads as its next line.
@@ -137,11 +144,12 @@ class Contexts {
   virtual Result<std::vector<std::string>> dry_runs(const Caller& caller,
                                                     std::string_view sandbox) = 0;
   // Keeps what it has changed, or takes it back. kNotFound when it does not wait any more;
-  // kConflict when files are not what they were when it was shown.
+  // kConflict when files are not what they were when it was shown; kRefused when it is to be
+  // committed with another seal than its own.
   virtual Result<void> decide_dry_run(const Caller& caller,
                                       std::string_view sandbox,
                                       std::string_view dry_run,
-                                      bool commit) = 0;
+                                      const DryRunDecision& decision) = 0;
   enum class NotebookFormat { kIpynb, kHtml };
   virtual Result<std::string> notebook(const Caller& caller,
                                        std::string_view sandbox,

@@ -327,13 +327,10 @@ Result<void> GuardedService::execute(const Caller& caller,
                                      std::string_view context,
                                      const ExecuteRequest& request,
                                      const EventSink& sink) {
-  return recorder_.execute(
-      caller, deed_of(sandbox, context, request, recorder_.trail()), guard_.work(caller, sandbox),
-      sink, [&](const EventSink& watched) -> Result<void> {
-        const PolicyGate::Turn turn =
-            GB_TRY(policies_.execution(caller, sandbox, context, request, watched));
-        return inner_.execute(caller, sandbox, context, request, watched);
-      });
+  return recorder_.execute(caller, deed_of(sandbox, context, request, recorder_.trail()),
+                           guard_.work(caller, sandbox), sink, [&](const EventSink& watched) {
+                             return policies_.execute(caller, sandbox, context, request, watched);
+                           });
 }
 
 Result<void> GuardedService::reply_input(const Caller& caller,
@@ -415,15 +412,15 @@ Result<std::vector<std::string>> GuardedService::dry_runs(const Caller& caller,
 Result<void> GuardedService::decide_dry_run(const Caller& caller,
                                             std::string_view sandbox,
                                             std::string_view dry_run,
-                                            bool commit) {
-  Deed deciding = deed(commit ? "dry_run.commit" : "dry_run.discard", sandbox);
+                                            const DryRunDecision& decision) {
+  Deed deciding = deed(decision.commit ? "dry_run.commit" : "dry_run.discard", sandbox);
   deciding.subject = to_utf8(dry_run.substr(0, 64));
   // To take something back is possible while the disk is full, and in a sandbox that is stopped.
-  deciding.frees = !commit;
+  deciding.frees = !decision.commit;
   return recorder_.act(
       caller, std::move(deciding),
-      commit ? guard_.work(caller, sandbox) : guard_.sandbox(caller, kRun, sandbox),
-      [&] { return inner_.decide_dry_run(caller, sandbox, dry_run, commit); });
+      decision.commit ? guard_.work(caller, sandbox) : guard_.sandbox(caller, kRun, sandbox),
+      [&] { return inner_.decide_dry_run(caller, sandbox, dry_run, decision); });
 }
 
 Result<std::string> GuardedService::notebook(const Caller& caller,

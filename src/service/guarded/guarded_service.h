@@ -115,7 +115,7 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   Result<void> decide_dry_run(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view dry_run,
-                              bool commit) override;
+                              const DryRunDecision& decision) override;
   Result<std::string> notebook(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context,

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/digest/digest.h"
+#include "base/random.h"
 #include "base/shell_words.h"
 #include "base/text.h"
 #include "guard/policy/analysers.h"
@@ -26,6 +27,8 @@ using policy::Policy;
 
 // How often a listener is looked after who waits.
 constexpr std::chrono::seconds kBeat{1};
+// A dry run is kept for longer than its question, so that what is approved last can be committed.
+constexpr std::chrono::seconds kDecisionTime{60};
 
 std::map<std::string, Policy, std::less<>> parse_shipped() {
   std::map<std::string, Policy, std::less<>> parsed;
@@ -109,6 +112,12 @@ Result<TierWish> raise_floors(TierWish wish, const std::vector<Policy>& policies
     wish = GB_TRY(raise_floor(std::move(wish), policy));
   }
   return wish;
+}
+
+// A dry run fails for these reasons before anything was executed.
+bool can_have_none(ErrorCode code) {
+  return code == ErrorCode::kUnsupported || code == ErrorCode::kConflict ||
+         code == ErrorCode::kInvalid;
 }
 
 std::string command_text(const std::vector<std::string>& argv) {
@@ -247,15 +256,15 @@ RunAnalyser PolicyGate::in_sandbox_of(const Caller& caller) const {
   };
 }
 
-Result<bool> PolicyGate::decide(const Caller& caller,
-                                const std::vector<Policy>& policies,
-                                const Request& request,
-                                const EventSink& sink) {
+Result<PolicyGate::Judgement> PolicyGate::examine(const Caller& caller,
+                                                  const std::vector<Policy>& policies,
+                                                  const Request& request) {
   std::vector<SourceUnit> units = request.units;
   if (!request.before.empty()) {
     units.front().code.insert(0, request.before);
   }
-  std::vector<policy::Program> programs = GB_TRY(analyse(units, confined_or(in_sandbox_of(caller))));
+  std::vector<policy::Program> programs =
+      GB_TRY(analyse(units, confined_or(in_sandbox_of(caller))));
   forget_lines(programs.front().facts, request.before);
   Assessment strictest;
   std::size_t which = 0;
@@ -269,13 +278,14 @@ Result<bool> PolicyGate::decide(const Caller& caller,
       which = i;
     }
   }
-  const bool parsed = std::ranges::none_of(programs, [](const policy::Program& program) {
+  Judgement judgement;
+  judgement.parsed = std::ranges::none_of(programs, [](const policy::Program& program) {
     return std::ranges::any_of(program.facts, [](const policy::Fact& fact) {
       return fact.kind == policy::FactKind::kUnparsed;
     });
   });
   if (strictest.decision < Action::kAsk) {
-    return parsed;
+    return judgement;
   }
   if (strictest.decision == Action::kRefuse) {
     return Error(ErrorCode::kRefused,
@@ -305,23 +315,72 @@ Result<bool> PolicyGate::decide(const Caller& caller,
     hash.add(policy.origin);
   }
   approval.hash = hash.hex();
-  GB_TRY(approvals_.wait(std::move(approval), [&](const Approval* asked) {
+  judgement.question = std::move(approval);
+  return judgement;
+}
+
+Result<void> PolicyGate::ask(Approval question, const EventSink& sink) {
+  return approvals_.wait(std::move(question), [&](const Approval* asked) {
     return !sink ||
            sink(asked == nullptr ? std::string()
                                  : policy::approval_needed_event(asked->id, asked->assessment,
                                                                  asked->grants, asked->hash));
-  }));
-  return parsed;
+  });
 }
 
-Result<PolicyGate::Turn> PolicyGate::execution(const Caller& caller,
-                                               std::string_view sandbox,
-                                               std::string_view context,
-                                               const ExecuteRequest& request,
-                                               const EventSink& sink) {
+Result<void> PolicyGate::decide(const Caller& caller,
+                                const std::vector<Policy>& policies,
+                                const Request& request,
+                                const EventSink& sink) {
+  Judgement judgement = GB_TRY(examine(caller, policies, request));
+  if (!judgement.question) {
+    return {};
+  }
+  if (judgement.question->assessment.dry_run_first) {
+    judgement.question->no_dry_run = "only code that is executed in a context can have one";
+  }
+  return ask(*std::move(judgement.question), sink);
+}
+
+Result<std::unique_ptr<Trial>> PolicyGate::try_first(const Cell& cell, Approval& question) {
+  question.no_dry_run = Trial::why_not(cell.request);
+  if (!question.no_dry_run.empty()) {
+    return std::unique_ptr<Trial>();
+  }
+  const Trial::Place place{.service = service_,
+                           .caller = cell.caller,
+                           .sandbox = std::string(cell.sandbox),
+                           .context = std::string(cell.context)};
+  ExecuteRequest keyed = cell.request;
+  std::optional<KeptTrials::Kept> kept;
+  if (!keyed.idempotency_key.empty()) {
+    kept = kept_.find(place, keyed.idempotency_key);
+    // Nobody else knows it: what is discarded, no client can ask for again.
+    keyed.idempotency_key = kept ? kept->key : random_name();
+    keyed.dry_run_seal = kept ? kept->seal : "";
+  }
+  auto tried = Trial::run(place, keyed, options_.approval_time + kDecisionTime, cell.sink);
+  if (!tried && !kept && can_have_none(tried.error().code())) {
+    question.no_dry_run = tried.error().message();
+    return std::unique_ptr<Trial>();
+  }
+  std::unique_ptr<Trial> trial = GB_TRY(std::move(tried));
+  if (kept && kept->id == trial->id()) {
+    trial->was_committed();
+  }
+  question.dry_run = trial->report();
+  question.hash = ContentHash().add(question.hash).add(trial->digest()).hex();
+  return trial;
+}
+
+Result<void> PolicyGate::execute(const Caller& caller,
+                                 std::string_view sandbox,
+                                 std::string_view context,
+                                 const ExecuteRequest& request,
+                                 const EventSink& sink) {
   const std::vector<Policy> policies = of_sandbox(caller, sandbox);
   if (policies.empty()) {
-    return Turn();
+    return service_.execute(caller, sandbox, context, request, sink);
   }
   const std::vector<ContextInfo> contexts = GB_TRY(service_.contexts(caller, sandbox));
   const auto found = std::ranges::find(contexts, context, &ContextInfo::id);
@@ -350,11 +409,29 @@ Result<PolicyGate::Turn> PolicyGate::execution(const Caller& caller,
     asked.before = std::move(known.code);
     asked.unseen = known.whole ? "" : "more was executed before it than can be analysed";
   }
-  if (GB_TRY(decide(caller, policies, asked, sink)) && goes_on) {
+  Judgement judgement = GB_TRY(examine(caller, policies, asked));
+  std::unique_ptr<Trial> trial;
+  if (judgement.question) {
+    if (judgement.question->assessment.dry_run_first) {
+      trial = GB_TRY(try_first({caller, sandbox, context, request, sink}, *judgement.question));
+    }
+    if (!trial || !trial->is_decided()) {
+      GB_TRY(ask(*std::move(judgement.question), sink));
+    }
+  }
+  if (trial && !trial->is_decided()) {
+    GB_TRY(trial->commit());
+    kept_.add(*trial, request.idempotency_key);
+  }
+  if (judgement.parsed && goes_on) {
     history_.add(caller.tenant, sandbox, context, request.code,
                  [&](const std::string& id) { return service_.find(caller, id).has_value(); });
   }
-  return Turn(std::move(turn));
+  if (trial) {
+    trial->tell(sink);
+    return {};
+  }
+  return service_.execute(caller, sandbox, context, request, sink);
 }
 
 void PolicyGate::forked(const Caller& caller,

@@ -16,6 +16,7 @@
 #include "service/api/sandbox_service.h"
 #include "service/guarded/approvals.h"
 #include "service/guarded/cell_history.h"
+#include "service/guarded/trial.h"
 #include "service/policies/tier_floor.h"
 #include "service/runs/analysis.h"
 #include "service/templates/recipe.h"
@@ -51,14 +52,13 @@ class PolicyGate {
   [[nodiscard]] Result<Demands> demands(const Caller& caller, const RunRequest& request) const;
   [[nodiscard]] Result<Demands> demands(const Caller& caller, const SandboxRequest& request) const;
 
-  // The turn is to be held until the cell has been executed, so that the next one is analysed
-  // together with it; nothing where no policy holds.
-  using Turn = std::optional<NamedLocks::Held>;
-  Result<Turn> execution(const Caller& caller,
-                         std::string_view sandbox,
-                         std::string_view context,
-                         const ExecuteRequest& request,
-                         const EventSink& sink);
+  // Executes, too: before the question, as a dry run, where the policies that ask want one. Cells
+  // of a context take turns, so that each is analysed together with those before it.
+  Result<void> execute(const Caller& caller,
+                       std::string_view sandbox,
+                       std::string_view context,
+                       const ExecuteRequest& request,
+                       const EventSink& sink);
   // A context that begins where another one is.
   void forked(const Caller& caller,
               std::string_view sandbox,
@@ -107,11 +107,30 @@ class PolicyGate {
                                                        std::string_view sandbox) const;
   [[nodiscard]] std::string language_of(const RunRequest& request) const;
   [[nodiscard]] RunAnalyser in_sandbox_of(const Caller& caller) const;
-  // Whether all of it could be analysed, where it may run.
-  Result<bool> decide(const Caller& caller,
+  struct Judgement {
+    bool parsed = false;                 // All of it could be analysed.
+    std::optional<Approval> question{};  // What a person has to agree to.
+  };
+  // kRefused where a policy refuses it.
+  Result<Judgement> examine(const Caller& caller,
+                            const std::vector<policy::Policy>& policies,
+                            const Request& request);
+  Result<void> ask(Approval question, const EventSink& sink);
+  // Both, for what can have no dry run.
+  Result<void> decide(const Caller& caller,
                       const std::vector<policy::Policy>& policies,
                       const Request& request,
                       const EventSink& sink);
+  struct Cell {
+    const Caller& caller;
+    std::string_view sandbox;
+    std::string_view context;
+    const ExecuteRequest& request;
+    const EventSink& sink;
+  };
+  // Executes it as a dry run, of which the question then tells; nothing where there can be none,
+  // and why is in the question then.
+  Result<std::unique_ptr<Trial>> try_first(const Cell& cell, Approval& question);
 
   SandboxService& service_;
   const PolicyOptions options_;
@@ -120,6 +139,7 @@ class PolicyGate {
   Approvals approvals_;
   CellHistory history_;
   NamedLocks turns_;  // Of contexts.
+  KeptTrials kept_;
 };
 
 }  // namespace glovebox

@@ -416,8 +416,10 @@ Result<json> dry_runs(const json& arguments, CallContext& context) {
 
 Result<json> decide_dry_run(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox(arguments, context));
-  GB_TRY(held->decide(text(arguments, "dry_run"), object(arguments, "commit") == true,
-                      turn_patience(context)));
+  GB_TRY(
+      held->decide(text(arguments, "dry_run"),
+                   {.commit = object(arguments, "commit") == true, .seal = text(arguments, "seal")},
+                   turn_patience(context)));
   return json();
 }
 

@@ -142,6 +142,7 @@ inline constexpr auto kFields<ExecuteRequest> =
                Field{"dry_run", &ExecuteRequest::dry_run},
                Field{"dry_run_network", &ExecuteRequest::dry_run_network},
                Field{"dry_run_timeout", &ExecuteRequest::dry_run_timeout},
+               Field{"dry_run_seal", &ExecuteRequest::dry_run_seal},
                Field{"key", &ExecuteRequest::idempotency_key}};
 template <>
 inline constexpr auto kFields<InputReply> =

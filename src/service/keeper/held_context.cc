@@ -232,6 +232,7 @@ Result<void> HeldContext::begin_dry_run(Context& context, const ExecuteRequest& 
     return std::move(begun).error();
   }
   dry_run_ = std::move(begun).value();
+  dry_run_seal_ = request.dry_run_seal;
   return {};
 }
 
@@ -268,20 +269,27 @@ void HeldContext::await_decision(DryRunGate::Clock::time_point deadline) {
   gate_->await_decision(glovebox::to_json(dry_run_->run()), deadline);
 }
 
-Result<void> HeldContext::decide(std::string_view dry_run, bool commit, const Patience& patience) {
+Result<void> HeldContext::decide(std::string_view dry_run,
+                                 const DryRunDecision& decision,
+                                 const Patience& patience) {
   const auto turn = GB_TRY(turns_.take(patience));
   const bool over = DryRunGate::Clock::now() >= dry_run_deadline_;
-  if (!dry_run_ || dry_run_->run().id != dry_run || (commit && over)) {
+  if (!dry_run_ || dry_run_->run().id != dry_run || (decision.commit && over)) {
     return Error(ErrorCode::kNotFound, "no undecided dry run '" + printable(dry_run) + "'",
                  "it was decided, or discarded when its time was over");
   }
-  auto decided = commit ? dry_run_->commit() : dry_run_->discard();
+  if (decision.commit && decision.seal != dry_run_seal_) {
+    return Error(ErrorCode::kRefused,
+                 "dry run '" + printable(dry_run) + "' can be committed only by an approval",
+                 "glovebox approve lists what waits; without one, discard the dry run");
+  }
+  auto decided = decision.commit ? dry_run_->commit() : dry_run_->discard();
   note_end();
   if (!decided && decided.error().code() == ErrorCode::kConflict) {
     await_decision(dry_run_deadline_);
   }
   GB_TRY(std::move(decided));
-  if (commit && dry_cell_) {
+  if (decision.commit && dry_cell_) {
     history_.add(*std::move(dry_cell_));
   }
   dry_cell_.reset();

@@ -99,7 +99,9 @@ class HeldContext {
 
   // Keeps, or takes back, what a dry run of this context has changed. kNotFound when it is none
   // that waits for a decision; else as DryRunning's.
-  Result<void> decide(std::string_view dry_run, bool commit, const Patience& patience);
+  Result<void> decide(std::string_view dry_run,
+                      const DryRunDecision& decision,
+                      const Patience& patience);
 
   // Of the cells that are finished: does not wait for what runs.
   [[nodiscard]] Result<std::string> notebook() const;
@@ -136,6 +138,7 @@ class HeldContext {
   Turns turns_;  // Held while `context_` is used.
   std::unique_ptr<Context> context_;
   std::unique_ptr<DryRunning> dry_run_;
+  std::string dry_run_seal_;
   DryRunGate::Clock::time_point dry_run_deadline_{};
   std::optional<glovebox::notebook::Cell> dry_cell_;
   History history_;

@@ -167,7 +167,9 @@ bool HeldSandbox::has_expired_dry_run() const {
   return closed && closed->deadline <= Clock::now() && !paused();
 }
 
-Result<void> HeldSandbox::decide(std::string_view dry_run, bool commit, const Patience& patience) {
+Result<void> HeldSandbox::decide(std::string_view dry_run,
+                                 const DryRunDecision& decision,
+                                 const Patience& patience) {
   const auto closed = gate_->closed();
   std::shared_ptr<HeldContext> context;
   if (closed && closed->id == dry_run) {
@@ -178,7 +180,7 @@ Result<void> HeldSandbox::decide(std::string_view dry_run, bool commit, const Pa
     return Error(ErrorCode::kNotFound, "no undecided dry run '" + printable(dry_run) + "'",
                  "it was decided, or discarded when its time was over");
   }
-  return context->decide(dry_run, commit, patience);
+  return context->decide(dry_run, decision, patience);
 }
 
 Result<SandboxUsage> HeldSandbox::usage() {

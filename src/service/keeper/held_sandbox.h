@@ -120,7 +120,9 @@ class HeldSandbox {
   // kConflict while there is a dry run.
   Result<DryRunGate::Pass> change() { return gate_->enter(); }
   // As HeldContext's.
-  Result<void> decide(std::string_view dry_run, bool commit, const Patience& patience);
+  Result<void> decide(std::string_view dry_run,
+                      const DryRunDecision& decision,
+                      const Patience& patience);
   // The time of a dry run is over. A paused sandbox cannot take it back.
   [[nodiscard]] bool has_expired_dry_run() const;
 

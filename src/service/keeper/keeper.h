@@ -44,8 +44,8 @@ struct CreateOrder {
   std::string user = "guest";
   bool as_root = false;  // Then no warm interpreter waits for it.
   bool nested = false;   // Likewise.
-  std::string run_as{};  // Then: whose the workspace is (files/users.h); empty: root's.
-  bool sudo = false;     // Then: SandboxSpec::user_may_sudo.
+  std::string run_as{};  // Of one with root: whose the workspace is (files/users.h); empty: root's.
+  bool sudo = false;     // Likewise: SandboxSpec::user_may_sudo.
   // Whom the image that it shows wants to run everything, contexts too. Where there are ids for
   // several users and a tier that can, that is `run_as` with root inside; else it is the guest.
   std::string image_user{};

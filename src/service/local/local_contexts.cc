@@ -180,9 +180,10 @@ Result<std::vector<std::string>> LocalService::dry_runs(const Caller& caller,
 Result<void> LocalService::decide_dry_run(const Caller& caller,
                                           std::string_view sandbox,
                                           std::string_view dry_run,
-                                          bool commit) {
+                                          const DryRunDecision& decision) {
   (void)GB_TRY(
-      call_in(caller, sandbox, "decide_dry_run", {{"dry_run", dry_run}, {"commit", commit}}));
+      call_in(caller, sandbox, "decide_dry_run",
+              {{"dry_run", dry_run}, {"commit", decision.commit}, {"seal", decision.seal}}));
   return {};
 }
 

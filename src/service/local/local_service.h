@@ -163,7 +163,7 @@ class LocalService final : public SandboxService {
   Result<void> decide_dry_run(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view dry_run,
-                              bool commit) override;
+                              const DryRunDecision& decision) override;
   Result<std::string> notebook(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context,

@@ -41,6 +41,127 @@ class Finding(Model):
 
 
 @dataclass(frozen=True)
+class DryRunFile(Model):
+    """The schema ``DryRunFile``."""
+
+    path: str
+    """Relative to the workspace."""
+    type: Literal["file", "directory", "symlink", "other"]
+    size: int
+    """Bytes; of a deleted file, those that it had."""
+    size_before: Optional[int] = None
+    mode: Optional[int] = None
+    """Permission bits, where they changed."""
+    mode_before: Optional[int] = None
+    diff: Optional[str] = None
+    """A unified diff, of texts of at most 64 KiB and as far as there is room."""
+
+
+@dataclass(frozen=True)
+class DryRunFiles(Model):
+    """Of the workspace; not of /tmp."""
+
+    added: List[DryRunFile]
+    modified: List[DryRunFile]
+    deleted: List[DryRunFile]
+    truncated: bool
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "added": list_of(DryRunFile.from_json),
+        "modified": list_of(DryRunFile.from_json),
+        "deleted": list_of(DryRunFile.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class DryRunProcess(Model):
+    """The schema ``DryRunProcesse``."""
+
+    pid: int
+    command: str
+
+
+@dataclass(frozen=True)
+class DryRunHost(Model):
+    """The schema ``DryRunHost``."""
+
+    host: str
+    port: int
+    verdict: Literal["allowed", "denied", "failed"]
+
+
+@dataclass(frozen=True)
+class DryRunToolCall(Model):
+    """The schema ``DryRunToolCall``."""
+
+    name: str
+    arguments: str
+    """JSON, cut to 1 KiB."""
+
+
+@dataclass(frozen=True)
+class DryRunVariable(Model):
+    """The schema ``DryRunVariable``."""
+
+    name: str
+    type: str
+    value: str
+    """The beginning of its representation."""
+    type_before: Optional[str] = None
+    """Of a changed one."""
+    value_before: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class DryRunVariables(Model):
+    """Absent where the interpreter did not say."""
+
+    added: List[DryRunVariable]
+    changed: List[DryRunVariable]
+    removed: List[DryRunVariable]
+    truncated: bool
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "added": list_of(DryRunVariable.from_json),
+        "changed": list_of(DryRunVariable.from_json),
+        "removed": list_of(DryRunVariable.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class DryRun(Model):
+    """What a dry run has changed. Names, values, commands and contents are the code's own, cut to
+    bounds.
+    """
+
+    id: str
+    context: str
+    expires: datetime
+    """When it is discarded."""
+    files: DryRunFiles
+    """Of the workspace; not of /tmp."""
+    processes: List[DryRunProcess]
+    """Processes that it started and left behind."""
+    hosts: List[DryRunHost]
+    """What it tried to reach, in a sandbox with network rules."""
+    tool_calls: List[DryRunToolCall]
+    """Tools that it tried to call; none was called."""
+    variables: Optional[DryRunVariables] = None
+    """Absent where the interpreter did not say."""
+    committed: Optional[bool] = None
+    """Of glovebox run, which decides at once."""
+
+    _convert: ClassVar[Mapping[str, Convert]] = {
+        "expires": time_of,
+        "files": DryRunFiles.from_json,
+        "processes": list_of(DryRunProcess.from_json),
+        "hosts": list_of(DryRunHost.from_json),
+        "tool_calls": list_of(DryRunToolCall.from_json),
+        "variables": DryRunVariables.from_json,
+    }
+
+
+@dataclass(frozen=True)
 class Approval(Model):
     """The schema ``Approval``."""
 
@@ -55,13 +176,20 @@ class Approval(Model):
     findings: List[Finding]
     grants: List[str]
     """What it would be granted."""
+    dry_run: Optional[DryRun]
+    """What a dry run of it has changed, which an approval commits; null: there was none."""
+    no_dry_run: Optional[str]
+    """Why there was no dry run although a policy wants one."""
     hash: str
-    """Of all that would run, with what, and of what it would be granted."""
+    """Of all that would run, with what, of what it would be granted, and of what a dry run of it
+    has changed.
+    """
     asked: datetime
     expires: datetime
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "findings": list_of(Finding.from_json),
+        "dry_run": DryRun.from_json,
         "asked": time_of,
         "expires": time_of,
     }
@@ -419,127 +547,6 @@ class JudgeReport(JudgeMixin, Model):
     _convert: ClassVar[Mapping[str, Convert]] = {
         "verdict": JudgeVerdict,
         "cases": list_of(JudgedCase.from_json),
-    }
-
-
-@dataclass(frozen=True)
-class DryRunFile(Model):
-    """The schema ``DryRunFile``."""
-
-    path: str
-    """Relative to the workspace."""
-    type: Literal["file", "directory", "symlink", "other"]
-    size: int
-    """Bytes; of a deleted file, those that it had."""
-    size_before: Optional[int] = None
-    mode: Optional[int] = None
-    """Permission bits, where they changed."""
-    mode_before: Optional[int] = None
-    diff: Optional[str] = None
-    """A unified diff, of texts of at most 64 KiB and as far as there is room."""
-
-
-@dataclass(frozen=True)
-class DryRunFiles(Model):
-    """Of the workspace; not of /tmp."""
-
-    added: List[DryRunFile]
-    modified: List[DryRunFile]
-    deleted: List[DryRunFile]
-    truncated: bool
-
-    _convert: ClassVar[Mapping[str, Convert]] = {
-        "added": list_of(DryRunFile.from_json),
-        "modified": list_of(DryRunFile.from_json),
-        "deleted": list_of(DryRunFile.from_json),
-    }
-
-
-@dataclass(frozen=True)
-class DryRunProcess(Model):
-    """The schema ``DryRunProcesse``."""
-
-    pid: int
-    command: str
-
-
-@dataclass(frozen=True)
-class DryRunHost(Model):
-    """The schema ``DryRunHost``."""
-
-    host: str
-    port: int
-    verdict: Literal["allowed", "denied", "failed"]
-
-
-@dataclass(frozen=True)
-class DryRunToolCall(Model):
-    """The schema ``DryRunToolCall``."""
-
-    name: str
-    arguments: str
-    """JSON, cut to 1 KiB."""
-
-
-@dataclass(frozen=True)
-class DryRunVariable(Model):
-    """The schema ``DryRunVariable``."""
-
-    name: str
-    type: str
-    value: str
-    """The beginning of its representation."""
-    type_before: Optional[str] = None
-    """Of a changed one."""
-    value_before: Optional[str] = None
-
-
-@dataclass(frozen=True)
-class DryRunVariables(Model):
-    """Absent where the interpreter did not say."""
-
-    added: List[DryRunVariable]
-    changed: List[DryRunVariable]
-    removed: List[DryRunVariable]
-    truncated: bool
-
-    _convert: ClassVar[Mapping[str, Convert]] = {
-        "added": list_of(DryRunVariable.from_json),
-        "changed": list_of(DryRunVariable.from_json),
-        "removed": list_of(DryRunVariable.from_json),
-    }
-
-
-@dataclass(frozen=True)
-class DryRun(Model):
-    """What a dry run has changed. Names, values, commands and contents are the code's own, cut to
-    bounds.
-    """
-
-    id: str
-    context: str
-    expires: datetime
-    """When it is discarded."""
-    files: DryRunFiles
-    """Of the workspace; not of /tmp."""
-    processes: List[DryRunProcess]
-    """Processes that it started and left behind."""
-    hosts: List[DryRunHost]
-    """What it tried to reach, in a sandbox with network rules."""
-    tool_calls: List[DryRunToolCall]
-    """Tools that it tried to call; none was called."""
-    variables: Optional[DryRunVariables] = None
-    """Absent where the interpreter did not say."""
-    committed: Optional[bool] = None
-    """Of glovebox run, which decides at once."""
-
-    _convert: ClassVar[Mapping[str, Convert]] = {
-        "expires": time_of,
-        "files": DryRunFiles.from_json,
-        "processes": list_of(DryRunProcess.from_json),
-        "hosts": list_of(DryRunHost.from_json),
-        "tool_calls": list_of(DryRunToolCall.from_json),
-        "variables": DryRunVariables.from_json,
     }
 
 

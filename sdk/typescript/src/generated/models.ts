@@ -116,7 +116,11 @@ export interface Approval {
   findings: Finding[];
   /** What it would be granted. */
   grants: string[];
-  /** Of all that would run, with what, and of what it would be granted. */
+  /** What a dry run of it has changed, which an approval commits; null: there was none. */
+  dry_run: DryRun | null;
+  /** Why there was no dry run although a policy wants one. */
+  no_dry_run: string | null;
+  /** Of all that would run, with what, of what it would be granted, and of what a dry run of it has changed. */
   hash: string;
   asked: string;
   expires: string;
