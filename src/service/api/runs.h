@@ -33,7 +33,7 @@ struct RunRequest {
   LimitWishes limits{};
   TierWish tier{};
   bool as_root = false;
-  bool as_guest = false;                // As a sandbox's.
+  bool as_guest = false;  // As a sandbox's.
   bool nested = false;
   std::vector<std::string> policies{};  // As a sandbox's.
   ExecRules exec{};                     // Likewise.

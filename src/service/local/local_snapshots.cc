@@ -274,10 +274,10 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   request.on_timeout = info.on_timeout;
   request.auto_resume = info.auto_resume;
   if (info.run_as.empty() || info.sudo) {  // Else its template's image says so again.
-  request.as_root = info.as_root;
-  request.nested = info.nested;
-  request.run_as = info.run_as;
-  request.sudo = info.sudo;
+    request.as_root = info.as_root;
+    request.nested = info.nested;
+    request.run_as = info.run_as;
+    request.sudo = info.sudo;
   }
   request.policies = info.policies;
   request.exec = info.exec;
