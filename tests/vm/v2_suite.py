@@ -256,7 +256,11 @@ def sandboxes_made_ahead_have_every_limit(glovebox):
 def says_what_it_cannot_limit(glovebox):
     verdict = glovebox.python("print(6*7)")
     expect(verdict["status"] == "ok" and verdict["walls"]["cgroup"] == "none", verdict)
-    expect(not verdict["limits"]["memory"]["enforced"], verdict["limits"])
+    expect(not verdict["limits"]["cpus"]["enforced"], verdict["limits"])
+    # Memory is measured.
+    expect(verdict["limits"]["memory"]["enforced"], verdict["limits"])
+    greedy = glovebox.python("kept = [bytearray(b'x' * (8 << 20)) for _ in range(100)]")
+    expect(greedy["status"] == "out_of_memory", greedy)
     expect("no cgroup is delegated" in " ".join(verdict["notes"]), verdict["notes"])
     # Which hint depends on the machine whose files these are: it may be a container.
     said = glovebox.finish("doctor")[1]
