@@ -4,8 +4,8 @@
 //
 // What belongs to no process is not in it: files of the sandbox's own file systems, which
 // Limits::disk bounds, and what waits in sockets and pipes. Files in memory without a mount
-// (memfd_create(2)) and System V segments could hide there, so the tiers refuse the former and
-// bound the latter where this is what limits memory.
+// (memfd_create(2)) and System V objects could hide there, so the tiers refuse them where this is
+// what limits memory.
 #pragma once
 
 #include <sys/types.h>

@@ -488,9 +488,6 @@ class Entrance {
     if (nested) {
       return 0;
     }
-    for (const TextFile& limit : plan_.ipc_limits) {
-      (void)write_text(limit, O_NOFOLLOW);
-    }
     if (is_root()) {
       // Root could set the limits of its System V IPC and message queues there.
       if (const long r = bind({"proc/sys", "proc/sys", abi::kMountRdonly, false}); r < 0) {

@@ -117,10 +117,6 @@ struct Plan {
   // set-user-id programs work, and its root file system stays writable.
   std::uint64_t kept_capabilities = 0;
 
-  // Limits of its System V IPC (proc_sys_kernel(5)), set where the kernel lets the root of a user
-  // namespace do so.
-  std::span<const TextFile> ipc_limits;
-
   // A realm, which sandboxes are made in: more user namespaces may be made.
   bool realm = false;
 

@@ -112,9 +112,9 @@ consteval Program make_no_memory_programs() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
-consteval Program make_no_memory_files() {
+consteval Program make_no_hidden_memory() {
   RuleTable table;
-  add(table, kNoMemoryFilesGroups);
+  add(table, kNoHiddenMemoryGroups);
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
@@ -180,7 +180,7 @@ constexpr Program kGuest = make_guest();
 constexpr Program kFork = make_fork();
 constexpr Program kZygote = make_zygote();
 constexpr Program kNoMemoryPrograms = make_no_memory_programs();
-constexpr Program kNoMemoryFiles = make_no_memory_files();
+constexpr Program kNoHiddenMemory = make_no_hidden_memory();
 constexpr Program kStrict = make_strict();
 constexpr Program kRunner = make_runner();
 constexpr Program kNoPrograms = make_no_programs();
@@ -201,7 +201,7 @@ Filter guest_filter() { return kGuest.instructions(); }
 Filter fork_filter() { return kFork.instructions(); }
 Filter zygote_filter() { return kZygote.instructions(); }
 Filter no_memory_programs_filter() { return kNoMemoryPrograms.instructions(); }
-Filter no_memory_files_filter() { return kNoMemoryFiles.instructions(); }
+Filter no_hidden_memory_filter() { return kNoHiddenMemory.instructions(); }
 Filter strict_filter() { return kStrict.instructions(); }
 Filter runner_filter() { return kRunner.instructions(); }
 Filter no_programs_filter() { return kNoPrograms.instructions(); }

@@ -65,9 +65,9 @@ Filter zygote_filter();
 // 6.3 on.
 Filter no_memory_programs_filter();
 
-// On top of another one, where no cgroup counts memory: no files in memory but those of a mount,
-// whose size is bounded.
-Filter no_memory_files_filter();
+// On top of another one, where no cgroup counts memory: nothing that keeps memory which no process
+// has mapped and no mount bounds.
+Filter no_hidden_memory_filter();
 
 // For compiled programs that need little: an allow-list, installed on top of the warden's filter in
 // place of guest_filter().

@@ -430,9 +430,11 @@ TEST(NoMemoryProgramsPolicyTest, OnlyFilesInMemoryCanBeMadeThatAreNeverExecuted)
   EXPECT_EQ(ask(call(SYS_execve)), SECCOMP_RET_ALLOW);
 }
 
-TEST(NoMemoryFilesPolicyTest, NoFilesInMemoryCanBeMade) {
-  const auto ask = [](const Call& each) { return answer(no_memory_files_filter(), each); };
-  EXPECT_EQ(ask(call(SYS_memfd_create, {0, MFD_CLOEXEC})), refused(ENOSYS));
+TEST(NoHiddenMemoryPolicyTest, NothingCanBeMadeThatNoProcessHasMapped) {
+  const auto ask = [](const Call& each) { return answer(no_hidden_memory_filter(), each); };
+  for (const long number : {SYS_memfd_create, SYS_shmget, SYS_semget, SYS_msgget}) {
+    EXPECT_EQ(ask(call(number)), refused(ENOSYS)) << number;
+  }
   EXPECT_EQ(ask(call(SYS_mmap)), SECCOMP_RET_ALLOW);
 }
 

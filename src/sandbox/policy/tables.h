@@ -230,9 +230,9 @@ inline constexpr std::array kNoMemoryProgramsGroups = {
 };
 
 // Where no cgroup counts memory.
-inline constexpr std::array kNoMemoryFilesGroups = {
-    Group{"files in memory", refuse(ENOSYS), "Without a mount or a process that has it mapped, nobody finds their pages.",
-          {SYS_memfd_create}},
+inline constexpr std::array kNoHiddenMemoryGroups = {
+    Group{"hidden memory", refuse(ENOSYS), "Without a mount or a process that has it mapped, nobody finds these pages.",
+          {SYS_memfd_create, SYS_shmget, SYS_semget, SYS_msgget}},
 };
 
 // What a zygote may do beyond the default policy. Its forks put the default on top before any code

@@ -185,7 +185,7 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   plan.landlock.scoped = abi::kScopeAbstractUnixSocket | abi::kScopeSignal;
   plan.landlock.rules = rules;
   plan.filter = has_own_id ? policy::no_namespaces_filter() : policy::shared_user_filter();
-  plan.more_filter = !Cgroup::support().memory ? policy::no_memory_files_filter()
+  plan.more_filter = !Cgroup::support().memory ? policy::no_hidden_memory_filter()
                      : spec.exec.written       ? policy::Filter()
                                                : policy::no_memory_programs_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "shared-pids",

@@ -118,17 +118,8 @@ TierFeatures features() {
           .returns_descriptors = true};
 }
 
-// Where no cgroup counts them: pages in segments, bytes and messages, and semaphores, each about
-// 100 bytes of the kernel's memory.
-constexpr std::array<child::TextFile, 2> kUncountedIpc = {{
-    {"proc/sys/kernel/msgmni", "256"},
-    {"proc/sys/kernel/sem", "8000 64000 500 512"},
-}};
-
 struct Setup {
   SetupStacks stacks;
-  std::string most_shared_pages;
-  std::array<child::TextFile, kUncountedIpc.size() + 1> ipc_limits;
   RootPlan files;
   std::string uid_map;
   std::string gid_map;
@@ -360,16 +351,9 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                 : spec.as_root ? policy::root_filter()
                 : spec.nested  ? policy::nested_filter()
                                : policy::default_filter();
-  plan.more_filter = !Cgroup::support().memory ? policy::no_memory_files_filter()
+  plan.more_filter = !Cgroup::support().memory ? policy::no_hidden_memory_filter()
                      : spec.exec.written       ? policy::Filter()
                                                : policy::no_memory_programs_filter();
-  if (!Cgroup::support().memory) {
-    setup->most_shared_pages = std::to_string(spec.limits.memory.count /
-                                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
-    std::ranges::copy(kUncountedIpc, setup->ipc_limits.begin());
-    setup->ipc_limits.back() = {"proc/sys/kernel/shmall", setup->most_shared_pages};
-    plan.ipc_limits = setup->ipc_limits;
-  }
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-pids", nullptr};
   static constexpr std::array<const char*, 4> kRootArguments = {"glovebox-warden", "own-pids",
                                                                 "root", nullptr};
