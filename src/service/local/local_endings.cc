@@ -61,11 +61,7 @@ Ending LocalService::KeeperEndings::of(const std::string& sandbox, SystemTime cr
 LocalService::KeeperEndings LocalService::keeper_endings(
     const std::vector<std::string>& sandboxes) {
   const auto said = keeper_.call("endings", {{"sandboxes", sandboxes}});
-  if (!said) {
-    // It has gone since it said that these are not there: one that comes to an end does so.
-    return {.since = std::chrono::system_clock::now()};
-  }
-  if (!said->is_object()) {
+  if (!said || !said->is_object()) {
     return {};
   }
   KeeperEndings told{.since = keeper::to_time(said->value("since", std::int64_t{0}))};

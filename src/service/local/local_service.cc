@@ -210,7 +210,11 @@ Result<void> LocalService::adopt() {
       lost.push_back(std::move(record));
     }
   }
-  const KeeperEndings told = keeper_endings(lost_ids);
+  KeeperEndings told = keeper_endings(lost_ids);
+  if (!told.since && keeper_.responsive()) {
+    // It has gone since it said that these are not there: one that comes to an end does so.
+    told.since = std::chrono::system_clock::now();
+  }
   for (const SandboxRecord& record : lost) {
     if (auto entry = workspaces_.left_of(record)) {
       ids.insert(record.id);
@@ -297,7 +301,11 @@ void LocalService::look_for_ended() {
   if (lost.empty()) {
     return;
   }
-  const KeeperEndings told = keeper_endings(lost_ids);
+  KeeperEndings told = keeper_endings(lost_ids);
+  if (!told.since && keeper_.responsive()) {
+    // It has gone since it said that these are not there: one that comes to an end does so.
+    told.since = std::chrono::system_clock::now();
+  }
   for (const SandboxEntry* entry : lost) {
     lose(*entry, told.of(entry->info.id, entry->info.created));
   }

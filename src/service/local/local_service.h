@@ -238,7 +238,7 @@ class LocalService final : public SandboxService {
 
   // What the keeper knows of sandboxes that are no longer there.
   struct KeeperEndings {
-    std::optional<SystemTime> since{};  // Since when it is there. Nothing: it did not say.
+    std::optional<SystemTime> since{};  // Since when it runs. Nothing: it could not be asked.
     std::map<std::string, Ending, std::less<>> ended{};
     // Of one that it does not have.
     [[nodiscard]] Ending of(const std::string& sandbox, SystemTime created) const;
