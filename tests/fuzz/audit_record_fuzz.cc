@@ -34,10 +34,10 @@ std::string with_hashes(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const std::string body = R"({"seq":)" + std::to_string(++number) + R"(,"prev":")" + previous +
-                             "\"," + std::string(line);
-    made += audit::line_of(body);
-    previous = glovebox::sha256_hex(body);
+    std::string body = R"({"seq":)" + std::to_string(++number) + R"(,"prev":")" + previous + "\"," +
+                       std::string(line);
+    previous = audit::end_line(body);
+    made += body;
   }
   return made;
 }

@@ -27,6 +27,9 @@ struct Field {
   // A pointer to a member; or what gives a reference to something further inside.
   Access access;
 };
+// clang 14, with which fuzz targets are built, does not deduce it for an aggregate (P1816).
+template <typename Access>
+Field(const char*, Access) -> Field<Access>;
 
 // Access to a member of a member.
 template <auto kOuter, auto kInner>
