@@ -41,7 +41,7 @@ void StreamText::add(std::string_view piece) {
       put(partial_);
       partial_.clear();
     }
-    if (in_sequence_) {
+    if (in_sequence_ && c != '\n') {
       sequence_ += c;
       // "ESC [" continues up to a final byte; of other sequences two bytes are enough to know.
       const bool is_control = sequence_.size() >= 2 && sequence_[1] == '[';
@@ -54,6 +54,7 @@ void StreamText::add(std::string_view piece) {
         put("");
       }
     } else if (c == '\n') {
+      in_sequence_ = false;  // One that a line ends is none.
       end_line();
     } else if (c == '\r') {
       cursor_ = 0;
