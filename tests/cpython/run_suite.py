@@ -80,9 +80,10 @@ def outside(who, module):
         if who == "user":
             shutil.chown(place, USER)
             command = ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups", *command]
-        # As in a sandbox: a network with nothing in it, and processes that end with the first.
+        # As in a sandbox: a network with nothing in it, and processes that end with the first, which
+        # is the parent of those that lose theirs.
         command = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
-                   "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
+                   "sh", "-c", 'ip link set lo up && "$@"; exit $?', "sh", *command]
         env = {"PATH": os.environ["PATH"], "HOME": place, "TMPDIR": place, "LANG": "C.UTF-8"}
         return verdict(run(command, env=env, cwd=place))
     finally:

@@ -55,7 +55,7 @@ constexpr const char* kMaskDirectory = "run/masks/directory";
 // Where a guest that makes sandboxes has a /proc without masks, and what covers it.
 constexpr const char* kWholeProc = "run/nested/proc";
 constexpr const char* kWholeProcCover = "run/nested";
-// bubblewrap binds it from where it is, and gives up where it is not.
+// bubblewrap binds it from where it is, and gives up where it is not; root would make it a file.
 constexpr const char* kNoTerminal = "dev/tty";
 
 constexpr std::uint64_t kRead = abi::kFsExecute | abi::kFsReadFile | abi::kFsReadDir;
@@ -299,7 +299,7 @@ void RootPlan::add_writable(const SandboxSpec& spec) {
   add_directory(home, 0755);
   add_directory("tmp", 01777);
   add_directory("dev/shm", 01777);
-  const std::uint64_t attributes = spec.exec.written ? 0 : abi::kMountNoexec;
+  const std::uint64_t attributes = spec.rules.exec.written ? 0 : abi::kMountNoexec;
   for (const char* const path : {keep(home), "tmp", "dev/shm"}) {
     binds_.push_back({path, path, attributes, false});
   }
@@ -400,7 +400,7 @@ void RootPlan::add_machine(const Limits& limits) {
 }
 
 Result<void> RootPlan::restrict_programs(const SandboxSpec& spec) {
-  exec_ = GB_TRY(ExecAccess::create(spec.exec, spec.root.empty() ? "/" : spec.root));
+  exec_ = GB_TRY(ExecAccess::create(spec.rules.exec, spec.root.empty() ? "/" : spec.root));
   rules_.assign(kSomeProgramsRules.begin(), kSomeProgramsRules.end());
   for (const char* const path : kWritten) {
     rules_.push_back({path, written_, false});
@@ -439,7 +439,7 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
   plan.as_root_ = spec.as_root;
   plan.nested_ = spec.nested;
-  plan.written_ = spec.exec.written ? ~0ULL : ~abi::kFsExecute;
+  plan.written_ = spec.rules.exec.written ? ~0ULL : ~abi::kFsExecute;
   if (spec.root.empty() && spec.as_root) {
     GB_TRY(plan.add_written_system());
   } else if (spec.root.empty()) {
@@ -462,7 +462,7 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
     GB_TRY(plan.add_mount(mount));
   }
   plan.add_own_files(spec);  // After the mounts, which they cover.
-  if (!spec.exec.empty()) {
+  if (!spec.rules.exec.empty()) {
     GB_TRY(plan.restrict_programs(spec));
   } else {
     plan.rules_.assign(kAccessRules.begin(), kAccessRules.end());
@@ -500,7 +500,7 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.masks = masks_;
   plan.first_process_mask = as_root_ ? kMaskDirectory : nullptr;
   plan.whole_proc_place = nested_ ? kWholeProc : nullptr;
-  plan.no_terminal_place = nested_ ? kNoTerminal : nullptr;
+  plan.no_terminal_place = nested_ || as_root_ ? kNoTerminal : nullptr;
   plan.files = files_;
   plan.links = links_;
   plan.hostname = hostname_;
