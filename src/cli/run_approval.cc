@@ -13,7 +13,7 @@
 #include "cli/policy_files.h"
 #include "guard/policy/assessment_json.h"
 #include "language/suggest.h"
-#include "service/policies/exec_walls.h"
+#include "service/policies/policy_walls.h"
 #include "service/policies/tier_floor.h"
 #include "service/runs/analysis.h"
 
@@ -67,7 +67,7 @@ Result<void> approve(const std::vector<std::string>& policies, OneShot& request,
     loaded.push_back(GB_TRY(load_policy(each)));
     request.tier = GB_TRY(raise_floor(request.tier, loaded.back()));
   }
-  request.exec = exec_rules_of(loaded);
+  request.rules = guest_rules_of(loaded);
   if (std::ranges::none_of(loaded, &policy::Policy::examines)) {
     return {};
   }

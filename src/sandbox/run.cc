@@ -127,6 +127,10 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
     request.file_size = limits.disk.count;
   }
   request.deadline_ms = static_cast<std::uint64_t>((limits.wall + kBackstop).count());
+  request.writes_everywhere = sandbox.write_rules_.everywhere;
+  for (const std::string& place : sandbox.write_rules_.places) {
+    request.writable.push_back(relocated(place, tree));
+  }
   request.with_stdin = options.stdin_fd >= 0;
   request.alone = options.kill_rest;
   if (!options.forks_guests) {

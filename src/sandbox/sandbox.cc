@@ -118,13 +118,15 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
       tier_(tier),
       env_(spec.as_root ? root_environment() : Environment{}),
       limits_(spec.limits),
+      write_rules_(spec.rules.write),
       timings_(std::move(enclosure_.timings)),
       notes_(std::move(enclosure_.notes)) {
   env_.insert(env_.end(), spec.env.begin(), spec.env.end());
   // The start of a kernel has used processor time.
   used_ = enclosure_.features.own_kernel;
   walls_.user = spec.as_root ? "root" : "user";
-  walls_.exec = spec.exec.empty() ? "any" : "rules";
+  walls_.exec = spec.rules.exec.empty() ? "any" : "rules";
+  walls_.write = spec.rules.write.empty() ? "any" : "rules";
   if (spec.relay) {
     enclosure_.features.passes_descriptors = false;
     enclosure_.features.returns_descriptors = false;

@@ -37,6 +37,7 @@
 #include "spec/file_difference.h"
 #include "spec/limits.h"
 #include "spec/verdict.h"
+#include "spec/write_rules.h"
 
 namespace glovebox {
 
@@ -283,6 +284,7 @@ class Sandbox {
   std::string tier_;
   Environment env_;
   Limits limits_;
+  WriteRules write_rules_;
   Walls walls_;
   std::vector<Timing> timings_;
   std::vector<std::string> notes_;

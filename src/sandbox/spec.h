@@ -13,8 +13,8 @@
 #include "base/result.h"
 #include "sandbox/realm.h"
 #include "spec/command.h"
-#include "spec/exec_rules.h"
 #include "spec/guest.h"
+#include "spec/guest_rules.h"
 #include "spec/limits.h"
 #include "spec/mount.h"
 
@@ -103,9 +103,9 @@ struct SandboxSpec {
   // way out. Only a tier with a network of its own has it.
   std::uint16_t egress_port = 0;
 
-  // The programs that guests can start, as walls. Tiers native and landlock hold them, and not for
-  // a guest that is root.
-  ExecRules exec{};
+  // What guests can start and write, as walls. Tiers native and landlock hold them, and not for a
+  // guest that is root.
+  GuestRules rules{};
 
   // It will hold contexts: the processor time of each execution is wanted, though none of their
   // processes ends.

@@ -36,6 +36,8 @@ std::string StartRequest::encode() const {
   out.u8(relayed ? 1 : 0);
   out.u8(alone ? 1 : 0);
   out.text(filter);
+  out.u8(writes_everywhere ? 1 : 0);
+  out.texts(writable);
   return out.take();
 }
 
@@ -60,6 +62,8 @@ Result<StartRequest> StartRequest::decode(std::string_view bytes) {
   request.relayed = in.u8() != 0;
   request.alone = in.u8() != 0;
   request.filter = in.text();
+  request.writes_everywhere = in.u8() != 0;
+  request.writable = in.texts(kMaxArguments);
   return checked(in, std::move(request), "start request");
 }
 

@@ -114,6 +114,9 @@ struct StartRequest {
   bool relayed = false;
   bool alone = false;    // When this process ends, everything else is killed.
   std::string filter{};  // A seccomp filter (sock_filter array) on top; empty is none.
+  // As in WriteRules. Places that are missing are made; what cannot be found can't be written.
+  bool writes_everywhere = true;
+  std::vector<std::string> writable{};
 
   [[nodiscard]] std::string encode() const;
   static Result<StartRequest> decode(std::string_view bytes);

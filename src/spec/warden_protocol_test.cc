@@ -34,7 +34,9 @@ StartRequest some_start() {
           .streams = Streams::kAgent,
           .relayed = true,
           .alone = false,
-          .filter = std::string("\x00\xff\x01", 3)};
+          .filter = std::string("\x00\xff\x01", 3),
+          .writes_everywhere = false,
+          .writable = {"out/", "report.txt"}};
 }
 
 ReadyReport some_ready() {
@@ -198,6 +200,8 @@ TEST(StartRequestTest, KeepsEachField) {
   EXPECT_EQ(got->relayed, sent.relayed);
   EXPECT_EQ(got->alone, sent.alone);
   EXPECT_EQ(got->filter, sent.filter);
+  EXPECT_EQ(got->writes_everywhere, sent.writes_everywhere);
+  EXPECT_EQ(got->writable, sent.writable);
 }
 
 TEST(StreamReportTest, RefusesAStreamThatDoesNotExist) {

@@ -47,6 +47,7 @@ struct Start {
     rlimit64 value;
   };
   std::vector<Limit> limits;
+  int write_walls = -1;  // A Landlock rule set; negative: none.
   std::span<const sock_filter> filter;
   Pids pids = Pids::kOwn;
   Guests guests = Guests::kUser;
@@ -197,6 +198,11 @@ long become(const Start& start) {
       return r;
     }
   }
+  if (start.write_walls >= 0) {
+    if (const long r = sys::raw(SYS_landlock_restrict_self, start.write_walls, 0); r < 0) {
+      return r;
+    }
+  }
   if (!start.filter.empty()) {
     const struct {
       unsigned short length;
@@ -283,7 +289,9 @@ std::array<int, 4> descriptors(const GuestStdio& stdio) {
 
 }  // namespace
 
-Started Starter::start(const StartRequest& request, const GuestStdio& stdio) const {
+Started Starter::start(const StartRequest& request,
+                       const GuestStdio& stdio,
+                       const UniqueFd& write_walls) const {
   if (request.argv.empty()) {
     return {.start_error = EINVAL};
   }
@@ -307,6 +315,7 @@ Started Starter::start(const StartRequest& request, const GuestStdio& stdio) con
     std::memcpy(filter.data(), request.filter.data(), filter.size() * sizeof(sock_filter));
   }
   start.filter = filter;
+  start.write_walls = write_walls.get();
   start.pids = pids_;
   start.guests = guests_;
   return spawn(start);

@@ -42,8 +42,11 @@ class Starter {
   explicit Starter(Pids pids, Guests guests) : pids_(pids), guests_(guests) {}
 
   // Starts what `request` names, as a child of ours in a session of its own. Returns once it has
-  // called exec, or failed to; fails with ETIMEDOUT, and kills it, when that takes 10 s.
-  [[nodiscard]] Started start(const StartRequest& request, const GuestStdio& stdio) const;
+  // called exec, or failed to; fails with ETIMEDOUT, and kills it, when that takes 10 s. The guest
+  // enters the Landlock domain of `write_walls`, if that is one (write_walls.h).
+  [[nodiscard]] Started start(const StartRequest& request,
+                              const GuestStdio& stdio,
+                              const UniqueFd& write_walls) const;
 
   // Starts a program of ours by its descriptor, for work on hostile data.
   [[nodiscard]] Started start_own(int program_fd,

@@ -79,12 +79,12 @@ class RulesTest(unittest.TestCase):
     def test_a_tier_that_cannot_hold_the_rules_is_refused(self):
         refused = run(REFUSING, ["-l", "python", "-e", "print(1)"], "--tier", "gvisor")
         self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("the gvisor tier does not enforce the command rules", refused.stderr)
+        self.assertIn("the gvisor tier does not enforce the rules of a policy for commands and files", refused.stderr)
 
     def test_a_guest_that_is_root_is_refused(self):
         refused = run(REFUSING, ["-l", "python", "-e", "print(1)"], "--user", "root")
         self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("command rules do not hold for a guest that is root", refused.stderr)
+        self.assertIn("rules for commands and files do not hold for a guest that is root", refused.stderr)
 
 
 if __name__ == "__main__":

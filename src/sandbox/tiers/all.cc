@@ -113,8 +113,9 @@ Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_v
   if (spec.egress_port != 0) {
     return refuse("has no network to filter", ", or leave out the network rules");
   }
-  if (!spec.exec.empty() && !traits_of(tier).can_hold_exec_rules) {
-    return refuse("does not enforce the command rules of a policy", " or the landlock tier");
+  if (!spec.rules.empty() && !traits_of(tier).can_hold_guest_rules) {
+    return refuse("does not enforce the rules of a policy for commands and files",
+                  " or the landlock tier");
   }
   if (!spec.attachments.empty()) {
     return refuse("cannot mount volumes", " as root, or a workspace in memory");

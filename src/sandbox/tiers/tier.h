@@ -45,10 +45,10 @@ struct TierTraits {
   bool can_lend = false;          // A sandbox can be lent to another process (Sandbox::borrow()).
   bool can_hold_realms = false;   // Sandboxes can be born within another one (sandbox/realm.h).
   bool can_place_mounts = false;  // Mounts, disk images among them, are seen at their targets.
-  bool can_hold_exec_rules = false;  // The kernel lets no other program start (ExecRules).
-  bool runs_elf = true;              // Programs of this machine. Otherwise see Runner.
-  bool is_deterministic = false;     // SandboxSpec::deterministic.
-  bool only_by_name = false;         // Never taken for its strength alone, however it ranks.
+  bool can_hold_guest_rules = false;  // The kernel enforces GuestRules.
+  bool runs_elf = true;               // Programs of this machine. Otherwise see Runner.
+  bool is_deterministic = false;      // SandboxSpec::deterministic.
+  bool only_by_name = false;          // Never taken for its strength alone, however it ranks.
 };
 
 // Sockets in the network namespace of a sandbox, for its proxy. child/way_out.h says what they get.

@@ -14,7 +14,7 @@
 #include "service/api/event_sink.h"
 #include "service/api/judge_case.h"
 #include "spec/command.h"
-#include "spec/exec_rules.h"
+#include "spec/guest_rules.h"
 #include "spec/limit_fields.h"
 #include "spec/network_rules.h"
 
@@ -36,7 +36,7 @@ struct RunRequest {
   bool as_guest = false;  // As a sandbox's.
   bool nested = false;
   std::vector<std::string> policies{};  // As a sandbox's.
-  ExecRules exec{};                     // Likewise.
+  GuestRules rules{};                   // Likewise.
   std::string verify{};
   NetworkRules network{};
   std::string idempotency_key{};

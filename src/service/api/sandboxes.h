@@ -16,7 +16,7 @@
 #include "service/api/ending.h"
 #include "spec/command.h"
 #include "spec/connection_record.h"
-#include "spec/exec_rules.h"
+#include "spec/guest_rules.h"
 #include "spec/limit_fields.h"
 #include "spec/limits.h"
 #include "spec/network_rules.h"
@@ -60,7 +60,7 @@ struct SandboxRequest {
   // contexts are that user's, too.
   bool as_guest = false;
   std::vector<std::string> policies{};  // Shipped ones, which hold beside the daemon's own.
-  ExecRules exec{};                     // The service's to set, by those policies.
+  GuestRules rules{};                   // The service's to set, by those policies.
   NetworkRules network{};
   // Where the operator lets no sandbox out, it is made without a network. Else that is kRefused.
   bool network_optional = false;
@@ -84,7 +84,7 @@ struct SandboxInfo {
   std::string run_as{};
   bool sudo = false;
   std::vector<std::string> policies{};
-  ExecRules exec{};  // For the service alone.
+  GuestRules rules{};  // For the service alone.
   Limits limits{};
   Environment env{};
   std::map<std::string, std::string> metadata{};

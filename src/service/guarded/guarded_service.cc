@@ -49,16 +49,16 @@ auto& program_of(Request& request) {
 template <typename Request, typename Next>
 auto with_demands(const Request& request, const PolicyGate::Demands& demands, const Next& next) {
   if (program_of(request).policies == demands.policies &&
-      program_of(request).tier == demands.tier && program_of(request).exec == demands.exec) {
+      program_of(request).tier == demands.tier && program_of(request).rules == demands.rules) {
     return next(request);
   }
   Request raised = request;
   program_of(raised).policies = demands.policies;
   program_of(raised).tier = demands.tier;
-  program_of(raised).exec = demands.exec;
+  program_of(raised).rules = demands.rules;
   if constexpr (requires { raised.checker; }) {
     if (raised.checker) {
-      raised.checker->exec = demands.exec;
+      raised.checker->rules = demands.rules;
     }
   }
   return next(raised);

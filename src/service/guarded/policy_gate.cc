@@ -13,7 +13,7 @@
 #include "guard/policy/analysers.h"
 #include "guard/policy/assessment_json.h"
 #include "service/api/template_service.h"
-#include "service/policies/exec_walls.h"
+#include "service/policies/policy_walls.h"
 #include "service/runs/analyser_program.h"
 #include "spec/json/verdict_json.h"
 
@@ -193,7 +193,7 @@ Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
   const std::vector<Policy> policies = holding(caller, names);
   return Demands{.policies = std::move(names),
                  .tier = GB_TRY(raise_floors(request.tier, policies)),
-                 .exec = exec_rules_of(policies)};
+                 .rules = guest_rules_of(policies)};
 }
 
 Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
@@ -202,7 +202,7 @@ Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
   const std::vector<Policy> policies = holding(caller, names);
   return Demands{.policies = std::move(names),
                  .tier = GB_TRY(raise_floors(request.tier, policies)),
-                 .exec = exec_rules_for_contexts(policies, languages_)};
+                 .rules = guest_rules_for_contexts(policies, languages_)};
 }
 
 std::vector<Policy> PolicyGate::of_sandbox(const Caller& caller, std::string_view sandbox) const {

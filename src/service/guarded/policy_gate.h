@@ -45,7 +45,7 @@ class PolicyGate {
   struct Demands {
     std::vector<std::string> policies;  // Those that it asks for, and those of its template.
     TierWish tier;                      // With their floor.
-    ExecRules exec;                     // The programs that can be started.
+    GuestRules rules;                   // What can be started and written.
   };
   // Of a run, and of a sandbox with contexts. Fails with kInvalid unless each policy that is asked
   // for is the name of a shipped one, and as raise_floor() does.

@@ -8,7 +8,7 @@
 
 #include "base/sys/memory_file.h"
 #include "service/judge/only_file.h"
-#include "service/policies/exec_walls.h"
+#include "service/policies/policy_walls.h"
 #include "service/run_pool/sandbox_claim.h"
 
 namespace glovebox::judge {
@@ -26,7 +26,7 @@ std::string path_of(const UniqueFd& fd) { return "/proc/self/fd/" + std::to_stri
 Result<std::unique_ptr<Program>> Program::compile(Submission submission, int cancel_fd) {
   GB_TRY(validate(submission.limits));
   GB_TRY(validate(submission.compile_limits, "compile-"));
-  submission.exec = GB_TRY(exec_rules_for(submission.language, std::move(submission.exec)));
+  submission.rules = GB_TRY(rules_for(submission.language, std::move(submission.rules)));
   std::unique_ptr<Program> program(new Program(std::move(submission)));
   const Submission& own = program->submission_;
   const Plan plan =
@@ -93,7 +93,7 @@ SandboxSpec Program::sandbox_spec(const Limits& limits) const {
   return {.limits = limits,
           .env = submission_.env,
           .mounts = submission_.language.mounts,
-          .exec = submission_.exec};
+          .rules = submission_.rules};
 }
 
 // A sandbox with the submission and what belongs to it.

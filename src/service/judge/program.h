@@ -27,7 +27,7 @@ struct Submission {
   Limits limits;
   Limits compile_limits;
   TierWish tier;
-  ExecRules exec{};  // As OneShot::exec.
+  GuestRules rules{};  // As OneShot::rules.
   bool strict = false;
   bool from_pool = false;  // As OneShot::from_pool.
   Environment env;

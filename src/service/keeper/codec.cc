@@ -7,7 +7,7 @@
 
 #include "service/keeper/field_lists.h"
 #include "spec/egress_protocol.h"
-#include "spec/json/exec_rules_json.h"
+#include "spec/json/guest_rules_json.h"
 #include "spec/json/network_rules_json.h"
 #include "spec/limit_fields.h"
 #include "spec/verdict.h"

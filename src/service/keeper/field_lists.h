@@ -10,7 +10,7 @@
 #include "service/keeper/codec.h"
 #include "service/keeper/fields.h"
 #include "service/keeper/keeper.h"
-#include "spec/json/exec_rules_json.h"
+#include "spec/json/guest_rules_json.h"
 #include "spec/json/network_rules_json.h"
 
 namespace glovebox::keeper {
@@ -36,10 +36,10 @@ struct Coding<LimitWishes> {
   }
 };
 template <>
-struct Coding<ExecRules> {
-  static nlohmann::json encode(const ExecRules& rules) { return glovebox::to_json(rules); }
-  static void decode(const nlohmann::json& from, ExecRules& rules) {
-    rules = read_stored_exec_rules(fields::decoded<std::string>(from));
+struct Coding<GuestRules> {
+  static nlohmann::json encode(const GuestRules& rules) { return glovebox::to_json(rules); }
+  static void decode(const nlohmann::json& from, GuestRules& rules) {
+    rules = read_stored_guest_rules(fields::decoded<std::string>(from));
   }
 };
 template <>
@@ -98,7 +98,7 @@ inline constexpr auto kFields<CreateOrder> =
                Field{"env", &CreateOrder::env},
                Field{"shows", &CreateOrder::shows},
                Field{"network", &CreateOrder::network},
-               Field{"exec", &CreateOrder::exec},
+               Field{"rules", &CreateOrder::rules},
                Field{"indexes", &CreateOrder::indexes},
                Field{"tier", &CreateOrder::tier},
                Field{"expires", kWithin<&CreateOrder::lifetime, &Lifetime::expires>},
@@ -176,7 +176,7 @@ inline constexpr auto kFields<RunRequest> =
                Field{"tier", &RunRequest::tier},
                Field{"as_root", &RunRequest::as_root},
                Field{"nested", &RunRequest::nested},
-               Field{"exec", &RunRequest::exec},
+               Field{"rules", &RunRequest::rules},
                Field{"verify", &RunRequest::verify},
                Field{"network", &RunRequest::network},
                Field{"key", &RunRequest::idempotency_key},

@@ -25,7 +25,7 @@ Result<judge::Submission> submission_of(const RunRequest& request, const CallCon
                                .limits = run_limits(language, request.limits),
                                .compile_limits = compile_limits(language, {}),
                                .tier = request.tier,
-                               .exec = request.exec,
+                               .rules = request.rules,
                                .env = request.env,
                                .files = {}};
   if (!request.limits.cpu_time) {

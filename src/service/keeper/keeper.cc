@@ -163,7 +163,7 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredenti
   spec.home = order.home;
   spec.user = order.user;
   spec.live = true;
-  spec.exec = order.exec;
+  spec.rules = order.rules;
   if (spec.root.empty()) {
     std::call_once(live_mounts_found_,
                    [this] { live_mounts_ = mounts_of_live_languages(registry_); });
@@ -289,7 +289,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   }
   // The size of a file system cannot be changed later, and neither can who the guest is and whom it
   // trusts.
-  if (order.images.empty() && !order.as_root && !order.nested && order.exec.empty() &&
+  if (order.images.empty() && !order.as_root && !order.nested && order.rules.empty() &&
       credentials.credentials().authority_key.empty() &&
       first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {

@@ -59,7 +59,7 @@ struct CreateOrder {
   std::vector<ImageOrder> images{};
   TemplateOrder shows{};
   std::optional<NetworkOrder> network{};  // None: it reaches nothing.
-  ExecRules exec{};                       // With rules, no warm interpreter waits for it.
+  GuestRules rules{};                     // With rules, no warm interpreter waits for it.
   // Whose sockets are among the mounts of `shows`: for these a relay runs inside, where the tier
   // has a loopback for it.
   std::vector<PackageIndex> indexes{};

@@ -73,7 +73,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   one_shot.tier = request.tier;
   one_shot.as_root = request.as_root || order.as_root;
   one_shot.nested = request.nested;
-  one_shot.exec = request.exec;
+  one_shot.rules = request.rules;
   one_shot.env = request.env;
   if (order.network) {
     one_shot.network = order.network->rules;

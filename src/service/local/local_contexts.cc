@@ -263,7 +263,7 @@ Result<void> LocalService::run_once(const Caller& caller,
       order.env = templates_.environment(*base.parts);
       order.shows = templates_.order(caller.tenant, *base.parts);
       whole.limits = request.limits.over(base.parts->limits);
-      if (!request.as_root && !request.as_guest && !request.nested && request.exec.empty()) {
+      if (!request.as_root && !request.as_guest && !request.nested && request.rules.empty()) {
         order.image_user = LocalTemplates::user(*base.parts);
       }
     }

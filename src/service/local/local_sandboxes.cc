@@ -186,7 +186,7 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .images = std::move(images),
       .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder(),
       .network = GB_TRY(way_out(caller.tenant, info.network, /*may_miss=*/true)),
-      .exec = info.exec};
+      .rules = info.rules};
   packages_.add_to(order);
   const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
   (void)GB_TRY(

@@ -477,7 +477,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   info.run_as = request.run_as;
   info.sudo = request.sudo;
   info.policies = request.policies;
-  info.exec = request.exec;
+  info.rules = request.rules;
   info.limits = request.limits.over(Limits{});
   info.env = request.env;
   keeper::TemplateOrder shows;
@@ -528,7 +528,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .run_as = info.run_as,
                             .sudo = info.sudo,
                             .image_user = request.as_root || request.as_guest || request.nested ||
-                                                  !base.parts || !request.exec.empty()
+                                                  !base.parts || !request.rules.empty()
                                               ? std::string()
                                               : LocalTemplates::user(*base.parts),
                             .limits = info.limits,
@@ -539,7 +539,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .images = std::move(images),
                             .shows = std::move(shows),
                             .network = std::move(network),
-                            .exec = info.exec};
+                            .rules = info.rules};
   packages_.add_to(order);
   auto made =
       keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});

@@ -280,7 +280,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
     request.sudo = info.sudo;
   }
   request.policies = info.policies;
-  request.exec = info.exec;
+  request.rules = info.rules;
   request.limits = {.memory = info.limits.memory,
                     .cpus = info.limits.cpus,
                     .pids = info.limits.pids,

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "spec/json/exec_rules_json.h"
+#include "spec/json/guest_rules_json.h"
 
 namespace glovebox {
 namespace {
@@ -43,7 +43,7 @@ std::string encode_kept(const SandboxInfo& info) {
               {"run_as", info.run_as},
               {"sudo", info.sudo},
               {"policies", info.policies},
-              {"exec", to_json(info.exec)},
+              {"rules", to_json(info.rules)},
               {"base", info.base}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -60,7 +60,7 @@ void decode_kept(std::string_view text, SandboxInfo& info) {
   info.run_as = text_of(object, "run_as");
   info.sudo = flag_of(object, "sudo");
   info.base = text_of(object, "base");
-  info.exec = read_stored_exec_rules(text_of(object, "exec"));
+  info.rules = read_stored_guest_rules(text_of(object, "rules"));
   info.policies.clear();
   if (const auto policies = object.find("policies");
       policies != object.end() && policies->is_array()) {

@@ -39,7 +39,7 @@ bool can_be_pooled(const SandboxSpec& spec) {
   const SandboxSpec plain;
   return spec.id.empty() && spec.root.empty() && spec.attachments.empty() &&
          spec.hostname == plain.hostname && spec.home == plain.home && spec.user == plain.user &&
-         spec.egress_port == 0 && !spec.as_root && !spec.nested && spec.exec.empty() &&
+         spec.egress_port == 0 && !spec.as_root && !spec.nested && spec.rules.empty() &&
          !spec.live && !spec.realm && spec.within == nullptr && spec.mounts.size() <= kMostMounts;
 }
 

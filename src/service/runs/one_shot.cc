@@ -16,7 +16,7 @@
 #include "files/open.h"
 #include "sandbox/cgroup_host.h"
 #include "service/network/egress.h"
-#include "service/policies/exec_walls.h"
+#include "service/policies/policy_walls.h"
 #include "service/run_pool/sandbox_claim.h"
 #include "spec/warden_protocol.h"
 
@@ -156,9 +156,9 @@ class OneShotRun {
                      .as_root = request_.as_root,
                      .nested = request_.nested,
                      .deterministic = request_.deterministic,
-                     .exec = GB_TRY(exec_rules_for(request_.language, request_.exec))};
+                     .rules = GB_TRY(rules_for(request_.language, request_.rules))};
     if (!request_.verify.empty()) {
-      spec.exec.permit("sh");
+      spec.rules.exec.permit("sh");
     }
     if (plan.compile) {
       spec.limits.disk = std::max(spec.limits.disk, request_.compile_limits.disk);

@@ -14,7 +14,7 @@
 #include "sandbox/sandbox.h"
 #include "service/packages/packages.h"
 #include "service/runs/transfer.h"
-#include "spec/exec_rules.h"
+#include "spec/guest_rules.h"
 #include "spec/network_rules.h"
 #include "spec/verdict.h"
 
@@ -49,8 +49,8 @@ struct OneShot {
   bool as_root = false;        // SandboxSpec::as_root.
   bool nested = false;         // SandboxSpec::nested.
   bool deterministic = false;  // SandboxSpec::deterministic.
-  // What policies let it start, besides its language's own programs.
-  ExecRules exec{};
+  // What policies let it start, besides its language's own programs, and write.
+  GuestRules rules{};
   // Takes the sandbox out of the user's pool where there is one (service/run_pool/sandbox_claim.h).
   bool from_pool = false;
   Environment env;

@@ -37,6 +37,9 @@ Json walls_json(const Walls& walls) {
   if (walls.exec != "any") {
     json["exec"] = walls.exec;
   }
+  if (walls.write != "any") {
+    json["write"] = walls.write;
+  }
   if (!walls.capabilities.empty()) {
     json["capabilities"] = walls.capabilities;
   }

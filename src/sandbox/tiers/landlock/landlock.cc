@@ -142,16 +142,16 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   setup->mounts = spec.mounts;
   std::vector<child::AccessRule>& rules = setup->rules;
   rules.assign(kHostRules.begin(), kHostRules.end());
-  if (spec.exec.empty()) {
+  if (spec.rules.exec.empty()) {
     rules.insert(rules.end(), kProgramRules.begin(), kProgramRules.end());
   } else {
-    setup->exec = GB_TRY(ExecAccess::create(spec.exec, "/"));
+    setup->exec = GB_TRY(ExecAccess::create(spec.rules.exec, "/"));
     for (const child::AccessRule& rule : kProgramRules) {
       GB_TRY(setup->exec->add_rules(rule.path, rules));
     }
     ExecAccess::add_loaders(rules);
   }
-  rules.push_back({setup->tree.c_str(), spec.exec.written ? ~0ULL : ~abi::kFsExecute, false});
+  rules.push_back({setup->tree.c_str(), spec.rules.exec.written ? ~0ULL : ~abi::kFsExecute, false});
   for (const Mount& mount : setup->mounts) {
     // Seen where they are: there is no other root to show them in.
     struct stat status {};
@@ -186,7 +186,7 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
   plan.landlock.rules = rules;
   plan.filter = has_own_id ? policy::no_namespaces_filter() : policy::shared_user_filter();
   plan.more_filter = !Cgroup::support().memory ? policy::no_hidden_memory_filter()
-                     : spec.exec.written       ? policy::Filter()
+                     : spec.rules.exec.written ? policy::Filter()
                                                : policy::no_memory_programs_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "shared-pids",
                                                             nullptr};

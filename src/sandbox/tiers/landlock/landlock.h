@@ -12,7 +12,7 @@ class LandlockTier final : public Tier {
  public:
   [[nodiscard]] std::string_view name() const override { return "landlock"; }
   [[nodiscard]] int strength() const override { return 10; }
-  [[nodiscard]] TierTraits traits() const override { return {.can_hold_exec_rules = true}; }
+  [[nodiscard]] TierTraits traits() const override { return {.can_hold_guest_rules = true}; }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;
 };

@@ -166,22 +166,24 @@ Result<void> allow_realms() {
   return {};
 }
 
-Result<void> check_exec_rules(const SandboxSpec& spec) {
+Result<void> check_rules(const SandboxSpec& spec) {
   if (spec.nested) {
-    return Error(ErrorCode::kUnsupported,
-                 "command rules do not hold for a guest that brings a sandbox of its own",
-                 "leave out --nested, or use a policy that refuses no commands");
+    return Error(
+        ErrorCode::kUnsupported,
+        "rules for commands and files do not hold for a guest that brings a sandbox of its own",
+        "leave out --nested, or use a policy without such walls");
   }
   if (spec.as_root) {
     return Error(ErrorCode::kUnsupported,
-                 "command rules do not hold for a guest that is root: it can change the programs",
-                 "leave out --user root, or use a policy that refuses no commands");
+                 "rules for commands and files do not hold for a guest that is root",
+                 "leave out --user root, or use a policy without such walls");
   }
   if (spec.within != nullptr || spec.realm) {
-    return Error(ErrorCode::kUnsupported, "command rules require a separate sandbox");
+    return Error(ErrorCode::kUnsupported,
+                 "rules for commands and files require a separate sandbox");
   }
   if (landlock_abi() == 0) {
-    return Error(ErrorCode::kUnsupported, "command rules require Landlock",
+    return Error(ErrorCode::kUnsupported, "rules for commands and files require Landlock",
                  "boot Linux 5.13 or later with lsm=landlock,…");
   }
   return {};
@@ -239,8 +241,8 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   if (spec.as_root && (spec.within != nullptr || spec.realm)) {
     return Error(ErrorCode::kUnsupported, "a guest that is root requires a separate sandbox");
   }
-  if (!spec.exec.empty()) {
-    GB_TRY(check_exec_rules(spec));
+  if (!spec.rules.empty()) {
+    GB_TRY(check_rules(spec));
   }
   if (spec.nested) {
     GB_TRY(check_nested(spec));
@@ -352,7 +354,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                 : spec.nested  ? policy::nested_filter()
                                : policy::default_filter();
   plan.more_filter = !Cgroup::support().memory ? policy::no_hidden_memory_filter()
-                     : spec.exec.written       ? policy::Filter()
+                     : spec.rules.exec.written ? policy::Filter()
                                                : policy::no_memory_programs_filter();
   static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-pids", nullptr};
   static constexpr std::array<const char*, 4> kRootArguments = {"glovebox-warden", "own-pids",
@@ -381,7 +383,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   if (plan.awaits_maps) {
     if (!spec.attachments.empty() || !setup->files.mounts_to_map().empty()) {
       const UniqueFd user_ns = GB_TRY(user_namespace_of(child.pid()));
-      GB_TRY(lend(spec.attachments, user_ns, spec.exec.written));
+      GB_TRY(lend(spec.attachments, user_ns, spec.rules.exec.written));
       show_owners(setup->files.mounts_to_map(), user_ns, notes);
     }
     const char go = 1;

@@ -14,7 +14,7 @@ class NativeTier final : public Tier {
     return {.can_lend = true,
             .can_hold_realms = true,
             .can_place_mounts = true,
-            .can_hold_exec_rules = true};
+            .can_hold_guest_rules = true};
   }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/json/exec_rules_json.h"
+#include "spec/json/guest_rules_json.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -32,9 +32,8 @@ std::optional<bool> flag_in(const json& object, const char* name) {
                                                       : std::nullopt;
 }
 
-std::optional<ExecRules> read(const json& object) {
-  const std::optional<bool> written =
-      object.is_object() ? flag_in(object, "written") : std::nullopt;
+std::optional<ExecRules> read_exec(const json& object) {
+  const std::optional<bool> written = flag_in(object, "written");
   if (!written || !object.contains("lists") || !object.at("lists").is_array()) {
     return std::nullopt;
   }
@@ -52,26 +51,45 @@ std::optional<ExecRules> read(const json& object) {
   return validate(rules) ? std::optional(std::move(rules)) : std::nullopt;
 }
 
+std::optional<WriteRules> read_write(const json& object) {
+  if (!object.contains("write")) {
+    return WriteRules();
+  }
+  auto places = strings_in(object, "write");
+  if (!places) {
+    return std::nullopt;
+  }
+  WriteRules rules{.everywhere = false, .places = *std::move(places)};
+  return validate(rules) ? std::optional(std::move(rules)) : std::nullopt;
+}
+
 }  // namespace
 
-std::string to_json(const ExecRules& rules) {
+std::string to_json(const GuestRules& rules) {
   if (rules.empty()) {
     return {};
   }
   json lists = json::array();
-  for (const ExecRules::List& list : rules.lists) {
+  for (const ExecRules::List& list : rules.exec.lists) {
     lists.push_back({{"refuse", list.refuse}, {"allow", list.allow}, {"others", list.others}});
   }
-  return json{{"lists", std::move(lists)}, {"written", rules.written}}.dump(
-      -1, ' ', false, json::error_handler_t::replace);
+  json object{{"lists", std::move(lists)}, {"written", rules.exec.written}};
+  if (!rules.write.everywhere) {
+    object["write"] = rules.write.places;
+  }
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-ExecRules read_stored_exec_rules(std::string_view text) {
+GuestRules read_stored_guest_rules(std::string_view text) {
   if (text.empty()) {
     return {};
   }
-  auto rules = read(json::parse(text, nullptr, false));
-  return rules ? *std::move(rules) : ExecRules{.lists = {{.others = false}}, .written = false};
+  const json object = json::parse(text, nullptr, false);
+  auto exec = object.is_object() ? read_exec(object) : std::nullopt;
+  auto write = object.is_object() ? read_write(object) : std::nullopt;
+  return exec && write ? GuestRules{.exec = *std::move(exec), .write = *std::move(write)}
+                       : GuestRules{.exec = {.lists = {{.others = false}}, .written = false},
+                                    .write = {.everywhere = false}};
 }
 
 }  // namespace glovebox

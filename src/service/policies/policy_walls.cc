@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/policies/exec_walls.h"
+#include "service/policies/policy_walls.h"
 
+#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +23,6 @@ bool is_written(const std::vector<std::string>& command) {
   return !command.empty() &&
          (command.front().starts_with('{') || command.front().starts_with("./"));
 }
-
-}  // namespace
 
 ExecRules exec_rules_of(const std::vector<Policy>& policies) {
   ExecRules rules;
@@ -53,8 +53,64 @@ ExecRules exec_rules_of(const std::vector<Policy>& policies) {
   return rules;
 }
 
-Result<ExecRules> exec_rules_for(const Language& language, ExecRules rules) {
-  if (!rules.written && is_written(language.run)) {
+// The directory or file that holds everything that a pattern for files can match, as a place of
+// WriteRules; empty for what lies nowhere that a guest can write, as "../x" does. Nothing for a
+// pattern that can match anywhere.
+std::optional<std::string> place_of(std::string_view pattern) {
+  constexpr std::array<std::string_view, 3> kHomes = {"~/", "/workspace/", "./"};
+  for (const std::string_view home : kHomes) {
+    if (pattern.starts_with(home)) {
+      pattern.remove_prefix(home.size());
+      if (pattern.find_first_of("*?") == 0) {
+        return "./";
+      }
+      break;
+    }
+  }
+  const std::size_t wildcard = pattern.find_first_of("*?");
+  std::string place(pattern.substr(0, wildcard));
+  if (wildcard != pattern.npos) {
+    if (wildcard == 0) {
+      return std::nullopt;
+    }
+    place.resize(place.rfind('/') + 1);  // npos + 1 is 0.
+    place = place.empty() ? "./" : place;
+  }
+  const bool valid = validate(WriteRules{.everywhere = false, .places = {place}}).has_value();
+  return valid ? place : std::string();
+}
+
+WriteRules write_rules_of(const std::vector<Policy>& policies) {
+  WriteRules rules;
+  for (const Policy& policy : policies) {
+    const RuleList& files = policy.list(Subject::kFilesWrite, {});
+    bool is_wall = files.otherwise == Action::kRefuse;
+    std::vector<std::string> places;
+    for (const Entry& entry : files.entries) {
+      if (entry.action == Action::kRefuse) {
+        continue;
+      }
+      std::optional<std::string> place = place_of(entry.pattern);
+      is_wall = is_wall && place.has_value();
+      if (place && !place->empty()) {
+        places.push_back(*std::move(place));
+      }
+    }
+    if (is_wall) {
+      rules.restrict_to(places);
+    }
+  }
+  return rules;
+}
+
+}  // namespace
+
+GuestRules guest_rules_of(const std::vector<Policy>& policies) {
+  return {.exec = exec_rules_of(policies), .write = write_rules_of(policies)};
+}
+
+Result<GuestRules> rules_for(const Language& language, GuestRules rules) {
+  if (!rules.exec.written && is_written(language.run)) {
     return Error(ErrorCode::kRefused,
                  "the policy lets no program start that was written in the sandbox, and programs "
                  "in '" +
@@ -63,15 +119,16 @@ Result<ExecRules> exec_rules_for(const Language& language, ExecRules rules) {
   }
   for (const std::vector<std::string>& command : {language.compile, language.run}) {
     if (!command.empty() && !is_written(command)) {
-      rules.permit(command.front());
+      rules.exec.permit(command.front());
     }
   }
   return rules;
 }
 
-ExecRules exec_rules_for_contexts(const std::vector<Policy>& policies, const Registry& languages) {
-  ExecRules rules = exec_rules_of(policies);
-  if (!rules.names_all()) {
+GuestRules guest_rules_for_contexts(const std::vector<Policy>& policies,
+                                    const Registry& languages) {
+  GuestRules rules = guest_rules_of(policies);
+  if (!rules.exec.names_all()) {
     return rules;
   }
   for (const Language& language : languages.all()) {
@@ -82,8 +139,8 @@ ExecRules exec_rules_for_contexts(const std::vector<Policy>& policies, const Reg
                          Action::kRefuse;
     }
     if (allowed) {
-      rules.permit(language.agent.front());
-      rules.permit(is_written(language.run) ? language.agent.front() : language.run.front());
+      rules.exec.permit(language.agent.front());
+      rules.exec.permit(is_written(language.run) ? language.agent.front() : language.run.front());
     }
   }
   return rules;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules for commands and files that policies have, as walls.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "guard/policy/policy.h"
+#include "language/language.h"
+#include "language/registry.h"
+#include "spec/guest_rules.h"
+
+namespace glovebox {
+
+// What the kernel can hold of the policies. Of commands: the programs that they refuse whatever
+// their arguments, and those that they do not name where they refuse the rest; no rule about
+// arguments. Of files: where a policy refuses to write what it does not name, only the directories
+// and files that its patterns name can be written. It cannot hold what they ask about, because a
+// person may agree.
+GuestRules guest_rules_of(const std::vector<policy::Policy>& policies);
+
+// The same for a sandbox that runs one program of the language. Fails with kRefused where that is
+// compiled in the sandbox, and nothing that was written there may be started.
+Result<GuestRules> rules_for(const Language& language, GuestRules rules);
+
+// The same for a sandbox in which contexts of any language may be made that the policies allow.
+GuestRules guest_rules_for_contexts(const std::vector<policy::Policy>& policies,
+                                    const Registry& languages);
+
+}  // namespace glovebox

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warden/write_walls.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/sys/beneath.h"
+#include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
+
+namespace glovebox::warden {
+namespace {
+
+constexpr std::uint64_t kReading = abi::kFsExecute | abi::kFsReadFile | abi::kFsReadDir;
+constexpr std::uint64_t kOpening = abi::kFsWriteFile | abi::kFsTruncate;
+
+// What is no file of anybody's. Not "/dev" itself, below which "/dev/shm" is.
+constexpr std::array<std::string_view, 9> kDevices = {
+    "proc",       "dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom",
+    "dev/tty",    "dev/ptmx", "dev/pts"};
+
+// All that changes files, as far as the kernel knows it: ABI 2 has rights for links and renames
+// between directories, ABI 3 those for truncation.
+std::uint64_t changing(long abi) {
+  return (abi::kFsAllAbi1 & ~kReading) | (abi >= 2 ? abi::kFsRefer : 0) |
+         (abi >= 3 ? abi::kFsTruncate : 0);
+}
+
+Result<void> add(int ruleset, const UniqueFd& place, std::uint64_t access) {
+  const abi::LandlockPathBeneathAttr beneath{.allowed_access = access, .parent_fd = place.get()};
+  const long r = sys::raw(SYS_landlock_add_rule, ruleset, abi::kLandlockRulePathBeneath, &beneath, 0);
+  return r < 0 ? Result<void>(Error::from_errno("landlock_add_rule", static_cast<int>(-r)))
+               : Result<void>();
+}
+
+// The place itself, made if it is missing. No link is followed, so nothing that a guest has put
+// there leads elsewhere.
+Result<UniqueFd> open_place(const Workspace& workspace, int top, std::string_view place) {
+  if (place == "./") {
+    return workspace.open(".", O_PATH | O_DIRECTORY);
+  }
+  const bool directory = place.ends_with('/');
+  const bool absolute = place.starts_with('/');
+  const std::string path(absolute ? place.substr(1) : place);
+  const auto open = [&](int flags, std::uint32_t mode) {
+    return absolute ? sys::open_beneath(top, path, flags, mode) : workspace.open(path, flags, mode);
+  };
+  if (auto there = open(O_PATH | (directory ? O_DIRECTORY : 0), 0)) {
+    return there;
+  }
+  // A path that ends in a slash has all of its directories made.
+  (void)(absolute ? sys::make_parents_beneath(top, path) : workspace.make_parents(path));
+  if (!directory) {
+    (void)open(O_WRONLY | O_CREAT | O_EXCL, 0644);
+  }
+  return open(O_PATH | (directory ? O_DIRECTORY : 0), 0);
+}
+
+}  // namespace
+
+Result<UniqueFd> make_write_walls(const Workspace& workspace, const StartRequest& request) {
+  if (request.writes_everywhere) {
+    return UniqueFd();
+  }
+  const long abi = sys::raw(SYS_landlock_create_ruleset, nullptr, 0, abi::kLandlockCreateRulesetVersion);
+  if (abi < 0) {
+    return Error::from_errno("landlock_create_ruleset", static_cast<int>(-abi));
+  }
+  const abi::LandlockRulesetAttr attributes{.handled_access_fs = changing(abi)};
+  const long made = sys::raw(SYS_landlock_create_ruleset, &attributes,
+                             sizeof attributes.handled_access_fs, 0);
+  if (made < 0) {
+    return Error::from_errno("landlock_create_ruleset", static_cast<int>(-made));
+  }
+  UniqueFd ruleset(static_cast<int>(made));
+  const UniqueFd top(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (const std::string_view device : kDevices) {
+    if (const auto there = sys::open_beneath(top.get(), device, O_PATH)) {
+      GB_TRY(add(ruleset.get(), *there, kOpening & changing(abi)));
+    }
+  }
+  for (const std::string& place : request.writable) {
+    // What cannot be opened stays closed.
+    if (const auto there = open_place(workspace, top.get(), place)) {
+      // Of a file, the kernel takes only rights to its content.
+      const std::uint64_t access = place.ends_with('/') ? changing(abi) : kOpening & changing(abi);
+      GB_TRY(add(ruleset.get(), *there, access));
+    }
+  }
+  return ruleset;
+}
+
+}  // namespace glovebox::warden
