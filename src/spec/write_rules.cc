@@ -22,8 +22,8 @@ bool covers(std::string_view place, std::string_view other) {
 }
 
 bool covered_by_any(const std::vector<std::string>& places, const std::string& place) {
-  return std::ranges::any_of(
-      places, [&place](const std::string& each) { return covers(each, place); });
+  return std::ranges::any_of(places,
+                             [&place](const std::string& each) { return covers(each, place); });
 }
 
 bool is_place(std::string_view place) {
@@ -66,9 +66,8 @@ void WriteRules::restrict_to(const std::vector<std::string>& others) {
   both.erase(std::ranges::unique(both).begin(), both.end());
   places.clear();
   for (const std::string& place : both) {
-    const bool within_another = std::ranges::any_of(both, [&place](const std::string& each) {
-      return each != place && covers(each, place);
-    });
+    const bool within_another = std::ranges::any_of(
+        both, [&place](const std::string& each) { return each != place && covers(each, place); });
     if (!within_another) {
       places.push_back(place);
     }

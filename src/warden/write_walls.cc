@@ -21,9 +21,9 @@ constexpr std::uint64_t kReading = abi::kFsExecute | abi::kFsReadFile | abi::kFs
 constexpr std::uint64_t kOpening = abi::kFsWriteFile | abi::kFsTruncate;
 
 // What is no file of anybody's. Not "/dev" itself, below which "/dev/shm" is.
-constexpr std::array<std::string_view, 9> kDevices = {
-    "proc",       "dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom",
-    "dev/tty",    "dev/ptmx", "dev/pts"};
+constexpr std::array<std::string_view, 9> kDevices = {"proc",     "dev/null",   "dev/zero",
+                                                      "dev/full", "dev/random", "dev/urandom",
+                                                      "dev/tty",  "dev/ptmx",   "dev/pts"};
 
 // All that changes files, as far as the kernel knows it: ABI 2 has rights for links and renames
 // between directories, ABI 3 those for truncation.
@@ -34,7 +34,8 @@ std::uint64_t changing(long abi) {
 
 Result<void> add(int ruleset, const UniqueFd& place, std::uint64_t access) {
   const abi::LandlockPathBeneathAttr beneath{.allowed_access = access, .parent_fd = place.get()};
-  const long r = sys::raw(SYS_landlock_add_rule, ruleset, abi::kLandlockRulePathBeneath, &beneath, 0);
+  const long r =
+      sys::raw(SYS_landlock_add_rule, ruleset, abi::kLandlockRulePathBeneath, &beneath, 0);
   return r < 0 ? Result<void>(Error::from_errno("landlock_add_rule", static_cast<int>(-r)))
                : Result<void>();
 }
@@ -68,13 +69,14 @@ Result<UniqueFd> make_write_walls(const Workspace& workspace, const StartRequest
   if (request.writes_everywhere) {
     return UniqueFd();
   }
-  const long abi = sys::raw(SYS_landlock_create_ruleset, nullptr, 0, abi::kLandlockCreateRulesetVersion);
+  const long abi =
+      sys::raw(SYS_landlock_create_ruleset, nullptr, 0, abi::kLandlockCreateRulesetVersion);
   if (abi < 0) {
     return Error::from_errno("landlock_create_ruleset", static_cast<int>(-abi));
   }
   const abi::LandlockRulesetAttr attributes{.handled_access_fs = changing(abi)};
-  const long made = sys::raw(SYS_landlock_create_ruleset, &attributes,
-                             sizeof attributes.handled_access_fs, 0);
+  const long made =
+      sys::raw(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0);
   if (made < 0) {
     return Error::from_errno("landlock_create_ruleset", static_cast<int>(-made));
   }

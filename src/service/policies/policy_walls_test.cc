@@ -47,7 +47,8 @@ TEST(PolicyWallsTest, APolicyCanLetWrittenProgramsStart) {
 }
 
 TEST(PolicyWallsTest, AProgramThatIsAllowedWithSomeArgumentsCanBeStarted) {
-  const ExecRules rules = exec_of({policy_of("[commands]\nallow = ['git status']\notherwise = 'refuse'")});
+  const ExecRules rules =
+      exec_of({policy_of("[commands]\nallow = ['git status']\notherwise = 'refuse'")});
   ASSERT_EQ(rules.lists.size(), 1U);
   EXPECT_EQ(rules.lists[0].allow, std::vector<std::string>{"git"});
   EXPECT_TRUE(rules.names_all());
@@ -55,7 +56,7 @@ TEST(PolicyWallsTest, AProgramThatIsAllowedWithSomeArgumentsCanBeStarted) {
 
 TEST(PolicyWallsTest, TheStricterOfTwoPoliciesDecidesAboutWrittenPrograms) {
   EXPECT_FALSE(exec_of({policy_of("[commands]\nrefuse = ['nc']\nwritten = 'allow'"),
-                              policy_of("[commands]\nrefuse = ['ssh']")})
+                        policy_of("[commands]\nrefuse = ['ssh']")})
                    .written);
 }
 
@@ -72,9 +73,11 @@ TEST(PolicyWallsTest, AProgramThatWouldBeCompiledIsRefusedWhereNothingWrittenSta
 
 TEST(PolicyWallsTest, WhereTheRestIsRefusedOnlyWhatIsNamedCanBeWritten) {
   using Places = std::vector<std::string>;
-  EXPECT_EQ(write_of({"allow = ['out/*', '/tmp/*']\nask = ['report.txt']\notherwise = 'refuse'"}).places,
-            (Places{"/tmp/", "out/", "report.txt"}));
-  EXPECT_EQ(write_of({"allow = ['~/plots/*.png', './a/b?', '/workspace/c']\notherwise = 'refuse'"}).places,
+  EXPECT_EQ(
+      write_of({"allow = ['out/*', '/tmp/*']\nask = ['report.txt']\notherwise = 'refuse'"}).places,
+      (Places{"/tmp/", "out/", "report.txt"}));
+  EXPECT_EQ(write_of({"allow = ['~/plots/*.png', './a/b?', '/workspace/c']\notherwise = 'refuse'"})
+                .places,
             (Places{"a/", "c", "plots/"}));
   EXPECT_EQ(write_of({"allow = ['~/*']\notherwise = 'refuse'"}).places, Places{"./"});
   EXPECT_EQ(write_of({"otherwise = 'refuse'"}).places, Places{});

@@ -10,9 +10,9 @@ TEST(GuestRulesJsonTest, RulesComeBackAsTheyWere) {
   const ExecRules exec{.lists = {{.refuse = {"nc"}, .allow = {"python3*"}, .others = false}},
                        .written = false};
   const WriteRules write{.everywhere = false, .places = {"/tmp/", "out/"}};
-  for (const GuestRules& rules :
-       {GuestRules{.exec = exec}, GuestRules{.write = write}, GuestRules{.exec = exec, .write = write},
-        GuestRules{.write = {.everywhere = false}}, GuestRules{}}) {
+  for (const GuestRules& rules : {GuestRules{.exec = exec}, GuestRules{.write = write},
+                                  GuestRules{.exec = exec, .write = write},
+                                  GuestRules{.write = {.everywhere = false}}, GuestRules{}}) {
     EXPECT_EQ(read_stored_guest_rules(to_json(rules)), rules);
   }
 }
