@@ -5,7 +5,7 @@ include(GoogleTest)
 # Warnings live on one target that every component links privately.
 add_library(gb_build_flags INTERFACE)
 target_compile_options(gb_build_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wimplicit-fallthrough
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Wimplicit-fallthrough
   -Wformat=2 $<$<BOOL:${GB_WERROR}>:-Werror>)
 if(CMAKE_UNITY_BUILD)
   # Both see what one file names the same as another; the other presets check each file by itself.

@@ -6,6 +6,7 @@
 
 #include "analyser/python.h"
 #include "analyser/shell.h"
+#include "analyser/syntax/dialect.h"
 
 namespace glovebox::analyser {
 namespace {
@@ -26,12 +27,15 @@ void analyse(std::string_view language,
              std::string_view code,
              std::optional<Place> at,
              Facts& facts) {
+  const auto inside = at ? std::optional(Inside{.at = *at, .depth = 0}) : std::nullopt;
   const auto* const known = std::ranges::find(kKnown, language, &Known::language);
-  if (known == kKnown.end()) {
+  if (known != kKnown.end()) {
+    known->analyse(code, inside, facts);
+  } else if (const syntax::Dialect* const dialect = syntax::find_dialect(language)) {
+    syntax::analyse(*dialect, code, inside, facts);
+  } else {
     facts.add(Kind::kUnparsed, "programs in this language cannot be analysed", {});
-    return;
   }
-  known->analyse(code, at ? std::optional(Inside{.at = *at, .depth = 0}) : std::nullopt, facts);
 }
 
 }  // namespace glovebox::analyser
