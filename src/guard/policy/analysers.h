@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What analyses code. It runs inside walls (service/runs/analysis.h).
+// Which languages can be analysed. What does it runs inside walls (service/runs/analysis.h).
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace glovebox::policy {
 
-// For JavaScript, to be run by Node.js with --expose-internals: it reads units.json and prints one
-// line of facts for each unit, as the program glovebox-analyser does for the other families.
-std::string_view javascript_analyser();
-
-// The family of languages that an analyser handles: "python", "shell", "javascript"; empty when
-// none knows the language with this id.
+// The family of languages whose rules hold for a language, by its id: "python", "shell", "c"; empty
+// when programs in it cannot be analysed.
 std::string_view family_of(std::string_view language);
+
+// What the program glovebox-analyser calls the language: "typescript"; empty likewise.
+std::string_view analysed_as(std::string_view language);
+
+// The families that have modules, calls and attributes: all but the shell. A policy has a table for
+// each that it says something about.
+std::span<const std::string_view> families_with_names();
 
 }  // namespace glovebox::policy

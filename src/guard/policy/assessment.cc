@@ -78,10 +78,7 @@ Finding unreadable(const Policy& policy, std::string subject, std::string reason
 std::optional<Finding> finding_of(const Policy& policy, const Fact& fact, std::string_view family) {
   const auto* const comparison = std::ranges::find(kComparisons, fact.kind, &Comparison::kind);
   if (comparison == kComparisons.end()) {
-    // A script that nobody analysed counts as what could not be read.
-    Finding finding =
-        unreadable(policy, fact.kind == FactKind::kShell ? fact.name : "",
-                   fact.kind == FactKind::kShell ? "this script was not analysed" : fact.name);
+    Finding finding = unreadable(policy, "", fact.name);
     finding.line = fact.line;
     finding.column = fact.column;
     return finding;
@@ -111,6 +108,13 @@ std::optional<Finding> finding_of(const Policy& policy, const Fact& fact, std::s
   return finding;
 }
 
+// Whether a program may do what it likes only because nobody thought of its language. The first
+// languages that were analysed are allowed what a policy does not mention.
+bool is_silent_about(const Policy& policy, const Program& program) {
+  return program.language != "javascript" && program.family != "python" &&
+         program.family != "shell" && !policy.by_language.contains(program.family);
+}
+
 std::vector<Finding> findings_of(const Policy& policy, const Program& program) {
   std::vector<Finding> findings;
   const RuleList& languages = policy.list(Subject::kLanguages, {});
@@ -118,6 +122,9 @@ std::vector<Finding> findings_of(const Policy& policy, const Program& program) {
   if (program.family.empty() && language.entry == nullptr) {
     findings.push_back(
         unreadable(policy, program.language, "programs in this language cannot be analysed"));
+  } else if (language.entry == nullptr && is_silent_about(policy, program)) {
+    findings.push_back(unreadable(policy, program.language,
+                                  "the policy says nothing about programs in this language"));
   }
   if (language.action != Action::kAllow) {
     findings.push_back({.rule = "language",

@@ -85,8 +85,16 @@ TEST(AssessmentTest, WhatCannotBeParsedNeverPasses) {
   const std::vector<Fact> facts = {{.kind = FactKind::kUnparsed, .name = "why"}};
   EXPECT_EQ(assess({policy_of("")}, python(facts)).decision, Action::kAsk);
   EXPECT_EQ(assess({policy_of("unparsed = 'refuse'")}, python(facts)).decision, Action::kRefuse);
-  const std::vector<Fact> script = {{.kind = FactKind::kShell, .name = "rm"}};
-  EXPECT_EQ(assess({policy_of("")}, python(script)).decision, Action::kAsk);
+}
+
+TEST(AssessmentTest, ALanguageThatThePolicyDoesNotMentionDoesNotPass) {
+  const Program java{.language = "java", .family = "java", .facts = {}};
+  const Program script{.language = "javascript", .family = "javascript", .facts = {}};
+  EXPECT_EQ(assess({policy_of("[commands]\nrefuse = ['rm']\n")}, java).decision, Action::kAsk);
+  EXPECT_EQ(assess({policy_of("[java.calls]\nrefuse = ['Runtime']\n")}, java).decision,
+            Action::kAllow);
+  EXPECT_EQ(assess({policy_of("[languages]\nallow = ['java']\n")}, java).decision, Action::kAllow);
+  EXPECT_EQ(assess({policy_of("[commands]\nrefuse = ['rm']\n")}, script).decision, Action::kAllow);
 }
 
 TEST(AssessmentTest, ALanguageWithoutAnalysisPassesOnlyWhereThePolicyNamesIt) {

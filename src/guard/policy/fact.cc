@@ -37,14 +37,13 @@ std::uint32_t number_of(const Json& object, const char* key) {
 }
 
 std::optional<FactKind> kind_of(const Json& object) {
-  constexpr std::array<std::pair<std::string_view, FactKind>, 8> kKinds = {{
+  constexpr std::array<std::pair<std::string_view, FactKind>, 7> kKinds = {{
       {"module", FactKind::kModule},
       {"name", FactKind::kName},
       {"attribute", FactKind::kAttribute},
       {"command", FactKind::kCommand},
       {"host", FactKind::kHost},
       {"pattern", FactKind::kPattern},
-      {"shell", FactKind::kShell},
       {"unparsed", FactKind::kUnparsed},
   }};
   const std::string kind = text_of(object, "kind").value_or("");

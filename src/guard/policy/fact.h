@@ -23,7 +23,6 @@ enum class FactKind : std::uint8_t {
   kFileRead,
   kFileWrite,
   kPattern,   // Something with a name of its own: "pipe-to-shell".
-  kShell,     // A script for the shell, still to be analysed.
   kUnparsed,  // Something that could not be analysed; `name` says why.
 };
 

@@ -1,24 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "guard/policy/analysers.h"
 
 namespace glovebox::policy {
+namespace {
 
-std::string_view family_of(std::string_view language) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFamilies = {{
-      {"python", "python"},
-      {"pypy", "python"},
-      {"bash", "shell"},
-      {"sh", "shell"},
-      {"ksh", "shell"},
-      {"javascript", "javascript"},
-  }};
-  const auto* const known =
-      std::ranges::find(kFamilies, language, &std::pair<std::string_view, std::string_view>::first);
-  return known == kFamilies.end() ? std::string_view{} : known->second;
+struct Known {
+  std::string_view language;
+  std::string_view family;
+  std::string_view analysed_as;
+};
+
+constexpr std::array kKnown = std::to_array<Known>({
+    {"python", "python", "python"},
+    {"pypy", "python", "python"},
+    {"bash", "shell", "shell"},
+    {"sh", "shell", "shell"},
+    {"ksh", "shell", "shell"},
+    {"javascript", "javascript", "javascript"},
+    {"typescript", "javascript", "typescript"},
+    {"typescript-checked", "javascript", "typescript"},
+    {"c", "c", "c"},
+    {"cpp", "c", "cpp"},
+    {"csharp", "csharp", "csharp"},
+    {"go", "go", "go"},
+    {"java", "java", "java"},
+    {"php", "php", "php"},
+    {"r", "r", "r"},
+    {"ruby", "ruby", "ruby"},
+});
+
+const Known& find(std::string_view language) {
+  static constexpr Known kNone{};
+  const auto* const known = std::ranges::find(kKnown, language, &Known::language);
+  return known == kKnown.end() ? kNone : *known;
 }
+
+constexpr std::array kWithNames = std::to_array<std::string_view>(
+    {"python", "javascript", "c", "csharp", "go", "java", "php", "r", "ruby"});
+
+}  // namespace
+
+std::string_view family_of(std::string_view language) { return find(language).family; }
+
+std::string_view analysed_as(std::string_view language) { return find(language).analysed_as; }
+
+std::span<const std::string_view> families_with_names() { return kWithNames; }
 
 }  // namespace glovebox::policy

@@ -70,7 +70,7 @@ struct Policy {
   // Sums of risk at and above which the decision is at least `ask` or `refuse`; 0: never.
   std::uint32_t ask_at = 0;
   std::uint32_t refuse_at = 0;
-  // Lists that hold for one language, by its family: "python", "javascript".
+  // Lists that hold for one language, by its family: "python", "c" (guard/policy/analysers.h).
   std::map<std::string, std::map<Subject, RuleList>, std::less<>> by_language;
   // Lists that hold for all.
   std::map<Subject, RuleList> lists;

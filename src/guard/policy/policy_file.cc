@@ -2,6 +2,7 @@
 // Reads the TOML of policies and of their examples. The size of the text and the number and length
 // of everything in it are bounded.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include <toml++/toml.h>
 
 #include "base/text.h"
+#include "guard/policy/analysers.h"
 #include "guard/policy/policy.h"
 #include "language/suggest.h"
 #include "language/toml_guard.h"
@@ -248,9 +250,12 @@ Result<void> Reader::language(std::string_view name, const toml::node& node, Pol
 }
 
 Result<Policy> Reader::policy(const toml::table& file) {
-  static const Words kKeys = {"description", "min_tier",  "unparsed", "dry_run",
-                              "risk",        "languages", "commands", "hosts",
-                              "files",       "patterns",  "python",   "javascript"};
+  static const Words kKeys = [] {
+    Words keys = {"description", "min_tier", "unparsed", "dry_run", "risk",
+                  "languages",   "commands", "hosts",    "files",   "patterns"};
+    std::ranges::copy(families_with_names(), std::back_inserter(keys));
+    return keys;
+  }();
   Policy policy;
   policy.origin = origin_;
   for (const auto& [key, value] : file) {
@@ -277,7 +282,7 @@ Result<Policy> Reader::policy(const toml::table& file) {
       policy.lists[Subject::kPatterns] = GB_TRY(list(value));
     } else if (name == "files") {
       GB_TRY(files(value, policy));
-    } else if (name == "python" || name == "javascript") {
+    } else if (std::ranges::find(families_with_names(), name) != families_with_names().end()) {
       GB_TRY(language(name, value, policy));
     } else {
       return unknown(key, kKeys);

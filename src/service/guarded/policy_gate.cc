@@ -220,19 +220,14 @@ std::string PolicyGate::language_of(const RunRequest& request) const {
 }
 
 RunAnalyser PolicyGate::in_sandbox_of(const Caller& caller) const {
-  return [this, caller](const AnalyserRun& run) -> Result<AnalyserEnd> {
+  return [this, caller](const std::string& units) -> Result<AnalyserEnd> {
     // It counts as a run of the tenant whose code it reads, and can harm nobody else's.
     RunRequest request;
     request.language = "sh";
     request.code =
-        "exec " + (run.compiled ? shell_quoted(GB_TRY(analyser_path())) : std::string("node"));
-    for (const std::string& option : run.options) {
-      request.code += " " + shell_quoted(option);
-    }
-    request.code += " " + shell_quoted(run.file_name) + "\n";
-    request.files = run.files;
-    request.files.emplace(run.file_name, run.code);
-    request.analysis = run.compiled;
+        "exec " + shell_quoted(GB_TRY(analyser_path())) + " " + shell_quoted(kAnalysedFile) + "\n";
+    request.files.emplace(kAnalysedFile, units);
+    request.analysis = true;
     request.limits.wall = kAnalysisTime;
     request.limits.memory = kAnalysisMemory;
     request.limits.pids = kAnalysisProcesses;

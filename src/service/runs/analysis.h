@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,44 +20,37 @@ struct SourceUnit {
   std::string code;
 };
 
-// One of the analysers, to be run in a sandbox with its files in the working directory.
-struct AnalyserRun {
-  bool compiled = false;  // glovebox-analyser (service/runs/analyser_program.h); else Node.js.
-  std::vector<std::string> options{};
-  std::string_view file_name{};
-  std::string code{};
-  std::map<std::string, std::string> files{};
-};
-// What an analyser reads: the texts and their languages, as ASCII.
+// What the analyser reads: the texts and their languages, as ASCII.
 inline constexpr std::string_view kAnalysedFile = "units.json";
-// What an analyser may use.
+// What it may use.
 inline constexpr std::chrono::seconds kAnalysisTime{20};
 inline constexpr Bytes kAnalysisMemory = 512_MiB;
 inline constexpr std::uint32_t kAnalysisProcesses = 32;
 inline constexpr Bytes kAnalysisDisk = 64_MiB;
 inline constexpr Bytes kAnalysisOutput = 32_MiB;
 
-// How an analyser ended.
+// How it ended.
 struct AnalyserEnd {
   std::string_view status{};  // Of its verdict: "ok".
   std::string printed{};
   std::string missing{};  // Why it cannot run at all; empty: it did.
 };
-// Runs one inside walls. Fails only when no sandbox can be had.
-using RunAnalyser = std::function<Result<AnalyserEnd>(const AnalyserRun&)>;
+// Runs the program glovebox-analyser (service/runs/analyser_program.h) inside walls, for units as
+// it reads them. Fails only when no sandbox can be had.
+using RunAnalyser = std::function<Result<AnalyserEnd>(const std::string& units)>;
 
 // In a sandbox of this process.
 RunAnalyser in_own_sandbox(TierWish tier);
 
 // In a confined process (base/confined/program.h) of some milliseconds, which has nothing but its
-// memory; the analyses of long or laborious texts, those by Node.js, and those beyond the few that
-// run so at once go to `otherwise`.
+// memory; the analyses of long or laborious texts, and those beyond the few that run so at once, go
+// to `otherwise`.
 RunAnalyser confined_or(RunAnalyser otherwise);
 
 // The facts about each unit, in their order. A unit that is too large, or that the analysis cannot
-// cope with, has a fact of kind kUnparsed; one in a language that no analyser handles has no
-// family. Fails only as `run` does. Takes some 10 ms, and at most kAnalysisTime for each kind of
-// analyser. Safe to use from any thread.
+// cope with, has a fact of kind kUnparsed; one in a language that the analyser does not know has no
+// family. Fails only as `run` does. Takes some 10 ms, and at most kAnalysisTime. Safe to use from
+// any thread.
 Result<std::vector<policy::Program>> analyse(const std::vector<SourceUnit>& units,
                                              const RunAnalyser& run);
 
