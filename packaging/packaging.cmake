@@ -22,6 +22,13 @@ install(FILES packaging/glovebox.service packaging/glovebox-keeper.service packa
   DESTINATION lib/systemd/system)
 install(FILES packaging/glovebox.sysusers DESTINATION lib/sysusers.d RENAME glovebox.conf)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Of what the analyser is built from that others wrote.
+file(GLOB licenses ${PROJECT_SOURCE_DIR}/build/grammars/*/LICENSE)
+foreach(license IN LISTS licenses)
+  cmake_path(GET license PARENT_PATH package)
+  cmake_path(GET package FILENAME package)
+  install(FILES ${license} DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses RENAME ${package})
+endforeach()
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # What the packages are made of, without tests and benchmarks.

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in the packages that others wrote: a CycloneDX list of Debian packages."""
+"""What is in the packages that others wrote: a CycloneDX list of Debian packages, and of what a build fetches."""
 import json
 import os
+import pathlib
 import re
 import subprocess
 import time
+import tomllib
 
+GRAMMARS = pathlib.Path(__file__).resolve().parents[1] / "tools/grammars.toml"
 SHIPPED = ["glovebox", "glovebox-daemon", "glovebox-render", "glovebox-warden",
            "glovebox-archiver", "glovebox-analyser", "glovebox-launcher", "glovebox-egress", "glovebox-files",
            "glovebox-wasm", "agents"]
@@ -50,6 +53,15 @@ def component(source, version, where):
             "properties": [{"name": "glovebox:use", "value": where}]}
 
 
+def fetched():
+    """What tools/fetch_grammars takes from npm's registry."""
+    return [{"type": "library", "name": each["name"], "version": each["version"],
+             "purl": f"pkg:npm/{each['name'].replace('@', '%40')}@{each['version']}",
+             "licenses": [{"license": {"id": each["license"]}}],
+             "properties": [{"name": "glovebox:use", "value": "compiled in"}]}
+            for each in tomllib.loads(GRAMMARS.read_text(encoding="utf-8"))["package"]]
+
+
 def make(version, build, bundled):
     """`bundled`: (source, version) of the packages that lie in the image."""
     made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])))
@@ -58,6 +70,6 @@ def make(version, build, bundled):
         "metadata": {"timestamp": made,
                      "component": {"type": "application", "name": "glovebox", "version": version,
                                    "licenses": [{"license": {"id": "Apache-2.0"}}]}},
-        "components": [component(*each, "compiled in") for each in linked(build)] +
+        "components": [component(*each, "compiled in") for each in linked(build)] + fetched() +
                       [component(*each, "in the container image") for each in sorted(bundled)]},
         indent=1) + "\n"

@@ -11,6 +11,40 @@
 #include "guard/policy/fact.h"
 #include "require.h"
 
+namespace {
+
+// By the first byte, so that a seed names its language; most of all others are Python.
+std::string_view language_of(std::uint8_t byte) {
+  switch (byte) {
+    case 's':
+      return "shell";
+    case 'c':
+      return "c";
+    case '+':
+      return "cpp";
+    case '#':
+      return "csharp";
+    case 'g':
+      return "go";
+    case 'j':
+      return "java";
+    case 'n':
+      return "javascript";
+    case 'h':
+      return "php";
+    case 'r':
+      return "r";
+    case 'b':
+      return "ruby";
+    case 't':
+      return "typescript";
+    default:
+      return "python";
+  }
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using glovebox::analyser::Facts;
   if (size == 0) {
@@ -22,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   Facts facts;
-  glovebox::analyser::analyse(data[0] == 's' ? "shell" : "python", code, {}, facts);
+  glovebox::analyser::analyse(language_of(data[0]), code, {}, facts);
   require(facts.size() <= Facts::kMost + 1);
   const auto read = glovebox::policy::parse_facts(facts.json());
   require(read.has_value());

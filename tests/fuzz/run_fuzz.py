@@ -27,6 +27,13 @@ FRAME = [*BASE, "base/frame.cc", "base/wire.cc"]
 NOTEBOOK = [f"context/notebook/{name}.cc" for name in (
     "ansi", "highlight", "html_tokens", "markdown", "markdown_math", "markup", "math",
     "math_symbols", "media", "sanitize", "syntax")]
+# What tools/fetch_grammars fetched.
+TREE_SITTER = "../build/grammars/tree-sitter/vendor/tree-sitter/lib"
+GRAMMARS = [f"../build/grammars/tree-sitter-{name}/{part}.c" for name, parts in {
+    "c/src": ["parser"], "c-sharp/src": ["parser", "scanner"], "cpp/src": ["parser", "scanner"], "go/src": ["parser"],
+    "java/src": ["parser"], "javascript/src": ["parser", "scanner"], "php/php/src": ["parser", "scanner"],
+    "r/src": ["parser", "scanner"], "ruby/src": ["parser", "scanner"],
+    "typescript/typescript/src": ["parser", "scanner"]}.items() for part in parts]
 TARGETS = {
     "frame": FRAME,
     "warden_protocol": [*BASE, "base/wire.cc", "spec/warden_protocol.cc", "spec/verdict.cc"],
@@ -51,7 +58,14 @@ TARGETS = {
                      "analyse", "facts", "lines", "secrets", "python_bindings", "python_calls", "python_code",
                      "python_constants", "python_decoders", "python_expressions", "python_lexer", "python_literals",
                      "python_magics", "python_parser", "python_text", "python_values", "shell", "shell_commands",
-                     "shell_words"))],
+                     "shell_words")),
+                 *(f"analyser/syntax/{name}.cc" for name in (
+                     "analyse", "c", "csharp", "folds", "go", "java", "javascript", "php", "program", "r", "report",
+                     "ruby", "texts", "tree")),
+                 *(f"{TREE_SITTER}/src/{name}.c" for name in (
+                     "alloc", "get_changed_ranges", "language", "lexer", "node", "parser", "stack", "subtree", "tree",
+                     "tree_cursor", "wasm_store")),
+                 *GRAMMARS],
     "only_file": [*BASE, "service/judge/only_file.cc"],
     "text": [*BASE, "base/base64.cc", "base/bytes.cc", "base/duration.cc", "base/text.cc"],
     "agent_messages": [*BASE, "base/base64.cc", "base/bytes.cc", "base/text.cc", "base/wire.cc",
@@ -107,7 +121,10 @@ LIBRARIES = {"analyser": ["-lutf8proc"], "tar": ["-larchive"], "layer": ["-larch
 SEEDS = {"language_file": ROOT / "languages", "notebook": ROOT / "tests/notebooks",
          "policy_file": ROOT / "policies"}
 FLAGS = ["-std=c++2b", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all",
-         f"-I{ROOT / 'src'}", f"-I{ROOT / 'agents/jupyter'}", f"-I{HERE}"]
+         f"-I{ROOT / 'src'}", f"-I{ROOT / 'agents/jupyter'}", f"-I{HERE}",
+         "-isystem", str(ROOT / "src" / TREE_SITTER / "include")]
+# For C that others wrote: what is undefined there is theirs to judge, what is not its memory is ours.
+C_FLAGS = ["-std=c11", "-D_DEFAULT_SOURCE", "-g", "-O1", "-w", "-fno-omit-frame-pointer", "-fsanitize=fuzzer,address"]
 SANITIZE = "-fsanitize=fuzzer,address,undefined"
 FEWEST_EXECUTIONS = 100
 # Beyond the seconds given, a target may take this long to start and to end.
@@ -128,8 +145,10 @@ def compile_source(compiler, source):
     depends = made.with_suffix(".d")
     if not is_fresh(made, depends):
         made.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([compiler, *FLAGS, SANITIZE, "-MMD", "-MF", depends, "-c", source, "-o",
-                        made], check=True)
+        command = [compiler, *FLAGS, SANITIZE]
+        if source.suffix == ".c":
+            command = [compiler.replace("++", ""), *C_FLAGS, f"-I{source.parent}", f"-I{source.parent.parent / 'include'}"]
+        subprocess.run([*command, "-MMD", "-MF", depends, "-c", source, "-o", made], check=True)
     return made
 
 
@@ -198,6 +217,8 @@ def main():
         sys.exit(f"{options.compiler} is not installed: apt-get install clang-14")
     targets = options.targets or part_of_today(list(TARGETS), options.parts)
     try:
+        if "analyser" in targets:
+            subprocess.run([ROOT / "tools/fetch_grammars"], check=True)
         programs = build(options.compiler, targets, options.parallel)
     except subprocess.CalledProcessError as failure:
         sys.exit(f"cannot build: {failure.cmd[-1]}")
