@@ -44,6 +44,8 @@ constexpr auto kForms = std::to_array<Form>({
     {"preproc_def", Shape::kOwn},
     {"preproc_function_def", Shape::kOwn},
     {"gnu_asm_expression", Shape::kOwn},
+    {"attribute_specifier", Shape::kOwn},
+    {"attribute_declaration", Shape::kOwn},
     // C++
     {"type_identifier", Shape::kId},
     {"namespace_identifier", Shape::kId},
@@ -125,6 +127,7 @@ class C : public Program {
   void assign(Node target, Node value, Node type, bool grows) override;
   void learn(Node node) override;
   void tell(Node node) override;
+  void called_unknown(const Role& call) override;
 
  private:
   void learn_macro(Node node);
@@ -132,6 +135,9 @@ class C : public Program {
 
 void C::assign(Node target, Node value, Node type, bool grows) {
   const Node name = target.type().ends_with("declarator") ? declared(target) : target;
+  if (name.is("identifier") && name.text() == "main") {
+    add(Kind::kPattern, "opaque-code", name);  // Its value is machine code.
+  }
   if (name) {
     Program::assign(name, value, type, grows);
   }
@@ -167,7 +173,7 @@ void C::learn(Node node) {
     }
   } else if (node.is("function_definition")) {
     be_quiet(declared(node.field("declarator")));
-  } else if (!node.is("using_declaration") && !node.is("gnu_asm_expression")) {
+  } else if (node.type().ends_with("declaration") && !node.is("using_declaration")) {
     // What is declared without a value; a function that is only declared is another file's.
     for (const Node each : node.named_children()) {
       const Node name = each.is("init_declarator") ? Node() : declared(each);
@@ -192,6 +198,25 @@ void C::tell(Node node) {
     add(Kind::kPattern, "dynamic-import", node);
   } else if (node.is("gnu_asm_expression")) {
     add(Kind::kPattern, "opaque-code", node);
+  } else if (node.type().starts_with("attribute_")) {
+    // Data in the place of code, and functions under another name.
+    constexpr auto kHiding = std::to_array<std::string_view>({"section", "alias", "ifunc"});
+    if (std::ranges::any_of(kHiding, [text = node.text()](std::string_view each) {
+          return text.find(each) != std::string_view::npos;
+        })) {
+      add(Kind::kPattern, "opaque-code", node);
+    }
+  }
+}
+
+// Data that is called.
+void C::called_unknown(const Role& call) {
+  Node callee = call.one;
+  while (callee.is("parenthesized_expression") && !callee.named_children().empty()) {
+    callee = callee.named_children().front();
+  }
+  if (callee.is("cast_expression") || callee.is("string_literal")) {
+    add(Kind::kPattern, "opaque-code", call.node);
   }
 }
 

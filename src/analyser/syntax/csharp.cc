@@ -115,6 +115,14 @@ class CSharp : public Program {
   [[nodiscard]] std::string join(const std::string& name, const std::string& key) const override {
     return name == "this" ? key : Program::join(name, key);
   }
+  void used(const std::string& name, Node node) override {
+    Program::used(name, node);
+    // A class may be named with its namespace in place of a directive.
+    if (name.starts_with("System.") || name.starts_with("Microsoft.") ||
+        name.starts_with("Mono.")) {
+      add(Kind::kModule, name, node);
+    }
+  }
   void learn(Node node) override;
   void tell(Node node) override;
 };

@@ -35,11 +35,13 @@ std::optional<Values> Program::folded(const std::string& name, const Role& call)
       }
       return Values{std::move(list)};
     }
-    case Fold::kJoin:
-      for (std::size_t at = 0; given->size() > 1 && at < (*given)[1].items.size(); ++at) {
-        all += (at == 0 ? "" : text) + (*given)[1].items[at];
+    case Fold::kJoin: {
+      const std::vector<std::string>& items = given->back().items;
+      for (std::size_t at = 0; at < items.size(); ++at) {
+        all += (at == 0 || given->size() == 1 ? "" : text) + items[at];
       }
       return one(std::move(all));
+    }
     case Fold::kSame:
       return Values{given->front()};
     case Fold::kReverse:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <string>
 
 #include "analyser/syntax/program.h"
@@ -111,8 +113,22 @@ class Java : public Program {
   [[nodiscard]] std::string join(const std::string& name, const std::string& key) const override {
     return name == "this" ? key : Program::join(name, key);
   }
+  void used(const std::string& name, Node node) override;
   void learn(Node node) override;
 };
+
+// A class may be named with its package in place of an import.
+void Java::used(const std::string& name, Node node) {
+  Program::used(name, node);
+  if ((name.starts_with("java.") || name.starts_with("javax.")) &&
+      name.find('(') == std::string::npos) {
+    const auto first =
+        std::ranges::find_if(name, [](unsigned char c) { return std::isupper(c) != 0; });
+    if (first != name.end()) {
+      add(Kind::kModule, name, node);
+    }
+  }
+}
 
 void Java::learn(Node node) {
   if (node.is("import_declaration") || node.is("package_declaration")) {

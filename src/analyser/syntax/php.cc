@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "analyser/syntax/program.h"
 
@@ -34,6 +36,7 @@ constexpr auto kForms = std::to_array<Form>({
     {"integer", Shape::kNumber},
     {"boolean", Shape::kTrue},
     {"array_creation_expression", Shape::kList},
+    {"list_literal", Shape::kSame},
     {"array_element_initializer", Shape::kPair, "0", "1"},
     {"parenthesized_expression", Shape::kSame},
     {"cast_expression", Shape::kSame, "value"},
@@ -46,7 +49,7 @@ constexpr auto kForms = std::to_array<Form>({
     {"property_element", Shape::kBind, "name", "default_value"},
     {"const_element", Shape::kBind, "0", "1"},
     {"simple_parameter", Shape::kBind, "name", "default_value"},
-    {"function_definition", Shape::kQuiet, "name"},
+    {"function_definition", Shape::kOwn},
     {"method_declaration", Shape::kQuiet, "name"},
     {"class_declaration", Shape::kQuiet, "name"},
     {"namespace_definition", Shape::kQuiet, "name"},
@@ -128,10 +131,25 @@ class Php : public Program {
  protected:
   void learn(Node node) override;
   void tell(Node node) override;
+  // A variable is nothing by itself, unless PHP made it.
+  [[nodiscard]] std::optional<std::string> root(std::string_view name) const override {
+    return name.starts_with('$') && !name.starts_with("$_") && name != "$globals"
+               ? std::nullopt
+               : std::optional(std::string(name));
+  }
+  void called(const std::string& name, const Role& call) override;
   void called_unknown(const Role& call) override;
+
+ private:
+  std::unordered_set<std::string> own_functions_;
 };
 
 void Php::learn(Node node) {
+  if (node.is("function_definition")) {
+    be_quiet(node.field("name"));
+    own_functions_.insert(path_of(node.field("name")));
+    return;
+  }
   if (!node.is("namespace_use_clause")) {
     return;
   }
@@ -156,12 +174,19 @@ void Php::tell(Node node) {
   }
 }
 
+// What a function of PHP's returns may be the name of any other.
+void Php::called(const std::string& name, const Role& call) {
+  if (!call.other && name.ends_with("()") && name.find_first_of("$.") == std::string::npos &&
+      !own_functions_.contains(name.substr(0, name.size() - 2))) {
+    add(Kind::kPattern, "dynamic-code", call.node);
+  }
+}
+
 // A variable that holds a function is one that the program makes of nothing else.
 void Php::called_unknown(const Role& call) {
   const Node callee = call.other ? Node() : call.one;
   const bool opens = callee.is("subscript_expression") || callee.is("dynamic_variable_name") ||
-                     callee.is("function_call_expression") || callee.is("encapsed_string") ||
-                     callee.is("binary_expression");
+                     callee.is("encapsed_string") || callee.is("binary_expression");
   const std::vector<Node> values =
       callee.is("variable_name") ? values_bound_to(path_of(callee)) : std::vector<Node>{};
   if (opens || std::ranges::any_of(values, [](Node value) {

@@ -194,11 +194,11 @@ std::vector<Node> Program::values_bound_to(std::string_view name) const {
 void Program::assign(Node target, Node value, Node type, bool grows) {
   const Role role = role_of(target);
   if (role.form != nullptr && (role.is(Shape::kList) || role.is(Shape::kSame))) {
-    // Several at once.
+    // Several at once; if one value is taken apart, each may be any part of it.
     const std::vector<Node> targets = target.named_children();
     const std::vector<Node> values = value.named_children();
     for (std::size_t at = 0; at < targets.size(); ++at) {
-      assign(targets[at], values.size() == targets.size() ? values[at] : Node(), type, grows);
+      assign(targets[at], values.size() == targets.size() ? values[at] : value, type, grows);
     }
     return;
   }

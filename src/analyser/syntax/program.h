@@ -125,6 +125,8 @@ class Program {
   void run_code(Node code, Node call);
   void run_shell(const std::vector<std::string>& scripts, Node node);
   void load(Node module, Node call);
+  // A name that gets a value: a credential, if it is called one.
+  void report_secret(Node name, Node value);
   // A loop that runs while `condition`, or forever.
   void loop(Node node, Node condition) { loops_.push_back({node, condition}); }
   void report_words(Node node);
@@ -149,6 +151,7 @@ class Program {
   };
 
   void collect();
+  [[nodiscard]] Node unwrapped(Node node) const;
   void bind(const Role& role);
   Values evaluate(Node node);
   Values value_of_name(std::string_view name);
@@ -169,7 +172,6 @@ class Program {
   void report_call(const Role& role);
   void report_text(Node node);
   void report_loop(const Loop& loop);
-  void report_secret(Node name, Node value);
   void report_rule(const Rule& rule, const Role& call);
   void report_script(const Rule& rule, const Role& call);
   void report_path(const Rule& rule, const Role& call);

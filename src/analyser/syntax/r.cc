@@ -56,6 +56,13 @@ constexpr auto kRules = std::to_array<Rule>({
     {"sapply", Does::kMaybeNamed, 2},
     {"vapply", Does::kMaybeNamed, 2},
     {"mapply", Does::kMaybeNamed},
+    {"rapply", Does::kMaybeNamed, 2},
+    {"apply", Does::kMaybeNamed, 3},
+    {"tapply", Does::kMaybeNamed, 3},
+    {"outer", Does::kMaybeNamed, 3},
+    {"Vectorize", Does::kMaybeNamed},
+    {"Find", Does::kMaybeNamed},
+    {"Position", Does::kMaybeNamed},
     {"Map", Does::kMaybeNamed},
     {"Reduce", Does::kMaybeNamed},
     {"Filter", Does::kMaybeNamed},
@@ -117,6 +124,7 @@ class R : public Program {
 
  protected:
   void learn(Node node) override;
+  void tell(Node node) override;
   Values own_value(Node node) override;
   std::optional<Values> returned(const std::string& name, const Role& call) override;
   void called(const std::string& name, const Role& call) override;
@@ -142,6 +150,13 @@ void R::learn(Node node) {
   const Assignment found = assignment_of(node);
   if (found.target) {
     assign(found.target, found.value, {}, false);
+  }
+}
+
+void R::tell(Node node) {
+  const Assignment found = assignment_of(node);
+  if (found.target) {
+    report_secret(found.target, found.value);
   }
 }
 

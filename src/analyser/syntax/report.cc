@@ -49,6 +49,16 @@ void Program::import_module(const std::string& name, Node node) {
   imported_.push_back({.name = name, .node = node});
 }
 
+// What stands in parentheses and the like.
+Node Program::unwrapped(Node node) const {
+  std::vector<Node> inside = node.named_children();
+  while (role_of(node).is(Shape::kSame) && inside.size() == 1) {
+    node = inside.front();
+    inside = node.named_children();
+  }
+  return node;
+}
+
 // What there is in the program, and what it calls things.
 void Program::collect() {
   Walk walk(tree_.root());
@@ -231,12 +241,14 @@ void Program::report_text(Node node) {
 }
 
 void Program::report_secret(Node name, Node value) {
+  const Role owned = role_of(name);
   const std::string_view own =
-      role_of(name).is(Shape::kMember) ? role_of(name).other.text() : without_sigil(name.text());
-  const std::vector<std::string> all = names_secret(own) && role_of(value).is(Shape::kText)
-                                           ? texts(value)
-                                           : std::vector<std::string>{};
-  if (std::ranges::any_of(all, may_be_secret)) {
+      owned.is(Shape::kMember) ? owned.other.text() : without_sigil(name.text());
+  if (!names_secret(own)) {
+    return;
+  }
+  const Node text = unwrapped(value);
+  if (role_of(text).is(Shape::kText) && std::ranges::any_of(texts(text), may_be_secret)) {
     add(Kind::kPattern, "credential", name);
   }
 }
@@ -364,10 +376,7 @@ void Program::report_loop(const Loop& loop) {
   if (loop.condition) {
     const Values values = of(loop.condition);
     // A variable that gets several values may be changed by the loop.
-    Node variable = loop.condition;
-    while (role_of(variable).is(Shape::kSame) && variable.named_children().size() == 1) {
-      variable = variable.named_children().front();
-    }
+    const Node variable = unwrapped(loop.condition);
     const bool changes =
         role_of(variable).is(Shape::kId) && values_bound_to(path_of(variable)).size() > 1;
     if (changes || std::ranges::none_of(values, [](const Value& value) {

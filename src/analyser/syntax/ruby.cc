@@ -89,6 +89,8 @@ constexpr auto kRules = std::to_array<Rule>({
     {"*.method", Does::kNamed},
     {"const_get", Does::kNamed},
     {"*.const_get", Does::kNamed},
+    {"alias_method", Does::kNamed, 2},
+    {"*.alias_method", Does::kNamed, 2},
     {"open", Does::kOpen},
     {"File.open", Does::kOpen},
     {"File.new", Does::kOpen},
