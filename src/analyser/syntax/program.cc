@@ -2,10 +2,8 @@
 #include "analyser/syntax/program.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
-#include <ranges>
 #include <utility>
 
 #include "analyser/syntax/texts.h"
@@ -546,8 +544,9 @@ Values Program::value_of_member(const Role& role) {
   }
   // One of a list of functions.
   if (role_of(role.one).is(Shape::kList)) {
-    for (const Node item : role.one.named_children() | std::views::take(kMostValues)) {
-      for (std::string& name : names(item)) {
+    const std::vector<Node> items = role.one.named_children();
+    for (std::size_t at = 0; at < std::min(items.size(), kMostValues); ++at) {
+      for (std::string& name : names(items[at])) {
         all.push_back(Value::name_of(std::move(name)));
       }
     }
