@@ -376,6 +376,10 @@ Values Program::value_of_meaning(const Meaning& meaning) {
   }
   for (const std::string& key : meaning.keys) {
     std::erase_if(found, is_constant);
+    if (auto name = found.empty() ? member_of_unknown(key) : std::nullopt) {
+      found.push_back(Value::name_of(*std::move(name)));
+      continue;
+    }
     for (Value& value : found) {
       value.text = join(value.text, key);
     }
