@@ -12,6 +12,10 @@ if(CMAKE_UNITY_BUILD)
   target_compile_options(gb_build_flags INTERFACE -Wno-shadow -Wno-maybe-uninitialized)
 endif()
 
+# For programs in C, which use nothing of ours but libglovebox.
+add_library(gb_c_build_flags INTERFACE)
+target_compile_options(gb_c_build_flags INTERFACE -Wall -Wextra -Wshadow $<$<BOOL:${GB_WERROR}>:-Werror>)
+
 # gb_component(<name>
 #   HEADERS <h>...  SOURCES <cc>...  TESTS <cc>...
 #   PUBLIC <targets the headers need>  PRIVATE <targets only the sources need>

@@ -5,6 +5,8 @@ include(GNUInstallDirs)
 install(TARGETS glovebox DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS glovebox-daemon glovebox-egress glovebox-warden glovebox-archiver glovebox-launcher glovebox-render
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
+# The library finds libexec/ beside its directory, so that is lib/ whatever the system would choose.
+install(TARGETS glovebox-library LIBRARY DESTINATION lib FILE_SET HEADERS DESTINATION include)
 install(TARGETS glovebox-wasm DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm)
 install(PROGRAMS packaging/wasm_install DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm RENAME install)
 install(TARGETS glovebox-microvm DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm)
@@ -32,5 +34,5 @@ endforeach()
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # What the packages are made of, without tests and benchmarks.
-add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-warden glovebox-archiver glovebox-analyser glovebox-launcher
+add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-library glovebox-warden glovebox-archiver glovebox-analyser glovebox-launcher
   glovebox-egress glovebox-files glovebox-render glovebox-wasm glovebox-microvm glovebox-microvm-init agents)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/daemon.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -34,6 +35,7 @@
 #include "sandbox/cgroup_host.h"
 #include "service/guarded/audit_trail.h"
 #include "service/guarded/guarded_service.h"
+#include "service/local/kinds.h"
 #include "service/local/local_service.h"
 
 namespace glovebox {
@@ -93,9 +95,11 @@ Result<std::shared_ptr<KeeperStarter>> give_up_root(const DaemonOptions& options
   return starter;
 }
 
+// `lifeline`: of keepers that end with this process, or invalid.
 KeeperControl control_of(const DaemonOptions& options,
                          Sharing sharing,
-                         const std::shared_ptr<KeeperStarter>& starter) {
+                         const std::shared_ptr<KeeperStarter>& starter,
+                         const UniqueFd& lifeline) {
   if (starter) {
     return {.ensure = [starter] { return starter->ensure(); },
             .stop = [starter] { return starter->stop(); }};
@@ -107,10 +111,9 @@ KeeperControl control_of(const DaemonOptions& options,
             },
             .stop = [] { return Result<void>(); }};
   }
-  return {
-      .ensure = [program = options.program,
-                 directory = options.directory] { return ensure_keeper(program, directory, {}); },
-      .stop = [directory = options.directory] { return stop_keeper(directory); }};
+  return {.ensure = [program = options.program, directory = options.directory,
+                     line = lifeline.get()] { return ensure_keeper(program, directory, {}, line); },
+          .stop = [directory = options.directory] { return stop_keeper(directory); }};
 }
 
 // None where it is off.
@@ -163,7 +166,15 @@ Result<void> run_daemon(DaemonOptions options,
   Log log(STDERR_FILENO);
   std::mutex keeper_mutex;
   bool keeper_ends = false;
-  const KeeperControl control = control_of(options, sharing, starter);
+  // Nothing is ever written: what counts is that our end is closed, at the latest with this
+  // process.
+  std::array<int, 2> ends{-1, -1};
+  if (options.keeper_ends_too && ::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Error::from_errno("create a pipe");
+  }
+  const UniqueFd lifeline(ends[0]);
+  const UniqueFd own_end(ends[1]);
+  const KeeperControl control = control_of(options, sharing, starter, lifeline);
   NewKeeper new_keeper(control);
   if (started) {
     new_keeper.started();
@@ -201,6 +212,7 @@ Result<void> run_daemon(DaemonOptions options,
        .keep_records = options.keep_records,
        .network = options.network,
        .allow_nested = options.allow_nested,
+       .warm = options.warm.empty() ? kind_names() : options.warm,
        .ended =
            [recorded](std::string_view tenant, std::string_view id, const Ending& ending) {
              if (recorded != nullptr) {

@@ -50,6 +50,10 @@ struct DaemonOptions {
   AuditOptions audit{};
   // At the end the sandboxes live on with their keeper, for the next daemon.
   bool leave_sandboxes = false;
+  // The built-in templates of which sandboxes are made ahead; none: all of them.
+  std::vector<std::string> warm{};
+  // The keeper and the sandboxes end with this process, even if it is killed.
+  bool keeper_ends_too = false;
 };
 
 // Serves until `stop_fd` becomes readable; then what is under way is finished. `ready` is told the

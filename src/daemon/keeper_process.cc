@@ -18,8 +18,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/sys/start_process.h"
+#include "base/sys/wait_set.h"
 #include "daemon/daemon_user.h"
 #include "daemon/data_directory.h"
 #include "daemon/descriptor_limit.h"
@@ -86,7 +88,8 @@ void bound_log(const std::string& log) {
 // With nothing of the daemon's: its sockets must not stay open after it.
 Result<void> spawn(const std::string& program,
                    const std::string& directory,
-                   const std::string& user) {
+                   const std::string& user,
+                   int lifeline) {
   const std::string log = directory + "/keeper.log";
   bound_log(log);
   const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -101,6 +104,10 @@ Result<void> spawn(const std::string& program,
                          .group = sys::NewProcess::Group::kItsOwnSession};
   if (!user.empty()) {
     keeper.words.insert(keeper.words.end(), {"--user", user});
+  }
+  if (lifeline >= 0) {
+    keeper.descriptors.push_back(lifeline);
+    keeper.words.emplace_back("--lifeline");
   }
   if (auto started = sys::start_process(keeper); !started) {
     return Error::from_errno("start the keeper", started.error().os_error());
@@ -126,7 +133,8 @@ Result<void> find_keeper(const std::string& directory) {
 
 Result<bool> ensure_keeper(const std::string& program,
                            const std::string& directory,
-                           const std::string& user) {
+                           const std::string& user,
+                           int lifeline) {
   switch (look_for_keeper(directory)) {
     case Found::kServing:
       return false;
@@ -139,7 +147,7 @@ Result<bool> ensure_keeper(const std::string& program,
     case Found::kNone:
       break;
   }
-  GB_TRY(spawn(program, directory, user));
+  GB_TRY(spawn(program, directory, user, lifeline));
   const auto deadline = Clock::now() + kPatience;
   while (Clock::now() < deadline) {
     if (look_for_keeper(directory) == Found::kServing) {
@@ -172,6 +180,7 @@ Result<void> stop_keeper(const std::string& directory) {
 
 Result<void> run_keeper(const std::string& directory,
                         const std::string& user,
+                        int lifeline,
                         keeper::KeeperOptions options) {
   // Large code and output go back to the system as soon as they are dropped. By default the first
   // large block that is freed raises the threshold above its size (mallopt(3)).
@@ -196,7 +205,13 @@ Result<void> run_keeper(const std::string& directory,
   (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   (void)::signal(SIGPIPE, SIG_IGN);
   (void)::signal(SIGHUP, SIG_IGN);
-  const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
+  const UniqueFd told(::signalfd(-1, &signals, SFD_CLOEXEC));
+  std::vector<int> ends{told.get()};
+  if (lifeline >= 0) {
+    (void)::fcntl(lifeline, F_SETFD, FD_CLOEXEC);
+    ends.push_back(lifeline);
+  }
+  const UniqueFd stop = GB_TRY(sys::readable_with(ends, {}));
   (void)sweep_leftovers();
   options.directory = directory;
   UniqueFd socket = GB_TRY(listen_at(keeper_socket(directory), daemon));

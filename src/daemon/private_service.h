@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "daemon/private_directory.h"
 #include "service/api/sandbox_service.h"
 #include "service/packages/package_index.h"
 
@@ -40,24 +40,9 @@ class PrivateService {
   [[nodiscard]] SandboxService& service();
 
  private:
-  // A data directory, removed at the end.
-  class Directory {
-   public:
-    explicit Directory(std::string path) : path_(std::move(path)) {}
-    Directory(Directory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-    Directory& operator=(Directory&&) = delete;
-    ~Directory();
-    [[nodiscard]] const std::string& path() const { return path_; }
+  explicit PrivateService(PrivateDirectory directory);
 
-   private:
-    std::string path_;
-  };
-  static Result<Directory> make_directory();
-
-  explicit PrivateService(Directory directory);
-
-  Directory directory_;
-  UniqueFd lock_;
+  PrivateDirectory directory_;
   UniqueFd stop_;
   std::shared_ptr<keeper::Keeper> keeper_;
   std::thread server_;

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox serve: the daemon; and glovebox keeper, which it starts.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/sys/wait_set.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/commands.h"
@@ -19,8 +25,10 @@
 #include "cli/policy_files.h"
 #include "daemon/daemon.h"
 #include "daemon/keeper_process.h"
+#include "daemon/private_directory.h"
 #include "daemon/service_manager.h"
 #include "doors/transport/listener.h"
+#include "embed/handshake.h"
 #include "service/keeper/builder.h"
 #include "service/packages/package_index.h"
 #include "service/tenants/tenants.h"
@@ -57,6 +65,8 @@ struct ServeOptionsText {
   std::string audit_keep;
   bool listen_given = false;
   bool unix_given = false;
+  bool data_given = false;
+  bool for_host_program = false;
 };
 
 // TENANT=POLICY
@@ -109,7 +119,7 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   }
   options.server.inherited = take_inherited_sockets();
   // Whoever passes sockets has decided where we listen.
-  const bool passed = !options.server.inherited.empty();
+  const bool passed = !options.server.inherited.empty() || text.for_host_program;
   if (passed && !text.listen_given) {
     options.server.listen.clear();
   }
@@ -124,18 +134,23 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   return options;
 }
 
+// With SIGTERM and SIGINT blocked, what they make readable.
+UniqueFd block_signals() {
+  sigset_t signals;
+  (void)::sigemptyset(&signals);
+  (void)::sigaddset(&signals, SIGTERM);
+  (void)::sigaddset(&signals, SIGINT);
+  (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC));
+}
+
 int serve(const ServeOptionsText& text) {
   auto read = options_of(text);
   if (!read) {
     return report(read.error());
   }
   const DaemonOptions options = *std::move(read);
-  sigset_t signals;
-  (void)::sigemptyset(&signals);
-  (void)::sigaddset(&signals, SIGTERM);
-  (void)::sigaddset(&signals, SIGINT);
-  (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  const UniqueFd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
+  const UniqueFd stop = block_signals();
   const std::string scheme = options.server.certificate_file.empty() ? "http" : "https";
   const auto served = run_daemon(options, stop.get(), [&](std::uint16_t port) {
     const std::string& listen = options.server.listen;
@@ -148,6 +163,39 @@ int serve(const ServeOptionsText& text) {
                       options.directory.c_str());
     (void)std::fflush(stdout);
   });
+  return served ? 0 : report(served.error());
+}
+
+// For the program that started us (embed/): it ends us, and so does its end.
+Result<void> serve_host_program(const ServeOptionsText& text) {
+  DaemonOptions options = GB_TRY(options_of(text));
+  const UniqueFd signals = block_signals();
+  const UniqueFd process(embed::kHostProcess);
+  (void)::fcntl(process.get(), F_SETFD, FD_CLOEXEC);
+  const UniqueFd stop = GB_TRY(
+      sys::readable_with(std::array{signals.get(), process.get()}, std::array{embed::kSocket}));
+  std::optional<PrivateDirectory> own;
+  if (!text.data_given) {
+    own.emplace(GB_TRY(PrivateDirectory::make()));
+    options.directory = own->path();
+  }
+  // The server closes its copy as soon as nothing comes any more; the host waits for the last one.
+  options.server.passing = ::fcntl(embed::kSocket, F_DUPFD_CLOEXEC, 0);
+  options.warm = {"default"};
+  options.drain = {};  // Who closes an engine waits for nothing else.
+  options.keeper_ends_too = true;
+  return run_daemon(std::move(options), stop.get(), [](std::uint16_t) {
+    const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0U)));
+    (void)embed::send_packet(embed::kSocket, embed::outcome_packet(std::nullopt), self.get());
+  });
+}
+
+int serve_host_program_or_say_why(const ServeOptionsText& text) {
+  (void)::fcntl(embed::kSocket, F_SETFD, FD_CLOEXEC);
+  const auto served = serve_host_program(text);
+  if (!served) {
+    (void)embed::send_packet(embed::kSocket, embed::outcome_packet(served.error()), -1);
+  }
   return served ? 0 : report(served.error());
 }
 
@@ -171,11 +219,13 @@ void add_serve(CLI::App& app, Action* action) {
                        "Unix socket to listen on as well, without a key, for this user only; "
                        "'' for none [default: DIR/api.sock]")
           ->type_name("PATH");
-  command
-      ->add_option(
-          "--data", options.directory,
-          std::string("Data directory, for everything that persists") + kDefaultDataDirectory)
-      ->type_name("DIR");
+  auto* const data = command
+                         ->add_option("--data", options.directory,
+                                      std::string("Data directory, for everything that persists") +
+                                          kDefaultDataDirectory)
+                         ->type_name("DIR");
+  // Of the library (embed/handshake.h).
+  command->add_flag("--for-host-program", text->for_host_program)->group("");
   command
       ->add_option("--user", options.user,
                    "As root: run the daemon as this user, and only the keeper as root")
@@ -266,10 +316,13 @@ void add_serve(CLI::App& app, Action* action) {
                     "Log each request as a JSON line on stderr");
   command->add_flag("--leave-sandboxes", options.leave_sandboxes,
                     "At shutdown, leave sandboxes running for the next daemon");
-  command->callback([action, text, listen, at_unix] {
+  command->callback([action, text, listen, at_unix, data] {
     text->listen_given = listen->count() > 0;
     text->unix_given = at_unix->count() > 0;
-    *action = [text] { return serve(*text); };
+    text->data_given = data->count() > 0;
+    *action = [text] {
+      return text->for_host_program ? serve_host_program_or_say_why(*text) : serve(*text);
+    };
   });
 
   // Started by the daemon, or as a service of its own.
@@ -277,13 +330,16 @@ void add_serve(CLI::App& app, Action* action) {
   auto directory = std::make_shared<std::string>();
   auto user = std::make_shared<std::string>();
   auto service = std::make_shared<bool>(false);
+  auto lifeline = std::make_shared<bool>(false);
   keeper->add_option("--data", *directory)->type_name("DIR")->required();
   keeper->add_option("--user", *user)->type_name("NAME");
   // Of a service manager, which learns when it is ready; without sandboxes it does not end.
   keeper->add_flag("--service", *service);
-  keeper->callback([action, directory, user, service] {
-    *action = [directory, user, service] {
-      const auto kept = run_keeper(*directory, *user, {.stays = *service});
+  keeper->add_flag("--lifeline", *lifeline);
+  keeper->callback([action, directory, user, service, lifeline] {
+    *action = [directory, user, service, lifeline] {
+      const auto kept =
+          run_keeper(*directory, *user, *lifeline ? kKeeperLifeline : -1, {.stays = *service});
       if (!kept) {
         // Into the log that its daemon, or a service manager, keeps.
         const Error& error = kept.error();

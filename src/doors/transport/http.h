@@ -159,6 +159,7 @@ struct ServerOptions {
   std::string listen = "127.0.0.1:8440";  // HOST:PORT; port 0 takes a free one. Empty: none.
   std::string unix_path;                  // Made with mode 0600. Empty: none.
   std::vector<int> inherited;             // Listening sockets of systemd's; ours from now on.
+  int passing = -1;                       // Passes connections (embed/handshake.h); likewise.
   std::string certificate_file;           // PEM, both or none: TLS on `listen`.
   std::string key_file;
   std::size_t max_connections = 32'768;

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "doors/transport/occupant.h"
+#include "embed/handshake.h"
 
 namespace glovebox::http {
 namespace {
@@ -60,6 +61,27 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   return error == std::errc() && rest == text.data() + text.size() ? std::optional(port)
                                                                    : std::nullopt;
+}
+
+// One end of a pair of stream sockets, or none with errno.
+UniqueFd receive_connection(int fd) {
+  auto packet = embed::receive_packet(fd);
+  if (!packet) {
+    errno = packet.error().os_error() != 0 ? packet.error().os_error() : EPIPE;
+    return {};
+  }
+  int domain = 0;
+  int type = 0;
+  socklen_t size = sizeof domain;
+  const int connection = packet->descriptor.get();
+  if (::getsockopt(connection, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 ||
+      ::getsockopt(connection, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || domain != AF_UNIX ||
+      type != SOCK_STREAM ||
+      ::fcntl(connection, F_SETFL, ::fcntl(connection, F_GETFL) | O_NONBLOCK) != 0) {
+    errno = ECONNABORTED;
+    return {};
+  }
+  return std::move(packet->descriptor);
 }
 
 constexpr const char* kForms =
@@ -168,6 +190,28 @@ Result<Listener> adopt_listener(UniqueFd fd) {
   listener.port = port_of(fd.get());
   listener.fd = std::move(fd);
   return listener;
+}
+
+Result<Listener> adopt_passing_socket(UniqueFd fd) {
+  if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) != 0 ||
+      ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC) != 0) {
+    return Error::from_errno("use the socket that passes connections");
+  }
+  Listener listener;
+  listener.unix_socket = true;
+  listener.passes = true;
+  listener.fd = std::move(fd);
+  return listener;
+}
+
+UniqueFd accept_connection(const Listener& listener, sockaddr_storage& from) {
+  if (listener.passes) {
+    from.ss_family = AF_UNIX;
+    return receive_connection(listener.fd.get());
+  }
+  socklen_t size = sizeof from;
+  return UniqueFd(::accept4(listener.fd.get(), reinterpret_cast<sockaddr*>(&from), &size,
+                            SOCK_CLOEXEC | SOCK_NONBLOCK));
 }
 
 bool is_peer_ours(int fd) {

@@ -2,6 +2,8 @@
 // Sockets that take connections.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
 
@@ -15,6 +17,8 @@ struct Listener {
   bool unix_socket = false;
   std::uint16_t port = 0;
   std::string path;  // Of a Unix socket that we made: removed with us.
+  // Connections are not made to it but come over it, as descriptors (embed/handshake.h).
+  bool passes = false;
 };
 
 struct Address {
@@ -33,6 +37,13 @@ Result<Listener> listen_tcp(const std::string& address);
 Result<Listener> listen_unix(const std::string& path);
 // A listening socket that was made for us.
 Result<Listener> adopt_listener(UniqueFd fd);
+
+// A socket over which somebody passes us connections.
+Result<Listener> adopt_passing_socket(UniqueFd fd);
+
+// The next connection, which does not block, and where it comes from; none with errno as accept4(2)
+// sets it, or EPIPE when whoever passes connections has gone.
+UniqueFd accept_connection(const Listener& listener, sockaddr_storage& from);
 
 // Whether the other end of a Unix socket is this user's, or root's (unix(7), SO_PEERCRED).
 bool is_peer_ours(int fd);

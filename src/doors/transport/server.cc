@@ -193,6 +193,9 @@ Result<void> LoopServer::listen() {
   for (UniqueFd& fd : inherited) {
     GB_TRY(add(adopt_listener(std::move(fd))));
   }
+  if (options.passing >= 0) {
+    GB_TRY(add(adopt_passing_socket(UniqueFd(options.passing))));
+  }
   if (!options.listen.empty()) {
     GB_TRY(add(listen_tcp(options.listen)));
   }
@@ -224,16 +227,16 @@ void LoopServer::accept_some(Door& door) {
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
     const bool full = connections() >= shared_.options.max_connections;
     sockaddr_storage from{};
-    socklen_t size = sizeof from;
-    UniqueFd fd(full ? -1
-                     : ::accept4(door.listener.fd.get(), reinterpret_cast<sockaddr*>(&from), &size,
-                                 SOCK_CLOEXEC | SOCK_NONBLOCK));
+    UniqueFd fd = full ? UniqueFd() : accept_connection(door.listener, from);
     if (fd) {
       admit(std::move(fd), peer_name(from), door.listener.unix_socket);
       continue;
     }
     if (full ? !has_waiting(door.listener.fd.get()) : errno == EAGAIN) {
       break;
+    }
+    if (!full && errno == EPIPE) {  // Nothing comes over it any more.
+      return;
     }
     if (full || errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       // Those that wait stay in the kernel's queue, where they cost us nothing.

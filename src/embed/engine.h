@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engine: a daemon that serves this program alone, and ends with it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox::embed {
+
+struct EngineOptions {
+  std::vector<std::string> words{};  // Options of `glovebox serve`.
+  std::string programs{};            // Where glovebox-daemon is; empty: beside the library.
+  int log = -1;                    // For its log; none if negative.
+};
+
+// Safe to use from several threads.
+class Engine {
+ public:
+  // Waits until it accepts requests.
+  static Result<std::unique_ptr<Engine>> start(const EngineOptions& options);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  // Ends it and waits for that; one that does not end is killed. In another process than the one
+  // that started it, it goes on.
+  ~Engine();
+
+  // A connection for REST: a stream socket that blocks. kUnavailable when the engine has ended.
+  Result<UniqueFd> connect();
+
+  // One on which nothing is under way: a kept one, or a new one.
+  Result<UniqueFd> borrow();
+  void give_back(UniqueFd connection);
+
+ private:
+  Engine(UniqueFd socket, UniqueFd process);
+
+  UniqueFd socket_;   // Of embed/handshake.h.
+  UniqueFd process_;  // Its pidfd, which it has sent; invalid on a kernel without.
+  const pid_t owner_;
+  std::mutex mutex_;  // Of what follows.
+  std::vector<UniqueFd> kept_;
+};
+
+}  // namespace glovebox::embed
