@@ -43,7 +43,8 @@ static_assert(static_cast<int>(ErrorCode::kInternal) + 1 == GLOVEBOX_INTERNAL);
 // As much as there is room for, with a NUL; no part of a character of UTF-8 at the end.
 void copy_text(const std::string& text, char* into, std::size_t room) {
   std::size_t size = std::min(text.size(), room - 1);
-  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
+  while (size < text.size() && size > 0 &&
+         (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
     --size;
   }
   std::memcpy(into, text.data(), size);
@@ -124,9 +125,9 @@ Result<embed::CallRequest> request_of(const glovebox_request* given) {
   if (known.body != nullptr) {
     request.body = known.body_size > 0 ? std::string_view(known.body, known.body_size)
                                        : std::string_view(known.body);
-    request.headers.push_back(
-        "Content-Type: " +
-        std::string(known.content_type == nullptr ? "application/json" : known.content_type));
+    request.headers.push_back("Content-Type: " + std::string(known.content_type == nullptr
+                                                                 ? "application/json"
+                                                                 : known.content_type));
   }
   for (std::size_t at = 0; at < known.header_count; ++at) {
     request.headers.emplace_back(known.headers[at]);
@@ -149,7 +150,9 @@ extern "C" {
 
 const char* glovebox_version(void) { return GB_VERSION; }
 
-int glovebox_open(const glovebox_options* options, glovebox_engine** engine, glovebox_error* error) {
+int glovebox_open(const glovebox_options* options,
+                  glovebox_engine** engine,
+                  glovebox_error* error) {
   return guarded(error, [&]() -> Result<void> {
     if (engine == nullptr) {
       return Error(ErrorCode::kInvalid, "there is no place for the engine");
@@ -179,7 +182,8 @@ int glovebox_call(glovebox_engine* engine,
   bool stopped = false;
   const int code = guarded(error, [&]() -> Result<void> {
     if (engine == nullptr || request == nullptr || response == nullptr) {
-      return Error(ErrorCode::kInvalid, "there is no engine, no request, or no place for a response");
+      return Error(ErrorCode::kInvalid,
+                   "there is no engine, no request, or no place for a response");
     }
     *response = nullptr;
     const embed::CallRequest wanted = GB_TRY(request_of(request));

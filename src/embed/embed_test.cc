@@ -113,11 +113,11 @@ TEST(QuietStart, NobodyHearsOfTheProgram) {
   const UniqueFd out(ends[0]);
   UniqueFd in(ends[1]);
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const auto started = start_quietly(
-      {.program = "/bin/sh",
-       .words = {"sh", "-c", "pwd; echo $ONE; trap; ls /proc/self/fd | wc -l"},
-       .environment = {"ONE=1", "PATH=/usr/bin:/bin"},
-       .descriptors = {null.get(), in.get(), null.get()}});
+  const auto started =
+      start_quietly({.program = "/bin/sh",
+                     .words = {"sh", "-c", "pwd; echo $ONE; trap; ls /proc/self/fd | wc -l"},
+                     .environment = {"ONE=1", "PATH=/usr/bin:/bin"},
+                     .descriptors = {null.get(), in.get(), null.get()}});
   in.reset();
   ASSERT_TRUE(started) << started.error().message();
   // Three, and the one with which ls reads the directory.
@@ -146,8 +146,9 @@ TEST(Exchange, TheRequestGoesOutAsOne) {
   ASSERT_TRUE(made);
   EXPECT_TRUE(made->reusable);
   ours.reset();
-  EXPECT_EQ(read_all(theirs.get()),
-            "PUT /v1/x?a=b HTTP/1.1\r\nHost: localhost\r\nX-One: 1\r\nContent-Length: 3\r\n\r\nabc");
+  EXPECT_EQ(
+      read_all(theirs.get()),
+      "PUT /v1/x?a=b HTTP/1.1\r\nHost: localhost\r\nX-One: 1\r\nContent-Length: 3\r\n\r\nabc");
 }
 
 TEST(Exchange, WhatWouldBeAnotherRequestIsInvalid) {
@@ -169,9 +170,11 @@ TEST(Exchange, WhatWouldBeAnotherRequestIsInvalid) {
 TEST(Exchange, ABodyHasALengthOrChunksOrEndsWithTheConnection) {
   for (const std::string& framed :
        {std::string("Content-Length: 5\r\n\r\nhello"),
-        std::string("Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nT: 1\r\n\r\n"),
+        std::string(
+            "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nT: 1\r\n\r\n"),
         std::string("X-Y:  z\r\n\r\nhello")}) {
-    const auto made = exchange_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 No\r\n" + framed, get());
+    const auto made =
+        exchange_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 No\r\n" + framed, get());
     ASSERT_TRUE(made) << made.error().message();
     EXPECT_EQ(made->response.status, 404);
     EXPECT_EQ(made->response.body, "hello");

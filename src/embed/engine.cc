@@ -36,9 +36,11 @@ constexpr std::string_view kInstalled = "/usr/libexec/glovebox";
 
 // What the engine reads of the environment. The rest may be secrets of the program that it serves.
 constexpr std::array<std::string_view, 17> kPassedOn{
-    "PATH",       "HOME",        "TMPDIR",     "LANG",        "LC_ALL",   "SSL_CERT_FILE",
-    "DOCKER_HOST", "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY",
-    "all_proxy",  "NO_PROXY",    "no_proxy",   "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"};
+    "PATH",          "HOME",          "TMPDIR",      "LANG",
+    "LC_ALL",        "SSL_CERT_FILE", "DOCKER_HOST", "HTTP_PROXY",
+    "http_proxy",    "HTTPS_PROXY",   "https_proxy", "ALL_PROXY",
+    "all_proxy",     "NO_PROXY",      "no_proxy",    "XDG_RUNTIME_DIR",
+    "XDG_CACHE_HOME"};
 constexpr std::string_view kOurs = "GLOVEBOX_";
 constexpr std::string_view kKey = "GLOVEBOX_API_KEY";
 

@@ -18,7 +18,7 @@ namespace glovebox::embed {
 struct EngineOptions {
   std::vector<std::string> words{};  // Options of `glovebox serve`.
   std::string programs{};            // Where glovebox-daemon is; empty: beside the library.
-  int log = -1;                    // For its log; none if negative.
+  int log = -1;                      // For its log; none if negative.
 };
 
 // Safe to use from several threads.

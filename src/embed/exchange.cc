@@ -28,8 +28,7 @@ Error malformed(const std::string& what) {
 
 Result<std::string> head_of(const CallRequest& request) {
   const auto is_word = [](std::string_view text) {
-    return !text.empty() &&
-           std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
   };
   if (!is_word(request.method) || !is_word(request.target) || request.target.front() != '/') {
     return Error(ErrorCode::kInvalid, "invalid method or target",
@@ -59,8 +58,7 @@ class Reader {
   // Some more bytes; false at the end.
   Result<bool> fill() {
     pollfd polled{connection_, POLLIN, 0};
-    const int found =
-        ::poll(&polled, 1, silence_ ? static_cast<int>(silence_->count()) : -1);
+    const int found = ::poll(&polled, 1, silence_ ? static_cast<int>(silence_->count()) : -1);
     if (found == 0) {
       return Error(ErrorCode::kUnavailable,
                    "the engine was silent for " + std::to_string(silence_->count()) + " ms",
@@ -266,8 +264,8 @@ Result<Exchange> exchange(int connection, const CallRequest& request) {
   Framing framing;
   do {  // Interim responses say nothing here.
     made.response = {};
-    framing = GB_TRY(
-        parse_head(GB_TRY(reader.take_until(kEndOfHead, kLongestHead)), made.response));
+    framing =
+        GB_TRY(parse_head(GB_TRY(reader.take_until(kEndOfHead, kLongestHead)), made.response));
   } while (made.response.status < 200);
   const int status = made.response.status;
   Sink sink(request, made);

@@ -23,7 +23,7 @@ struct CallRequest {
   std::vector<std::string> headers{};  // "Name: value" each.
   std::string_view body{};
   std::optional<std::chrono::milliseconds> silence{};  // Longest wait for a next byte.
-  std::size_t most_body = 0;                         // Of what is kept.
+  std::size_t most_body = 0;                           // Of what is kept.
   // Takes the body of a success instead of the response; false ends the call.
   std::function<bool(std::string_view)> on_piece{};
 };

@@ -20,9 +20,9 @@
  *     glovebox_close(engine);
  *
  * Threads: all functions may be called from several threads at once, also with one engine;
- * glovebox_close() is the last call with its engine, and glovebox_response_free() with its response.
- * None may be called in a signal handler. After fork(2), the child shares the engine, which ends
- * with the process that opened it.
+ * glovebox_close() is the last call with its engine, and glovebox_response_free() with its
+ * response. None may be called in a signal handler. After fork(2), the child shares the engine,
+ * which ends with the process that opened it.
  *
  * What the program does not notice: no signal handler, signal mask, environment variable, umask or
  * working directory changes, no thread is started, no child appears to wait(2), SIGCHLD and SIGPIPE
@@ -71,11 +71,11 @@ typedef struct glovebox_options {
   size_t size; /* sizeof(glovebox_options) */
   /* Options of `glovebox serve`, one word each: {"--network", "public"}. Without --data, the engine
    * has a directory of its own, which is removed at its end. */
-  const char *const *words;
+  const char* const* words;
   size_t word_count;
   /* The directory of glovebox-daemon; by default ../libexec/glovebox from the library, or else
    * /usr/libexec/glovebox. */
-  const char *programs;
+  const char* programs;
   /* A descriptor to which the engine writes its log, which stays yours; 0: no log. */
   int log;
 } glovebox_options;
@@ -83,55 +83,55 @@ typedef struct glovebox_options {
 /* One request of the REST API. */
 typedef struct glovebox_request {
   size_t size;        /* sizeof(glovebox_request) */
-  const char *method; /* "GET", "POST", ... */
-  const char *target; /* Path and query: "/v1/run" */
-  const char *body;
-  size_t body_size;                 /* 0 with a body: it ends with a NUL. */
-  const char *content_type;         /* Of the body; NULL: application/json. */
-  const char *const *headers;       /* Further ones: {"Accept: application/x-ndjson"} */
-  size_t header_count;              /* 64 at most. */
-  unsigned int silence_ms;          /* Longest wait for a next byte; 0: as long as it takes. */
-  size_t most_body;                 /* Of the response; 0: 64 MiB. More is GLOVEBOX_EXHAUSTED. */
+  const char* method; /* "GET", "POST", ... */
+  const char* target; /* Path and query: "/v1/run" */
+  const char* body;
+  size_t body_size;           /* 0 with a body: it ends with a NUL. */
+  const char* content_type;   /* Of the body; NULL: application/json. */
+  const char* const* headers; /* Further ones: {"Accept: application/x-ndjson"} */
+  size_t header_count;        /* 64 at most. */
+  unsigned int silence_ms;    /* Longest wait for a next byte; 0: as long as it takes. */
+  size_t most_body;           /* Of the response; 0: 64 MiB. More is GLOVEBOX_EXHAUSTED. */
   /* Takes the body of a response with a status below 400 in pieces, as they come, and without the
    * bound; the response then has none. Anything but 0 ends the call and its connection. */
-  int (*on_piece)(void *data, const char *piece, size_t size);
-  void *data; /* For on_piece. */
+  int (*on_piece)(void* data, const char* piece, size_t size);
+  void* data; /* For on_piece. */
 } glovebox_request;
 
 /* The version of the library, such as "0.1.0". Never fails. */
-const char *glovebox_version(void);
+const char* glovebox_version(void);
 
 /* Starts an engine and waits until it accepts requests, 60 seconds at most. Python interpreters are
  * then warmed up in the background: GET /healthz says "ready": true once the first one waits.
  * `options` may be NULL. GLOVEBOX_NOT_FOUND if the programs of Glovebox are not there; what the
  * engine itself cannot do is its error. */
-int glovebox_open(const glovebox_options *options, glovebox_engine **engine, glovebox_error *error);
+int glovebox_open(const glovebox_options* options, glovebox_engine** engine, glovebox_error* error);
 
 /* A new connection to the engine, which speaks HTTP/1.1 with the REST API and needs no key: a
  * blocking stream socket. It is yours to close, and may outlive glovebox_close(). For clients with
  * an HTTP of their own, and for WebSockets. GLOVEBOX_UNAVAILABLE if the engine has ended. */
-int glovebox_connect(glovebox_engine *engine, int *connection, glovebox_error *error);
+int glovebox_connect(glovebox_engine* engine, int* connection, glovebox_error* error);
 
 /* Makes one request and waits for the response, whatever its status: GLOVEBOX_OK says only that
  * there is one. The response is yours to free; it is NULL if the call failed. If it failed with
  * GLOVEBOX_UNAVAILABLE, the engine may have acted on the request nevertheless. */
-int glovebox_call(glovebox_engine *engine,
-                  const glovebox_request *request,
-                  glovebox_response **response,
-                  glovebox_error *error);
+int glovebox_call(glovebox_engine* engine,
+                  const glovebox_request* request,
+                  glovebox_response** response,
+                  glovebox_error* error);
 
-int glovebox_response_status(const glovebox_response *response);
+int glovebox_response_status(const glovebox_response* response);
 /* Ends with a NUL, which `size` does not count. `size` may be NULL. Lives as long as the
  * response. */
-const char *glovebox_response_body(const glovebox_response *response, size_t *size);
+const char* glovebox_response_body(const glovebox_response* response, size_t* size);
 /* The value of a header, in whatever case its name is written; NULL without one. Likewise. */
-const char *glovebox_response_header(const glovebox_response *response, const char *name);
+const char* glovebox_response_header(const glovebox_response* response, const char* name);
 /* Takes NULL, too. */
-void glovebox_response_free(glovebox_response *response);
+void glovebox_response_free(glovebox_response* response);
 
 /* Ends the engine with all its sandboxes, waits for that, and frees it: an engine that takes longer
  * than 30 seconds is killed. Takes NULL, too. In a child after fork(2), it ends nothing. */
-void glovebox_close(glovebox_engine *engine);
+void glovebox_close(glovebox_engine* engine);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <fstream>
 #include <future>
@@ -12,6 +15,7 @@
 
 #include "doors/transport/http.h"
 #include "doors/transport/test_client.h"
+#include "embed/handshake.h"
 
 namespace glovebox::http {
 namespace {
@@ -40,6 +44,43 @@ TEST(ServerTest, AConnectionServesOneRequestAfterTheOther) {
     ASSERT_EQ(answer.body, "/" + std::to_string(i) + "|body");
   }
   EXPECT_EQ(server->connections(), 1);
+}
+
+std::array<UniqueFd, 2> pair_of(int type) {
+  std::array<int, 2> made{-1, -1};
+  EXPECT_EQ(::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, made.data()), 0);
+  return {UniqueFd(made[0]), UniqueFd(made[1])};
+}
+
+TEST(ServerTest, ConnectionsMayBePassedToIt) {
+  auto [ours, theirs] = pair_of(SOCK_SEQPACKET);
+  ServerOptions options;
+  options.listen.clear();
+  options.passing = theirs.release();
+  const auto server = Server::start(std::move(options), [](Request& request, Response& response) {
+    (void)response.send(200, {}, request.over_unix_socket() ? "nobody else's" : "");
+  });
+  ASSERT_TRUE(server) << server.error().message();
+  // What is no connection, is dropped, and those after it come all the same.
+  const UniqueFd file(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const auto [packets, other] = pair_of(SOCK_DGRAM);
+  for (const int none : {-1, file.get(), packets.get()}) {
+    ASSERT_TRUE(embed::send_packet(ours.get(), "c", none));
+  }
+  for (int i = 0; i < 3; ++i) {
+    auto [near, far] = pair_of(SOCK_STREAM);
+    ASSERT_TRUE(embed::send_packet(ours.get(), "c", far.get()));
+    far.reset();
+    const std::string request = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    ASSERT_EQ(::write(near.get(), request.data(), request.size()),
+              static_cast<ssize_t>(request.size()));
+    std::string said;
+    std::array<char, 4096> piece{};
+    for (ssize_t size = 0; (size = ::read(near.get(), piece.data(), piece.size())) > 0;) {
+      said.append(piece.data(), static_cast<std::size_t>(size));
+    }
+    EXPECT_TRUE(said.ends_with("nobody else's")) << said;
+  }
 }
 
 TEST(ServerTest, PipelinedRequestsAreAnsweredInOrder) {
