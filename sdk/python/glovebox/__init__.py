@@ -5,7 +5,7 @@
 
     print(glovebox.run("print(6 * 7)").stdout)      # one run, without a daemon
 
-    with glovebox.Sandbox.create() as sandbox:      # a sandbox of a daemon
+    with glovebox.Sandbox.create() as sandbox:      # of a daemon, if there is one
         sandbox.execute("x = 41")
         print(sandbox.execute("x + 1").text)
 
@@ -22,6 +22,7 @@ from ._async.sandbox import AsyncSandbox
 from ._async.volumes import AsyncVolume
 from ._async.websocket import AsyncWebSocket
 from ._dry_run import DryRunOptions
+from ._engine import Engine
 from ._generated.requests import Checker, JudgeCase, Limits, Network, Quotas, VolumeMount
 from ._generated.responses import CommandResult, DryRun, JudgeReport, Result, Verdict
 from ._generated.words import EndReason, JudgeVerdict, SandboxState, Status
@@ -67,7 +68,7 @@ __all__ = [
     "APIError", "AsyncClient", "AsyncContext", "AsyncFiles", "AsyncProcess", "AsyncSandbox",
     "AsyncServer", "AsyncTerminal", "AsyncVolume", "AsyncWebSocket", "AuthError", "BadGateway",
     "Checker", "Client", "CommandError", "CommandResult", "Conflict", "ConnectionFailed", "Context",
-    "DryRun", "DryRunOptions", "EndReason", "Event", "ExecutionError", "Files", "Forbidden", "GloveboxError", "Gone",
+    "DryRun", "DryRunOptions", "EndReason", "Engine", "Event", "ExecutionError", "Files", "Forbidden", "GloveboxError", "Gone",
     "InputRequest", "InternalError", "InvalidRequest", "JudgeCase", "JudgeReport", "JudgeVerdict",
     "Limits", "Network", "NotFound", "Process", "ProgramError", "ProgramNotFound", "ProtocolError",
     "QuotaError", "Quotas", "RateLimited", "Result", "Retry", "Sandbox", "SandboxState", "Server",

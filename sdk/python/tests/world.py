@@ -12,11 +12,11 @@ from glovebox import Retry
 
 
 class Base:
-    """What both kinds share. `daemon` is that of tests/service/daemon.py."""
+    """What both kinds share. `daemon` is that of tests/service/daemon.py, or served.Embedded."""
 
     def __init__(self, daemon):
         self.daemon = daemon
-        self.url = f"http://127.0.0.1:{daemon.port}"
+        self.url = getattr(daemon, "url", None) or f"http://127.0.0.1:{daemon.port}"
         self._folders = []
         self._names = 0
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import socket
 import ssl
 from typing import Any, Awaitable, Callable, Coroutine, List, Optional, Sequence, TypeVar
 
@@ -38,8 +39,11 @@ class AsyncStream:
     ) -> "AsyncStream":
         """Raises ConnectionFailed or Timeout."""
         try:
-            if address.path is not None:
-                opening: Any = asyncio.open_unix_connection(address.path)
+            if address.engine is not None:
+                connected = socket.socket(fileno=await in_thread(address.engine.connect))
+                opening: Any = asyncio.open_unix_connection(sock=connected)
+            elif address.path is not None:
+                opening = asyncio.open_unix_connection(address.path)
             else:
                 name = address.host if tls is not None else None
                 opening = asyncio.open_connection(
@@ -88,7 +92,7 @@ def cannot_connect(address: Address, error: OSError) -> ConnectionFailed:
     return ConnectionFailed(
         f"cannot reach the daemon at {address.url}: {error.strerror or error}",
         "start it with `glovebox serve`, or name another one with url=… or GLOVEBOX_URL; "
-        "glovebox.Server() starts one for this program",
+        "Client('embedded:') needs none",
     )
 
 

@@ -3,8 +3,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, List, Literal, Mapping, Optional, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    AsyncIterator,
+    Dict,
+    List,
+    Literal,
+    Mapping,
+    Optional,
+    Sequence,
+    Union,
+)
 
+from .._engine import Engine
 from .._generated import routes
 from .._generated.requests import Limits, Network, SandboxChange, SandboxRequest, VolumeMount
 from .._generated.responses import Connections, DryRun, SandboxInfo, SandboxUsage, Verdict
@@ -56,7 +68,7 @@ class AsyncSandbox:
         *,
         image: Optional[str] = None,
         client: "Optional[AsyncClient]" = None,
-        url: Optional[str] = None,
+        url: Union[None, str, Engine] = None,
         api_key: Optional[str] = None,
         timeout: Optional[Duration] = None,
         on_timeout: Optional[Literal["kill", "pause"]] = None,
@@ -118,7 +130,7 @@ class AsyncSandbox:
         id: str,
         *,
         client: "Optional[AsyncClient]" = None,
-        url: Optional[str] = None,
+        url: Union[None, str, Engine] = None,
         api_key: Optional[str] = None,
     ) -> "AsyncSandbox":
         """A sandbox that exists. Raises ``NotFound`` or ``Gone`` if it does not."""
@@ -312,7 +324,7 @@ class AsyncSandboxes:
             query["after"] = page["next"]
 
 
-def _new_client(url: Optional[str], api_key: Optional[str]) -> "AsyncClient":
+def _new_client(url: Union[None, str, Engine], api_key: Optional[str]) -> "AsyncClient":
     from .client import AsyncClient
 
     return AsyncClient(url, api_key)

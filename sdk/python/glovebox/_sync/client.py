@@ -19,6 +19,7 @@ from typing import (
 )
 
 from .._address import find_address, find_key, tls_context
+from .._engine import Engine
 from .._generated import routes
 from .._generated.requests import (
     ApprovalReply,
@@ -68,13 +69,14 @@ class Client:
     """A client of one daemon.
 
     Without arguments it goes to the daemon that ``GLOVEBOX_URL`` and ``GLOVEBOX_API_KEY`` name,
-    else to the socket of ``glovebox serve`` on this machine. It may be used by several threads or
+    else to the socket of ``glovebox serve`` on this machine, and if there is none, to the engine of
+    this program, which starts then and needs no key (``"embedded:"`` as address). It may be used by several threads or
     tasks at once, and keeps connections open until it is closed.
     """
 
     def __init__(
         self,
-        url: Optional[str] = None,
+        url: Union[None, str, Engine] = None,
         api_key: Optional[str] = None,
         *,
         timeout: Optional[float] = 120.0,
@@ -88,7 +90,8 @@ class Client:
         sends a sign of life every 5 seconds.
         """
         self.address = find_address(url)
-        self.api_key = find_key(api_key)
+        # The key of the environment is one of a daemon.
+        self.api_key = find_key("" if self.address.engine and api_key is None else api_key)
         self.timeout = timeout
         self.retry = retry
         self._headers = {"User-Agent": user_agent(), **(headers or {})}

@@ -34,7 +34,9 @@ class Stream:
     ) -> "Stream":
         """Raises ConnectionFailed or Timeout."""
         try:
-            if address.path is not None:
+            if address.engine is not None:
+                connected = socket.socket(fileno=address.engine.connect())
+            elif address.path is not None:
                 connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
                 try:
                     connected.settimeout(seconds)
@@ -95,7 +97,7 @@ def cannot_connect(address: Address, error: OSError) -> ConnectionFailed:
     return ConnectionFailed(
         f"cannot reach the daemon at {address.url}: {error.strerror or error}",
         "start it with `glovebox serve`, or name another one with url=… or GLOVEBOX_URL; "
-        "glovebox.Server() starts one for this program",
+        "Client('embedded:') needs none",
     )
 
 

@@ -4,8 +4,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator, Dict, List, Literal, Mapping, Optional, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Iterator,
+    Dict,
+    List,
+    Literal,
+    Mapping,
+    Optional,
+    Sequence,
+    Union,
+)
 
+from .._engine import Engine
 from .._generated import routes
 from .._generated.requests import Limits, Network, SandboxChange, SandboxRequest, VolumeMount
 from .._generated.responses import Connections, DryRun, SandboxInfo, SandboxUsage, Verdict
@@ -57,7 +69,7 @@ class Sandbox:
         *,
         image: Optional[str] = None,
         client: "Optional[Client]" = None,
-        url: Optional[str] = None,
+        url: Union[None, str, Engine] = None,
         api_key: Optional[str] = None,
         timeout: Optional[Duration] = None,
         on_timeout: Optional[Literal["kill", "pause"]] = None,
@@ -119,7 +131,7 @@ class Sandbox:
         id: str,
         *,
         client: "Optional[Client]" = None,
-        url: Optional[str] = None,
+        url: Union[None, str, Engine] = None,
         api_key: Optional[str] = None,
     ) -> "Sandbox":
         """A sandbox that exists. Raises ``NotFound`` or ``Gone`` if it does not."""
@@ -313,7 +325,7 @@ class Sandboxes:
             query["after"] = page["next"]
 
 
-def _new_client(url: Optional[str], api_key: Optional[str]) -> "Client":
+def _new_client(url: Union[None, str, Engine], api_key: Optional[str]) -> "Client":
     from .client import Client
 
     return Client(url, api_key)
