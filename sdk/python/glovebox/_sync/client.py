@@ -141,7 +141,9 @@ class Client:
         Raises an ``APIError`` for every other status.
         """
         head = {**self._headers, **(headers or {})}
-        if route.idempotency:
+        # A connection to an engine breaks only with the engine and all that it has made: there would
+        # be nothing that a key could find again.
+        if route.idempotency and (idempotency_key or self.address.engine is None):
             head["Idempotency-Key"] = idempotency_key or str(uuid.uuid4())
         if body is not None:
             content = json_body(body)
@@ -155,7 +157,7 @@ class Client:
                     code="too_large",
                 )
         if repeatable is None:
-            repeatable = route.is_repeatable or route.idempotency
+            repeatable = route.is_repeatable or "Idempotency-Key" in head
         once = content is not None and not callable(content)
         if once and not isinstance(content, bytes):
             repeatable = False
