@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times the library libglovebox alone, over glovebox.h.
  *
- *   embed-loop [RUNS]
+ *   embed-loop [RUNS [OPTION...]]        options of `glovebox serve`
  *
  *   open      from nothing to an engine that accepts requests
  *   cold      from nothing to the first result
- *   first     in an engine that is warm: a new sandbox, and the first result in its interpreter
+ *   first     in an engine that is warm: a new sandbox, and the first result in its interpreter;
+ *             `create` is its first part
  *   cell      `6*7` in a living interpreter
  *
  * Prints one JSON object, in microseconds. Pauses between sandboxes, so that the engine can follow:
@@ -92,13 +93,16 @@ static void wait_until_warm(glovebox_engine *engine) {
 int main(int count, char **words) {
   const int runs = count > 1 ? atoi(words[1]) : 200;
   double *times = runs > 0 ? calloc((size_t)runs, sizeof *times) : NULL;
-  if (times == NULL) {
+  double *created = runs > 0 ? calloc((size_t)runs, sizeof *created) : NULL;
+  if (times == NULL || created == NULL) {
     fail("runs", "write a number");
   }
   glovebox_engine *engine;
   glovebox_error error = {.size = sizeof error};
+  glovebox_options options = {.size = sizeof options, .words = (const char *const *)words + 2,
+                              .word_count = count > 2 ? (size_t)count - 2 : 0};
   const double begun = now();
-  if (glovebox_open(NULL, &engine, &error) != GLOVEBOX_OK) {
+  if (glovebox_open(&options, &engine, &error) != GLOVEBOX_OK) {
     fail(error.message, error.hint);
   }
   const double opened = now();
@@ -118,13 +122,16 @@ int main(int count, char **words) {
     poll(NULL, 0, 100);
     const double before = now();
     new_sandbox(engine, sandbox, sizeof sandbox);
+    created[i] = now() - before;
     execute(engine, sandbox);
     times[i] = now() - before;
     glovebox_response_free(ask(engine, "DELETE", sandbox, NULL));
   }
   print_statistics("first", times, runs);
+  print_statistics("create", created, runs);
   printf("}\n");
   glovebox_close(engine);
   free(times);
+  free(created);
   return 0;
 }
