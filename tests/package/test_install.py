@@ -111,11 +111,13 @@ class Installing(unittest.TestCase):
         self.runs(root, "/opt/glovebox/bin/glovebox", started)
         # The SDK in it finds the program beside itself.
         place = next((root / "opt/glovebox/lib").glob("python3*/site-packages"))
-        code = ("import sys; sys.path.insert(0, sys.argv[1]); import glovebox;"
-                "print(glovebox.run('print(6*7)').check().stdout, end='')")
-        done = inside(root, "/usr/bin/python3", "-c", AS_USER, "/usr/bin/python3", "-c", code,
-                      "/" + str(place.relative_to(root)))
-        self.assertEqual((done.stdout, done.returncode), ("42\n", 0))
+        # So does the engine, which needs no daemon.
+        for last in ("print(glovebox.run('print(6*7)').check().stdout, end='')",
+                     "print(glovebox.Client('embedded:').run('print(6*7)').check().stdout, end='')"):
+            code = f"import sys; sys.path.insert(0, sys.argv[1]); import glovebox; {last}"
+            done = inside(root, "/usr/bin/python3", "-c", AS_USER, "/usr/bin/python3", "-c", code,
+                          "/" + str(place.relative_to(root)))
+            self.assertEqual((done.stdout, done.returncode), ("42\n", 0))
 
     def test_the_npm_package_installs_and_runs(self):
         root = self.new_root()
