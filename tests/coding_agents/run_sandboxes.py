@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The sandboxes that coding agents bring, as npm has them, in a sandbox with --nested: Anthropic's
-sandbox-runtime (srt), which Claude Code uses, and that of Codex. Exit status 77 when npm is missing
-or its registry cannot be reached.
+sandbox-runtime (srt), Claude Code's around the commands of a scripted model, and that of Codex. Exit
+status 77 when npm is missing or its registry cannot be reached.
 """
 import json
 import os
@@ -15,11 +15,22 @@ sys.path[:0] = [str(ROOT / path) for path in ("tools", "tests/cli")]
 import npm_packages  # noqa: E402
 import program  # noqa: E402
 
-PACKAGES = ("@anthropic-ai/sandbox-runtime@0.0.78", "@openai/codex@0.171.0")
+MACHINE = {"x86_64": "x64", "aarch64": "arm64"}[os.uname().machine]
+PACKAGES = ("@anthropic-ai/sandbox-runtime@0.0.78", "@anthropic-ai/claude-code@2.1.332",
+            "@openai/codex@0.171.0")
 BUILD = ROOT / "build/agent-sandboxes"
 SETTINGS = {"network": {"allowedDomains": ["allowed.example"], "deniedDomains": []},
             "filesystem": {"denyRead": ["/workspace/secret"], "allowWrite": ["/workspace/out"],
                            "denyWrite": []}}
+# Of Claude Code: every command of its tool Bash is in its sandbox, and needs no leave then.
+CLAUDE_SETTINGS = {"sandbox": {
+    "enabled": True, "failIfUnavailable": True, "autoAllowBashIfSandboxed": True,
+    "allowUnsandboxedCommands": False, "network": {"allowedDomains": ["allowed.example"]}}}
+CLAUDE_COMMAND = """printf 'made by a tool\\n' > made.txt
+touch ../outside; touch /tmp/outside
+curl -sS -m 20 http://other.example
+python3 -c 'import socket; socket.socket(socket.AF_UNIX)'
+id -un; exit 0"""
 
 
 def install():
@@ -32,18 +43,25 @@ def install():
 
 
 class Sandboxes(program.Case):
-    def inside(self, script, *options):
-        answer = program.run("--nested", "--time", "100s", "--pids", "400", *options, "-l", "bash",
-                             "-e", script)
+    def inside(self, script, *options, nested=True):
+        answer = program.run(*["--nested"] * nested, "--time", "100s", "--pids", "400", *options,
+                             "-l", "bash", "-e", script)
         self.assert_status(answer, 0)
         return answer.out.decode()
 
+    def claude(self, nested):
+        """What became of CLAUDE_COMMAND, which a model has Claude Code run."""
+        program_of_npm = BUILD / f"node_modules/@anthropic-ai/claude-code-linux-{MACHINE}/claude"
+        settings = self.file("settings.json", json.dumps(CLAUDE_SETTINGS))
+        here = pathlib.Path(__file__).parent
+        return json.loads(self.inside(
+            "python3 claude_inside.py", "--memory", "3G", "--disk", "1G",
+            "--env", f"COMMAND={CLAUDE_COMMAND}", "--file", f"{program_of_npm}:claude",
+            "--file", f"{settings}:settings.json",
+            *(word for name in ("claude_inside.py", "vendors.py")
+              for word in ("--file", f"{here / name}:{name}")), nested=nested))
+
     def test_srt_holds_a_command_to_its_files_and_hosts(self):
-        modules = self.dir / "srt/node_modules"
-        modules.mkdir(parents=True)
-        for found in (BUILD / "node_modules").iterdir():
-            if found.name not in ("@openai", ".bin", ".package-lock.json"):
-                (modules / found.name).symlink_to(found)
         settings = self.file("settings.json", json.dumps(SETTINGS))
         inner = self.file("inner.sh", """
 echo "as $(id -un)"; cat secret/key; touch refused; touch out/made; ls out
@@ -52,8 +70,12 @@ python3 -c 'import socket; socket.socket(socket.AF_UNIX)'
 """)
         node = npm_packages.new_enough_node(BUILD)
         options = ["--file", f"{node}:node"] if not node.startswith("/usr/") else []
-        packages = [word for found in modules.iterdir()
-                    for word in ("--file", f"{found.resolve()}:srt/node_modules/{found.name}")]
+        modules = BUILD / "node_modules"
+        others = ("@anthropic-ai", "@openai", ".bin", ".package-lock.json")
+        names = ["@anthropic-ai/sandbox-runtime",
+                 *(found.name for found in modules.iterdir() if found.name not in others)]
+        packages = [word for name in names
+                    for word in ("--file", f"{modules / name}:srt/node_modules/{name}")]
         said = self.inside(
             "mkdir out secret; echo hidden >secret/key; PATH=/workspace:$PATH "
             "node srt/node_modules/@anthropic-ai/sandbox-runtime/dist/cli.js "
@@ -67,9 +89,26 @@ python3 -c 'import socket; socket.socket(socket.AF_UNIX)'
         self.assertIn("Connection blocked by network allowlist", said)
         self.assertIn("PermissionError", said)
 
+    def test_claude_code_holds_the_commands_of_its_model_to_the_project(self):
+        told = self.claude(nested=True)
+        self.assertEqual(told["status"], 0, told)
+        self.assertEqual(told["made"], "made by a tool\n", told)
+        self.assertEqual(told["outside"], [])
+        result = told["tool"]["content"]
+        self.assertEqual(result.count("Read-only file system"), 2, result)
+        self.assertIn("Connection blocked by network allowlist", result)
+        self.assertIn("PermissionError", result)
+        self.assertIn("\nguest\n", result)
+
+    def test_claude_code_runs_no_command_where_its_sandbox_cannot_be(self):
+        told = self.claude(nested=False)
+        self.assertTrue(told["tool"]["is_error"], told)
+        self.assertIn("No permissions to create new namespace", told["tool"]["content"])
+        self.assertIsNone(told["made"])
+        self.assertEqual(told["outside"], [])
+
     def test_codex_holds_a_command_to_its_workspace(self):
-        machine = {"x86_64": "x64", "aarch64": "arm64"}[os.uname().machine]
-        vendor, = (BUILD / f"node_modules/@openai/codex-linux-{machine}/vendor").iterdir()
+        vendor, = (BUILD / f"node_modules/@openai/codex-linux-{MACHINE}/vendor").iterdir()
         said = self.inside(
             "export CODEX_HOME=$PWD/.codex; mkdir $CODEX_HOME\n"
             "codex/bin/codex sandbox -- sh -c 'echo in; touch mine; touch /usr/mine' 2>&1\n"

@@ -11,11 +11,12 @@ COMMAND = "printf 'made by a tool\\n' > made.txt"
 
 
 class Vendors:
-    """An HTTPS server on 127.0.0.1 with both APIs. `keys` has what it was shown, by path; `results`
-    what the tools returned."""
+    """An HTTPS server on 127.0.0.1 with both APIs, or without a certificate one of plain HTTP.
+    `keys` has what it was shown, by path; `results` what the tools returned."""
 
-    def __init__(self, certificate):
+    def __init__(self, certificate=None, command=COMMAND):
         served = self
+        self.command = command
         self.keys = []
         self.results = []
 
@@ -55,9 +56,10 @@ class Vendors:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -73,7 +75,7 @@ class Vendors:
         self.results += results
         use = not results and "Bash" in tools
         block = ({"type": "tool_use", "id": "toolu_1", "name": "Bash",
-                  "input": {"command": COMMAND, "description": "Make a file"}}
+                  "input": {"command": self.command, "description": "Make a file"}}
                  if use else {"type": "text", "text": "It is done."})
         message = {"id": "msg_1", "type": "message", "role": "assistant", "model": said["model"],
                    "content": [block], "stop_reason": "tool_use" if use else "end_turn",
