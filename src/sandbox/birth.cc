@@ -144,6 +144,12 @@ GB_NO_SANITIZER long make_own_user_namespace(const Descent& descent) {
   return result;
 }
 
+GB_NO_SANITIZER long join_user_namespace(int user_namespace) {
+  const long result = sys::raw(SYS_setns, user_namespace, CLONE_NEWUSER);
+  (void)sys::raw(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+  return result;
+}
+
 GB_NO_SANITIZER void make_child(Descent& descent) {
   const long pid = sys::clone3_on_stack(descent.arguments, &child::enter, &descent.plan);
   descent.result = pid < 0 ? pid : 0;
@@ -200,7 +206,9 @@ GB_NO_SANITIZER long descend(Descent& descent) {
     }
   }
   if (!descent.gives_ids) {
-    if (const long r = make_own_user_namespace(descent); r < 0) {
+    const int made = descent.where.user_namespace;
+    const long r = made < 0 ? make_own_user_namespace(descent) : join_user_namespace(made);
+    if (r < 0) {
       return r;
     }
     descent.arguments.flags &= ~static_cast<std::uint64_t>(CLONE_NEWUSER);

@@ -46,6 +46,9 @@ struct Birthplace {
   // alone needs root.
   std::string_view uid_map{};
   std::string_view gid_map{};
+  // With CLONE_NEWUSER, as an ordinary user outside realms: one that is there and mapped already,
+  // in place of a new one (sandbox/subordinate_ids.h).
+  int user_namespace = -1;
 };
 
 // A new process that runs `plan` on a stack of its own, as our child; the ids of its user namespace

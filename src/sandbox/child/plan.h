@@ -105,7 +105,8 @@ struct Plan {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   // The ids of the user namespace are mapped after the birth; the parent then sends one byte.
-  // Otherwise the namespace was made before it, and has the guest's ids alone.
+  // So it does where they were mapped before it, but are several. Otherwise the namespace was made
+  // before the birth, and has the guest's ids alone.
   bool awaits_maps = false;
 
   // We are root, and outside of a user namespace of the guest's: capabilities that it gives up are

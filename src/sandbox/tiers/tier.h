@@ -19,6 +19,7 @@
 #include "sandbox/policy/policy.h"
 #include "sandbox/slot.h"
 #include "sandbox/spec.h"
+#include "sandbox/subordinate_ids.h"
 #include "spec/command.h"
 #include "spec/verdict.h"
 
@@ -94,6 +95,7 @@ class Runner {
 struct Enclosure {
   std::optional<Slot> slot;                // None: another process has it (Sandbox::borrow()).
   IdRange ids{};                           // Of a root guest; else empty.
+  SubordinateIds lent_ids{};               // Likewise, of an ordinary user's.
   Cgroup cgroup{};                         // None where the tier limits in another way.
   std::unique_ptr<const Meter> meter{};    // What counts in place of the cgroup; may be absent.
   std::unique_ptr<Carrier> carrier{};      // None: our own child is all of it.

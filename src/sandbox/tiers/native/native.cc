@@ -207,6 +207,22 @@ Result<void> check_nested(const SandboxSpec& spec) {
   return {};
 }
 
+// Several ids for a guest that is root, where we have none of our own to give.
+Result<SubordinateIds> lend_ids() {
+  if (::geteuid() == 0) {
+    return Error(ErrorCode::kUnsupported,
+                 "the user namespace that glovebox runs in has too few ids",
+                 "run glovebox as root outside of it for more");
+  }
+  // RLIMIT_NPROC counts the processes of each user, and root can be any of them.
+  if (!Cgroup::support().pids) {
+    return Error(ErrorCode::kUnsupported,
+                 "no cgroup limits the processes of several users: " + Cgroup::support().reason,
+                 Cgroup::support().hint);
+  }
+  return SubordinateIds::take();
+}
+
 // Empty where the child has failed before: its report says of what.
 WayOut receive_way_out(int socket) {
   std::array<char, 1> byte{};
@@ -274,19 +290,24 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   const uid_t uid = given ? slot.host_uid() : ::geteuid();
   const gid_t gid = given ? slot.host_uid() : ::getegid();
   std::vector<std::string> notes;
+  SubordinateIds lent;
   if (has_range) {
     setup->uid_map = id_map(0, ids.first(), IdRange::kSize);
     setup->gid_map = setup->uid_map;
   } else if (spec.as_root) {
+    if (auto taken = lend_ids()) {
+      lent = *std::move(taken);
+      if (spec.root.empty()) {
+        notes.emplace_back(
+            "/usr is read-only: an ordinary user cannot show it with its owners; run glovebox as "
+            "root for that, or from an image");
+      }
+    } else {
+      notes.push_back("root is the only user here, and /usr is read-only: " +
+                      taken.error().message() + "; " + taken.error().hint());
+    }
     setup->uid_map = id_map(0, uid);
     setup->gid_map = id_map(0, gid);
-    notes.emplace_back(
-        ::geteuid() == 0
-            ? "root is the only user here, and /usr is read-only: the user namespace that glovebox "
-              "runs in has too few ids; run glovebox as root outside of it for more"
-            : "root is the only user here, and /usr is read-only: an ordinary user has no other "
-              "ids "
-              "to give; run glovebox as root for more");
   } else if (!spec.realm) {
     setup->uid_map = id_map(kGuestUid, uid);
     setup->gid_map = id_map(kGuestGid, gid);
@@ -317,7 +338,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     plan.uid = spec.realm ? uid : kGuestUid;
     plan.gid = spec.realm ? gid : kGuestGid;
   }
-  plan.awaits_maps = given.has_value();
+  plan.awaits_maps = given.has_value() || lent;
   plan.realm = spec.realm;
   plan.network_namespace = true;
   UniqueFd way_out_from;
@@ -368,7 +389,8 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                              .realm = spec.within,
                              .charged_to = given ? uid : 0,
                              .uid_map = setup->uid_map,
-                             .gid_map = setup->gid_map});
+                             .gid_map = setup->gid_map,
+                             .user_namespace = lent.user_namespace()});
   // In a realm that has just died nothing can be born (ENOMEM, pid_namespaces(7)).
   if (!attempt && spec.within != nullptr && attempt.error().code() == ErrorCode::kExhausted) {
     return std::move(attempt).error();
@@ -381,7 +403,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   inner.reset();
   way_out_to.reset();
   if (plan.awaits_maps) {
-    if (!spec.attachments.empty() || !setup->files.mounts_to_map().empty()) {
+    if (given && (!spec.attachments.empty() || !setup->files.mounts_to_map().empty())) {
       const UniqueFd user_ns = GB_TRY(user_namespace_of(child.pid()));
       GB_TRY(lend(spec.attachments, user_ns, spec.rules.exec.written));
       show_owners(setup->files.mounts_to_map(), user_ns, notes);
@@ -405,6 +427,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
 
   return Enclosure{.slot = std::move(slot),
                    .ids = std::move(ids),
+                   .lent_ids = std::move(lent),
                    .cgroup = *std::move(cgroup),
                    .control = std::move(control),
                    .way_out = std::move(way_out),

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Root inside as an ordinary user who has ids in /etc/subuid and /etc/subgid. The user, and the files
+that name it, exist in a mount namespace of the test's own only."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import program
+
+USER, NAME = 61234, "lent"
+FIRST, SIZE = 1_234_000_000, 16_384
+FILES = ("passwd", "subuid", "subgid")
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
+
+# Who has one id only can set no other owner.
+PACKAGE = r"""
+mkdir -p tree/DEBIAN tree/opt/greet again
+printf 'Package: greet\nVersion: 1\nArchitecture: all\nMaintainer: a <a@b>\nDescription: x\n' >tree/DEBIAN/control
+echo hello >tree/opt/greet/secret
+dpkg-deb --build tree greet.deb >/dev/null
+dpkg-deb --fsys-tarfile greet.deb >greet.tar
+tar --delete -f greet.tar ./opt/greet/secret
+tar -rf greet.tar -C tree --owner=33 --group=42 ./opt/greet/secret
+tar -xpf greet.tar -C again --numeric-owner && stat -c '%u:%g' again/opt/greet/secret
+"""
+
+
+def groups_of_ours():
+    """Directories of control groups below those that we are in."""
+    if (CGROUPS / "cgroup.controllers").exists():
+        return [CGROUPS / f"glovebox-test-{os.getpid()}"]
+    made = []
+    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        for name in {"memory", "pids"} & set(names.split(",")):
+            made.append(CGROUPS / name / path.strip("/") / f"glovebox-test-{os.getpid()}")
+    return made
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can become an ordinary user")
+@unittest.skipUnless(os.path.exists("/usr/bin/newuidmap"), "newuidmap is not installed")
+@unittest.skipUnless(all(os.path.exists(f"/etc/{name}") for name in FILES),
+                     "there is no /etc/subuid to mount the test's own over")
+class SubordinateIds(program.Case):
+    def setUp(self):
+        super().setUp()
+        self.dir.chmod(0o755)
+        self.file("passwd", pathlib.Path("/etc/passwd").read_text() +
+                  f"{NAME}:x:{USER}:{USER}::/nonexistent:/bin/sh\n")
+        self.give(f"{NAME}:{FIRST}:65536\n")
+        runtime = self.dir / "run"
+        runtime.mkdir(0o700)
+        shutil.chown(runtime, USER, USER)
+        self.groups = groups_of_ours()
+        for group in self.groups:
+            try:
+                group.mkdir()
+            except OSError as problem:
+                self.skipTest(f"no control group can be made: {problem}")
+            self.addCleanup(group.rmdir)
+            for path in (group, *(group / name for name in (
+                    "tasks", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"))):
+                if path.exists():
+                    shutil.chown(path, USER, USER)
+
+    def give(self, lines):
+        for name in FILES[1:]:
+            self.file(name, lines)
+
+    def command(self, *words, prelude="", grouped=True, groups="--clear-groups"):
+        """The words of `glovebox run` as that user."""
+        binds = "".join(f"mount --bind '{self.dir}/{name}' /etc/{name}\n" for name in FILES)
+        joins = "".join(f"echo 0 >'{group}/cgroup.procs'\n" for group in self.groups if grouped)
+        return ["unshare", "--mount", "sh", "-ec",
+                f"{binds}{joins}{prelude}\nexec setpriv --reuid {USER} --regid {USER} {groups} "
+                f'env XDG_RUNTIME_DIR="{self.dir}/run" "$@"',
+                "sh", program.GLOVEBOX, "run", "--user", "root", *words]
+
+    def run_as_user(self, script, *options, **how):
+        done = subprocess.run(self.command("--json", *options, "-l", "bash", "-e", script, **how),
+                              capture_output=True, timeout=program.PATIENCE_S, check=False,
+                              stdin=subprocess.DEVNULL)
+        answer = program.Answer(done)
+        self.assertTrue(answer.out, str(answer))
+        return answer.verdict
+
+    def end_with_test(self, process):
+        """By the end of its input, so that it takes its control groups with it."""
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait, program.PATIENCE_S)
+        self.addCleanup(process.stdin.close)
+
+    def said(self, verdict):
+        return verdict["stdout"].strip(), " ".join(verdict["notes"])
+
+    def test_root_has_other_users_and_gives_them_files(self):
+        out, notes = self.said(self.run_as_user(
+            "cat /proc/self/uid_map | tr -s ' \\n' ' '; echo; touch f; chown 33:42 f; "
+            "stat -c %u:%g f; useradd -m alice; su alice -c 'id -un; cd; touch mine; "
+            "stat -c %U mine; echo x >/root/x' 2>&1; setpriv --reuid 65534 --regid 65534 "
+            "--clear-groups id -un; kill -0 1 2>&1; id -G"))
+        low = SIZE - 16
+        self.assertTrue(out.startswith(
+            f"0 {USER} 1 1 {FIRST} {low} 65520 {FIRST + low} 16"), out)
+        self.assertRegex(out, r"33:42\nalice\nalice\n.*/root/x: Permission denied\nnobody\n")
+        self.assertTrue(out.endswith("\n0"), out)
+        self.assertNotIn("only user", notes)
+        self.assertIn("/usr is read-only", notes)
+
+    def test_files_of_a_package_have_their_owners(self):
+        out, _ = self.said(self.run_as_user(PACKAGE))
+        self.assertEqual(out, "33:42")
+        self.give("")
+        verdict = self.run_as_user(PACKAGE)
+        self.assertIn("Cannot change ownership", verdict["stderr"])
+
+    def test_other_users_are_lent_ids_outside_and_two_sandboxes_share_none(self):
+        running = []
+        for _ in range(2):
+            process = subprocess.Popen(
+                self.command("-l", "bash", "-e", "setpriv --reuid 33 --regid 33 --clear-groups "
+                             "sh -c 'echo ready; read line; true'"),
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.end_with_test(process)
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            running.append(process)
+        seen = set()
+        for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+            try:
+                uids = re.search(r"^Uid:\t(\d+)\t(\d+)\t(\d+)\t", status.read_text(), re.M).groups()
+            except (OSError, AttributeError):
+                continue
+            seen |= {int(uid) for uid in uids if FIRST <= int(uid) < FIRST + 65_536}
+        self.assertEqual(seen, {FIRST + 32, FIRST + SIZE + 32})
+        for process in running:
+            process.stdin.close()
+            self.assertEqual(process.wait(program.PATIENCE_S), 0)
+
+    def test_without_free_ids_root_is_alone_and_a_note_says_so(self):
+        self.give(f"{NAME}:{FIRST}:{SIZE}\n")
+        holder = subprocess.Popen(self.command("-l", "bash", "-e", "echo ready; read line; true"),
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.end_with_test(holder)
+        self.assertEqual(holder.stdout.readline(), "ready\n")
+        out, notes = self.said(self.run_as_user("id -u; touch f; chown 33 f 2>&1"))
+        self.assertRegex(out, r"^0\nchown: .*Invalid argument")
+        self.assertIn("other sandboxes of this user have all ids", notes)
+        holder.stdin.close()
+        self.assertEqual(holder.wait(program.PATIENCE_S), 0)
+        _, notes = self.said(self.run_as_user("true"))
+        self.assertNotIn("only user", notes)
+
+    def test_where_nothing_can_be_lent_root_is_alone_and_a_note_says_why(self):
+        fails = self.file("fails", "#!/bin/sh\necho 'no such luck' >&2; exit 1\n")
+        fails.chmod(0o755)
+        for why, how in (
+                ("fewer than 16384 ids", {"prelude": "umount /etc/subuid; mount --bind /dev/null "
+                                                     "/etc/subuid"}),
+                ("newuidmap maps no ids: no such luck",
+                 {"prelude": f"mount --bind '{fails}' /usr/bin/newuidmap"}),
+                ("newgidmap maps no ids",
+                 {"prelude": "mount --bind /bin/false /usr/bin/newgidmap"}),
+                ("no cgroup limits the processes of several users", {"grouped": False})):
+            with self.subTest(why):
+                verdict = self.run_as_user("id -u", **how)
+                out, notes = self.said(verdict)
+                self.assertEqual(out, "0")
+                self.assertIn("root is the only user here", notes)
+                self.assertIn(why, notes)
+
+    def test_the_groups_of_the_user_are_left_outside(self):
+        out, _ = self.said(self.run_as_user("id -G; grep ^Groups /proc/self/status",
+                                            groups="--groups 4,27"))
+        self.assertRegex(out, r"^0\nGroups:\s*$")
+
+    def test_a_limit_on_processes_holds_for_all_users_together(self):
+        verdict = self.run_as_user(
+            "for uid in 33 34 35 36; do setpriv --reuid $uid --clear-groups sh -c '"
+            "for i in 1 2 3 4 5 6 7 8; do sleep 100 & done; wait' & done; wait 2>&1",
+            "--pids", "20", "--time", "3s")
+        self.assertEqual((verdict["limits"]["pids"]["enforced"], verdict["limits"]["pids"]["hit"]),
+                         (True, True), verdict)
+
+
+if __name__ == "__main__":
+    unittest.main()
