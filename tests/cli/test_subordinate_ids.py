@@ -7,9 +7,13 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 import program
+
+sys.path.insert(0, str(program.ROOT / "tests/service"))
+import images  # noqa: E402
 
 USER, NAME = 61234, "lent"
 FIRST, SIZE = 1_234_000_000, 16_384
@@ -71,14 +75,15 @@ class SubordinateIds(program.Case):
         for name in FILES[1:]:
             self.file(name, lines)
 
-    def command(self, *words, prelude="", grouped=True, groups="--clear-groups"):
+    def command(self, *words, user="root", prelude="", grouped=True, groups="--clear-groups"):
         """The words of `glovebox run` as that user."""
+        inside = ("--user", user) if user else ()
         binds = "".join(f"mount --bind '{self.dir}/{name}' /etc/{name}\n" for name in FILES)
         joins = "".join(f"echo 0 >'{group}/cgroup.procs'\n" for group in self.groups if grouped)
         return ["unshare", "--mount", "sh", "-ec",
                 f"{binds}{joins}{prelude}\nexec setpriv --reuid {USER} --regid {USER} {groups} "
-                f'env XDG_RUNTIME_DIR="{self.dir}/run" "$@"',
-                "sh", program.GLOVEBOX, "run", "--user", "root", *words]
+                f'env XDG_RUNTIME_DIR="{self.dir}/run" XDG_CACHE_HOME="{self.dir}/run/cache" "$@"',
+                "sh", program.GLOVEBOX, "run", *inside, *words]
 
     def run_as_user(self, script, *options, **how):
         done = subprocess.run(self.command("--json", *options, "-l", "bash", "-e", script, **how),
@@ -117,6 +122,20 @@ class SubordinateIds(program.Case):
         self.give("")
         verdict = self.run_as_user(PACKAGE)
         self.assertIn("Cannot change ownership", verdict["stderr"])
+
+    def test_an_image_runs_as_its_user_and_root_changes_all_of_it(self):
+        layer = images.tar_of(images.small_root(f"/usr/bin/{name}" for name in ("chown", "stat")))
+        image = self.file("image.tar", images.oci_layout([layer], says={"User": "1234"}))
+        for user, expected in (("", b"1234\n1\n"), ("65532", b"65532\n1\n"), ("root", b"0\n7:8\n")):
+            with self.subTest(user=user):
+                done = subprocess.run(
+                    self.command("--image", image, "--", "bash", "-c",
+                                 "id -u; { echo x >/usr/x; } 2>/dev/null || echo $?; "
+                                 "[ ! -e /usr/x ] || { chown 7:8 /usr/x; stat -c %u:%g /usr/x; }",
+                                 user=user),
+                    capture_output=True, timeout=program.PATIENCE_S, check=False,
+                    stdin=subprocess.DEVNULL)
+                self.assertEqual(done.stdout, expected, done)
 
     def test_other_users_are_lent_ids_outside_and_two_sandboxes_share_none(self):
         running = []
