@@ -2,7 +2,6 @@
 """Sandboxes and runs that name an image of a registry, and registries that want a login."""
 
 import base64
-import http.server
 import json
 import os
 import pathlib
@@ -14,6 +13,7 @@ import unittest
 from unittest import mock
 
 import images
+import small_server
 from daemon import GLOVEBOX, Daemon, wait_until
 from test_network import NO_PROXY, sandbox_with_native_tier
 from test_registry import Registry
@@ -255,33 +255,19 @@ class OfARegistryWithALogin(OfARegistry):
         """The registry looks around on its host while it is being asked."""
         seen = []
 
-        class Looks(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                if "Authorization" in self.headers:
-                    for name in ("cmdline", "environ"):
-                        for path in pathlib.Path("/proc").glob(f"[0-9]*/{name}"):
-                            try:
-                                content = path.read_bytes()
-                            except OSError:
-                                continue
-                            if PASSWORD.encode() in content:
-                                seen.append(str(path))
-                    seen.append(self.headers["Authorization"])
-                self.send_response(401)
-                self.send_header("WWW-Authenticate", 'Basic realm="here"')
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+        def look(request):
+            if "Authorization" in request.headers:
+                for name in ("cmdline", "environ"):
+                    for path in pathlib.Path("/proc").glob(f"[0-9]*/{name}"):
+                        try:
+                            content = path.read_bytes()
+                        except OSError:
+                            continue
+                        if PASSWORD.encode() in content:
+                            seen.append(str(path))
+                seen.append(request.headers["Authorization"])
 
-            do_HEAD = do_GET
-
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Looks)
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        self.addCleanup(lambda: (server.shutdown(), thread.join(), server.server_close()))
-        port = server.server_address[1]
+        port = small_server.serve(self, 401, {"WWW-Authenticate": 'Basic realm="here"'}, look)
         recipe = {"name": "looked", "network": {"allow": [f"registry.example:{port}", f"127.0.0.1:{port}"]},
                   "base": {"registry": f"http://registry.example:{port}/a",
                            "login": {"username": USER, "password": PASSWORD}}}

@@ -3,7 +3,6 @@
 that the test's own name server resolves."""
 
 import hashlib
-import http.server
 import json
 import os
 import pathlib
@@ -18,6 +17,7 @@ import urllib.parse
 from unittest import mock
 
 import images
+import small_server
 from daemon import GLOVEBOX, Daemon, wait_until
 from test_network import NO_PROXY, sandbox_with_native_tier
 
@@ -162,23 +162,8 @@ class FromARegistry(unittest.TestCase):
         secret = WebServer()
         self.addCleanup(secret.close)
 
-        class Leads(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(307)
-                self.send_header("Location", f"http://registry.example:{secret.port}/v2/")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            do_HEAD = do_GET
-
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Leads)
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        self.addCleanup(lambda: (server.shutdown(), thread.join(), server.server_close()))
-        port = server.server_address[1]
+        port = small_server.serve(
+            self, 307, {"Location": f"http://registry.example:{secret.port}/v2/"})
         self.assert_failed(self.build("refused", f"FROM http://registry.example:{port}/a\n",
                                       self.rules_for(port)), "line 1: ",
                            f"refused registry.example:{secret.port}")
