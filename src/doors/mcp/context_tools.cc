@@ -104,8 +104,10 @@ Result<ToolResult> list_languages(ToolCall& call) {
 }
 
 Result<ToolResult> create_sandbox(ToolCall& call) {
+  SandboxRequest request = call.options.sandbox;
+  request.image = call.arguments.text("image");
   GB_TRY(call.arguments.done());
-  const std::string sandbox = GB_TRY(make_sandbox(call));
+  const std::string sandbox = GB_TRY(make_sandbox(call, request));
   ToolResult result;
   result.data()["sandbox"] = sandbox;
   result.add_text("created sandbox " + sandbox);

@@ -120,7 +120,8 @@ constexpr std::string_view kTools = R"json([
  "annotations":{"readOnlyHint":true}},
 {"name":"create_sandbox","title":"Create a sandbox",
  "description":"Create a separate sandbox. Pass its handle as sandbox to other tools.",
- "inputSchema":{"type":"object","properties":{}},
+ "inputSchema":{"type":"object","properties":{
+  "image":{"type":"string","description":"Container image to show instead, such as node:22; needs a network"}}},
  "outputSchema":{"type":"object","properties":{"sandbox":{"type":"string"}},"required":["sandbox"]},
  "annotations":{"destructiveHint":false}},
 {"name":"delete_sandbox","title":"Delete a sandbox",

@@ -39,9 +39,9 @@ Tool find_tool(std::string_view name) {
   return found == kByName.end() ? nullptr : found->tool;
 }
 
-Result<std::string> make_sandbox(ToolCall& call) {
+Result<std::string> make_sandbox(ToolCall& call, const SandboxRequest& request) {
   const Caller& caller = call.call.caller();
-  const std::string id = GB_TRY(call.service.create(caller, call.options.sandbox)).id;
+  const std::string id = GB_TRY(call.service.create(caller, request)).id;
   if (call.options.prepare) {
     if (auto prepared = call.options.prepare(caller, id); !prepared) {
       (void)call.service.kill(caller, id);
@@ -80,7 +80,7 @@ Result<std::string> ToolCall::sandbox() {
     named = own.id();
     // One whose time was over has a successor.
     if (named.empty() || !service.find(call.caller(), named)) {
-      named = GB_TRY(make_sandbox(*this));
+      named = GB_TRY(make_sandbox(*this, options.sandbox));
       own.set(named);
       return named;
     }

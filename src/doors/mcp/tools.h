@@ -35,7 +35,7 @@ struct ToolCall {
 };
 
 // A new sandbox, ready to be used.
-Result<std::string> make_sandbox(ToolCall& call);
+Result<std::string> make_sandbox(ToolCall& call, const SandboxRequest& request);
 
 // A text that a guest made, as a member of the data and as content, unless it is empty. What is too
 // long for a result is kept, and linked to.
