@@ -29,6 +29,7 @@ CONFIG = """version: 0.1
 storage: {{filesystem: {{rootdirectory: {place}}}}}
 http: {{addr: "127.0.0.1:0"}}
 """
+MCP = "2026-07-28"
 CLOSED = "auth: {{htpasswd: {{realm: registry, path: {path}}}}}\n"
 
 
@@ -191,8 +192,9 @@ class BuiltByE2b(unittest.TestCase):
     def setUpClass(cls):
         cls.registry = Registry()
         cls.addClassCleanup(cls.registry.close)
-        layer = images.tar_of(images.small_root(
-            f"/usr/bin/{name}" for name in ("chmod", "cp", "dirname", "mkdir", "rm")))
+        layer = images.tar_of([*images.small_root(
+            f"/usr/bin/{name}" for name in ("chmod", "chown", "cp", "dirname", "mkdir", "rm", "touch")),
+            ("usr/bin/sh", ("->", "bash"))])
         # Whom the image names does not count: the steps are root's.
         cls.registry.push(images.oci_layout([layer], env=["MARK=env"], says={"User": "1234"}), "tools/small:1")
         cls.upstream = Upstream(cls.registry.port)
@@ -227,16 +229,45 @@ class BuiltByE2b(unittest.TestCase):
             {"type": "WORKDIR", "args": ["app"]},
             {"type": "USER", "args": ["user"]},
             {"type": "COPY", "args": ["a.txt", "b.txt", "", "0640"], "filesHash": digest},
-            {"type": "RUN", "args": ["pwd > /usr/place; ls / > /usr/top"]}])
-        self.assertEqual(built["status"], "ready", built)
+            {"type": "RUN", "args": ["pwd > place; id -u > who; echo ~ >> who; "
+                                     "touch /usr/mine || echo refused >> who"]},
+            {"type": "RUN", "args": ["cp who /usr/user; pwd > /usr/place; ls / > /usr/top; id -u >> "
+                                     "/usr/who; mkdir -m 777 /usr/open", "root"]},
+            {"type": "RUN", "args": ["echo back > again"]},
+            {"type": "USER", "args": ["1234"]},
+            {"type": "RUN", "args": ["id -u > /usr/open/who"]}])
+        self.assertEqual(built["status"], "ready", built.get("reason"))
         sandbox = self.daemon.create(template="imaged", tier="native")
         self.addCleanup(self.daemon.ask, "DELETE", sandbox.path)
         said = sandbox.must(200, "POST", "/commands", {"argv": [
             "bash", "-c", "cat /usr/value /usr/who /usr/place ~/app/b.txt; echo $VALUE; pwd"]})["stdout"]
-        self.assertEqual(said, f"{value}\n0\n/home/user/app\nuploaded\n{value}\n/home/user/app\n")
+        self.assertEqual(said, f"{value}\n0\n0\n/home/user/app\nuploaded\n{value}\n/home/user/app\n")
+        users = sandbox.must(200, "POST", "/commands", {"argv": [
+            "bash", "-c", "cat /usr/user ~/app/again /usr/open/who; id -un"]})["stdout"]
+        self.assertEqual(users, "1000\n/home/user\nrefused\nback\n1234\nuser\n")
         top = sandbox.must(200, "POST", "/commands", {"argv": ["cat", "/usr/top"]})["stdout"]
         self.assertNotIn("copy", top)
         self.assertTrue(any("/v2/tools/small/" in head for head in self.upstream.heads))
+
+    def test_a_client_of_mcp_creates_a_sandbox_that_shows_an_image(self):
+        def call(tool, **arguments):
+            return self.daemon.ask("POST", "/mcp", {
+                "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": tool, "arguments": arguments, "_meta": {
+                    "io.modelcontextprotocol/protocolVersion": MCP,
+                    "io.modelcontextprotocol/clientCapabilities": {}}}},
+                {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": MCP,
+                 "Mcp-Method": "tools/call", "Mcp-Name": tool}).json["result"]
+
+        made = call("create_sandbox", image="http://registry.example/tools/small:1")
+        self.assertFalse(made.get("isError"), made)
+        sandbox = made["structuredContent"]["sandbox"]
+        self.addCleanup(self.daemon.ask, "DELETE", f"/v1/sandboxes/{sandbox}")
+        said = call("run_command", command="echo $MARK; command -v python3 || echo none", sandbox=sandbox)
+        self.assertEqual(said["structuredContent"].get("stdout"), "env\nnone\n", said)
+        refused = call("create_sandbox", image="no image")
+        self.assertTrue(refused["isError"])
+        self.assertIn("is not the name of an image", refused["content"][0]["text"])
 
     def test_a_step_that_fails_is_named_as_e2b_counts(self):
         failed = self.build("failing", [{"type": "USER", "args": ["root"]},
@@ -250,6 +281,9 @@ class BuiltByE2b(unittest.TestCase):
     def test_an_instruction_cannot_be_smuggled_into_a_step(self):
         for steps in ([{"type": "ENV", "args": ["A", "x\nRUN echo > /usr/smuggled"]}],
                       [{"type": "ENV", "args": ["A=1\nRUN id", "x"]}],
+                      [{"type": "USER", "args": ["root\nRUN id"]}],
+                      [{"type": "RUN", "args": ["id", "root\nRUN id"]}],
+                      [{"type": "RUN", "args": ["id", "${HOME}"]}],
                       [{"type": "WORKDIR", "args": ["a\nRUN id"]}]):
             self.assertEqual(self.build("smuggled", steps)["reason"]["step"], "1")
         failed = self.build("smuggled", [], "http://registry.example/tools/small:1\nRUN id")

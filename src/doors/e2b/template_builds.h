@@ -4,7 +4,8 @@
 //
 // What the steps mean for us: of a template, the root stays as it is and cannot be written; COPY,
 // RUN and WORKDIR change the home directory, and that is kept. Both of E2B's users are the one
-// guest. Of an image they change the root as well, as root. Commands reach what a sandbox reaches.
+// guest. Of an image they change the root as well, and RUN is root's or whose USER says. Commands
+// reach what a sandbox reaches.
 #pragma once
 
 #include <chrono>

@@ -6,6 +6,7 @@
 #include "base/shell_words.h"
 #include "base/text.h"
 #include "doors/e2b/options.h"
+#include "spec/guest.h"
 
 namespace glovebox::e2b {
 namespace {
@@ -42,6 +43,20 @@ std::string as_word(const std::string& text) {
   return word + "\"";
 }
 
+// Of an account of the image, or its number, with a group or without.
+Result<void> check_account(const std::string& user) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
+  if (user.empty() || user.size() > 64 || user.find_first_not_of(kAllowed) != std::string::npos) {
+    return Error(ErrorCode::kInvalid,
+                 "'" + printable(user.substr(0, 64)) + "' is not a valid user name");
+  }
+  return {};
+}
+
+// E2B's user is the guest of the sandboxes, by its number: the image need not know the name.
+std::string guest() { return std::to_string(kGuestUid) + ":" + std::to_string(kGuestGid); }
+
 std::string run(const std::string& command) {
   const Json words = {"/bin/bash", "-l", "-c", command};
   return "RUN " + words.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -51,7 +66,7 @@ class Writer {
  public:
   Writer(const std::string& image, const FindUpload& find_upload) : find_upload_(find_upload) {
     build_.dockerfile.text = "FROM " + image + "\n";
-    add("USER root", 0);  // Whoever the image names: E2B's steps are root's.
+    add("USER root", 0);  // Whoever the image names: E2B's steps are root's until they say.
   }
 
   Result<void> take(const Json& step, std::size_t number) {
@@ -64,7 +79,9 @@ class Writer {
       }
     }
     if (type == "RUN" && !args.empty()) {
-      GB_TRY(check_user(args.size() > 1 ? args[1] : ""));
+      const std::string user = args.size() > 1 && !args[1].empty() ? args[1] : user_;
+      GB_TRY(check_account(user));
+      become(user, number);
       add(run(args[0]), number);
       return {};
     }
@@ -74,7 +91,8 @@ class Writer {
       return {};
     }
     if (type == "USER" && args.size() == 1) {
-      return check_user(args[0]);
+      user_ = args[0];
+      return check_account(user_);
     }
     if (type == "ENV" && !args.empty() && args.size() % 2 == 0) {
       std::string instruction = "ENV";
@@ -90,9 +108,28 @@ class Writer {
     return Error(ErrorCode::kUnsupported, "the step '" + printable(type) + "' is not supported");
   }
 
-  ImageBuild finish() && { return std::move(build_); }
+  // What runs in the sandboxes is for E2B's door to say, not for the steps.
+  ImageBuild finish() && {
+    become("root", build_.steps.back());
+    return std::move(build_);
+  }
 
  private:
+  // All steps are root's but RUN. The home is the user's whenever a step is, with what root has put
+  // there meanwhile, as it is in the sandboxes.
+  void become(const std::string& user, std::size_t step) {
+    if (user == current_) {
+      return;
+    }
+    if (user == "user") {
+      become("root", step);
+      const std::string home = shell_quoted(kHome);
+      add(run("mkdir -p " + home + " && chown -R " + guest() + " " + home), step);
+    }
+    add("USER " + (user == "user" ? guest() : user), step);
+    current_ = user;
+  }
+
   void add(const std::string& instruction, std::size_t step) {
     build_.dockerfile.text += instruction + "\n";
     build_.steps.push_back(step);
@@ -105,6 +142,7 @@ class Writer {
     if (archive.empty()) {
       return Error(ErrorCode::kInvalid, "the files of this step were not uploaded");
     }
+    become("root", number);
     const std::string name = "copy-" + std::to_string(number) + ".tar";
     const std::string scratch = "/.copy-" + std::to_string(number);
     const std::string target = args[1].starts_with('/') ? args[1] : directory_ + "/" + args[1];
@@ -117,6 +155,8 @@ class Writer {
   const FindUpload& find_upload_;
   ImageBuild build_;
   std::string directory_ = kHome;
+  std::string user_ = "root";     // Of the next RUN.
+  std::string current_ = "root";  // As the Dockerfile has it.
 };
 
 }  // namespace
