@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools of an execution: `await tools.search({query: 'x'})`. Calls may be under way at once, and return in any order.
+// One with dots in its name is in an object of that name: `tools.mcp.github.create_issue()` and `mcp.github.create_issue()`.
 
 import {Buffer, Error, JSON, Object, Promise, Reflect, String, TypeError} from './primordials.mjs';
 import {TOOL_CALL} from './wire.mjs';
@@ -7,7 +8,7 @@ import {TOOL_CALL} from './wire.mjs';
 const {stringify} = JSON;
 const {defineProperty, freeze, getOwnPropertyDescriptor} = Object;
 const {byteLength, from: bufferFrom} = Buffer;
-const {replaceAll} = String.prototype;
+const {replaceAll, split} = String.prototype;
 const {apply} = Reflect;
 
 // As RequestBox::kMaxOpenCalls and ToolCall::kMaxArguments outside; more calls wait here for their turn.
@@ -41,28 +42,44 @@ export class Tools {
   /** Offers tools to the execution that begins. */
   enter(channel, tools) {
     const functions = {__proto__: null, ToolError};
-    const offer = {channel, functions};
+    const names = {__proto__: null};
+    const globals = {__proto__: null, [NAME]: functions};
+    const modules = [functions];
     for (const {name} of tools) {
-      const call = (input = {}) => this.#call(offer, name, input);
-      defineProperty(call, 'name', {value: name});
-      functions[name] = call;
-      functions[apply(replaceAll, name, ['-', '_'])] ??= call;
+      names[name] = true;
+      const path = apply(split, name, ['.']);
+      let place = functions;
+      for (let depth = 0; depth < path.length - 1; ++depth) {
+        const module = nameInCode(path[depth]);
+        if (place[module] === undefined) modules[modules.length] = place[module] = {__proto__: null};
+        place = place[module];
+        if (depth === 0) globals[module] = place;
+      }
+      const own = path[path.length - 1];
+      const call = (input = {}) => this.#call(name, input);
+      defineProperty(call, 'name', {value: own});
+      place[own] = call;
+      place[nameInCode(own)] = call;
     }
-    this.#offer = offer;
-    freeze(functions);
-    if (getOwnPropertyDescriptor(globalThis, NAME) !== undefined) {
-      this.#note(`a variable of the code hides '${NAME}'`);
-      return;
+    this.#offer = {channel, names, globals};
+    for (let at = 0; at < modules.length; ++at) freeze(modules[at]);
+    for (const name in globals) {
+      if (getOwnPropertyDescriptor(globalThis, name) !== undefined) {
+        this.#note(`a variable of the code hides '${name}'`);
+      } else {
+        defineProperty(globalThis, name, {value: globals[name], writable: true, enumerable: false, configurable: true});
+      }
     }
-    defineProperty(globalThis, NAME, {value: functions, writable: true, enumerable: false, configurable: true});
   }
 
   /** Ends the offer; what is still under way fails. */
   leave() {
     if (this.#offer === null) return;
-    const {functions} = this.#offer;
+    const {globals} = this.#offer;
     this.#offer = null;
-    if (getOwnPropertyDescriptor(globalThis, NAME)?.value === functions) delete globalThis[NAME];
+    for (const name in globals) {
+      if (getOwnPropertyDescriptor(globalThis, name)?.value === globals[name]) delete globalThis[name];
+    }
     const open = this.#open;
     const {first} = this.#queue;
     this.#open = {__proto__: null};
@@ -87,9 +104,10 @@ export class Tools {
     else call.resolve(result);
   }
 
-  #call(offer, name, input) {
+  #call(name, input) {
     return new Promise((resolve, reject) => {
-      if (this.#offer !== offer) throw new ToolError(`the execution to which '${name}' was offered has ended`, name);
+      // A function that the guest has kept calls what the present execution offers.
+      if (this.#offer?.names[name] !== true) throw new ToolError(`the execution to which '${name}' was offered has ended`, name);
       if (typeof input !== 'object' || input === null) throw new TypeError(`tools.${name} takes one object with its arguments`);
       const json = stringify(input);
       if (json === undefined || json[0] !== '{') throw new TypeError(`tools.${name} takes one object with its arguments`);
@@ -112,6 +130,10 @@ export class Tools {
     const payload = `{"call":${number},"name":${stringify(call.name)},"arguments":${call.json}}`;
     this.#wire.send(TOOL_CALL, this.#offer.channel, bufferFrom(payload, 'utf8'));
   }
+}
+
+function nameInCode(name) {
+  return apply(replaceAll, name, ['-', '_']);
 }
 
 function fail({name, reject}, message) {

@@ -70,6 +70,7 @@ class Calls:
 
     def __init__(self, context) -> None:
         self._context = context
+        self.offered: frozenset[str] = frozenset()  # The tools of the present execution.
         self._number = 0
         self._open: dict[int, Call] = {}
         self._queued: collections.deque[Call] = collections.deque()

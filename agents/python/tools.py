@@ -3,7 +3,9 @@
 
 `search("x")` and `search(query="x")` block, and return what the tool returned;
 `await search.aio(query="x")` does so in a coroutine, many at once under asyncio.gather. They are the
-functions of a module `tools`, and names of their own where nothing else has that name.
+functions of a module `tools`, and names of their own where nothing else has that name. One with
+dots in its name is in a module: `from mcp.github import create_issue`, `mcp.github.create_issue()`
+and `tools.mcp.github.create_issue()` are the same.
 """
 
 from __future__ import annotations
@@ -12,15 +14,14 @@ import asyncio
 import builtins
 import dataclasses
 import datetime
-import importlib.util
 import inspect
 import json
 import keyword
 import numbers
-import sys
 import types
 import typing
 
+from .modules import Modules
 from .wire import well_formed
 
 __builtins__ = dict(vars(builtins))
@@ -55,36 +56,54 @@ class Offer:
     def __init__(self, calls, wire, tools: list) -> None:
         self._calls = calls
         self._wire = wire
-        self._ended = False
+        self._names = frozenset(tool["name"] for tool in tools)
         self._injected: dict = {"ToolError": ToolError}
-        self._module = types.ModuleType(MODULE, "Functions outside that this execution may call.")
+        self._module = _module(MODULE)
         self._module.ToolError = ToolError
+        named = {MODULE: self._module}
         for tool in tools:
-            function = self._function(tool)
-            setattr(self._module, tool["name"], function)
-            setattr(self._module, function.__name__, function)
-            self._injected[function.__name__] = function
+            *path, name = tool["name"].split(".")
+            function = self._function(tool, name)
+            module = self._within(path, named)
+            setattr(module, name, function)
+            setattr(module, function.__name__, function)
+            if not path:
+                self._injected[function.__name__] = function
         self._injected[MODULE] = self._module
+        self._modules = Modules(named)
+
+    def _within(self, path: list, named: dict):
+        """The module at the end of a path, which is made where it is missing."""
+        module = self._module
+        for depth, part in enumerate(path):
+            part = part.replace("-", "_")
+            name = ".".join(path[: depth + 1]).replace("-", "_")
+            if name not in named:
+                named[name] = _module(name)
+                setattr(module, part, named[name])
+                if depth == 0:
+                    self._injected[part] = named[name]
+            module = named[name]
+        return module
 
     def enter(self) -> None:
         """Names that the guest's own hide, as they do those of built-in functions."""
+        self._calls.offered = self._names
         for name in [*self._injected]:
             if name in _builtins_of_guest or keyword.iskeyword(name):
                 del self._injected[name]
         _builtins_of_guest.update(self._injected)
-        if MODULE not in sys.modules and not _can_import(MODULE):
-            sys.modules[MODULE] = self._module
+        self._modules.enter()
 
     def leave(self) -> None:
-        self._ended = True
+        self._calls.offered = frozenset()
         self._calls.close(_ENDED)
         for name, value in self._injected.items():
             if _builtins_of_guest.get(name) is value:
                 del _builtins_of_guest[name]
-        if sys.modules.get(MODULE) is self._module:
-            del sys.modules[MODULE]
+        self._modules.leave()
 
-    def _function(self, tool: dict):
+    def _function(self, tool: dict, own_name: str):
         name = tool["name"]
         schema = tool.get("parameters") or {}
         signature = _signature(schema)
@@ -109,9 +128,9 @@ class Offer:
 
         function.aio = aio
         for each in (function, aio):
-            each.__name__ = each.__qualname__ = name.replace("-", "_")
+            each.__name__ = each.__qualname__ = own_name.replace("-", "_")
             each.__doc__ = _documentation(tool.get("description", ""), schema)
-            each.__module__ = MODULE
+            each.__module__ = name.rpartition(".")[0].replace("-", "_") or MODULE
             each.__signature__ = signature
             each.__annotations__ = {
                 parameter.name: parameter.annotation
@@ -127,9 +146,14 @@ class Offer:
             raise TypeError(f"{name}() {error}") from None
         if self._wire.detached:
             raise ToolError("a process started by the cell cannot call tools", name)
-        if self._ended:
+        # A function that the guest has kept calls what the present execution offers.
+        if name not in self._calls.offered:
             raise ToolError(f"the execution to which '{name}' was offered has ended", name)
         return self._calls.start(name, _encoded(name, bound), notify)
+
+
+def _module(name: str) -> types.ModuleType:
+    return types.ModuleType(name, "Functions outside that this execution may call.")
 
 
 def _result(name: str, answer: dict):
@@ -238,10 +262,3 @@ def _documentation(description: str, schema: dict) -> str:
     except AttributeError:
         pass
     return "\n".join(line for line in lines if line is not None)
-
-
-def _can_import(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except Exception:
-        return True

@@ -15,11 +15,14 @@
 namespace glovebox {
 
 struct Tool {
-  std::string name{};  // A letter, then letters, digits, '_' and '-'; at most kMaxName.
+  // Parts with dots between them: the function, after the modules that it is in. Each part is a
+  // letter, then letters, digits, '_' and '-'.
+  std::string name{};
   std::string description{};
   std::string parameters = "{}";  // JSON text of a schema of an object.
 
-  static constexpr std::size_t kMaxName = 64;
+  static constexpr std::size_t kMaxParts = 4;
+  static constexpr std::size_t kMaxPart = 64;
 
   friend bool operator==(const Tool&, const Tool&) = default;
 };

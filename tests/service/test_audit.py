@@ -120,11 +120,16 @@ class Records(Case):
     def test_a_tool_that_code_calls_is_recorded_before_the_client_has_the_call(self):
         sandbox = self.daemon.create()
         context = sandbox.context()
-        tools = [{"name": "lookup", "description": "", "parameters": {"type": "object"}}]
-        events = context.start("lookup(word='x')", tools=tools)
+        tools = [{"name": "lookup", "description": "", "parameters": {"type": "object"}},
+                 {"name": "mcp.words.lookup"}]
+        events = context.start("lookup(word='x')\nmcp.words.lookup()", tools=tools)
         call = events.until("tool_call")
         told = self.records(f"&action=tool&sandbox={sandbox.id}")
         self.assertEqual([each["subject"] for each in told], ["lookup"])
+        context.must(204, "POST", f"/tools/{call['id']}", {"result": SECRET})
+        call = events.until("tool_call")
+        told = self.records(f"&action=tool.call&sandbox={sandbox.id}")
+        self.assertEqual({each["subject"] for each in told}, {"lookup", "mcp.words.lookup"})
         context.must(204, "POST", f"/tools/{call['id']}", {"result": SECRET})
         self.assertEqual(events.until("verdict")["status"], "ok")
         self.assertNotIn(SECRET, self.text())

@@ -142,6 +142,8 @@ class Tools(Case):
     def test_wrong_offers_are_refused_before_anything_runs(self):
         for tools in ({}, [1], [{}], [{"name": "a b"}], [{"name": "_a"}], [{"name": "a", "x": 1}],
                       [{"name": "a", "parameters": []}], [{"name": "a-b"}, {"name": "a_b"}],
+                      [{"name": "a.b"}, {"name": "a"}], [{"name": "tools.a"}], [{"name": "a..b"}],
+                      [{"name": "a.b.c.d.e"}],
                       [{"name": f"t{i}"} for i in range(129)],
                       [{"name": "a", "description": "x" * (300 * 1024)}]):
             answer = self.context.must(400, "POST", "/execute", {"code": "1", "tools": tools})
@@ -149,6 +151,21 @@ class Tools(Case):
         for limits in ({"calls": -1}, {"calls": 1_000_001}, {"wait": "31d"}, {"other": 1}):
             body = {"code": "1", "tools": TOOLS, "tool_limits": limits}
             self.context.must(400, "POST", "/execute", body)
+
+    def test_a_module_has_the_tools_that_its_name_precedes(self):
+        tools = [{**SEARCH, "name": "mcp.pages.search"}, {"name": "llm.complete"}]
+        code = (
+            "from mcp.pages import search\n"
+            "print(search('x'), llm.complete(prompt='hi'))\n"
+            "print(tools.mcp.pages.search.__module__)"
+        )
+        verdict, calls = self.serve(code, tools=tools)
+        self.assertEqual([call["name"] for call in calls], ["mcp.pages.search", "llm.complete"])
+        self.assertEqual(verdict["stdout"], "{'query': 'x'} {'prompt': 'hi'}\nmcp.pages\n")
+        verdict, calls = self.serve("search('again')", tools=tools)
+        self.assertEqual([call["arguments"] for call in calls], [{"query": "again"}])
+        said = self.context.execute(FORGER + "print(forge('mcp.pages.search'))", tools=[STOP])
+        self.assertEqual(said["stdout"], "no tool 'mcp.pages.search' in this execution\n")
 
     def test_what_is_not_offered_cannot_be_called(self):
         verdict, calls = self.serve(FORGER + "print(forge('rm'), forge('search'))", tools=[STOP])
@@ -327,6 +344,10 @@ class Tools(Case):
         verdict, calls = self.serve(code)
         self.assertEqual([call["arguments"]["query"] for call in calls], ["a", "b"])
         self.assertEqual(verdict["results"][0]["data"]["text/plain"], "'a-b'")
+        verdict, calls = self.serve(
+            "await mcp.pages.search({query: 'x'})", tools=[{"name": "mcp.pages.search"}]
+        )
+        self.assertEqual([call["name"] for call in calls], ["mcp.pages.search"], verdict)
         verdict, _ = self.serve("await tools.stop()", lambda _: {"error": {"message": "no"}})
         self.assertEqual((verdict["error"]["name"], verdict["error"]["value"]), ("ToolError", "no"))
 

@@ -22,18 +22,41 @@ Error wrong(const std::string& why, const std::string& hint = {}) {
   return {ErrorCode::kInvalid, "field 'tools': " + why, hint};
 }
 
-bool is_name(std::string_view name) {
+// The module in which code finds all tools, whichever modules they are in.
+constexpr std::string_view kModuleOfAll = "tools";
+
+bool is_part(std::string_view part) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  return !name.empty() && name.size() <= Tool::kMaxName && is_letter(name.front()) &&
-         std::ranges::all_of(name, [&](char c) {
+  return !part.empty() && part.size() <= Tool::kMaxPart && is_letter(part.front()) &&
+         std::ranges::all_of(part, [&](char c) {
            return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
          });
+}
+
+bool is_name(std::string_view name) {
+  std::size_t parts = 1;
+  for (auto dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.')) {
+    if (++parts > Tool::kMaxParts || !is_part(name.substr(0, dot))) {
+      return false;
+    }
+    name.remove_prefix(dot + 1);
+  }
+  return is_part(name);
 }
 
 // As code calls it, whose names have no '-'.
 std::string name_in_code(std::string name) {
   std::ranges::replace(name, '-', '_');
   return name;
+}
+
+// The names of the modules that a tool is in, from the outermost to its own.
+std::vector<std::string> modules_of(const std::string& name) {
+  std::vector<std::string> modules;
+  for (auto dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+    modules.push_back(name.substr(0, dot));
+  }
+  return modules;
 }
 
 std::string dump(const Json& json) {
@@ -82,14 +105,24 @@ Result<void> validate(const ToolOffer& offer) {
                  "allow at most 1,000,000 calls, and 30 days of waiting");
   }
   std::set<std::string> names;
+  std::set<std::string> modules;
   std::size_t bytes = 0;
   for (const Tool& tool : offer.tools) {
     if (!is_name(tool.name)) {
       return wrong("invalid tool name '" + printable(tool.name.substr(0, 100)) + "'",
-                   "use a letter followed by up to 63 letters, digits, '_' or '-'");
+                   "use a letter followed by up to 63 letters, digits, '_' or '-'; up to 3 modules "
+                   "may precede it, as in 'mcp.github.create_issue'");
     }
-    if (!names.insert(name_in_code(tool.name)).second) {
-      return wrong("two tools are named '" + name_in_code(tool.name) + "' in code");
+    const std::string name = name_in_code(tool.name);
+    if (!names.insert(name).second) {
+      return wrong("two tools are named '" + name + "' in code");
+    }
+    for (std::string& module : modules_of(name)) {
+      if (module == kModuleOfAll) {
+        return wrong("invalid tool name '" + tool.name + "'",
+                     "the module 'tools' has all tools; choose another name for the module");
+      }
+      modules.insert(std::move(module));
     }
     bytes += tool.name.size() + tool.description.size() + tool.parameters.size();
     if (bytes > ToolOffer::kMaxBytes) {
@@ -102,6 +135,11 @@ Result<void> validate(const ToolOffer& offer) {
     if (!schema || !schema->is_object()) {
       return wrong("the parameters of '" + tool.name + "' are not a JSON schema of an object",
                    schema ? std::string() : schema.error().message());
+    }
+  }
+  for (const std::string& module : modules) {
+    if (names.contains(module)) {
+      return wrong("'" + module + "' is a tool and a module of other tools");
     }
   }
   return {};

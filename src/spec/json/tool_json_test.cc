@@ -45,12 +45,26 @@ TEST(ToolJsonTest, WhatIsNoListOfToolsIsRefusedByName) {
 
 TEST(ToolJsonTest, NamesAreThoseThatCodeCanCall) {
   EXPECT_TRUE(validate(offer_of({"search", "a", "Create_issue-2", std::string(64, 'x')})));
-  for (const char* const name : {"", "2x", "_x", "a.b", "a b", "é", "a\n"}) {
+  for (const char* const name : {"", "2x", "_x", "a,b", "a b", "é", "a\n"}) {
     EXPECT_FALSE(validate(offer_of({name}))) << name;
   }
   EXPECT_FALSE(validate(offer_of({std::string(65, 'x')})));
   EXPECT_FALSE(validate(offer_of({"a", "a"})));
   EXPECT_FALSE(validate(offer_of({"a-b", "a_b"}))) << "one name in code";
+}
+
+TEST(ToolJsonTest, ToolsMayBeInModules) {
+  EXPECT_TRUE(
+      validate(offer_of({"mcp.github.create-issue", "mcp.git.search", "search", "m.a.b.c"})));
+  EXPECT_TRUE(validate(offer_of({"github.search", "gitlab.search", "a.tools.b", "tools"})));
+  for (const char* const name :
+       {".", "a.", ".a", "a..b", "a.2", "a.b.c.d.e", "a._b", "a.b\n", "a/b.c", "tools.a"}) {
+    EXPECT_FALSE(validate(offer_of({name}))) << name;
+  }
+  EXPECT_FALSE(validate(offer_of({"a." + std::string(65, 'x')})));
+  EXPECT_FALSE(validate(offer_of({"a.b-c", "a.b_c"}))) << "one name in code";
+  EXPECT_FALSE(validate(offer_of({"a.b", "a"}))) << "a tool and a module";
+  EXPECT_FALSE(validate(offer_of({"a-b", "a_b.c.d"}))) << "a tool and a module";
 }
 
 TEST(ToolJsonTest, OffersAreBounded) {

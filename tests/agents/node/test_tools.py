@@ -94,7 +94,20 @@ class Tools(unittest.TestCase):
         self.assertEqual(self.agent.execute("await lost.catch((e) => e.message)").text, "'the execution has ended'")
         self.assertEqual(self.agent.execute("typeof tools").text, "'undefined'")
         self.assertIn("has ended", self.agent.execute("await kept.search()").error["value"])
-        self.assertIn("has ended", self.echo("await kept.search()").error["value"])
+        self.assertIn("has ended", self.echo("await kept.search()", [{"name": "other"}]).error["value"])
+        self.assertEqual(self.echo("await kept.search({a: 1})").text, "{ a: 1 }")
+
+    def test_a_tool_with_dots_in_its_name_is_in_an_object(self) -> None:
+        offer = [{"name": "mcp.git-hub.create-issue"}, {"name": "llm.complete"}]
+        for code in ("mcp.git_hub.create_issue", "tools.mcp.git_hub['create-issue']", "llm.complete"):
+            with self.subTest(code):
+                channel = self.start(f"await {code}({{a: 1}})", offer)
+                call = self.call()
+                self.assertIn(call["name"], [each["name"] for each in offer])
+                self.answer(call, result=call["arguments"])
+                self.assertEqual(self.agent.collect(channel).text, "{ a: 1 }")
+        self.assertEqual(self.echo("Object.isFrozen(mcp.git_hub)", offer).text, "true")
+        self.assertEqual(self.agent.execute("[typeof mcp, typeof llm].join()").text, "'undefined,undefined'")
 
     def test_a_variable_of_the_guest_stays_and_a_note_says_so(self) -> None:
         with Agent() as agent:

@@ -212,6 +212,62 @@ class Tools(unittest.TestCase):
     def test_functions_of_earlier_cells_call_what_is_offered_now(self):
         self.agent.run("def later(): return search('late')")
         self.assertEqual(self.echo("later()").plain, "{'query': 'late'}")
+        self.echo("from tools import search as imported")
+        self.assertEqual(self.echo("imported('late')").plain, "{'query': 'late'}")
+
+    def test_a_tool_with_dots_in_its_name_is_in_a_module(self):
+        issue = {**SEARCH, "name": "mcp.git-hub.create-issue"}
+        cases = {
+            "from mcp.git_hub import create_issue\ncreate_issue('q')": {"query": "q"},
+            "import mcp.git_hub as hub; hub.create_issue('q', 5)": {"query": "q", "limit": 5},
+            "import mcp; mcp.git_hub.create_issue('q')": {"query": "q"},
+            "tools.mcp.git_hub.create_issue('q')": {"query": "q"},
+            "from tools import mcp as m; m.git_hub.create_issue('q')": {"query": "q"},
+            "del mcp\nmcp.git_hub.create_issue('q')": {"query": "q"},
+            "await mcp.git_hub.create_issue.aio('q')": {"query": "q"},
+            "llm.complete('q')": {"query": "q"},
+        }
+        for code, sent in cases.items():
+            with self.subTest(code):
+                channel = self.start(code, issue, {**SEARCH, "name": "llm.complete"})
+                call = self.call(channel)
+                self.assertIn(call["name"], (issue["name"], "llm.complete"))
+                self.answer(call, result=call["arguments"])
+                self.assertEqual(eval(self.end(channel).plain), sent)
+        says = "mcp.git_hub.create_issue.__module__, 'create_issue' in globals()"
+        self.agent.run("del create_issue, hub, m")
+        self.assertEqual(self.echo(says, issue).plain, "('mcp.git_hub', False)")
+
+    def test_a_module_of_tools_ends_with_the_execution_and_its_functions_serve_again(self):
+        issue = {**SEARCH, "name": "gone.github.create_issue"}
+        self.echo("from gone.github import create_issue\nimport gone.github as kept", issue)
+        for code in ("import gone", "import gone.github", "from gone.github import create_issue"):
+            self.assertEqual(self.agent.run(code).error["name"], "ModuleNotFoundError")
+        self.assertEqual(self.agent.run("gone").error["name"], "NameError")
+        self.assertIn("has ended", self.agent.run("create_issue('q')").error["value"])
+        self.assertEqual(self.echo("create_issue('q'), kept.create_issue('r')", issue).plain,
+                         "({'query': 'q'}, {'query': 'r'})")
+        other = {"name": "gone.github.close_issue"}
+        self.assertIn("has ended", self.echo("create_issue('q')", other).error["value"])
+
+    def test_a_package_of_the_guest_hides_a_module_and_is_extended_by_what_it_lacks(self):
+        package = (
+            "import pathlib, sys, tempfile\n"
+            "folder = pathlib.Path(tempfile.mkdtemp()); sys.path.insert(0, str(folder))\n"
+            "(folder / 'mine').mkdir(); (folder / 'mine/__init__.py').write_text('here = 1')\n"
+            "(folder / 'mine/own.py').write_text('search = \"of the guest\"')"
+        )
+        self.agent.run(package)
+        tools = ({**SEARCH, "name": "mine.own.search"}, {**SEARCH, "name": "mine.more.search"})
+        code = (
+            "import mine, mine.own, mine.more\n"
+            "mine.here, mine.own.search, mine.more.search('q'), tools.mine.own.search('r')"
+        )
+        self.assertEqual(self.echo(code, *tools).plain,
+                         "(1, 'of the guest', {'query': 'q'}, {'query': 'r'})")
+        self.assertEqual(self.agent.run("mine.here, hasattr(mine, 'more')").plain, "(1, False)")
+        self.assertEqual(self.agent.run("import mine.more").error["name"], "ModuleNotFoundError")
+        self.agent.run("sys.path.remove(str(folder)); del mine, sys.modules['mine']")
 
     def test_calls_that_nobody_waits_for_end_with_the_execution(self):
         code = (

@@ -595,6 +595,7 @@ export interface DryRunVariable {
 }
 
 export interface Tool {
+  /** The function's name. What precedes its last dot is the module in which code finds it. */
   name: string;
   description?: string | undefined;
   /** A JSON schema of an object. The order of its properties is that of positional arguments. */
