@@ -23,7 +23,7 @@ from ._async.volumes import AsyncVolume
 from ._async.websocket import AsyncWebSocket
 from ._dry_run import DryRunOptions
 from ._engine import Engine
-from ._generated.requests import Checker, JudgeCase, Limits, Network, Quotas, VolumeMount
+from ._generated.requests import Checker, JudgeCase, Limits, Network, Quotas, ToolLimits, VolumeMount
 from ._generated.responses import CommandResult, DryRun, JudgeReport, Result, Verdict
 from ._generated.words import EndReason, JudgeVerdict, SandboxState, Status
 from ._program import find_program
@@ -50,6 +50,7 @@ from .errors import (
     Gone,
     InternalError,
     InvalidRequest,
+    McpError,
     NotFound,
     ProgramError,
     ProgramNotFound,
@@ -62,6 +63,7 @@ from .errors import (
     Unsupported,
 )
 from .events import Event, InputRequest, ToolCall
+from .mcp import McpServer
 from .tools import Tool, tool
 
 __all__ = [
@@ -70,9 +72,9 @@ __all__ = [
     "Checker", "Client", "CommandError", "CommandResult", "Conflict", "ConnectionFailed", "Context",
     "DryRun", "DryRunOptions", "EndReason", "Engine", "Event", "ExecutionError", "Files", "Forbidden", "GloveboxError", "Gone",
     "InputRequest", "InternalError", "InvalidRequest", "JudgeCase", "JudgeReport", "JudgeVerdict",
-    "Limits", "Network", "NotFound", "Process", "ProgramError", "ProgramNotFound", "ProtocolError",
+    "Limits", "McpError", "McpServer", "Network", "NotFound", "Process", "ProgramError", "ProgramNotFound", "ProtocolError",
     "QuotaError", "Quotas", "RateLimited", "Result", "Retry", "Sandbox", "SandboxState", "Server",
-    "Status", "Terminal", "Timeout", "TooLarge", "Tool", "ToolCall", "Unavailable", "Unsupported",
+    "Status", "Terminal", "Timeout", "TooLarge", "Tool", "ToolCall", "ToolLimits", "Unavailable", "Unsupported",
     "Verdict", "Volume", "VolumeMount", "WebSocket", "__version__", "errors", "find_program",
     "judge", "judge_async", "models", "run", "run_async", "tool",
 ]

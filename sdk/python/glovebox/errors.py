@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "APIError", "AuthError", "BadGateway", "CommandError", "Conflict", "ConnectionFailed",
     "ExecutionError", "Forbidden", "GloveboxError", "Gone", "InternalError", "InvalidRequest",
-    "NotFound", "ProgramError", "ProgramNotFound", "ProtocolError", "QuotaError", "RateLimited",
+    "McpError", "NotFound", "ProgramError", "ProgramNotFound", "ProtocolError", "QuotaError", "RateLimited",
     "Timeout", "TooLarge", "Unavailable", "Unsupported",
 ]
 
@@ -47,6 +47,10 @@ class Timeout(GloveboxError):
 
 class ProtocolError(GloveboxError):
     """What answered does not speak HTTP, or not Glovebox's API."""
+
+
+class McpError(GloveboxError):
+    """An MCP server has refused a request, or its tool says that it has failed."""
 
 
 class ProgramNotFound(GloveboxError):

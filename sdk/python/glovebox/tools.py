@@ -28,14 +28,18 @@ _PLAIN: Mapping[Any, Dict[str, Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Tool:
-    """A function with its name, its description, and the JSON Schema of its arguments."""
+    """A function with its name, its description, and the JSON Schema of its arguments. A name with
+    dots, such as ``mcp.github.create_issue``, puts it in a module.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     function: Callable[..., Any]
+    #: It waits for something: an asynchronous client calls it in a thread of its own.
+    blocking: bool = False
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **named: Any) -> Any:
         return self.function(*arguments, **named)
 
     def schema(self) -> Dict[str, Any]:

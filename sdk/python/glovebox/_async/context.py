@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from typing import (
     TYPE_CHECKING,
@@ -25,6 +26,7 @@ from .._generated.requests import (
     InputReply,
     InspectionRequest,
     Limits,
+    ToolLimits,
 )
 from .._generated.responses import (
     Completion,
@@ -38,11 +40,12 @@ from .._generated.responses import (
 from .._dry_run import DryRunOptions
 from .._model import Duration, Size, encode
 from .._request import Callback, json_body, limits_of
-from ..errors import Conflict, Gone, NotFound, ProtocolError
+from ..errors import Conflict, Gone, InvalidRequest, NotFound, ProtocolError, TooLarge
 from ..events import Event, InputRequest, ToolCall
+from ..mcp import Complete, McpTools, model_tool, tools_of_servers
 from ..tools import Tool, ToolLike, tools_of
 from .follow import deliver
-from .net import Jobs, call, end
+from .net import Jobs, call, end, in_thread
 from .session import AsyncSession
 
 if TYPE_CHECKING:
@@ -89,6 +92,9 @@ class AsyncContext:
         on_event: Callback[Event] = None,
         on_input: OnInput = None,
         tools: Optional[Sequence[ToolLike]] = None,
+        mcp: Optional[Mapping[str, McpTools]] = None,
+        llm: Optional[Complete] = None,
+        tool_limits: Optional[ToolLimits] = None,
         idempotency_key: Optional[str] = None,
     ) -> Verdict:
         """Executes code and returns the verdict. That the code fails is not an exception:
@@ -98,12 +104,15 @@ class AsyncContext:
         interpreter. `on_input` gives the lines that ``input()`` asks for; without it, code finds
         the end of input. `tools` are functions that the code may call: they run here, in this
         program, and only their results go inside. The synchronous client calls them one after the
-        other, the asynchronous one beside each other.
+        other, the asynchronous one beside each other. With ``mcp={"github": server}``, the tools
+        of an `McpServer`, or those that its ``tools`` has returned, are in a module: ``from
+        mcp.github import create_issue``. `llm` is called as ``llm.complete(prompt, …)``.
+        `tool_limits` bounds all these calls.
 
         With `dry_run`, the verdict's ``dry_run`` says what the code has changed, and ``commit`` or
         ``discard`` decides about it; tools are not called.
         """
-        offered = tools_of(tools or [])
+        offered = await self._offered(tools, mcp, llm)
         verdict: Optional[Verdict] = None
         jobs = Jobs()
         events = self._events(
@@ -115,6 +124,7 @@ class AsyncContext:
             on_input is not None,
             dry_run,
             list(offered.values()),
+            tool_limits,
             idempotency_key,
         )
         try:
@@ -146,6 +156,7 @@ class AsyncContext:
         allow_input: bool = False,
         dry_run: Union[None, bool, DryRunOptions] = None,
         tools: Optional[Sequence[ToolLike]] = None,
+        tool_limits: Optional[ToolLimits] = None,
         idempotency_key: Optional[str] = None,
     ) -> AsyncIterator[Event]:
         """Executes code and returns its events as they come; the last one is the verdict. Requests
@@ -161,6 +172,7 @@ class AsyncContext:
             allow_input,
             dry_run,
             list(tools_of(tools or []).values()),
+            tool_limits,
             idempotency_key,
         )
         try:
@@ -179,6 +191,7 @@ class AsyncContext:
         allow_input: bool,
         dry_run: Union[None, bool, DryRunOptions],
         tools: List[Tool],
+        tool_limits: Optional[ToolLimits],
         idempotency_key: Optional[str],
     ) -> AsyncIterator[Event]:
         wish = dry_run if isinstance(dry_run, DryRunOptions) else DryRunOptions()
@@ -192,6 +205,7 @@ class AsyncContext:
             dry_run=bool(dry_run) or None,
             dry_run_network=wish.network,
             dry_run_timeout=wish.timeout,
+            tool_limits=tool_limits if tools else None,
         )
         body: Dict[str, Any] = request.to_json()
         if tools:
@@ -208,6 +222,20 @@ class AsyncContext:
         finally:
             await end(events)
 
+    async def _offered(
+        self,
+        tools: Optional[Sequence[ToolLike]],
+        mcp: Optional[Mapping[str, McpTools]],
+        llm: Optional[Complete],
+    ) -> Dict[str, Tool]:
+        """All that the code may call."""
+        offered = list(tools or [])
+        if mcp:
+            offered += await in_thread(tools_of_servers, mcp)
+        if llm is not None:
+            offered.append(model_tool(llm))
+        return tools_of(offered)
+
     async def _reply(self, asked: InputRequest, on_input: OnInput) -> None:
         assert on_input is not None
         value = await call(on_input, asked)
@@ -223,13 +251,19 @@ class AsyncContext:
         if tool is None:
             answer = {"error": {"message": f"there is no tool '{asked.name}'"}}
         else:
+            made = functools.partial(tool, **asked.arguments)
             try:
-                answer = {"result": encode(await call(tool, **asked.arguments))}
+                result = await (in_thread(made) if tool.blocking else call(made))
+                answer = {"result": encode(result)}
                 json_body(answer)  # What is not JSON is the tool's error, too.
             except Exception as error:  # What a tool raises goes to the code that called it.
                 answer = {"error": {"message": f"{type(error).__name__}: {error}"}}
         try:
-            await self._answer(asked.id, answer)
+            try:
+                await self._answer(asked.id, answer)
+            except (InvalidRequest, TooLarge) as error:
+                why = f"the result of '{asked.name}' was refused: {error.message}"
+                await self._answer(asked.id, {"error": {"message": why}})
             return True
         except (Conflict, Gone, NotFound):
             return False  # The execution has ended meanwhile: its verdict says how.

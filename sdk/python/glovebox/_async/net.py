@@ -104,7 +104,7 @@ async def sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-async def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+async def call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
     """Calls what the user gave, a function or a coroutine function."""
     result = function(*arguments, **named)
     return await result if inspect.isawaitable(result) else result

@@ -11,11 +11,11 @@ from .._model import Convert, Duration, Model, Size, list_of
 
 __all__ = [
     "ApiKeyRequest", "ApprovalReply", "Checker", "CommandLimits", "CommandRequest",
-    "CompletionRequest", "ExecuteRequest", "ExecuteRequestToolLimits", "HeaderRule", "InputReply",
-    "InspectionRequest", "JudgeCase", "JudgeRequest", "KeyRotation", "Limits", "Network",
-    "NetworkBudget", "PortTokenRequest", "ProcessRequest", "Quotas", "RunRequest", "SandboxChange",
-    "SandboxRequest", "SecretUse", "TemplateFile", "TemplateRecipe", "TenantChange",
-    "TenantRequest", "TerminalSize", "ToolReply", "ToolReplyError", "ToolSchema", "VolumeMount",
+    "CompletionRequest", "ExecuteRequest", "HeaderRule", "InputReply", "InspectionRequest",
+    "JudgeCase", "JudgeRequest", "KeyRotation", "Limits", "Network", "NetworkBudget",
+    "PortTokenRequest", "ProcessRequest", "Quotas", "RunRequest", "SandboxChange", "SandboxRequest",
+    "SecretUse", "TemplateFile", "TemplateRecipe", "TenantChange", "TenantRequest", "TerminalSize",
+    "ToolLimits", "ToolReply", "ToolReplyError", "ToolSchema", "VolumeMount",
 ]
 
 
@@ -417,13 +417,14 @@ class ToolSchema(Model):
     """The schema ``Tool``."""
 
     name: str
+    """The function's name. What precedes its last dot is the module in which code finds it."""
     description: Optional[str] = None
     parameters: Optional[Mapping[str, Any]] = None
     """A JSON schema of an object. The order of its properties is that of positional arguments."""
 
 
 @dataclass(frozen=True)
-class ExecuteRequestToolLimits(Model):
+class ToolLimits(Model):
     """The schema ``ExecuteRequestToolLimits``."""
 
     calls: Optional[int] = None
@@ -451,7 +452,7 @@ class ExecuteRequest(Model):
     tools: Optional[List[ToolSchema]] = None
     """What the code may call; nothing else. Each call is a tool_call event, and waits for a reply.
     """
-    tool_limits: Optional[ExecuteRequestToolLimits] = None
+    tool_limits: Optional[ToolLimits] = None
     dry_run: Optional[bool] = None
     """The verdict says what the code has changed, and the changes wait until they are committed or
     discarded. Until then nothing else may change the sandbox. Python in the native tier; not with
@@ -468,7 +469,7 @@ class ExecuteRequest(Model):
     _convert: ClassVar[Mapping[str, Convert]] = {
         "limits": Limits.from_json,
         "tools": list_of(ToolSchema.from_json),
-        "tool_limits": ExecuteRequestToolLimits.from_json,
+        "tool_limits": ToolLimits.from_json,
     }
 
 

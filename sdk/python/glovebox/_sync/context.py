@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from typing import (
     TYPE_CHECKING,
@@ -26,6 +27,7 @@ from .._generated.requests import (
     InputReply,
     InspectionRequest,
     Limits,
+    ToolLimits,
 )
 from .._generated.responses import (
     Completion,
@@ -39,11 +41,12 @@ from .._generated.responses import (
 from .._dry_run import DryRunOptions
 from .._model import Duration, Size, encode
 from .._request import Callback, json_body, limits_of
-from ..errors import Conflict, Gone, NotFound, ProtocolError
+from ..errors import Conflict, Gone, InvalidRequest, NotFound, ProtocolError, TooLarge
 from ..events import Event, InputRequest, ToolCall
+from ..mcp import Complete, McpTools, model_tool, tools_of_servers
 from ..tools import Tool, ToolLike, tools_of
 from .follow import deliver
-from .net import Jobs, call, end
+from .net import Jobs, call, end, in_thread
 from .session import Session
 
 if TYPE_CHECKING:
@@ -90,6 +93,9 @@ class Context:
         on_event: Callback[Event] = None,
         on_input: OnInput = None,
         tools: Optional[Sequence[ToolLike]] = None,
+        mcp: Optional[Mapping[str, McpTools]] = None,
+        llm: Optional[Complete] = None,
+        tool_limits: Optional[ToolLimits] = None,
         idempotency_key: Optional[str] = None,
     ) -> Verdict:
         """Executes code and returns the verdict. That the code fails is not an exception:
@@ -99,12 +105,15 @@ class Context:
         interpreter. `on_input` gives the lines that ``input()`` asks for; without it, code finds
         the end of input. `tools` are functions that the code may call: they run here, in this
         program, and only their results go inside. The synchronous client calls them one after the
-        other, the asynchronous one beside each other.
+        other, the asynchronous one beside each other. With ``mcp={"github": server}``, the tools
+        of an `McpServer`, or those that its ``tools`` has returned, are in a module: ``from
+        mcp.github import create_issue``. `llm` is called as ``llm.complete(prompt, …)``.
+        `tool_limits` bounds all these calls.
 
         With `dry_run`, the verdict's ``dry_run`` says what the code has changed, and ``commit`` or
         ``discard`` decides about it; tools are not called.
         """
-        offered = tools_of(tools or [])
+        offered = self._offered(tools, mcp, llm)
         verdict: Optional[Verdict] = None
         jobs = Jobs()
         events = self._events(
@@ -116,6 +125,7 @@ class Context:
             on_input is not None,
             dry_run,
             list(offered.values()),
+            tool_limits,
             idempotency_key,
         )
         try:
@@ -147,6 +157,7 @@ class Context:
         allow_input: bool = False,
         dry_run: Union[None, bool, DryRunOptions] = None,
         tools: Optional[Sequence[ToolLike]] = None,
+        tool_limits: Optional[ToolLimits] = None,
         idempotency_key: Optional[str] = None,
     ) -> Iterator[Event]:
         """Executes code and returns its events as they come; the last one is the verdict. Requests
@@ -162,6 +173,7 @@ class Context:
             allow_input,
             dry_run,
             list(tools_of(tools or []).values()),
+            tool_limits,
             idempotency_key,
         )
         try:
@@ -180,6 +192,7 @@ class Context:
         allow_input: bool,
         dry_run: Union[None, bool, DryRunOptions],
         tools: List[Tool],
+        tool_limits: Optional[ToolLimits],
         idempotency_key: Optional[str],
     ) -> Iterator[Event]:
         wish = dry_run if isinstance(dry_run, DryRunOptions) else DryRunOptions()
@@ -193,6 +206,7 @@ class Context:
             dry_run=bool(dry_run) or None,
             dry_run_network=wish.network,
             dry_run_timeout=wish.timeout,
+            tool_limits=tool_limits if tools else None,
         )
         body: Dict[str, Any] = request.to_json()
         if tools:
@@ -209,6 +223,20 @@ class Context:
         finally:
             end(events)
 
+    def _offered(
+        self,
+        tools: Optional[Sequence[ToolLike]],
+        mcp: Optional[Mapping[str, McpTools]],
+        llm: Optional[Complete],
+    ) -> Dict[str, Tool]:
+        """All that the code may call."""
+        offered = list(tools or [])
+        if mcp:
+            offered += in_thread(tools_of_servers, mcp)
+        if llm is not None:
+            offered.append(model_tool(llm))
+        return tools_of(offered)
+
     def _reply(self, asked: InputRequest, on_input: OnInput) -> None:
         assert on_input is not None
         value = call(on_input, asked)
@@ -224,13 +252,19 @@ class Context:
         if tool is None:
             answer = {"error": {"message": f"there is no tool '{asked.name}'"}}
         else:
+            made = functools.partial(tool, **asked.arguments)
             try:
-                answer = {"result": encode(call(tool, **asked.arguments))}
+                result = (in_thread(made) if tool.blocking else call(made))
+                answer = {"result": encode(result)}
                 json_body(answer)  # What is not JSON is the tool's error, too.
             except Exception as error:  # What a tool raises goes to the code that called it.
                 answer = {"error": {"message": f"{type(error).__name__}: {error}"}}
         try:
-            self._answer(asked.id, answer)
+            try:
+                self._answer(asked.id, answer)
+            except (InvalidRequest, TooLarge) as error:
+                why = f"the result of '{asked.name}' was refused: {error.message}"
+                self._answer(asked.id, {"error": {"message": why}})
             return True
         except (Conflict, Gone, NotFound):
             return False  # The execution has ended meanwhile: its verdict says how.

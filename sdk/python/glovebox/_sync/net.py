@@ -109,7 +109,7 @@ def sleep(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+def call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
     """Calls what the user gave."""
     return function(*arguments, **named)
 

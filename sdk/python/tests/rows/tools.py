@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows on tools: functions of the client that code in the sandbox calls."""
 
+import sys
+import textwrap
+
 from claims import same, within
+from glovebox import McpServer, ToolLimits
+from served import ROOT
+
+SERVER = [sys.executable, str(ROOT / "sdk/python/tests/servers/mcp_server.py")]
 
 
 def add(a: int, b: int = 1) -> int:
@@ -41,3 +48,70 @@ async def a_stream_is_answered_by_hand(world):
                 await context.answer(event.tool_call.id, 7)
             last = event
         same(last.verdict.text, "7")
+
+
+def issues():
+    return McpServer.start(SERVER, env={"ISSUES_TOKEN": "the-token"})
+
+
+async def a_tool_of_an_mcp_server_is_a_function_of_a_module(world):
+    code = """
+        from mcp.issues import create_issue
+        made = create_issue("Broken", labels=["bug"])
+        import os, subprocess
+        leaked = [name for name, value in os.environ.items() if "the-token" in value]
+        print(made["title"], made["labels"], made["authorized"], leaked)
+    """
+    with issues() as server:
+        async with await world.sandbox() as sandbox:
+            verdict = await sandbox.execute(textwrap.dedent(code), mcp={"issues": server})
+            same(verdict.stdout, "Broken ['bug'] True []\n")
+            # A cell later, the function that was imported still serves.
+            again = await sandbox.execute("create_issue('x')['title']", mcp={"issues": server})
+            same(again.text, "'x'")
+            gone = await sandbox.execute("create_issue('x')")
+            same(gone.error.name, "ToolError")
+
+
+async def what_an_mcp_server_refuses_is_raised_inside(world):
+    code = "for f in (mcp.issues.fail, mcp.issues.huge):\n    try: f()\n    except ToolError as e: print(e)"
+    with issues() as server:
+        async with await world.sandbox() as sandbox:
+            verdict = await sandbox.execute(code, mcp={"issues": server})
+            within("no such thing", verdict.stdout)
+            within("the result of 'mcp.issues.huge' was refused", verdict.stdout)
+
+
+async def arguments_of_any_name_reach_an_mcp_server(world):
+    code = "mcp.issues.repo_read(**{'self': 1, 'function': 2})"
+    with issues() as server:
+        async with await world.sandbox() as sandbox:
+            verdict = await sandbox.execute(code, mcp={"issues": server})
+            same(verdict.text, "'{\"function\": 2, \"self\": 1}'")
+
+
+async def only_the_tools_that_are_chosen_can_be_called(world):
+    code = "print(mcp.issues.create_issue('x')['title'], hasattr(mcp.issues, 'fail'))"
+    with issues() as server:
+        async with await world.sandbox() as sandbox:
+            chosen = {"issues": server.tools("create-issue")}
+            verdict = await sandbox.execute(code, mcp=chosen)
+            same(verdict.stdout, "x False\n")
+
+
+async def code_asks_a_model_that_the_client_has(world):
+    def complete(prompt, **options):
+        return {"text": f"{prompt}!", "options": options}
+
+    code = "answer = llm.complete('hi', temperature=0); print(answer['text'], answer['options'])"
+    async with await world.sandbox() as sandbox:
+        verdict = await sandbox.execute(code, llm=complete)
+        same(verdict.stdout, "hi! {'temperature': 0}\n")
+
+
+async def calls_of_all_modules_have_one_limit(world):
+    code = "try:\n    for n in range(9): add(n); llm.complete('x')\nexcept ToolError as e: print(n, e)"
+    async with await world.sandbox() as sandbox:
+        verdict = await sandbox.execute(
+            code, tools=[add], llm=lambda prompt: prompt, tool_limits=ToolLimits(calls=4))
+        same(verdict.stdout, "2 an execution may call tools 4 times\n")
