@@ -90,7 +90,8 @@ def served():
         try:
             daemon.start()
             yield {"TEST_URL": f"http://127.0.0.1:{daemon.port}", "TEST_KEY": daemon.key,
-                   "TEST_SOCKET": str(daemon.unix), "TEST_VERSION": version(), "GLOVEBOX": GLOVEBOX}
+                   "TEST_SOCKET": str(daemon.unix), "TEST_VERSION": version(), "GLOVEBOX": GLOVEBOX,
+                   "TEST_MCP_SERVER": str(ROOT / "sdk/python/tests/servers/mcp_server.py")}
         finally:
             daemon.discard()
 

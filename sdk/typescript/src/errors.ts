@@ -70,6 +70,8 @@ export class ServerError extends GloveboxError {}
 export class ConnectionError extends GloveboxError {}
 /** The daemon did not respond within the time-out of the request. */
 export class TimeoutError extends GloveboxError {}
+/** An MCP server has refused a request or broken its protocol, or its tool says that it has failed. */
+export class McpError extends GloveboxError {}
 /** Thrown by `Verdict.orThrow` and `CommandResult.orThrow`: what ran did not end well. */
 export class ExecutionError<Result = unknown> extends GloveboxError {
   constructor(message: string, readonly result: Result, code: string) {

@@ -4,6 +4,7 @@ import type { Client } from "./client.js";
 import { ConnectionError } from "./errors.js";
 import type { ExecutionEvent } from "./events.js";
 import type { Duration, Environment, Limits, Result, Verdict as VerdictDocument } from "./generated/models.js";
+import { type Complete, type McpServers, toolsOf } from "./mcp.js";
 import { type Tools, ToolCalls, toolSchemas } from "./tools.js";
 import { Verdict } from "./verdict.js";
 
@@ -37,6 +38,10 @@ export interface ExecuteOptions extends Callbacks {
   allow_input?: boolean | undefined;
   /** Functions of this program that the code may call. */
   tools?: Tools | undefined;
+  /** Servers whose tools the code finds in modules: `mcp.github.create_issue` of `{ github: server }`. */
+  mcp?: McpServers | undefined;
+  /** Called as `llm.complete(prompt, …)` in Python, and as `llm.complete({prompt, …})` in JavaScript. */
+  llm?: Complete | undefined;
   /** How many calls of tools there may be, and how long they may wait before that counts as time of the code. */
   tool_limits?: { calls?: number | undefined; wait?: Duration | undefined } | undefined;
   /** Ends the code. */
@@ -111,7 +116,9 @@ const ATTEMPTS = 4;
  *  code runs once, and each event comes once. */
 export async function execute(client: Client, path: { id: string; cid: string }, code: string,
   options: ExecuteOptions, sink: EventSink): Promise<Verdict> {
-  const { env, limits, recover, store_history, dry_run, dry_run_network, dry_run_timeout, tools, tool_limits } = options;
+  const { env, limits, recover, store_history, dry_run, dry_run_network, dry_run_timeout, tool_limits } = options;
+  const { mcp, llm } = options;
+  const tools = mcp || llm ? await toolsOf(options.tools, mcp, llm) : options.tools;
   const body = { code, env, limits, recover, store_history, dry_run, dry_run_network, dry_run_timeout,
     allow_input: options.allow_input ?? (options.onInput ? true : undefined),
     ...(tools ? { tools: toolSchemas(tools), tool_limits } : {}) };

@@ -20,15 +20,16 @@ export interface Tool {
   execute(args: any, context: ToolCallContext): unknown;
 }
 
-/** Tools by name. The code can call these and no others. */
+/** Tools by name. The code can call these and no others. A name with dots, such as `mcp.github.create_issue`, puts the
+ *  tool in a module. */
 export type Tools = Readonly<Record<string, Tool>>;
 
 /** What the daemon is told of the tools. */
 export function toolSchemas(tools: Tools): { name: string; description?: string; parameters?: Record<string, unknown> }[] {
   return Object.entries(tools).map(([name, tool]) => {
-    if (!/^[A-Za-z][\w-]{0,63}$/.test(name)) {
+    if (!/^[A-Za-z][\w-]{0,63}(\.[A-Za-z][\w-]{0,63}){0,3}$/.test(name)) {
       throw new InvalidError(`invalid tool name '${name}'`,
-        { code: "invalid", hint: "begin with a letter; use letters, digits, '_' and '-', 64 at most" });
+        { code: "invalid", hint: "begin with a letter; use letters, digits, '_' and '-', 64 at most; dots separate modules" });
     }
     return { name,
       ...(tool.description === undefined ? {} : { description: tool.description }),

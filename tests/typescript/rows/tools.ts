@@ -2,7 +2,9 @@
 // Functions of this program that code inside calls: against a server that says what a daemon says, and against the
 // daemon itself where it has them.
 import assert from "node:assert/strict";
-import { InvalidError, Sandbox, type Tools, type Verdict } from "glovebox";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { ConnectionError, InvalidError, McpError, McpServer, Sandbox, TimeoutError, type Tools, type Verdict } from "glovebox";
 import { type Row, failure } from "../table.js";
 import { type Asked, type Fake, type Reply, fake, json, lines, verdict } from "../fake.js";
 
@@ -46,6 +48,36 @@ const add: Tools = {
     execute: ({ a, b }: { a: number; b: number }) => a + b,
   },
 };
+
+/** The server that the tests of both SDKs connect to, in its two ways. */
+const server = process.env["TEST_MCP_SERVER"] ?? "";
+const token = { ISSUES_TOKEN: "the-token" };
+
+async function overHttp(use: (url: string) => Promise<void>): Promise<void> {
+  const child = spawn("python3", [server, "--http"], { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, ...token } });
+  try {
+    const [line] = await once(child.stdout, "data") as [Buffer];
+    await use(line.toString().trim());
+  } finally {
+    child.stdin.end();
+    await once(child, "close");
+  }
+}
+
+/** What holds of a server by either way. */
+async function converse(issues: McpServer): Promise<void> {
+  assert.deepEqual([issues.name, issues.version, issues.instructions], ["issues", "1.2", "Be brief."]);
+  const all = await issues.tools();
+  assert.deepEqual(Object.keys(all).slice(0, 3), ["create_issue", "repo_read", "fail"]);
+  assert.equal(Object.keys(all).length, 8);
+  assert.deepEqual(await issues.call("create-issue", { title: "Ü" }), { title: "Ü", labels: null, authorized: true });
+  assert.equal(await issues.call("repo/read", { a: 1 }), '{"a": 1}');
+  assert.match(JSON.stringify(await issues.call("picture")), /image\/png/);
+  assert.match(String(await issues.call("ask")), /told -32601|done/);
+  await failure(issues.call("fail"), McpError);
+  await failure(issues.call("nonesuch"), McpError);
+  await failure(issues.tools("rm"), InvalidError);
+}
 
 export const tools: readonly Row[] = [
   ["the daemon is given names, descriptions and schemas", async () => {
@@ -116,6 +148,40 @@ export const tools: readonly Row[] = [
   }],
   ["a name that no function can have is refused", async ({ sandbox }) => {
     await failure(sandbox.run("1", { tools: { "a b": { execute: () => {} } } }), InvalidError);
+  }],
+  ["an MCP server that is a program says what it can do, and does it", async () => {
+    await using issues = await McpServer.start(["python3", server], { env: token });
+    await converse(issues);
+  }],
+  ["an MCP server that is reached by HTTP says what it can do, and does it", () => overHttp(async (url) => {
+    await using issues = await McpServer.connect(url, { headers: { authorization: "Bearer the-token" } });
+    await converse(issues);
+    // It forgets its sessions.
+    await failure(issues.call("die"), ConnectionError);
+    assert.equal(await issues.call("repo/read"), "{}");
+  })],
+  ["a token for an MCP server follows no redirect, and its absence is told", () => overHttp(async (url) => {
+    await failure(McpServer.connect(url), ConnectionError);
+    const headers = { authorization: "Bearer the-token" };
+    await failure(McpServer.connect(url.replace("/mcp", "/elsewhere"), { headers }), ConnectionError);
+    await failure(McpServer.connect("file:///etc/passwd"), InvalidError);
+  })],
+  ["an MCP server that hangs, ends or is none is an error", async () => {
+    await using slow = await McpServer.start(["python3", server], { timeout: 1 });
+    await failure(slow.call("hang"), TimeoutError);
+    assert.equal(await slow.call("repo/read"), "{}");
+    await failure(slow.call("die"), ConnectionError);
+    await failure(slow.call("repo/read"), ConnectionError);
+    await failure(McpServer.start(["/nonexistent"]), ConnectionError);
+    await failure(McpServer.start(["true"]), ConnectionError);
+  }],
+  ["code in a live daemon calls an MCP server and a model as modules, and has none of their keys", async ({ context }) => {
+    await using issues = await McpServer.start(["python3", server], { env: token });
+    const code = "from mcp.issues import create_issue\nimport os\nmade = create_issue('Broken')\n"
+      + "print(made['title'], made['authorized'], 'the-token' in str(os.environ), llm.complete('hi', top=1))";
+    const mcp = { issues: await issues.tools("create-issue") };
+    const verdict = await (await context()).execute(code, { mcp, llm: (prompt, options) => `${prompt} ${JSON.stringify(options)}` });
+    assert.equal(verdict.stdout, 'Broken True False hi {"top":1}\n', verdict.error?.traceback);
   }],
   ["code in a live daemon calls a tool and gets its result", async ({ context }) => {
     const verdict = await (await context()).execute("print(add(a=40, b=2))", { tools: add });
