@@ -6,6 +6,9 @@ import type { HarnessV1SandboxProvider } from "@ai-sdk/harness";
 import type Anthropic from "@anthropic-ai/sdk";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { Agent } from "@mastra/core/agent";
+import type { MastraModelConfig } from "@mastra/core/llm";
+import { Workspace } from "@mastra/core/workspace";
 import { type Experimental_SandboxSession, generateText, stepCountIs, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { compute } from "computesdk";
@@ -15,6 +18,7 @@ import { codeTool, sandboxProvider, sandboxSession } from "glovebox/ai";
 import { bashTool, runToolUse, tools } from "glovebox/anthropic";
 import { glovebox } from "glovebox/computesdk";
 import { GloveboxSandbox } from "glovebox/deepagents";
+import { GloveboxSandbox as MastraGlovebox } from "glovebox/mastra";
 import { chatTools, responsesTools, runFunctionCall, runToolCall } from "glovebox/openai";
 import type OpenAI from "openai";
 import { z } from "zod";
@@ -28,6 +32,64 @@ after(async () => await sandbox.kill());
 
 const CHART = "import pandas as pd\nimport matplotlib.pyplot as plt\nsales = pd.read_csv('sales.csv')\n"
   + "sales.plot(x='month', y='sold')\nplt.show()\nprint('sold', sales.sold.sum())";
+
+describe("Mastra", () => {
+  let mastra: MastraGlovebox;
+  before(() => { mastra = new MastraGlovebox({ timeout: "10m" }); });
+  after(async () => await mastra._destroy());
+
+  test("a whole run with a scripted model makes a chart from a file", async () => {
+    await mastra.writeFiles([{ path: "sales.csv", content: "month,sold\nJan,3\nFeb,5\n" }, { path: "chart.py", content: CHART.replace("plt.show()", "plt.savefig('chart.png')") }]);
+    const calls = ["MPLBACKEND=agg python3 chart.py", "head -c 4 chart.png | tail -c 3; exit 3"];
+    const seen: unknown[] = [];
+    const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
+    const model = new MockLanguageModelV4({
+      doGenerate: async ({ prompt }) => {
+        seen.push(prompt);
+        const command = calls.shift();
+        return command !== undefined
+          ? { content: [{ type: "tool-call", toolCallId: `c${calls.length}`, toolName: "mastra_workspace_execute_command", input: JSON.stringify({ command }) }],
+            finishReason: { unified: "tool-calls", raw: undefined }, usage, warnings: [] }
+          : { content: [{ type: "text", text: "done" }], finishReason: { unified: "stop", raw: undefined }, usage, warnings: [] };
+      },
+    });
+    const agent = new Agent({ id: "analyst", name: "analyst", instructions: "Draw.",
+      // Its own types are for models that only stream.
+      model: model as unknown as MastraModelConfig, workspace: new Workspace({ sandbox: mastra }) });
+    assert.equal((await agent.generate("plot it", { maxSteps: 4 })).text, "done");
+    assert.match(JSON.stringify(seen[1]), /sold 8/);
+    assert.match(JSON.stringify(seen[2]), /PNG\\n\\nExit code: 3/);
+    assert.equal((await mastra.sandbox.files.readBytes("chart.png"))[1], 0x50);
+  });
+
+  test("processes have input, output, ends and time-outs", async () => {
+    const spawned = await mastra.processes?.spawn("cat; exit 2", { env: { A: "b" } });
+    assert.ok(spawned);
+    await spawned.sendStdin("typed");
+    await spawned.closeStdin();
+    const { stdout, exitCode } = await spawned.wait();
+    assert.deepEqual([stdout, exitCode, await spawned.kill()], ["typed", 2, false]);
+    const slow = await mastra.executeCommand?.("sleep 60", [], { timeout: 200 });
+    assert.deepEqual([slow?.exitCode, slow?.timedOut], [124, true]);
+    const endless = await mastra.processes?.spawn("sleep 60");
+    assert.equal(await endless?.kill(), true);
+    assert.equal((await endless?.wait())?.killed, true);
+    assert.deepEqual((await mastra.processes?.list())?.map((each) => each.running), [false, false]);
+  });
+
+  test("a file has the mode that was asked for", async () => {
+    await mastra.writeFiles([{ path: "tool.sh", content: "echo ran", mode: 0o700 }]);
+    assert.equal((await mastra.executeCommand?.("./tool.sh && stat -c %a tool.sh"))?.stdout, "ran\n700\n");
+  });
+
+  test("one that was stopped is found again by its id, and goes on", async () => {
+    await mastra.executeCommand?.("echo kept > kept.txt");
+    await mastra._stop();
+    const again = new MastraGlovebox({ id: mastra.id });
+    assert.equal((await again.executeCommand?.("cat kept.txt"))?.stdout, "kept\n");
+    assert.equal((await again.getInfo()).metadata?.["sandbox"], mastra.sandbox.id);
+  });
+});
 
 describe("AI SDK", () => {
   const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
