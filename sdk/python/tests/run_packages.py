@@ -8,6 +8,8 @@ status 77 when pip is missing or its index cannot be reached.
 import argparse
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,11 +22,25 @@ from from_pypi import pip, prepare
 CHECKS = sorted(path.stem for path in (HERE / "packages").glob("*.txt"))
 
 
+def interpreter(requirements):
+    """The Python for a check; None where this machine has none that is new enough for a line such
+    as "# python>=3.12"."""
+    needs = re.search(r"^# python>=3\.(\d+)$", requirements.read_text(), re.MULTILINE)
+    oldest = int(needs[1]) if needs else 0
+    if sys.version_info >= (3, oldest):
+        return sys.executable
+    return next(filter(None, (shutil.which(f"python3.{minor}")
+                              for minor in range(oldest, oldest + 4))), None)
+
+
 def install(check, build):
-    """A virtual environment with what the check needs, and its Python."""
+    """A virtual environment with what the check needs, and its Python; None without one."""
     requirements = HERE / f"packages/{check}.txt"
+    base = interpreter(requirements)
+    if base is None:
+        return None
     python = build / check / "bin/python"
-    prepare(requirements, build / check, [sys.executable, "-m", "venv", build / check],
+    prepare(requirements, build / check, [base, "-m", "venv", build / check],
             pip("install", "--upgrade", "-r", requirements, python=python))
     return python
 
@@ -72,6 +88,9 @@ def main():
     failed = []
     for check in options.checks or CHECKS:
         python = install(check, options.build)
+        if python is None:
+            print(f"== {check}: skipped, it needs a newer Python", flush=True)
+            continue
         print(f"== {check}", flush=True)
         status = check_types(python) if check == "types" else check_framework(check, python)
         if status:

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, List, Literal, Mapping, Optional, Sequence, Union
 
+from .._archives import pack
 from .._generated import routes
 from .._generated.requests import Limits, TemplateFile, TemplateRecipe
 from .._generated.responses import TemplateEvent, TemplateInfo
@@ -12,7 +16,7 @@ from .._request import Callback
 from ..errors import ProtocolError
 from ..events import failure_of
 from .files import Content, body_of
-from .net import call
+from .net import call, in_thread
 
 if TYPE_CHECKING:
     from .client import AsyncClient
@@ -100,6 +104,31 @@ class AsyncTemplates:
             headers={"Content-Type": "application/octet-stream"},
         )
         return await self._built(on_event, lines)
+
+    async def build_dockerfile(
+        self,
+        name: str,
+        folder: "Union[str, os.PathLike[str]]",
+        *,
+        dockerfile: str = "Dockerfile",
+        build_args: Optional[Mapping[str, str]] = None,
+        on_event: Callback[TemplateEvent] = None,
+    ) -> TemplateInfo:
+        """Builds the Dockerfile of a directory, with the files of the directory that it copies."""
+        archive = await in_thread(pack, Path(folder))
+        with archive:
+            lines = self._client.lines(
+                routes.IMPORT_TEMPLATE,
+                {"name": name},
+                query={
+                    "format": "dockerfile",
+                    "dockerfile": dockerfile,
+                    "build_args": json.dumps(dict(build_args)) if build_args else None,
+                },
+                content=body_of(archive),
+                headers={"Content-Type": "application/octet-stream"},
+            )
+            return await self._built(on_event, lines)
 
     async def export_image(self, name: str) -> bytes:
         """A template with a root of its own as an image in a tar archive: an OCI layout, which
