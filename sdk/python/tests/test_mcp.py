@@ -62,10 +62,12 @@ class Pipe(Both, unittest.TestCase):
         self.addCleanup(self.server.close)
 
     def test_one_that_does_not_answer_is_not_waited_for_longer_than_was_said(self):
-        with McpServer.start(SERVER, timeout=0.2) as server:
-            with self.assertRaisesRegex(Timeout, "did not answer 'tools/call' within 0.2 s"):
-                server.call("hang")
-            server.call("repo/read")
+        transport = self.server._transport
+        transport.timeout = 0.1  # From now on: it has taken its time to start.
+        with self.assertRaisesRegex(Timeout, "did not answer 'tools/call' within 0.1 s"):
+            self.server.call("hang")
+        transport.timeout = 30
+        self.assertEqual(self.server.call("repo/read"), "{}")
 
     def test_one_that_ends_is_an_error_of_the_call_and_of_later_ones(self):
         for name in ("die", "repo/read"):

@@ -167,7 +167,7 @@ export const tools: readonly Row[] = [
     await failure(McpServer.connect("file:///etc/passwd"), InvalidError);
   })],
   ["an MCP server that hangs, ends or is none is an error", async () => {
-    await using slow = await McpServer.start(["python3", server], { timeout: 1 });
+    await using slow = await McpServer.start(["python3", server], { timeout: 5 });
     await failure(slow.call("hang"), TimeoutError);
     assert.equal(await slow.call("repo/read"), "{}");
     await failure(slow.call("die"), ConnectionError);
