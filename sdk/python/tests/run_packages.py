@@ -29,8 +29,10 @@ def interpreter(requirements):
     oldest = int(needs[1]) if needs else 0
     if sys.version_info >= (3, oldest):
         return sys.executable
-    return next(filter(None, (shutil.which(f"python3.{minor}")
-                              for minor in range(oldest, oldest + 4))), None)
+    found = filter(None, (shutil.which(f"python3.{minor}") for minor in range(oldest, oldest + 4)))
+    # Some machines have only a stand-in for a version that is not installed.
+    return next((each for each in found
+                 if subprocess.run([each, "-c", ""], capture_output=True).returncode == 0), None)
 
 
 def install(check, build):
