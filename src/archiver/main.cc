@@ -52,8 +52,9 @@ Result<UniqueFd> open_directory() {
 }
 
 Result<UnpackBounds> confine_for_image(std::string_view bytes, std::string_view entries) {
-  const UnpackBounds bounds{.bytes = GB_TRY(number_in(bytes)),
-                            .entries = GB_TRY(number_in(entries))};
+  UnpackBounds bounds;
+  bounds.bytes = GB_TRY(number_in(bytes));
+  bounds.entries = GB_TRY(number_in(entries));
   GB_TRY(confined::confine_self(
       {.memory = kMemory, .cpu_seconds = kCpuSeconds, .file_size = bounds.bytes},
       confined::Root::kEnter, filter_for_roots()));

@@ -60,9 +60,10 @@ Result<int> wrap(const SharedOptionsText& text, const std::vector<std::string>& 
   for (const std::string& each : text.files) {
     files.push_back(GB_TRY(parse_file_to_copy(each)));
   }
-  SandboxSpec spec{.limits = GB_TRY(limits_of(text)),
-                   .env = GB_TRY(parse_environment(text)),
-                   .mounts = language_mounts()};
+  SandboxSpec spec;
+  spec.limits = GB_TRY(limits_of(text));
+  spec.env = GB_TRY(parse_environment(text));
+  spec.mounts = language_mounts();
   EdgeCredentials credentials;
   if (network.rules) {
     credentials = GB_TRY(EdgeCredentials::make(network.rules->credentials, network.secrets));

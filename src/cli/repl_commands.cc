@@ -119,8 +119,8 @@ Result<void> save(ReplEngine& engine, const Words& words) {
   }
   if (const auto large = engine.large_values().find(type->mime, cell);
       large && (!count || cell) && (!found || found->cell <= large->cell)) {
-    found = Found{large->cell,
-                  GB_TRY(LargeValues::fetch(engine.session().context(), large->reference))};
+    auto value = GB_TRY(LargeValues::fetch(engine.session().context(), large->reference));
+    found = Found{large->cell, std::move(value)};
   }
   if (!found) {
     return Error(ErrorCode::kNotFound,

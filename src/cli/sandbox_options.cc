@@ -55,9 +55,9 @@ Result<LiveSpec> make_live_spec(Language language, const SandboxOptionsText& opt
   for (const std::string& text : options.files) {
     spec.files.push_back(GB_TRY(parse_file_to_copy(text)));
   }
-  spec.packages = {.requests = GB_TRY(parse_packages(options.packages)),
-                   .sources = options.package_sources,
-                   .indexes = GB_TRY(parse_package_indexes(options.package_indexes))};
+  spec.packages.requests = GB_TRY(parse_packages(options.packages));
+  spec.packages.sources = options.package_sources;
+  spec.packages.indexes = GB_TRY(parse_package_indexes(options.package_indexes));
   if (auto allowed = validate(spec.packages); !allowed) {
     return std::move(allowed).error().within("--packages");
   }

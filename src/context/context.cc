@@ -84,9 +84,11 @@ struct Connections {
 };
 
 Result<Connections> connect() {
-  return Connections{.channel = GB_TRY(make_socket()),
-                     .out = GB_TRY(make_stream()),
-                     .err = GB_TRY(make_stream())};
+  Connections made;
+  made.channel = GB_TRY(make_socket());
+  made.out = GB_TRY(make_stream());
+  made.err = GB_TRY(make_stream());
+  return made;
 }
 
 // Runs a program of the sandbox beside all else, with limits of its own: when its time is over, it

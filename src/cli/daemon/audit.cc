@@ -159,7 +159,8 @@ Result<Opened> open_journal(const AuditOptionsText& options) {
   UniqueFd directory = GB_TRY(audit::open_directory(path));
   const std::string pem = GB_TRY(read_whole(
       options.public_key.empty() ? path + "/" + audit::kPublicKeyFile : options.public_key));
-  return Opened{.directory = std::move(directory), .key = GB_TRY(audit::PublicKey::parse(pem))};
+  audit::PublicKey key = GB_TRY(audit::PublicKey::parse(pem));
+  return Opened{.directory = std::move(directory), .key = std::move(key)};
 }
 
 Result<std::vector<audit::KnownHead>> known_heads(const AuditOptionsText& options) {

@@ -153,10 +153,9 @@ Result<std::vector<std::string>> proxy_command(const SshOptionsText& options,
 Result<std::string> host_block(const SshOptionsText& options,
                                const std::string& user,
                                const std::string& directory) {
-  return ssh_host_block({.name = ssh_name(options.id),
-                         .user = user,
-                         .directory = directory,
-                         .proxy = GB_TRY(proxy_command(options, directory))});
+  const auto proxy = GB_TRY(proxy_command(options, directory));
+  return ssh_host_block(
+      {.name = ssh_name(options.id), .user = user, .directory = directory, .proxy = proxy});
 }
 
 std::string path_of(const SshOptionsText& options) { return "/v1/sandboxes/" + encode(options.id); }

@@ -100,7 +100,8 @@ class ImageStream {
     const std::string ignored = path + "/.dockerignore";
     rules_ = GB_TRY(dockerfile::IgnoreRules::parse(
         ::access(ignored.c_str(), F_OK) == 0 ? GB_TRY(read_program(ignored)) : ""));
-    return pack({{.source = path, .target = "."}, GB_TRY(aside(dockerfile))},
+    const auto beside = GB_TRY(aside(dockerfile));
+    return pack({{.source = path, .target = "."}, beside},
                 [this](const std::string& name, bool is_directory) {
                   return rules_.ignores(name) && !(is_directory && rules_.has_exceptions());
                 });

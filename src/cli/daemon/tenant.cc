@@ -102,7 +102,8 @@ void show(const Json& tenant, bool json) {
 
 Result<int> create(const TenantOptionsText& options) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
-  const Json request{{"name", options.name}, {"quotas", GB_TRY(quotas_json(options))}};
+  const Json quotas = GB_TRY(quotas_json(options));
+  const Json request{{"name", options.name}, {"quotas", quotas}};
   show(GB_TRY(daemon.ask("POST", "/v1/tenants", request)), options.daemon.json);
   return 0;
 }

@@ -87,11 +87,13 @@ Result<Json> FilesystemService::call(std::string_view method,
     const std::string path = GB_TRY(path_of(message, "path", user));
     const bool recursive = GB_TRY(flag_member(message, "recursive")) == true;
     const bool with_entries = GB_TRY(flag_member(message, "includeEntry")) == true;
-    return Json{{"watcherId", GB_TRY(watchers_.create(visit, path, recursive, with_entries))}};
+    const std::string id = GB_TRY(watchers_.create(visit, path, recursive, with_entries));
+    return Json{{"watcherId", id}};
   }
   const auto watcher = GB_TRY(text_member(message, "watcherId")).value_or("");
   if (method == "GetWatcherEvents") {
-    return Json{{"events", GB_TRY(watchers_.take(visit, watcher))}};
+    Json events = GB_TRY(watchers_.take(visit, watcher));
+    return Json{{"events", std::move(events)}};
   }
   if (method == "RemoveWatcher") {
     if (auto removed = watchers_.remove(visit, watcher); !removed) {
@@ -182,9 +184,11 @@ void FilesystemService::watch(const Visit& visit,
   };
   const auto wish = [&]() -> Result<Wish> {
     const Json message = GB_TRY(read_streaming(request));
-    return Wish{.path = GB_TRY(path_of(message, "path", user)),
-                .recursive = GB_TRY(flag_member(message, "recursive")) == true,
-                .with_entry = GB_TRY(flag_member(message, "includeEntry")) == true};
+    Wish made;
+    made.path = GB_TRY(path_of(message, "path", user));
+    made.recursive = GB_TRY(flag_member(message, "recursive")) == true;
+    made.with_entry = GB_TRY(flag_member(message, "includeEntry")) == true;
+    return made;
   }();
   auto files = service_.files(visit.caller, visit.info.id, FileAccess::kUse);
   // While one client watches, another one looks.

@@ -120,10 +120,9 @@ Result<void> check_proxy(const Json& wanted) {
 }  // namespace
 
 Result<Network> make_network(const Json& wanted, std::optional<bool> internet) {
-  NetworkRules rules{.allow = GB_TRY(read_rules(wanted, "allowOut")),
-                     .deny = GB_TRY(read_rules(wanted, "denyOut")),
-                     .otherwise = NetworkRules::Otherwise::kAllow,
-                     .allow_first = true};
+  NetworkRules rules{.otherwise = NetworkRules::Otherwise::kAllow, .allow_first = true};
+  rules.allow = GB_TRY(read_rules(wanted, "allowOut"));
+  rules.deny = GB_TRY(read_rules(wanted, "denyOut"));
   const Json transforms = GB_TRY(object_member(wanted, "rules"));
   for (const auto& [host, list] : transforms.items()) {
     GB_TRY(read_transforms(host, list, rules.credentials.headers));

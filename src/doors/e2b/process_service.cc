@@ -30,8 +30,10 @@ Result<std::uint16_t> cells(const Json& size, const char* name, std::uint16_t ot
 
 Result<ProcessRequest::Terminal> terminal_size(const Json& pty) {
   const Json size = GB_TRY(object_member(pty, "size"));
-  return ProcessRequest::Terminal{.columns = GB_TRY(cells(size, "cols", 80)),
-                                  .rows = GB_TRY(cells(size, "rows", 24))};
+  ProcessRequest::Terminal terminal;
+  terminal.columns = GB_TRY(cells(size, "cols", 80));
+  terminal.rows = GB_TRY(cells(size, "rows", 24));
+  return terminal;
 }
 
 }  // namespace

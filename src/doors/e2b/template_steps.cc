@@ -162,7 +162,8 @@ Result<Base> base_of(const Json& body, const FindTemplate& find_template) {
       return Base{.name = std::string(ours)};
     }
   }
-  return Base{.name = image, .image = true, .login = GB_TRY(login_of(body, image))};
+  auto login = GB_TRY(login_of(body, image));
+  return Base{.name = image, .image = true, .login = std::move(login)};
 }
 
 }  // namespace

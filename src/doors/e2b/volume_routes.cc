@@ -346,9 +346,9 @@ Result<std::vector<VolumeMount>> volume_mounts(const Json& body) {
     if (!each.is_object()) {
       return Error(ErrorCode::kInvalid, "'volumeMounts' must be a list of objects");
     }
-    mounts.push_back({.volume = GB_TRY(text_member(each, "name")).value_or(""),
-                      .path = GB_TRY(text_member(each, "path")).value_or(""),
-                      .read_only = false});
+    const std::string volume = GB_TRY(text_member(each, "name")).value_or("");
+    const std::string path = GB_TRY(text_member(each, "path")).value_or("");
+    mounts.push_back({.volume = volume, .path = path, .read_only = false});
   }
   return mounts;
 }

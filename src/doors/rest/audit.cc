@@ -113,8 +113,8 @@ Result<void> emergency_stop(Call& call) {
   const std::string sandbox = fields.text("sandbox", kMostName).value_or("");
   GB_TRY(fields.done());
   const StopScope scope = GB_TRY(scope_of(tenant, sandbox));
-  call.send_json(200, "stop",
-                 {{"stopped", GB_TRY(call.service.emergency_stop(call.caller, scope))}});
+  const std::size_t stopped = GB_TRY(call.service.emergency_stop(call.caller, scope));
+  call.send_json(200, "stop", {{"stopped", stopped}});
   return {};
 }
 

@@ -115,7 +115,8 @@ Result<void> reply_input(Call& call) {
 
 Result<void> reply_tool(Call& call) {
   Fields fields = GB_TRY(call.fields());
-  const ToolReply reply{.call = call.parameters[2], .answer = GB_TRY(read_tool_answer(fields))};
+  ToolReply reply{.call = call.parameters[2]};
+  reply.answer = GB_TRY(read_tool_answer(fields));
   GB_TRY(call.service.reply_tool(call.caller, call.parameters[0], call.parameters[1], reply));
   call.send_nothing();
   return {};

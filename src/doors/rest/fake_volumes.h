@@ -48,7 +48,8 @@ class FakeVolumes final : public VolumeService {
   }
 
   Result<VolumeBearer> bearer(std::string_view, std::string_view volume) override {
-    return VolumeBearer{.caller = {}, .info = GB_TRY(find({}, volume))};
+    VolumeInfo info = GB_TRY(find({}, volume));
+    return VolumeBearer{.caller = {}, .info = std::move(info)};
   }
 
  private:

@@ -88,7 +88,8 @@ class Emptying {
     if (::fstat(directory.get(), &status) != 0) {
       return file_error("remove " + name);
     }
-    levels_.push_back({name, status.st_dev, status.st_ino, GB_TRY(names_in(directory.get()))});
+    auto names = GB_TRY(names_in(directory.get()));
+    levels_.push_back({name, status.st_dev, status.st_ino, std::move(names)});
     at_ = std::move(directory);
     return {};
   }

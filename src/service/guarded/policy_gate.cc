@@ -191,8 +191,9 @@ Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
                                                 const RunRequest& request) const {
   std::vector<std::string> names = GB_TRY(named(caller, request.policies, request.template_name));
   const std::vector<Policy> policies = holding(caller, names);
+  TierWish tier = GB_TRY(raise_floors(request.tier, policies));
   return Demands{.policies = std::move(names),
-                 .tier = GB_TRY(raise_floors(request.tier, policies)),
+                 .tier = std::move(tier),
                  .rules = guest_rules_of(policies)};
 }
 
@@ -200,8 +201,9 @@ Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
                                                 const SandboxRequest& request) const {
   std::vector<std::string> names = GB_TRY(named(caller, request.policies, request.template_name));
   const std::vector<Policy> policies = holding(caller, names);
+  TierWish tier = GB_TRY(raise_floors(request.tier, policies));
   return Demands{.policies = std::move(names),
-                 .tier = GB_TRY(raise_floors(request.tier, policies)),
+                 .tier = std::move(tier),
                  .rules = guest_rules_for_contexts(policies, languages_)};
 }
 

@@ -145,7 +145,8 @@ Result<json> recipe_json(const Recipe& recipe, std::vector<UniqueFd>& opened) {
   if (recipe.dockerfile) {
     json files = json::array();
     for (const DockerfileBuild::File& file : recipe.dockerfile->files) {
-      files.push_back({{"name", file.name}, {"file", GB_TRY(open_file(file.path, opened))}});
+      const auto place = GB_TRY(open_file(file.path, opened));
+      files.push_back({{"name", file.name}, {"file", place}});
     }
     object["dockerfile"] = {{"path", recipe.dockerfile->path},
                             {"text", recipe.dockerfile->text},
@@ -157,8 +158,8 @@ Result<json> recipe_json(const Recipe& recipe, std::vector<UniqueFd>& opened) {
     }
   }
   if (recipe.image) {
-    object["image"] = {{"format", static_cast<int>(recipe.image->format)},
-                       {"file", GB_TRY(open_file(recipe.image->path, opened))}};
+    const auto place = GB_TRY(open_file(recipe.image->path, opened));
+    object["image"] = {{"format", static_cast<int>(recipe.image->format)}, {"file", place}};
   }
   return object;
 }
@@ -186,9 +187,8 @@ Result<Recipe> to_recipe(const json& object, const std::vector<UniqueFd>& opened
       recipe.dockerfile->context = GB_TRY(name_of(number_in(wanted, "context"), opened));
     }
     for (const json& file : wanted.value("files", json::array())) {
-      recipe.dockerfile->files.push_back(
-          {.name = text_in(file, "name"),
-           .path = GB_TRY(name_of(number_in(file, "file"), opened))});
+      const std::string path = GB_TRY(name_of(number_in(file, "file"), opened));
+      recipe.dockerfile->files.push_back({.name = text_in(file, "name"), .path = path});
     }
   }
   if (object.contains("image")) {
@@ -197,8 +197,8 @@ Result<Recipe> to_recipe(const json& object, const std::vector<UniqueFd>& opened
     if (format > static_cast<std::uint64_t>(ImageFormat::kRootfs)) {
       return Error(ErrorCode::kInvalid, "unknown format of an image");
     }
-    recipe.image = ImageFile{.format = static_cast<ImageFormat>(format),
-                             .path = GB_TRY(name_of(number_in(image, "file"), opened))};
+    const std::string path = GB_TRY(name_of(number_in(image, "file"), opened));
+    recipe.image = ImageFile{.format = static_cast<ImageFormat>(format), .path = path};
   }
   GB_TRY(validate(recipe));
   return recipe;

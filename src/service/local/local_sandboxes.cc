@@ -38,9 +38,9 @@ Result<SandboxInfo> LocalService::change(const Caller& caller,
   if (!lock) {
     return busy(id);
   }
-  SandboxEntry entry{.tenant = caller.tenant,
-                     .claim = {},
-                     .info = GB_TRY(book_.find(caller.tenant, id))};
+  SandboxEntry entry;
+  entry.tenant = caller.tenant;
+  entry.info = GB_TRY(book_.find(caller.tenant, id));
   SandboxInfo& info = entry.info;
   if (comes_too_late(change, info)) {
     return busy(id);
@@ -185,8 +185,8 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .id = info.id,
       .images = std::move(images),
       .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder(),
-      .network = GB_TRY(way_out(caller.tenant, info.network, /*may_miss=*/true)),
       .rules = info.rules};
+  order.network = GB_TRY(way_out(caller.tenant, info.network, /*may_miss=*/true));
   packages_.add_to(order);
   const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
   (void)GB_TRY(

@@ -295,8 +295,9 @@ Result<json> LocalTemplates::make(const Caller& caller,
   GB_TRY(add_password(caller, whole));
   const BuildBase base = GB_TRY(base_of(caller, recipe.base));
   policies.insert(base.policies.begin(), base.policies.end());
+  const json sent = GB_TRY(recipe_json(whole, opened));
   const json request = {{"tenant", caller.tenant},
-                        {"recipe", GB_TRY(recipe_json(whole, opened))},
+                        {"recipe", sent},
                         {"base", parts_json(base.parts)},
                         {"public_only", network_ != NetworkPolicy::kAny}};
   std::array<int, 2> ends{};

@@ -148,9 +148,9 @@ Result<std::vector<PackageFile>> PackageSource::files(PackageManager manager,
     if (!S_ISREG(status.st_mode)) {
       continue;
     }
-    found.push_back({.name = name,
-                     .size = static_cast<std::uint64_t>(status.st_size),
-                     .hash = GB_TRY(known.hash(file.get(), status))});
+    const std::string hash = GB_TRY(known.hash(file.get(), status));
+    found.push_back(
+        {.name = name, .size = static_cast<std::uint64_t>(status.st_size), .hash = hash});
     if (found.size() > kMaxFiles) {
       return Error(
           ErrorCode::kInvalid,

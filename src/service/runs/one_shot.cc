@@ -155,8 +155,8 @@ class OneShotRun {
                      .mounts = request_.language.mounts,
                      .as_root = request_.as_root,
                      .nested = request_.nested,
-                     .deterministic = request_.deterministic,
-                     .rules = GB_TRY(rules_for(request_.language, request_.rules))};
+                     .deterministic = request_.deterministic};
+    spec.rules = GB_TRY(rules_for(request_.language, request_.rules));
     if (!request_.verify.empty()) {
       spec.rules.exec.permit("sh");
     }

@@ -119,7 +119,8 @@ class Reader {
   Result<ContainerImage> read_oci(const std::string& name) const {
     json index = GB_TRY(read_document(directory_, "index.json"));
     if (!name.empty()) {
-      index = json::object({{"manifests", GB_TRY(named(member(index, "manifests"), name))}});
+      json manifests = GB_TRY(named(member(index, "manifests"), name));
+      index = json::object({{"manifests", std::move(manifests)}});
     }
     for (int i = 0; i < kMaxIndexes; ++i) {
       const json chosen = GB_TRY(choose(member(index, "manifests")));
@@ -153,9 +154,9 @@ class Reader {
         layers.size() > kMaxLayers) {
       return bad_image("the layers do not match the configuration");
     }
-    ContainerImage image{.layers = {},
-                         .env = environment_of(config),
-                         .config = GB_TRY(parse_image_config(member(config, "config")))};
+    ContainerImage image;
+    image.env = environment_of(config);
+    image.config = GB_TRY(parse_image_config(member(config, "config")));
     for (std::size_t i = 0; i < layers.size(); ++i) {
       if (!layers[i].is_string() || !hashes[i].is_string()) {
         return bad_image("a layer has no name");
@@ -277,9 +278,9 @@ class Reader {
     if (layers.size() > kMaxLayers) {
       return bad_image("too many layers");
     }
-    ContainerImage image{.layers = {},
-                         .env = environment_of(config),
-                         .config = GB_TRY(parse_image_config(member(config, "config")))};
+    ContainerImage image;
+    image.env = environment_of(config);
+    image.config = GB_TRY(parse_image_config(member(config, "config")));
     for (const json& layer : layers) {
       const std::string type = text_in(layer, "mediaType");
       if (type.find("tar") == std::string::npos || type.find("encrypted") != std::string::npos) {

@@ -103,7 +103,8 @@ void ImageLayer::add_parents(const std::string& path) {
 }
 
 Result<void> ImageLayer::add_tree(const std::string& path, const std::string& source) {
-  entries_[path] = {.kind = Entry::Kind::kTree, .tree = GB_TRY(open_tree(source))};
+  auto tree = GB_TRY(open_tree(source));
+  entries_[path] = {.kind = Entry::Kind::kTree, .tree = std::move(tree)};
   return {};
 }
 

@@ -66,9 +66,8 @@ class Installer {
         .cancel_fd = cancel_fd_,
         .root = parts_.root.empty() ? std::string() : store_.path_of(parts_.root) + "/root"};
     GB_TRY(install_packages(order, files));
-    return PackageContent{.manager = manager,
-                          .content = GB_TRY(store_.commit(std::move(draft), key)),
-                          .cached = false};
+    auto content = GB_TRY(store_.commit(std::move(draft), key));
+    return PackageContent{.manager = manager, .content = std::move(content), .cached = false};
   }
 
  private:

@@ -150,9 +150,10 @@ Result<HeaderRule> parse_header(const json& item, const std::string& place) {
   constexpr const char* kHint =
       R"(for example {"host": "api.example.com", "name": "Authorization", "value": "Bearer {KEY}"})";
   GB_TRY(check_members(item, place, {"host", "name", "value"}, kHint));
-  HeaderRule rule{.target = GB_TRY(parse_target(item.value("host", json()), place + ".host")),
-                  .name = GB_TRY(parse_text(item, place, "name")),
-                  .value = GB_TRY(parse_text(item, place, "value"))};
+  HeaderRule rule;
+  rule.target = GB_TRY(parse_target(item.value("host", json()), place + ".host"));
+  rule.name = GB_TRY(parse_text(item, place, "name"));
+  rule.value = GB_TRY(parse_text(item, place, "value"));
   if (const auto named = check_header_name(rule.name); !named) {
     return refused(place + ".name", named.error().message(), named.error().hint());
   }
@@ -273,8 +274,9 @@ Result<NetworkRules> parse_network_rules(std::string_view text) {
                    "use allow, deny, default, precedence, secrets, headers and budget");
     }
   }
-  NetworkRules rules{.allow = GB_TRY(parse_list(object, "allow")),
-                     .deny = GB_TRY(parse_list(object, "deny"))};
+  NetworkRules rules;
+  rules.allow = GB_TRY(parse_list(object, "allow"));
+  rules.deny = GB_TRY(parse_list(object, "deny"));
   const bool open = GB_TRY(is_allow(object, "default", "leave it out to deny what no rule allows"));
   rules.otherwise = open ? Otherwise::kAllow : Otherwise::kDeny;
   rules.allow_first = GB_TRY(is_allow(object, "precedence", "leave it out for deny to win"));
