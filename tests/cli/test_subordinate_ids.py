@@ -36,12 +36,12 @@ tar -xpf greet.tar -C again --numeric-owner && stat -c '%u:%g' again/opt/greet/s
 def groups_of_ours():
     """Directories of control groups below those that we are in."""
     if (CGROUPS / "cgroup.controllers").exists():
-        return [CGROUPS / f"glovebox-test-{os.getpid()}"]
+        return [CGROUPS / f"gb-test-{os.getpid()}"]
     made = []
     for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
         for name in {"memory", "pids"} & set(names.split(",")):
-            made.append(CGROUPS / name / path.strip("/") / f"glovebox-test-{os.getpid()}")
+            made.append(CGROUPS / name / path.strip("/") / f"gb-test-{os.getpid()}")
     return made
 
 

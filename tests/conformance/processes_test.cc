@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 
 #include "base/frame.h"
 #include "fixture.h"
@@ -150,7 +151,7 @@ TEST_P(Processes, ThatForkedTwiceEndWithTheRun) {
 
 TEST_P(Processes, AreReapedWhoeverTheirParentWas) {
   EXPECT_EQ(sh("for i in 1 2 3 4 5 6 7 8 9 10; do (sleep 0.01 & sleep 0.02 &) ; done",
-               {.limits = {}, .kill_rest = false})
+               {.limits = {.wall = 60s}, .kill_rest = false})
                 .status,
             Status::kOk);
   EXPECT_TRUE(eventually([&] { return living_guests() == 0; })) << "zombies are left";
