@@ -63,7 +63,7 @@ void WriteRules::restrict_to(const std::vector<std::string>& others) {
     }
   }
   std::ranges::sort(both);
-  both.erase(std::ranges::unique(both).begin(), both.end());
+  both.erase(std::unique(both.begin(), both.end()), both.end());
   places.clear();
   for (const std::string& place : both) {
     const bool within_another = std::ranges::any_of(
