@@ -94,6 +94,7 @@ Result<UniqueFd> open_file_server(Sandbox& sandbox, const std::string& user) {
   command.env = {{"GLOVEBOX_WORKSPACE", "/workspace"}, {"GLOVEBOX_TMP", "/tmp"}};
   RunOptions options;
   options.limits = sandbox.limits();
+  options.acts_for_clients = true;
   (void)GB_TRY(sandbox.start_detached(command, options, {null, null, theirs.get()}));
   return ours;
 }

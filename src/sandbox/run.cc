@@ -127,7 +127,7 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
     request.file_size = limits.disk.count;
   }
   request.deadline_ms = static_cast<std::uint64_t>((limits.wall + kBackstop).count());
-  request.writes_everywhere = sandbox.write_rules_.everywhere;
+  request.writes_everywhere = sandbox.write_rules_.everywhere || options.acts_for_clients;
   for (const std::string& place : sandbox.write_rules_.places) {
     request.writable.push_back(relocated(place, tree));
   }

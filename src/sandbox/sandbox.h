@@ -65,6 +65,8 @@ struct RunOptions {
   bool strict = false;
   // A zygote: it installs the filters of its forks, so it gets none of a guest's.
   bool forks_guests = false;
+  // A program of ours that acts for clients: rules for where guests can write are not its.
+  bool acts_for_clients = false;
   // False leaves background processes alive for the next run.
   bool kill_rest = true;
   RunObserver observer{};
