@@ -85,6 +85,8 @@ class Journal {
   Result<void> wait(std::uint64_t number);
   Result<void> record(const Entry& entry);  // Both.
 
+  [[nodiscard]] bool durable() const { return options_.durable; }
+
   // Signs what is not signed yet, and renews the head.
   Result<void> checkpoint();
 

@@ -29,6 +29,7 @@
 #include "daemon/keeper_starter.h"
 #include "daemon/mcp_doors.h"
 #include "daemon/service_manager.h"
+#include "daemon/trace_exporter.h"
 #include "doors/e2b/e2b_door.h"
 #include "doors/rest/door.h"
 #include "doors/transport/request_log.h"
@@ -235,13 +236,15 @@ Result<void> run_daemon(DaemonOptions options,
   rest::RestOptions rest_options;
   rest_options.approvals = &guarded;
   rest_options.tls = !options.server.certificate_file.empty();
-  http::RequestLog requests(options.access_log ? write_log
-                                               : std::function<void(std::string_view)>());
+  const std::unique_ptr<trace::Tracer> tracer = start_tracer(options.traces, log);
+  http::RequestLog requests(
+      options.access_log ? write_log : std::function<void(std::string_view)>(), tracer.get());
   rest_options.metrics =
       [&, gauges = GaugeSources{.service = *service,
                                 .directory = options.directory,
                                 .most_descriptors = descriptors}](const Caller& caller) {
-        return requests.text() + gauges_text(gauges, keepers, caller);
+        return requests.text() + gauges_text(gauges, keepers, caller) +
+               (tracer ? trace_counters_text(tracer->counts()) : std::string());
       };
   rest::RestDoor rest_door(guarded, rest_options);
   McpDoors mcp_doors(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/trace_exporter.h"
 #include "doors/transport/http.h"
 #include "service/guarded/policy_gate.h"
 #include "service/packages/package_index.h"
@@ -48,6 +49,7 @@ struct DaemonOptions {
   // What is checked before it runs, whoever asks for it.
   PolicyOptions policies{};
   AuditOptions audit{};
+  TraceOptions traces{};
   // At the end the sandboxes live on with their keeper, for the next daemon.
   bool leave_sandboxes = false;
   // The built-in templates of which sandboxes are made ahead; none: all of them.

@@ -63,6 +63,8 @@ struct ServeOptionsText {
   std::vector<std::string> package_indexes;
   std::string audit = "relaxed";
   std::string audit_keep;
+  std::string otlp_endpoint;
+  std::string trace_ratio;
   bool listen_given = false;
   bool unix_given = false;
   bool data_given = false;
@@ -116,6 +118,13 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   if (!text.audit_keep.empty()) {
     options.audit.keep =
         std::chrono::duration_cast<std::chrono::seconds>(GB_TRY(parse_duration(text.audit_keep)));
+  }
+  if (!text.for_host_program) {  // Whose environment speaks of the host program's own traces.
+    options.traces =
+        GB_TRY(read_trace_options(text.otlp_endpoint, text.trace_ratio, [](const char* name) {
+          const char* const value = ::getenv(name);
+          return std::string(value != nullptr ? value : "");
+        }));
   }
   options.server.inherited = take_inherited_sockets();
   // Whoever passes sockets has decided where we listen.
@@ -312,6 +321,15 @@ void add_serve(CLI::App& app, Action* action) {
                    "npm:SOCKET")
       ->type_name("KIND:SOCKET")
       ->allow_extra_args(false);
+  command
+      ->add_option("--otlp-endpoint", text->otlp_endpoint,
+                   "Send traces to this OpenTelemetry collector, which takes OTLP over HTTP "
+                   "[default: $OTEL_EXPORTER_OTLP_ENDPOINT]")
+      ->type_name("URL");
+  command
+      ->add_option("--trace-ratio", text->trace_ratio,
+                   "Part of the traces that begin here and are sent, from 0 to 1 [default: 1]")
+      ->type_name("RATIO");
   command->add_flag("--access-log", options.access_log,
                     "Log each request as a JSON line on stderr");
   command->add_flag("--leave-sandboxes", options.leave_sandboxes,

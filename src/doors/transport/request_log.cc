@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time_text.h"
+#include "trace/span.h"
 
 namespace glovebox::http {
 namespace {
@@ -84,24 +85,60 @@ std::string_view path_of(std::string_view target) { return target.substr(0, targ
 // Bytes that are no UTF-8 are replaced, and control characters escaped: a line stays one line.
 std::string to_line(Request& request,
                     const Watched& watched,
-                    std::chrono::steady_clock::duration took) {
+                    std::chrono::steady_clock::duration took,
+                    std::string_view trace_id) {
   const RequestFacts& facts = request.facts();
   const auto field = [](std::string_view text) { return std::string(text.substr(0, kMaxField)); };
-  const Json line{{"at", to_rfc3339(std::chrono::system_clock::now())},
-                  {"event", "request"},
-                  {"peer", field(request.peer())},
-                  {"door", facts.door},
-                  {"method", field(request.method())},
-                  {"path", field(path_of(request.target()))},
-                  {"route", facts.route},
-                  {"status", watched.status()},
-                  {"ms", std::chrono::duration<double, std::milli>(took).count()},
-                  {"bytes", watched.bytes()},
-                  {"key", field(facts.key)},
-                  {"tenant", field(facts.tenant)},
-                  {"sandbox", field(facts.sandbox)},
-                  {"request_id", field(facts.id)}};
+  Json line{{"at", to_rfc3339(std::chrono::system_clock::now())},
+            {"event", "request"},
+            {"peer", field(request.peer())},
+            {"door", facts.door},
+            {"method", field(request.method())},
+            {"path", field(path_of(request.target()))},
+            {"route", facts.route},
+            {"status", watched.status()},
+            {"ms", std::chrono::duration<double, std::milli>(took).count()},
+            {"bytes", watched.bytes()},
+            {"key", field(facts.key)},
+            {"tenant", field(facts.tenant)},
+            {"sandbox", field(facts.sandbox)},
+            {"request_id", field(facts.id)}};
+  if (!trace_id.empty()) {
+    line["trace_id"] = trace_id;
+  }
   return line.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+// By the names that OpenTelemetry's semantic conventions have for HTTP; ours for the rest.
+void describe(trace::Span& span, Request& request, const Watched& watched) {
+  if (!span) {
+    return;
+  }
+  const RequestFacts& facts = request.facts();
+  const std::string method(method_label(request.method()));
+  span.rename(method + " " + facts.route);
+  span.set("http.request.method", method);
+  span.set("http.route", facts.route);
+  span.set("url.path", std::string(path_of(request.target())));
+  span.set("http.response.status_code", std::int64_t{watched.status()});
+  span.set("client.address", std::string(request.peer()));
+  span.set("glovebox.door", std::string(facts.door));
+  for (const auto& [name, value] :
+       {std::pair("glovebox.tenant", facts.tenant), std::pair("glovebox.key", facts.key),
+        std::pair("glovebox.sandbox", facts.sandbox), std::pair("glovebox.request_id", facts.id)}) {
+    if (!value.empty()) {
+      span.set(name, value);
+    }
+  }
+  if (watched.status() >= 500) {
+    span.fail("");
+  }
+}
+
+trace::Span begin_span(trace::Tracer* tracer, const Request& request) {
+  const auto header = tracer != nullptr ? request.header("traceparent") : std::nullopt;
+  return {tracer, header ? trace::parse_traceparent(*header) : std::nullopt, "request",
+          trace::SpanKind::kServer};
 }
 
 }  // namespace
@@ -111,6 +148,7 @@ void RequestLog::watch(Request& request,
                        const std::function<void(Response& response)>& serve) {
   const auto start = std::chrono::steady_clock::now();
   Watched watched(response);
+  trace::Span span = begin_span(tracer_, request);
   // Also when `serve` throws, which the server answers.
   struct AtEnd {
     explicit AtEnd(std::function<void()> act) : act_(std::move(act)) {}
@@ -128,8 +166,9 @@ void RequestLog::watch(Request& request,
     sent_bytes_ += watched.bytes();
     refused_keys_ += watched.status() == 401 ? 1 : 0;
     count(request.facts(), method_label(request.method()), watched.status(), took);
+    describe(span, request, watched);
     if (line_) {
-      line_(to_line(request, watched, took));
+      line_(to_line(request, watched, took, span.trace_id()));
     }
   });
   serve(watched);

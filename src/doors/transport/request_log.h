@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestLog: what has been asked of all doors, as metrics in Prometheus' text format and as lines
-// of an access log.
+// RequestLog: what has been asked of all doors, as metrics in Prometheus' text format, as lines of
+// an access log, and as the first spans of traces.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 
 #include "base/histogram.h"
 #include "doors/transport/http.h"
+#include "trace/tracer.h"
 
 namespace glovebox::http {
 
@@ -21,7 +22,10 @@ namespace glovebox::http {
 class RequestLog {
  public:
   // `line` gets one JSON object of bounded size for each request, from any thread. Empty: no log.
-  explicit RequestLog(std::function<void(std::string_view line)> line) : line_(std::move(line)) {}
+  // The tracer, if any, outlives it.
+  explicit RequestLog(std::function<void(std::string_view line)> line,
+                      trace::Tracer* tracer = nullptr)
+      : line_(std::move(line)), tracer_(tracer) {}
   RequestLog(const RequestLog&) = delete;
   RequestLog& operator=(const RequestLog&) = delete;
 
@@ -49,6 +53,7 @@ class RequestLog {
              std::chrono::steady_clock::duration took);
 
   const std::function<void(std::string_view line)> line_;
+  trace::Tracer* const tracer_;
   mutable std::mutex mutex_;
   std::map<Key, std::map<int, std::uint64_t>> requests_;
   std::map<Key, Histogram> durations_;

@@ -8,6 +8,7 @@
 #include "base/digest/digest.h"
 #include "base/text.h"
 #include "base/time_text.h"
+#include "trace/span.h"
 
 namespace glovebox {
 namespace {
@@ -195,6 +196,14 @@ void AuditTrail::note_expired_dry_run(std::string_view tenant,
                          .decision = "",
                          .result = "discarded",
                          .details = "{}"});
+}
+
+Result<void> AuditTrail::wait(std::uint64_t record) {
+  if (record == 0 || !journal_.durable()) {
+    return {};
+  }
+  const trace::Span span("audit");
+  return journal_.wait(record);
 }
 
 Result<audit::Page> AuditTrail::read(const audit::Query& query) {

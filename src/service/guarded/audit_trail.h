@@ -75,9 +75,7 @@ class AuditTrail {
   // A sandbox has ended, for whatever reason.
   void note_ending(std::string_view tenant, std::string_view sandbox, const Ending& ending);
 
-  Result<void> wait(std::uint64_t record) {
-    return record == 0 ? Result<void>() : journal_.wait(record);
-  }
+  Result<void> wait(std::uint64_t record);
   Result<void> checkpoint() { return journal_.checkpoint(); }
 
   Result<audit::Page> read(const audit::Query& query);

@@ -16,6 +16,7 @@
 #include "service/policies/policy_walls.h"
 #include "service/runs/analyser_program.h"
 #include "spec/json/verdict_json.h"
+#include "trace/span.h"
 
 namespace glovebox {
 namespace {
@@ -256,6 +257,7 @@ RunAnalyser PolicyGate::in_sandbox_of(const Caller& caller) const {
 Result<PolicyGate::Judgement> PolicyGate::examine(const Caller& caller,
                                                   const std::vector<Policy>& policies,
                                                   const Request& request) {
+  const trace::Span span("policy");
   std::vector<SourceUnit> units = request.units;
   if (!request.before.empty()) {
     units.front().code.insert(0, request.before);
@@ -317,6 +319,7 @@ Result<PolicyGate::Judgement> PolicyGate::examine(const Caller& caller,
 }
 
 Result<void> PolicyGate::ask(Approval question, const EventSink& sink) {
+  trace::Span span("approval");
   return approvals_.wait(std::move(question), [&](const Approval* asked) {
     return !sink ||
            sink(asked == nullptr ? std::string()

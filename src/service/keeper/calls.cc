@@ -106,8 +106,11 @@ Result<CreateOrder> checked_order(const json& arguments, CallContext& context) {
 
 Result<json> create(const json& arguments, CallContext& context) {
   const CreateOrder order = GB_TRY(checked_order(arguments, context));
-  return describe(
-      *GB_TRY(context.keeper.create(order, text(arguments, "record"), context.listens)));
+  const auto held =
+      GB_TRY(context.keeper.create(order, text(arguments, "record"), context.listens));
+  json answer = describe(*held);
+  answer["timings"] = timings_text(held->sandbox().timings());
+  return answer;
 }
 
 Result<json> list(const json&, CallContext& context) {

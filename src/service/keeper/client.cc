@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,9 @@
 
 #include "service/keeper/calls.h"
 #include "service/keeper/codec.h"
+#include "spec/json/raw_json.h"
+#include "spec/json/verdict_json.h"
+#include "trace/span.h"
 
 namespace glovebox::keeper {
 namespace {
@@ -49,6 +53,36 @@ Error late(std::string_view name) {
 bool is_fresh(int socket) {
   char byte = 0;
   return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+// The steps of a start, as an answer or a verdict has them: {"warden_us":2400,…}, in their order.
+void add_steps(trace::Span& span, std::string_view timings) {
+  constexpr std::string_view kUnit = "_us";
+  std::vector<trace::Span::Step> steps;
+  for (const auto& [name, took] : raw_members(timings)) {
+    std::int64_t count = 0;
+    const auto read = std::from_chars(took.data(), took.data() + took.size(), count);
+    if (read.ec != std::errc() || count < 0 || !name.ends_with(kUnit)) {
+      continue;
+    }
+    const std::string_view step = name.substr(0, name.size() - kUnit.size());
+    if (step == "first_event") {  // Within the step of the run.
+      span.set("glovebox.first_event_us", count);
+    } else {
+      steps.emplace_back(step, std::chrono::microseconds(count));
+    }
+  }
+  span.add_steps(steps);
+}
+
+void describe_verdict(trace::Span& span, std::string_view event) {
+  if (!span || !is_verdict_event(event)) {
+    return;
+  }
+  if (const auto status = raw_member(event, "status"); status && status->size() > 2) {
+    span.set("glovebox.status", std::string(status->substr(1, status->size() - 2)));
+  }
+  add_steps(span, raw_member(event, "timings").value_or(""));
 }
 
 }  // namespace
@@ -102,11 +136,23 @@ Result<nlohmann::json> KeeperClient::call(std::string_view name,
                                           const OnEvent& on_event,
                                           std::vector<UniqueFd>* passed,
                                           std::span<const int> handed) {
-  return exchange(name, std::move(arguments),
-                  {.on_event = &on_event,
-                   .passed = passed,
-                   .handed = handed,
-                   .patience = terms_of(name).patience});
+  trace::Span span("keeper " + std::string(name), trace::SpanKind::kClient);
+  const OnEvent seen = [&](std::string_view event) {
+    describe_verdict(span, event);
+    return on_event(event);
+  };
+  auto done = exchange(name, std::move(arguments),
+                       {.on_event = span && on_event ? &seen : &on_event,
+                        .passed = passed,
+                        .handed = handed,
+                        .patience = terms_of(name).patience});
+  if (!done) {
+    span.fail(done.error().message());
+  } else if (span && done->is_object() && done->contains("timings") &&
+             (*done)["timings"].is_string()) {
+    add_steps(span, (*done)["timings"].get_ref<const std::string&>());
+  }
+  return done;
 }
 
 Result<nlohmann::json> KeeperClient::probe() {

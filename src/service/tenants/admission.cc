@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "service/tenants/retry_after.h"
+#include "trace/span.h"
 
 namespace glovebox {
 namespace detail {
@@ -110,6 +111,7 @@ Admission::Admission(FairQueue::Bounds bounds, MemoryPressure& pressure, Clock c
 Result<ExecutionLease> Admission::enter(std::string_view tenant,
                                         std::size_t most_of_tenant,
                                         std::chrono::milliseconds most_wait) {
+  const trace::Span span("admission");
   GB_TRY(pressure_.check());
   const FairQueue::Ticket ticket = GB_TRY(desk_->enter(tenant, most_of_tenant, most_wait));
   return ExecutionLease(desk_, ticket);

@@ -203,11 +203,7 @@ void add_verdict(ObjectText& text, const Verdict& verdict) {
                      {"memory_peak", verdict.usage.memory_peak.count},
                      {"pids_peak", verdict.usage.pids_peak},
                      {"disk_bytes", verdict.usage.disk.count}});
-  Json timings = Json::object();
-  for (const Timing& timing : verdict.timings) {
-    timings[timing.step + "_us"] = timing.took.count();
-  }
-  text.add("timings", timings);
+  text.add_text("timings", timings_text(verdict.timings));
   if (!verdict.notes.empty()) {
     text.add("notes", verdict.notes);
   }
@@ -267,6 +263,14 @@ std::string connection_event(const ConnectionRecord& connection) {
   Json json = connection_json(connection);
   json["type"] = "connection";
   return text_of(json);
+}
+
+std::string timings_text(const std::vector<Timing>& timings) {
+  Json steps = Json::object();
+  for (const Timing& timing : timings) {
+    steps[timing.step + "_us"] = timing.took.count();
+  }
+  return text_of(steps);
 }
 
 std::string verdict_event(const Verdict& verdict) { return verdict_event(to_json(verdict)); }

@@ -29,6 +29,9 @@ std::string verdict_event(const Verdict& verdict);
 // Of a verdict of any kind, such as a judge's, whose text is a JSON object with members.
 std::string verdict_event(std::string verdict);
 
+// {"warden_us":2400,…}, in the order of the steps.
+std::string timings_text(const std::vector<Timing>& timings);
+
 // Whether an event of ours is a verdict's. Looks at its end alone.
 bool is_verdict_event(std::string_view event);
 // The verdict that it carries, the bytes that verdict_event() was given; nothing for other events.
