@@ -6,6 +6,7 @@
 
 #include "analyser/python.h"
 #include "analyser/shell.h"
+#include "analyser/sql.h"
 #include "analyser/syntax/dialect.h"
 
 namespace glovebox::analyser {
@@ -19,6 +20,7 @@ struct Known {
 constexpr std::array kKnown = std::to_array<Known>({
     {"python", analyse_python},
     {"shell", analyse_shell},
+    {"sql", analyse_sql},
 });
 
 }  // namespace

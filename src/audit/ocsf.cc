@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
+
+#include "base/time_text.h"
 
 namespace glovebox::audit {
 namespace {
@@ -33,20 +33,6 @@ Activity activity_of(std::string_view action) {
                                                                : kOther;
 }
 
-// Of "2026-11-23T12:00:00.250Z"; 0 for what is none.
-std::int64_t milliseconds_of(const std::string& time) {
-  tm parts{};
-  int milliseconds = 0;
-  if (std::sscanf(time.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ", &parts.tm_year, &parts.tm_mon,
-                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec,
-                  &milliseconds) != 7) {
-    return 0;
-  }
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<std::int64_t>(::timegm(&parts)) * 1000 + milliseconds;
-}
-
 }  // namespace
 
 std::string to_ocsf(const Record& record, const std::string& version) {
@@ -60,7 +46,7 @@ std::string to_ocsf(const Record& record, const std::string& version) {
       {"class_uid", kClass},
       {"activity_id", static_cast<int>(activity)},
       {"type_uid", kClass * 100 + static_cast<int>(activity)},
-      {"time", milliseconds_of(record.time)},
+      {"time", from_rfc3339(record.time).time_since_epoch() / std::chrono::milliseconds(1)},
       {"severity_id", static_cast<int>(severity)},
       {"status_id", static_cast<int>(entry.result == "ok" ? kSuccess : kFailure)},
       {"status_code", entry.result},

@@ -2,6 +2,8 @@
 #include "base/time_text.h"
 
 #include <cstddef>
+#include <cstdio>
+#include <ctime>
 
 namespace glovebox {
 namespace {
@@ -29,6 +31,20 @@ std::string to_rfc3339(std::chrono::system_clock::time_point time) {
   put_digits(text, 18, static_cast<unsigned>(clock.seconds().count()));
   put_digits(text, 22, static_cast<unsigned>(clock.subseconds().count()));
   return text;
+}
+
+std::chrono::system_clock::time_point from_rfc3339(const std::string& text) {
+  tm parts{};
+  int milliseconds = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec,
+                  &milliseconds) != 7) {
+    return {};
+  }
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return std::chrono::system_clock::from_time_t(::timegm(&parts)) +
+         std::chrono::milliseconds(milliseconds);
 }
 
 }  // namespace glovebox

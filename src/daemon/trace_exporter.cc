@@ -68,18 +68,17 @@ Result<http::Headers> read_pairs(const char* variable, const std::string& text) 
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view pair = trimmed(rest.substr(0, rest.find(',')));
-    rest.remove_prefix(std::min(rest.size(), rest.find(',') == std::string_view::npos
-                                                 ? rest.size()
-                                                 : rest.find(',') + 1));
+    rest.remove_prefix(std::min(
+        rest.size(), rest.find(',') == std::string_view::npos ? rest.size() : rest.find(',') + 1));
     if (pair.empty()) {
       continue;
     }
     const std::size_t equals = pair.find('=');
-    auto value = percent_decoded(
-        equals == std::string_view::npos ? std::string_view("%") : trimmed(pair.substr(equals + 1)));
-    const bool sound = value && std::ranges::none_of(*value, [](unsigned char c) {
-                         return c < ' ' || c == 0x7f;
-                       });
+    auto value =
+        percent_decoded(equals == std::string_view::npos ? std::string_view("%")
+                                                         : trimmed(pair.substr(equals + 1)));
+    const bool sound =
+        value && std::ranges::none_of(*value, [](unsigned char c) { return c < ' ' || c == 0x7f; });
     const std::string_view name = trimmed(pair.substr(0, equals));
     if (!sound || name.empty() || name.find_first_of(" \t\r\n:") != std::string_view::npos) {
       // The value may be a secret.
@@ -194,8 +193,8 @@ Result<TraceOptions> read_trace_options(const std::string& endpoint,
   TraceOptions options;
   const std::string whole = endpoint.empty() ? environment(kTracesEndpoint) : std::string();
   const std::string base = endpoint.empty() ? environment(kEndpoint) : endpoint;
-  const bool disabled = environment("OTEL_SDK_DISABLED") == "true" ||
-                        environment("OTEL_TRACES_EXPORTER") == "none";
+  const bool disabled =
+      environment("OTEL_SDK_DISABLED") == "true" || environment("OTEL_TRACES_EXPORTER") == "none";
   if ((whole.empty() && base.empty()) || (endpoint.empty() && disabled)) {
     return options;
   }
@@ -213,9 +212,9 @@ Result<TraceOptions> read_trace_options(const std::string& endpoint,
     options.target = (url.path.ends_with('/') ? url.path.substr(0, url.path.size() - 1) : url.path);
     options.target += kPath;
   }
-  options.headers = GB_TRY(read_pairs("OTEL_EXPORTER_OTLP_HEADERS",
-                                      first_of(environment, "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
-                                               "OTEL_EXPORTER_OTLP_HEADERS")));
+  options.headers = GB_TRY(read_pairs(
+      "OTEL_EXPORTER_OTLP_HEADERS",
+      first_of(environment, "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")));
   options.authorities = first_of(environment, "OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE",
                                  "OTEL_EXPORTER_OTLP_CERTIFICATE");
   const std::string name = environment("OTEL_SERVICE_NAME");

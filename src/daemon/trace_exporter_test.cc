@@ -75,7 +75,8 @@ TEST(TraceOptions, ThatCannotBeReadAreErrorsThatShowNoSecret) {
     EXPECT_FALSE(read(url, ratio, {})) << ratio;
   }
   EXPECT_FALSE(read(url, "", {{"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}}));
-  for (const char* const headers : {"SECRET", "a=SECRET%zz", "a=SECRET%0a", "a b=SECRET", "=SECRET"}) {
+  for (const char* const headers :
+       {"SECRET", "a=SECRET%zz", "a=SECRET%0a", "a b=SECRET", "=SECRET"}) {
     const auto options = read(url, "", {{"OTEL_EXPORTER_OTLP_HEADERS", headers}});
     ASSERT_FALSE(options) << headers;
     EXPECT_EQ(options.error().message().find("SECRET"), std::string::npos);

@@ -32,9 +32,8 @@ Span::Span(Tracer* tracer,
   if (tracer == nullptr || !(caller ? caller->sampled : tracer->samples())) {
     return;
   }
-  open_.reset(new Open{.tracer = *tracer,
-                       .above = innermost_,
-                       .since = std::chrono::steady_clock::now()});
+  open_.reset(
+      new Open{.tracer = *tracer, .above = innermost_, .since = std::chrono::steady_clock::now()});
   open_->record.trace_id = caller ? caller->trace_id : random_hex(16);
   open_->record.parent_id = caller ? caller->span_id : "";
   begin(std::move(name), kind);
@@ -45,8 +44,8 @@ Span::Span(std::string_view name, SpanKind kind) {
   if (above == nullptr) {
     return;
   }
-  open_.reset(new Open{
-      .tracer = above->tracer, .above = above, .since = std::chrono::steady_clock::now()});
+  open_.reset(
+      new Open{.tracer = above->tracer, .above = above, .since = std::chrono::steady_clock::now()});
   open_->record.trace_id = above->record.trace_id;
   open_->record.parent_id = above->record.span_id;
   begin(std::string(name), kind);

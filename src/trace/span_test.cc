@@ -11,8 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // The spans of what `act` does, in the order in which they ended.
-std::vector<SpanRecord> spans_of(const std::function<void(Tracer& tracer)>& act,
-                                 double ratio = 1) {
+std::vector<SpanRecord> spans_of(const std::function<void(Tracer& tracer)>& act, double ratio = 1) {
   std::vector<SpanRecord> all;
   {
     Tracer tracer({.ratio = ratio}, [&](const std::vector<SpanRecord>& batch) {

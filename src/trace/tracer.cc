@@ -61,9 +61,8 @@ void Tracer::loop() {
     if (waiting_.empty()) {
       return;
     }
-    (void)changed_.wait_for(lock, options_.every, [this] {
-      return stopping_ || waiting_.size() >= options_.batch;
-    });
+    (void)changed_.wait_for(lock, options_.every,
+                            [this] { return stopping_ || waiting_.size() >= options_.batch; });
     const std::size_t count = std::min(waiting_.size(), options_.batch);
     const std::vector<SpanRecord> batch(waiting_.begin(),
                                         waiting_.begin() + static_cast<std::ptrdiff_t>(count));

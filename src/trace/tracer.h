@@ -27,10 +27,10 @@ class Tracer {
   using Send = std::function<Outcome(const std::vector<SpanRecord>& batch)>;
 
   struct Options {
-    double ratio = 1;                         // Of the traces that begin here, those recorded.
-    std::size_t most_waiting = 8'192;         // Spans; beyond, new ones are left out.
-    std::size_t batch = 512;                  // Spans.
-    std::chrono::milliseconds every{2'000};   // How long a span waits for others at most.
+    double ratio = 1;                           // Of the traces that begin here, those recorded.
+    std::size_t most_waiting = 8'192;           // Spans; beyond, new ones are left out.
+    std::size_t batch = 512;                    // Spans.
+    std::chrono::milliseconds every{2'000};     // How long a span waits for others at most.
     std::chrono::milliseconds patience{1'000};  // Before a batch is sent again; doubled each time,
     std::chrono::milliseconds longest{30'000};  // up to this.
   };

@@ -36,6 +36,8 @@ std::string_view language_of(std::uint8_t byte) {
       return "r";
     case 'b':
       return "ruby";
+    case 'q':
+      return "sql";
     case 't':
       return "typescript";
     default:

@@ -58,7 +58,7 @@ TARGETS = {
                      "analyse", "facts", "lines", "secrets", "python_bindings", "python_calls", "python_code",
                      "python_constants", "python_decoders", "python_expressions", "python_lexer", "python_literals",
                      "python_magics", "python_parser", "python_text", "python_values", "shell", "shell_commands",
-                     "shell_words")),
+                     "shell_words", "sql", "sql_tokens")),
                  *(f"analyser/syntax/{name}.cc" for name in (
                      "analyse", "c", "csharp", "folds", "go", "java", "javascript", "php", "program", "r", "report",
                      "ruby", "texts", "tree")),

@@ -230,6 +230,9 @@ class Commands(Case):
         self.assertIn("sandbox.kill", {each["api"]["operation"] for each in events})
         lines = offline(self.daemon, "export").stdout.splitlines()
         self.assertEqual(json.loads(lines[0])["action"], "audit.open")
+        logs = [log for line in offline(self.daemon, "export", "--format", "otlp").stdout.splitlines()
+                for log in json.loads(line)["resourceLogs"][0]["scopeLogs"][0]["logRecords"]]
+        self.assertEqual([log["body"]["stringValue"] for log in logs][:len(lines)], lines)
 
     def test_a_head_that_was_kept_tells_when_the_journal_was_set_back(self):
         self.daemon.create().kill()

@@ -13,6 +13,7 @@
 #include "audit/head.h"
 #include "audit/journal.h"
 #include "audit/ocsf.h"
+#include "audit/otel_log.h"
 #include "audit/query.h"
 #include "audit/record_hash.h"
 #include "audit/segments.h"
@@ -256,12 +257,13 @@ Result<int> verify(const AuditOptionsText& options) {
 Result<int> export_records(const AuditOptionsText& options) {
   const UniqueFd directory =
       GB_TRY(audit::open_directory(audit::journal_directory(options.directory)));
-  const bool ocsf = options.format == "ocsf";
   GB_TRY(audit::read_lines(directory.get(), options.after, [&](std::string_view line) {
-    if (!ocsf) {
+    if (options.format == "jsonl") {
       std::cout << line << "\n";
     } else if (const auto record = audit::parse_record(line)) {
-      std::cout << audit::to_ocsf(*record, GB_VERSION) << "\n";
+      std::cout << (options.format == "ocsf" ? audit::to_ocsf(*record, GB_VERSION)
+                                             : audit::to_otel_log(*record, line, GB_VERSION))
+                << "\n";
     }
     return std::cout.good();
   }));
@@ -381,14 +383,15 @@ void add_audit(CLI::App& app, bool described, Action* action) {
   command->add_flag("--json", options->json, "Print JSON");
 
   options = std::make_shared<AuditOptionsText>();
-  command = add_one(*group, "export", "Print all records, as JSON Lines or OCSF events",
+  command = add_one(*group, "export",
+                    "Print all records, as JSON Lines, OCSF events or OpenTelemetry logs",
                     "Examples:\n  glovebox audit export > audit.jsonl\n"
                     "  glovebox audit export --format ocsf --after 1000",
                     options, export_records, action);
   add_directory(*command, *options);
-  command->add_option("--format", options->format, "jsonl or ocsf")
+  command->add_option("--format", options->format, "jsonl, ocsf or otlp")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"jsonl", "ocsf"}))
+      ->check(CLI::IsMember({"jsonl", "ocsf", "otlp"}))
       ->capture_default_str();
   command->add_option("--after", options->after, "Only records with greater numbers")
       ->type_name("SEQ");

@@ -30,6 +30,7 @@ constexpr std::array kKnown = std::to_array<Known>({
     {"php", "php", "php"},
     {"r", "r", "r"},
     {"ruby", "ruby", "ruby"},
+    {"sql", "sql", "sql"},
 });
 
 const Known& find(std::string_view language) {
@@ -39,7 +40,7 @@ const Known& find(std::string_view language) {
 }
 
 constexpr std::array kWithNames = std::to_array<std::string_view>(
-    {"python", "javascript", "c", "csharp", "go", "java", "php", "r", "ruby"});
+    {"python", "javascript", "c", "csharp", "go", "java", "php", "r", "ruby", "sql"});
 
 }  // namespace
 
