@@ -9,7 +9,8 @@ install(TARGETS glovebox-daemon glovebox-egress glovebox-warden glovebox-archive
 install(TARGETS glovebox-library LIBRARY DESTINATION lib FILE_SET HEADERS DESTINATION include)
 install(TARGETS glovebox-wasm DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm)
 install(PROGRAMS packaging/wasm_install DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm RENAME install)
-install(TARGETS glovebox-microvm DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm)
+install(TARGETS glovebox-microvm glovebox-microvm-memory-opener
+  DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm)
 install(FILES ${CMAKE_BINARY_DIR}/libexec/glovebox/microvm/initramfs
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm)
 install(PROGRAMS packaging/microvm_install DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm RENAME install)
@@ -35,4 +36,4 @@ install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # What the packages are made of, without tests and benchmarks.
 add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-library glovebox-warden glovebox-archiver glovebox-analyser glovebox-launcher
-  glovebox-egress glovebox-files glovebox-render glovebox-wasm glovebox-microvm glovebox-microvm-init agents)
+  glovebox-egress glovebox-files glovebox-render glovebox-wasm glovebox-microvm glovebox-microvm-init glovebox-microvm-memory-opener agents)

@@ -38,6 +38,7 @@
 #include "sandbox/masked_paths.h"
 #include "sandbox/microvm/exactly.h"
 #include "sandbox/microvm/protocol.h"
+#include "sandbox/microvm/template_files.h"
 #include "spec/warden_protocol.h"
 
 namespace glovebox::microvm {
@@ -252,7 +253,8 @@ void arrange_run(const Order& order) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
   while (const dirent* const entry = ::readdir(entries)) {
     const std::string name = entry->d_name;
-    const bool ours = "/run/" + name == kPrograms || name == "masks";
+    const bool ours =
+        "/run/" + name == kPrograms || "/run/" + name == kTemplatePlace || name == "masks";
     if (name != "." && name != ".." && !ours && entry->d_type == DT_DIR) {
       make_directory(fresh + "/" + name);
       bind(shown + "/" + name, fresh + "/" + name);

@@ -11,12 +11,15 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sandbox/microvm/protocol.h"
+#include "sandbox/microvm/template_files.h"
 #include "sandbox/moving_in.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/tiers/microvm/machine.h"
+#include "sandbox/tiers/microvm/machine_template.h"
 #include "sandbox/tiers/microvm/port.h"
 #include "sandbox/tiers/microvm/qemu.h"
 #include "sandbox/tiers/native/native.h"
@@ -55,16 +58,16 @@ Result<Streams> make_streams() {
 }
 
 // The sandbox around QEMU: what the guests are to see, and room for the machine.
-SandboxSpec native_spec(const SandboxSpec& spec, const microvm::Installation& installation) {
+SandboxSpec native_spec(const SandboxSpec& spec,
+                        const microvm::Installation& installation,
+                        const microvm::MachineSize& size) {
   SandboxSpec native = spec;
-  native.limits.memory = Bytes{spec.limits.memory.count + microvm::kMachineMemory.count +
-                               microvm::kEmulatorMemory.count};
+  native.limits.memory = Bytes{size.memory.count + microvm::kEmulatorMemory.count};
   native.limits.pids = kEmulatorPids;
   native.limits.disk = kEmulatorDisk;
   native.env.clear();
   native.relay = false;
-  native.mounts.push_back(
-      {.source = installation.programs, .target = std::string(microvm::kPrograms), .closed = true});
+  native.mounts.push_back(microvm::programs_mount(installation));
   return native;
 }
 
@@ -96,7 +99,19 @@ Result<TierFeatures> MicrovmTier::probe() {
 Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
   const microvm::Installation installation = GB_TRY(microvm::find_installation());
-  Enclosure enclosure = GB_TRY(NativeTier().enclose(native_spec(spec, installation)));
+  const microvm::MachineSize size = microvm::size_for(spec.limits);
+  const auto machine_template = microvm::find_or_make_template(installation, size);
+  SandboxSpec native = native_spec(spec, installation, size);
+  if (machine_template) {
+    native.mounts.push_back(
+        {.source = *machine_template, .target = microvm::kTemplatePlace, .closed = true});
+  }
+  std::vector<std::string> command = {std::string(microvm::kPrograms) + microvm::kRunner,
+                                      machine_template ? microvm::kClone : microvm::kBoot};
+  for (std::string& argument : microvm::machine_command(installation, size)) {
+    command.push_back(std::move(argument));
+  }
+  Enclosure enclosure = GB_TRY(NativeTier().enclose(native));
   Stopwatch watch;
   Streams control = GB_TRY(make_streams());
   Streams machine = GB_TRY(make_streams());
@@ -108,8 +123,7 @@ Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
   const UniqueFd write_end(ends[1]);
   auto port = std::make_unique<microvm::Port>(std::move(machine.ours));
   enclosure.carrier = GB_TRY(microvm::Machine::start(
-      enclosure, microvm::machine_command(installation, spec.limits),
-      {control.theirs.get(), write_end.get(), machine.theirs.get()}, *port));
+      enclosure, command, {control.theirs.get(), write_end.get(), machine.theirs.get()}, *port));
   GB_TRY(port->order(GB_TRY(order_for(spec))));
   const std::string request = moving_in_frame(spec, policy::own_kernel_filter());
   if (::send(control.ours.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
@@ -123,6 +137,10 @@ Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
   enclosure.features = features();
   enclosure.machine = "QEMU TCG";
   enclosure.landlock = 0;
+  if (!machine_template) {
+    enclosure.notes.push_back("the machine booted, for there is no template of it: " +
+                              machine_template.error().message());
+  }
   for (Timing& lap : watch.laps()) {
     enclosure.timings.push_back(std::move(lap));
   }

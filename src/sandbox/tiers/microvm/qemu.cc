@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -15,9 +16,7 @@ namespace glovebox::microvm {
 namespace {
 
 constexpr const char* kQemu = "/usr/bin/qemu-system-x86_64";
-constexpr const char* kRunner = "/microvm/glovebox-microvm";
-constexpr const char* kKernel = "/microvm/kernel";
-constexpr const char* kInitramfs = "/microvm/initramfs";
+constexpr Bytes kSmallestStep{32UL << 20};
 
 // Descriptors, as glovebox-microvm arranges them, by the number of the port.
 constexpr int descriptor_of(int port) {
@@ -53,13 +52,24 @@ Result<Installation> find_installation() {
   return kFound;
 }
 
-std::vector<std::string> machine_command(const Installation& installation, const Limits& limits) {
+MachineSize size_for(const Limits& limits) {
+  // Eight steps from each power of two to the next: few sizes, and few bytes that nobody asked for.
+  const std::uint64_t memory = limits.memory.count + kMachineMemory.count;
+  const std::uint64_t step = std::max(std::bit_floor(memory - 1) / 8, kSmallestStep.count);
+  return {.memory = Bytes{(memory + step - 1) / step * step},
+          .processors = static_cast<unsigned>(
+              std::clamp(std::ceil(limits.cpus), 1.0,
+                         std::max(1.0, static_cast<double>(cgroup_host().processors))))};
+}
+
+Mount programs_mount(const Installation& installation) {
+  return {.source = installation.programs, .target = std::string(kPrograms), .closed = true};
+}
+
+std::vector<std::string> machine_command(const Installation& installation,
+                                         const MachineSize& size) {
   const std::string programs(kPrograms);
-  const std::uint64_t memory = (limits.memory.count + kMachineMemory.count) >> 20;
-  const auto processors = static_cast<unsigned>(std::clamp(
-      std::ceil(limits.cpus), 1.0, std::max(1.0, static_cast<double>(cgroup_host().processors))));
   std::vector<std::string> command = {
-      programs + kRunner,
       installation.qemu,
       "-nodefaults",
       "-no-user-config",
@@ -73,9 +83,9 @@ std::vector<std::string> machine_command(const Installation& installation, const
       "-cpu",
       "max",
       "-smp",
-      std::to_string(processors),
+      std::to_string(size.processors),
       "-m",
-      std::to_string(memory) + "M",
+      std::to_string(size.memory.count >> 20) + "M",
       "-kernel",
       programs + kKernel,
       "-initrd",
@@ -94,7 +104,7 @@ std::vector<std::string> machine_command(const Installation& installation, const
     command.insert(
         command.end(),
         {"-chardev", "socket,id=p" + number + ",fd=" + std::to_string(descriptor_of(port)),
-         "-device", "virtserialport,nr=" + number + ",chardev=p" + number});
+         "-device", "virtserialport,nr=" + number + ",chardev=p" + number + ",id=port" + number});
   }
   return command;
 }

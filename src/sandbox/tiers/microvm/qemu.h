@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "spec/limits.h"
+#include "spec/mount.h"
 
 namespace glovebox::microvm {
 
@@ -16,6 +17,12 @@ struct Installation {
   std::string qemu;
 };
 
+// Below Installation::programs.
+inline constexpr const char* kRunner = "/microvm/glovebox-microvm";
+inline constexpr const char* kKernel = "/microvm/kernel";
+inline constexpr const char* kInitramfs = "/microvm/initramfs";
+inline constexpr const char* kMemoryOpener = "/microvm/memory-opener.so";
+
 // kUnsupported says what is missing and how to install it. Found once in a process.
 Result<Installation> find_installation();
 
@@ -23,8 +30,19 @@ Result<Installation> find_installation();
 inline constexpr Bytes kMachineMemory{96UL << 20};
 inline constexpr Bytes kEmulatorMemory{192UL << 20};
 
-// The command of glovebox-microvm, as it is started in a sandbox that shows the programs at
+// Of a machine. Few sizes, since each has a template of its own.
+struct MachineSize {
+  Bytes memory;
+  unsigned processors = 1;
+};
+// One that holds guests with these limits.
+MachineSize size_for(const Limits& limits);
+
+// Shows the programs at microvm::kPrograms.
+Mount programs_mount(const Installation& installation);
+
+// QEMU's command, as glovebox-microvm starts it in a sandbox that shows the programs at
 // microvm::kPrograms.
-std::vector<std::string> machine_command(const Installation& installation, const Limits& limits);
+std::vector<std::string> machine_command(const Installation& installation, const MachineSize& size);
 
 }  // namespace glovebox::microvm

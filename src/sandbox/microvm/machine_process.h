@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process of a machine, and the ways in which one begins.
+//
+// Descriptors of ours: 1 is the warden's stream, 2 where complaints go, 3 the machine's own port
+// (protocol.h). The machine gets these as 5, 2 and 3, as 4 the stream of its files, as 6 its
+// monitor's, and as 7 where it reads its state.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "sandbox/microvm/monitor.h"
+
+namespace glovebox::microvm {
+
+inline constexpr int kMachineFd = 3;
+inline constexpr int kAside = 16;  // Above all that are arranged.
+
+// On standard error, with errno's text. Returns the exit status for it.
+int complain(std::string_view what);
+
+// Two connected sockets, out of the way of the descriptors above.
+struct Sockets {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+Sockets make_sockets();
+
+// Ends with this object: by SIGKILL, and waited for.
+class MachineProcess {
+ public:
+  // Starts the command as it is; -1 as its process where that fails. `files` is passed to it.
+  static MachineProcess boot(const std::vector<std::string>& command, int files);
+  // Starts it on the template's memory and with its state. No process where that fails.
+  static MachineProcess clone(std::vector<std::string> command, int files);
+  // Boots it with its memory in a file of that name and size. Nothing comes over its `streams` yet,
+  // and standard output stays ours: QEMU never waits for what it has. Its monitor has been greeted.
+  static MachineProcess boot_in(std::vector<std::string> command,
+                                int streams,
+                                const std::string& memory,
+                                std::string_view size);
+
+  MachineProcess(MachineProcess&& other) noexcept;
+  MachineProcess& operator=(MachineProcess&&) = delete;
+  ~MachineProcess() { end(); }
+
+  explicit operator bool() const { return pid_ > 0; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] Monitor& monitor() { return monitor_; }
+  void end();
+
+ private:
+  MachineProcess(pid_t pid, UniqueFd monitor) : pid_(pid), monitor_(std::move(monitor)) {}
+
+  pid_t pid_;
+  Monitor monitor_;
+};
+
+}  // namespace glovebox::microvm

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our end of QEMU's monitor (docs/interop/qmp-spec of QEMU), before anything of a guest's runs in
+// the machine: what it says is not hostile yet.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/unique_fd.h"
+
+namespace glovebox::microvm {
+
+// Everything waits as long as QEMU takes, and is false when it ends, refuses or speaks nonsense.
+class Monitor {
+ public:
+  explicit Monitor(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  // Has to come first.
+  bool greet();
+  // `arguments` is the text of a JSON object.
+  bool execute(std::string_view command, std::string_view arguments = "{}");
+  // Waits for an event in which this text appears; earlier ones are lost.
+  bool await(std::string_view event, std::string_view text);
+
+ private:
+  bool next_line();
+
+  UniqueFd socket_;
+  std::string line_;
+  std::string rest_;  // What was read behind the line.
+};
+
+}  // namespace glovebox::microvm

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Templates of machines (microvm/template_files.h): finding one, or making it at the first use.
+//
+// They are in `.machines` of the runtime directory, one for each size of a machine and each build,
+// QEMU, kernel and boot of the host. All that is in one came from our own programs and the kernel:
+// a template is made in a sandbox that has never had a guest.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "sandbox/tiers/microvm/qemu.h"
+
+namespace glovebox::microvm {
+
+// The directory of the machine's template, for SandboxSpec::mounts. Makes it where there is none,
+// which takes as long as a boot; whoever asks for the same one meanwhile waits for that. An error
+// says why there is none. What others could write is none. Any thread.
+Result<std::string> find_or_make_template(const Installation& installation,
+                                          const MachineSize& size);
+
+}  // namespace glovebox::microvm
