@@ -193,7 +193,7 @@ Result<void> install_filter(const std::string& bytes) {
 }  // namespace
 
 Result<Belongings> move_in(int control) {
-  const MoveInRequest request = GB_TRY(receive_request(control));
+  // All that needs no request comes first: a machine that is cloned has it behind it then.
   Belongings own;
   // Modes are meant as they are written; the umask of guests comes later.
   (void)::umask(0);
@@ -203,12 +203,13 @@ Result<Belongings> move_in(int control) {
   }
   GB_TRY(put_out_of_sight(kMovingArchiver));
   GB_TRY(put_out_of_sight(kMovingWarden));
-  GB_TRY(arrange_directories(request.directories));
   GB_TRY(arrange_sys());
-  own.machine = GB_TRY(arrange_machine(request));
   own.store = GB_TRY(arrange_store());
   remove_devices();
   own.proc_self = GB_TRY(hide_own_process());
+  const MoveInRequest request = GB_TRY(receive_request(control));
+  GB_TRY(arrange_directories(request.directories));
+  own.machine = GB_TRY(arrange_machine(request));
   GB_TRY(put_out_of_sight(kMovingPlace));
   GB_TRY(checked(sys::raw(SYS_chdir, request.directories.front().c_str()), "enter the workspace"));
   GB_TRY(give_up_privileges());

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/wire.h"
+
 namespace glovebox::microvm {
 namespace {
 
@@ -74,6 +76,32 @@ fuse_attr attributes_of(const struct stat& status, std::uint64_t id) {
 
 FileExport::FileExport(UniqueFd root) : root_(std::move(root)) {
   nodes_[FUSE_ROOT_ID] = {.path = ".", .lookups = 1};
+}
+
+std::string FileExport::names() const {
+  WireWriter writer;
+  for (const auto& [id, node] : nodes_) {
+    writer.u64(id);
+    writer.u64(node.lookups);
+    writer.text(node.path);
+  }
+  return writer.take();
+}
+
+bool FileExport::remember(std::string_view names) {
+  WireReader reader(names);
+  while (reader.ok() && !reader.complete()) {
+    const Id id = reader.u64();
+    const std::uint64_t lookups = reader.u64();
+    std::string path(reader.text());
+    if (id == FUSE_ROOT_ID) {
+      continue;
+    }
+    last_ = std::max(last_, id);
+    ids_[path] = id;
+    nodes_[id] = {.path = std::move(path), .lookups = lookups};
+  }
+  return reader.complete();
 }
 
 template <typename T>

@@ -27,6 +27,12 @@ class FileExport {
 
   explicit FileExport(UniqueFd root);
 
+  // The names that the asking kernel knows, for another export to go on with: it then answers that
+  // kernel, or a copy of it, and the tree has to have them too. remember() comes first of all, and
+  // is false where the bytes make no sense.
+  [[nodiscard]] std::string names() const;
+  bool remember(std::string_view names);
+
   // The answer to one whole request: its bytes, or none where none is due. Never fails: what makes
   // no sense gets an error of FUSE's. `request` has at least the size of a header.
   std::string_view answer(std::string_view request);

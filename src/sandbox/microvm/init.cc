@@ -3,6 +3,10 @@
 // the files that glovebox-microvm shows, makes the namespaces and the control group of the guests,
 // starts the warden in them, and passes bytes between the machine's ports and what they are for.
 //
+// All that needs no order comes before it is read: that is where a template of machines is taken
+// (template_files.h), so its clones have it behind them. Nothing there may depend on chance or on
+// the time, or read a directory that two sandboxes could differ in.
+//
 // It is root of the machine's kernel. No guest sees it or anything of its own: it is in none of
 // their namespaces. With it, with the warden or with any of the ports the machine ends.
 #include <arpa/inet.h>
@@ -87,6 +91,12 @@ void mount_new(const char* type,
 
 void bind(const std::string& what, const std::string& at) {
   must(::mount(what.c_str(), at.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0, "mount " + at);
+}
+
+UniqueFd open_directory(const std::string& path) {
+  UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  must(static_cast<bool>(directory), "open " + path);
+  return directory;
 }
 
 void write_text(const std::string& path, std::string_view text) {
@@ -196,12 +206,11 @@ void set_limits(std::uint64_t memory, std::uint64_t pids) {
   write_text(std::string(kGroup) + "/pids.max", std::to_string(pids));
 }
 
-void make_group(const Order& order) {
+void make_group() {
   make_directory("/cgroup");
   mount_new("cgroup2", "/cgroup", MS_NOSUID | MS_NODEV | MS_NOEXEC);
   write_text("/cgroup/cgroup.subtree_control", "+memory +pids +cpu");
   make_directory(kGroup);
-  set_limits(order.memory, order.pids);
 }
 
 void answer_questions(int port) {
@@ -242,35 +251,56 @@ void mount_files() {
   start([=] { pass_answers(port, fuse); });
 }
 
-// All of /run that the outside shows, beside places of our own.
-void arrange_run(const Order& order) {
+// The /run of the guests.
+struct Run {
+  UniqueFd shown;  // What the outside shows.
+  UniqueFd fresh;  // What covers it.
+};
+
+Run arrange_run() {
   const std::string shown = std::string(kRoot) + "/run";
   const std::string fresh = "/run";
+  Run run{.shown = open_directory(shown), .fresh = {}};
   make_directory(fresh);
   mount_new("tmpfs", fresh, MS_NOSUID | MS_NODEV, "mode=0755");
-  DIR* const entries = ::opendir(shown.c_str());
-  must(entries != nullptr, "read " + shown);
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
-  while (const dirent* const entry = ::readdir(entries)) {
-    const std::string name = entry->d_name;
-    const bool ours =
-        "/run/" + name == kPrograms || "/run/" + name == kTemplatePlace || name == "masks";
-    if (name != "." && name != ".." && !ours && entry->d_type == DT_DIR) {
-      make_directory(fresh + "/" + name);
-      bind(shown + "/" + name, fresh + "/" + name);
-    }
-  }
-  (void)::closedir(entries);
   make_directory("/run/programs");
   for (const std::string path : {warden::kMovingWarden, warden::kMovingArchiver}) {
     must(::mknod(path.c_str(), S_IFREG | 0644, 0) == 0, "create " + path);
     bind(kRoot + path, path);
   }
   make_directory(warden::kMovingPlace);
-  mount_new("tmpfs", warden::kMovingPlace, MS_NOSUID | MS_NODEV,
-            "mode=0755,size=" + std::to_string(order.disk + kOwnBytes) +
-                ",nr_inodes=" + std::to_string(order.inodes + kOwnInodes));
+  mount_new("tmpfs", warden::kMovingPlace, MS_NOSUID | MS_NODEV, "mode=0755");
   bind(fresh, shown);
+  run.fresh = open_directory(shown);
+  return run;
+}
+
+// What else the outside shows there, and how much guests may write.
+void fill_run(const Run& run, const Order& order) {
+  must(::fchdir(run.fresh.get()) == 0, "enter /run");
+  const std::string_view place = std::string_view(warden::kMovingPlace).substr(sizeof "/run");
+  const std::string size = "size=" + std::to_string(order.disk + kOwnBytes) +
+                           ",nr_inodes=" + std::to_string(order.inodes + kOwnInodes);
+  must(::mount(nullptr, std::string(place).c_str(), nullptr, MS_REMOUNT | MS_NOSUID | MS_NODEV,
+               size.c_str()) == 0,
+       "limit the disk");
+  DIR* const entries = ::fdopendir(::dup(run.shown.get()));
+  must(entries != nullptr, "read /run");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
+  while (const dirent* const entry = ::readdir(entries)) {
+    const std::string name = entry->d_name;
+    const bool ours =
+        "/run/" + name == kPrograms || "/run/" + name == kTemplatePlace || name == "masks";
+    if (name == "." || name == ".." || ours || entry->d_type != DT_DIR) {
+      continue;
+    }
+    must(::mkdirat(run.fresh.get(), name.c_str(), 0755) == 0, "create /run/" + name);
+    const UniqueFd tree(::open_tree(run.shown.get(), name.c_str(), OPEN_TREE_CLONE | O_CLOEXEC));
+    must(tree && ::move_mount(tree.get(), "", run.fresh.get(), name.c_str(),
+                              MOVE_MOUNT_F_EMPTY_PATH) == 0,
+         "mount /run/" + name);
+  }
+  (void)::closedir(entries);
 }
 
 void arrange_devices() {
@@ -326,8 +356,7 @@ void mask_proc() {
 }
 
 // The first process of the guests' namespaces becomes the warden.
-[[noreturn]] void become_warden(const Order& order, int control) {
-  must(::sethostname(order.hostname.c_str(), order.hostname.size()) == 0, "set the host name");
+[[noreturn]] void become_warden(int control) {
   raise_loopback();
   mount_new("proc", std::string(kRoot) + "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
   mount_new("sysfs", std::string(kRoot) + "/sys", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
@@ -355,18 +384,28 @@ void mask_proc() {
   ::_exit(127);
 }
 
-void start_guests(const Order& order, int control) {
+// In the namespaces of the guests, and none of them. `machine` brings the order; once all is as it
+// says, something is written to `ready`.
+void start_guests(int machine, int control, int ready) {
   write_text(std::string(kGroup) + "/cgroup.procs", "0");
   must(::unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
                  CLONE_NEWCGROUP) == 0,
        "make the namespaces");
   must(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "keep mounts private");
+  const Run run = arrange_run();
   const pid_t first = ::fork();
   must(first >= 0, "fork");
   if (first == 0) {
-    become_warden(order, control);
+    become_warden(control);
   }
   (void)::close(control);
+  const Order order = receive_order(machine);
+  take_seed_and_time(order);
+  set_limits(order.memory, order.pids);
+  must(::sethostname(order.hostname.c_str(), order.hostname.size()) == 0, "set the host name");
+  fill_run(run, order);
+  must(::write(ready, "", 1) == 1, "go on");
+  (void)::close(ready);
   int status = 0;
   (void)::waitpid(first, &status, 0);
 }
@@ -380,17 +419,19 @@ void start_guests(const Order& order, int control) {
     (void)::dup2(console.get(), fd);
   }
   const UniqueFd machine = open_port(kMachinePort);
-  const UniqueFd control = open_port(kControlPort);
-  const Order order = receive_order(machine.get());
-  take_seed_and_time(order);
-  make_group(order);
+  make_group();
   mount_files();
   arrange_devices();
-  arrange_run(order);
   std::array<int, 2> pair{};
+  std::array<int, 2> ready{};
   must(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) == 0, "socketpair");
-  start([&] { start_guests(order, pair[1]); });
+  must(::pipe2(ready.data(), O_CLOEXEC) == 0, "pipe");
+  start([&] { start_guests(machine.get(), pair[1], ready[1]); });
   (void)::close(pair[1]);
+  (void)::close(ready[1]);
+  const UniqueFd control = open_port(kControlPort);
+  char byte = 0;
+  must(read_exactly(ready[0], &byte, 1), "start the guests");
   start([&] { pass_bytes(control.get(), pair[0]); });
   start([&] { pass_bytes(pair[0], control.get()); });
   start([&] { answer_questions(machine.get()); });

@@ -66,13 +66,12 @@ void add_memory(std::vector<std::string>& command,
                 const std::string& file,
                 std::string_view size,
                 bool shared) {
-  command.insert(command.end(),
-                 {"-object",
-                  "memory-backend-file,id=memory,size=" + std::string(size) + ",mem-path=" + file +
-                      ",share=" + (shared ? "on" : "off"),
-                  "-machine", "memory-backend=memory", "-chardev",
-                  "socket,id=monitor,fd=" + std::to_string(kMonitorFd), "-mon",
-                  "chardev=monitor,mode=control"});
+  command.insert(command.end(), {"-object",
+                                 "memory-backend-file,id=memory,size=" + std::string(size) +
+                                     ",mem-path=" + file + ",share=" + (shared ? "on" : "off"),
+                                 "-machine", "memory-backend=memory", "-chardev",
+                                 "socket,id=monitor,fd=" + std::to_string(kMonitorFd), "-mon",
+                                 "chardev=monitor,mode=control"});
 }
 
 bool send_file(int from, int to) {
@@ -119,14 +118,15 @@ MachineProcess MachineProcess::boot(const std::vector<std::string>& command, int
 }
 
 MachineProcess MachineProcess::boot_in(std::vector<std::string> command,
-                                       int streams,
+                                       int files,
+                                       int control,
                                        const std::string& memory,
                                        std::string_view size) {
   add_memory(command, memory, size, true);
   Sockets monitor = make_sockets();
   MachineProcess machine(
-      start(command, {.files = streams, .control = streams, .monitor = monitor.theirs.get()}),
-                         std::move(monitor.ours));
+      start(command, {.files = files, .control = control, .monitor = monitor.theirs.get()}),
+      std::move(monitor.ours));
   monitor.theirs.reset();
   if (machine && !machine.monitor_.greet()) {
     machine.end();

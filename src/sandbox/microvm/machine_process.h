@@ -37,10 +37,12 @@ class MachineProcess {
   static MachineProcess boot(const std::vector<std::string>& command, int files);
   // Starts it on the template's memory and with its state. No process where that fails.
   static MachineProcess clone(std::vector<std::string> command, int files);
-  // Boots it with its memory in a file of that name and size. Nothing comes over its `streams` yet,
-  // and standard output stays ours: QEMU never waits for what it has. Its monitor has been greeted.
+  // Boots it with its memory in a file of that name and size, with a stream of its own as the
+  // warden's: standard output stays ours, since QEMU never waits for what it has. Its monitor has
+  // been greeted.
   static MachineProcess boot_in(std::vector<std::string> command,
-                                int streams,
+                                int files,
+                                int control,
                                 const std::string& memory,
                                 std::string_view size);
 

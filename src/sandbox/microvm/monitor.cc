@@ -55,14 +55,20 @@ bool Monitor::execute(std::string_view command, std::string_view arguments) {
   return false;
 }
 
-bool Monitor::await(std::string_view event, std::string_view text) {
-  const std::string name = R"("event": ")" + std::string(event) + '"';
-  while (next_line()) {
-    if (line_.find(name) != std::string::npos && line_.find(text) != std::string::npos) {
-      return true;
-    }
+std::optional<bool> Monitor::next_is(std::string_view event, std::string_view text) {
+  if (!next_line()) {
+    return std::nullopt;
   }
-  return false;
+  const std::string name = R"("event": ")" + std::string(event) + '"';
+  return line_.find(name) != std::string::npos && line_.find(text) != std::string::npos;
+}
+
+bool Monitor::await(std::string_view event, std::string_view text) {
+  std::optional<bool> is = false;
+  while (is && !*is) {
+    is = next_is(event, text);
+  }
+  return is.has_value();
 }
 
 }  // namespace glovebox::microvm

@@ -3,6 +3,7 @@
 // the machine: what it says is not hostile yet.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,11 @@ class Monitor {
   bool execute(std::string_view command, std::string_view arguments = "{}");
   // Waits for an event in which this text appears; earlier ones are lost.
   bool await(std::string_view event, std::string_view text);
+  // Whether what it says next is such an event; nothing at its end.
+  std::optional<bool> next_is(std::string_view event, std::string_view text);
+
+  // For poll(2): readable when it says something. Ours.
+  [[nodiscard]] int socket() const { return socket_.get(); }
 
  private:
   bool next_line();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The template of a machine: what a booted one was, with nothing of a sandbox in it, when its first
-// program waited for its order. glovebox keeps it as two files; every clone maps its memory
-// privately and loads the state of its devices.
+// program waited for its order. glovebox keeps it as three files: every clone maps its memory
+// privately, loads the state of its devices, and goes on with the names of files that it knew.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,11 @@ inline constexpr const char* kMake = "make";
 // Names in a template's directory, and where a clone's sandbox shows that, to QEMU alone.
 inline constexpr const char* kMemoryName = "memory";
 inline constexpr const char* kStateName = "state";
+inline constexpr const char* kNamesName = "names";
 inline constexpr const char* kTemplatePlace = "/run/machine";
 inline constexpr const char* kTemplateMemory = "/run/machine/memory";
 inline constexpr const char* kTemplateState = "/run/machine/state";
+inline constexpr const char* kTemplateNames = "/run/machine/names";
 
 // The arguments of QEMU's migrate-set-capabilities: memory that is shared with a file stays there,
 // and events tell how the transfer goes.
@@ -27,13 +29,14 @@ inline constexpr const char* kKeepMemory =
     R"({"capabilities": [{"capability": "x-ignore-shared", "state": true},)"
     R"( {"capability": "events", "state": true}]})";
 
-// What glovebox-microvm writes to its standard output when it makes one: a Piece at `at` 0 with the
-// state; then Pieces of the memory, each followed by its bytes and behind the one before, with
-// zeros between them; and one of no bytes, whose `at` is the size of the memory.
+// What glovebox-microvm writes to its standard output when it makes one, each Piece followed by its
+// bytes: one at 0 with the state, and one with the names; then those of the memory, each behind the
+// one before, with zeros between them; and one of no bytes, whose `at` is the size of the memory.
 struct Piece {
   std::uint64_t at = 0;
   std::uint64_t size = 0;
 };
 inline constexpr std::size_t kMostState = 16UL << 20;
+inline constexpr std::size_t kMostNames = 64UL * 1024;
 
 }  // namespace glovebox::microvm

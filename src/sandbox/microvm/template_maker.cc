@@ -2,10 +2,10 @@
 #include "sandbox/microvm/template_maker.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 
 #include "base/sys/write_all.h"
 #include "base/unique_fd.h"
+#include "sandbox/microvm/file_server.h"
 #include "sandbox/microvm/machine_process.h"
 #include "sandbox/microvm/template_files.h"
 
@@ -27,10 +28,14 @@ namespace {
 constexpr const char* kMemory = "/tmp/memory";
 constexpr const char* kStateSocket = "/tmp/state";
 // What the kernel still does by itself after its boot would be done again in every clone.
-constexpr timespec kSettling{.tv_sec = 1, .tv_nsec = 0};
+constexpr int kSettlingMs = 1000;
 
-bool put(const Piece& piece) {
+bool put_piece(const Piece& piece) {
   return sys::write_all(STDOUT_FILENO, {reinterpret_cast<const char*>(&piece), sizeof piece});
+}
+
+bool put(const std::string& part) {
+  return put_piece({.at = 0, .size = part.size()}) && sys::write_all(STDOUT_FILENO, part);
 }
 
 // The state of the machine, which stops for it and stays as it is then.
@@ -82,39 +87,65 @@ bool put_memory() {
       return false;
     }
     const auto size = static_cast<std::size_t>(got);
-    const bool empty = std::all_of(bytes.begin(), bytes.begin() + got,
-                                   [](char byte) { return byte == '\0'; });
-    if (!empty &&
-        (!put({.at = static_cast<std::uint64_t>(at), .size = size}) ||
-         !sys::write_all(STDOUT_FILENO, {bytes.data(), size}))) {
+    const bool empty =
+        std::all_of(bytes.begin(), bytes.begin() + got, [](char byte) { return byte == '\0'; });
+    if (!empty && (!put_piece({.at = static_cast<std::uint64_t>(at), .size = size}) ||
+                   !sys::write_all(STDOUT_FILENO, {bytes.data(), size}))) {
       return false;
     }
     at = ::lseek(memory.get(), at + got, SEEK_DATA);
   }
-  return errno == ENXIO && put({.at = static_cast<std::uint64_t>(status.st_size), .size = 0});
+  return errno == ENXIO && put_piece({.at = static_cast<std::uint64_t>(status.st_size), .size = 0});
+}
+
+// Answers what the machine asks until its first program waits, and nobody has asked anything for a
+// while. False where the machine ends before.
+bool serve_until_quiet(FileServer& server, Monitor& monitor) {
+  for (bool waits = false;;) {
+    std::array<pollfd, 2> polled = {{{server.socket(), POLLIN, 0}, {monitor.socket(), POLLIN, 0}}};
+    const int ready = ::poll(polled.data(), polled.size(), waits ? kSettlingMs : -1);
+    if (ready < 0 && errno == EINTR) {
+      continue;
+    }
+    if (ready <= 0) {
+      return ready == 0;
+    }
+    if (polled[0].revents != 0 && !server.answer_one()) {
+      return false;
+    }
+    if (polled[1].revents != 0) {
+      const auto opened = monitor.next_is("VSERPORT_CHANGE", R"("open": true, "id": "port1")");
+      if (!opened) {
+        return false;
+      }
+      waits = waits || *opened;
+    }
+  }
 }
 
 }  // namespace
 
-int make_template(std::vector<std::string> command) {
+int make_template(std::vector<std::string> command, UniqueFd root) {
   const std::string size = command.front();
   command.erase(command.begin());
-  const Sockets streams = make_sockets();
-  auto machine = MachineProcess::boot_in(std::move(command), streams.theirs.get(), kMemory, size);
+  Sockets files = make_sockets();
+  const Sockets control = make_sockets();
+  auto machine = MachineProcess::boot_in(std::move(command), files.theirs.get(),
+                                         control.theirs.get(), kMemory, size);
   if (!machine) {
     return complain("start the machine");
   }
-  if (!machine.monitor().await("VSERPORT_CHANGE", R"("open": true, "id": "port1")")) {
+  files.theirs.reset();
+  FileServer server(std::move(files.ours), std::move(root));
+  if (!serve_until_quiet(server, machine.monitor())) {
     return complain("wait for the machine");
   }
-  (void)::nanosleep(&kSettling, nullptr);
   const auto state = take_state(machine.monitor());
-  if (!state) {
+  machine.end();
+  if (!state || server.is_asked()) {
     return complain("take the machine's state");
   }
-  machine.end();
-  if (!put({.at = 0, .size = state->size()}) || !sys::write_all(STDOUT_FILENO, *state) ||
-      !put_memory()) {
+  if (!put(*state) || !put(server.files().names()) || !put_memory()) {
     return complain("pass the machine on");
   }
   return 0;

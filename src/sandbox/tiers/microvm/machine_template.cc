@@ -44,6 +44,9 @@ constexpr std::size_t kMostTemplates = 8;
 // Its pieces of memory come in this size, or smaller.
 constexpr std::size_t kLargestPiece = 64UL * 1024;
 constexpr std::uint32_t kMakerPids = 64;
+// What machines have open in a template.
+constexpr const char* kWarden = "/glovebox-warden";
+constexpr const char* kArchiver = "/glovebox-archiver";
 
 Error unfit(const std::string& path) {
   return {ErrorCode::kUnavailable, printable(path) + " is not a template of ours alone",
@@ -73,7 +76,7 @@ Result<std::string> name_of(const Installation& installation, const MachineSize&
     hash.add(argument);
   }
   GB_TRY(add_identity(hash, installation.qemu));
-  for (const char* const each : {kRunner, kKernel, kInitramfs, kMemoryOpener}) {
+  for (const char* const each : {kRunner, kKernel, kInitramfs, kMemoryOpener, kWarden, kArchiver}) {
     GB_TRY(add_identity(hash, installation.programs + each));
   }
   // Processors count their time from a boot of theirs.
@@ -85,8 +88,7 @@ Result<std::string> name_of(const Installation& installation, const MachineSize&
 
 // kNotFound where there is none.
 Result<void> check(const std::string& directory, const MachineSize& size) {
-  const UniqueFd opened(
-      ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!opened) {
     return errno == ENOENT ? Error(ErrorCode::kNotFound, "no template")
                            : Error::from_errno("open " + printable(directory));
@@ -99,13 +101,10 @@ Result<void> check(const std::string& directory, const MachineSize& size) {
   if (::fstat(opened.get(), &status) != 0 || !is_ours(S_IFDIR)) {
     return unfit(directory);
   }
-  for (const bool memory : {true, false}) {
-    if (::fstatat(opened.get(), memory ? kMemoryName : kStateName, &status, AT_SYMLINK_NOFOLLOW) != 0 || !is_ours(S_IFREG) ||
-        status.st_nlink != 1) {
-      return unfit(directory);
-    }
-    const auto bytes = static_cast<std::uint64_t>(status.st_size);
-    if (memory ? bytes != size.memory.count : bytes == 0 || bytes > kMostState) {
+  for (const char* const name : {kMemoryName, kStateName, kNamesName}) {
+    if (::fstatat(opened.get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !is_ours(S_IFREG) ||
+        status.st_nlink != 1 ||
+        (name == kMemoryName && static_cast<std::uint64_t>(status.st_size) != size.memory.count)) {
       return unfit(directory);
     }
   }
@@ -160,15 +159,18 @@ Result<UniqueFd> create(const std::string& directory, const char* name) {
   return file;
 }
 
-Result<void> receive_state(Source& source, const std::string& directory) {
+Result<void> receive_part(Source& source,
+                          const std::string& directory,
+                          const char* name,
+                          std::size_t most) {
   const Piece piece = GB_TRY(source.piece());
-  if (piece.at != 0 || piece.size == 0 || piece.size > kMostState) {
-    return Error(ErrorCode::kInvalid, "the state of a template makes no sense");
+  if (piece.at != 0 || piece.size == 0 || piece.size > most) {
+    return Error(ErrorCode::kInvalid, std::string("the template's ") + name + " makes no sense");
   }
-  std::string state(piece.size, '\0');
-  GB_TRY(source.read(state.data(), state.size()));
-  const UniqueFd file = GB_TRY(create(directory, kStateName));
-  if (!sys::write_all(file.get(), state) || ::fsync(file.get()) != 0) {
+  std::string bytes(piece.size, '\0');
+  GB_TRY(source.read(bytes.data(), bytes.size()));
+  const UniqueFd file = GB_TRY(create(directory, name));
+  if (!sys::write_all(file.get(), bytes) || ::fsync(file.get()) != 0) {
     return Error::from_errno("write a template");
   }
   return {};
@@ -222,7 +224,8 @@ Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
 Error with_complaints(Error error, int complaints) {
   std::array<char, 4096> bytes;
   const ssize_t got = ::read(complaints, bytes.data(), bytes.size());
-  return got > 0 ? Error(error.code(), error.message() + ": " + printable({bytes.data(), static_cast<std::size_t>(got)}))
+  return got > 0 ? Error(error.code(), error.message() + ": " +
+                                           printable({bytes.data(), static_cast<std::size_t>(got)}))
                  : error;
 }
 
@@ -240,10 +243,10 @@ Result<void> make_in(const std::string& directory,
   // The machine waits on its own port, so that has to stay.
   const auto port = GB_TRY(make_stream());
   auto [complaints, write_end] = GB_TRY(make_pipe());
-  Command command{.argv = {std::string(kPrograms) + kRunner, kMake,
-                           std::to_string(size.memory.count)},
-                  .env = {{"G_SLICE", "always-malloc"}},
-                  .cwd = "/"};
+  Command command{
+      .argv = {std::string(kPrograms) + kRunner, kMake, std::to_string(size.memory.count)},
+      .env = {{"G_SLICE", "always-malloc"}},
+      .cwd = "/"};
   for (std::string& argument : machine_command(installation, size)) {
     command.argv.push_back(std::move(argument));
   }
@@ -251,7 +254,10 @@ Result<void> make_in(const std::string& directory,
       command, {.limits = spec.limits}, {theirs.get(), write_end.get(), port.second.get()}));
   theirs.reset();
   Source source(ours.get());
-  auto made = receive_state(source, directory);
+  auto made = receive_part(source, directory, kStateName, kMostState);
+  if (made) {
+    made = receive_part(source, directory, kNamesName, kMostNames);
+  }
   if (made) {
     made = receive_memory(source, directory, size.memory.count);
   }
@@ -276,8 +282,8 @@ void make_room(const std::string& directory) {
 
 // A lock on all that makes templates here.
 Result<UniqueFd> take_turn(const std::string& directory) {
-  UniqueFd lock(::open((directory + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                       0600));
+  UniqueFd lock(
+      ::open((directory + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   for (const auto deadline = Clock::now() + kTurn; lock;) {
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
       return lock;
