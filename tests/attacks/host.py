@@ -158,7 +158,8 @@ class Host:
         ours = {f"{number:x}" for number in range(first, first + WINDOW)} - live
         found = {f"cgroup {path}" for path in find_cgroups() if slot_in(path) in ours}
         found |= {f"tree {path}" for path in glob.glob("/tmp/glovebox-*") if slot_in(path) in ours}
-        found |= {f"slot {name}" for name in list_or_none(self.slots) if name not in live}
+        found |= {f"slot {name}" for name in list_or_none(self.slots)
+                  if name not in live and name != ".machines"}  # Templates stay.
         found |= {f"process {pid}" for pid, slot in find_processes(self.mark)
                   if slot is None or slot in ours}
         return found

@@ -7,9 +7,17 @@ template-root  the attack is the python3 of the tenant's own root, which then go
 
 What the attack said is told by a fork: the realm must have survived it. Only Python is tried, and
 only what asks for nothing of a run: a realm has no limits, files and results of the caller's.
+
+And one below a machine of the tier microvm, with the same bounds:
+
+vmm            the attack has the place of QEMU in a clone, as a guest that took it over would; the
+               sandbox around it is one of the tier native, by whose rules it is judged
 """
 
+import base64
 import os
+import subprocess
+import zlib
 
 # Where the sandboxes show the folder; and the host's programs, so that a root needs only its own.
 PLACE = "/opt/attack"
@@ -18,7 +26,6 @@ PYTHON = "bin/python3"
 TELL = "import sys; print(sys.modules['attacked'].output)"
 RUN_OPTIONS = {"options", "limits", "hit", "status", "runs_compiled"}
 RUN_ORACLES = {"out-directory", "copied-in", "processor-time", "rules-for-one-server"}
-POWERS = {38: "a zygote forks by clone3, and 112 tries what that could give it"}
 
 # The attack finds no descriptor but those that it was given: what it says is a file in place of 1.
 ATTACK = """
@@ -44,17 +51,18 @@ def attack(code):
 """
 
 
-def why_not_here(case):
+def why_not_here(case, position):
     if case["language"] != "python":
         return "not in this position: it is no Python"
     if RUN_OPTIONS & case.keys() or case.get("oracle") in RUN_ORACLES:
         return "not in this position: it is about a run's limits, files or results"
-    if case["number"] in POWERS:
-        return f"not in this position: {POWERS[case['number']]}"
+    if case["number"] in position.powers:
+        return f"not in this position: {position.powers[case['number']]}"
     return None
 
 
 class Zygote:
+    powers = {38: "a zygote forks by clone3, and 112 tries what that could give it"}
     program_options = ["--preload", "attacked"]
 
     def __init__(self, host):
@@ -112,4 +120,47 @@ os.execve(sys.executable, ["python3", *sys.argv[1:]], dict(os.environ, ATTACKED=
                    "import attacked; " + TELL]
         return command, {"PYTHONPATH": self.root + PLACE}
 
-POSITIONS = {"zygote": Zygote, "template-root": TemplateRoot}
+
+
+class Vmm(Zygote):
+    """QEMU itself boots the machine whose clones are attacked. Needs mounts of its own."""
+    judged_as = "native"
+    powers = {52: "it may end the machine, and nobody could tell",
+              85: "it has the machine's streams, and the sockets of its monitor and its state"}
+    program_options = []
+    program = "/usr/bin/qemu-system-x86_64"
+    # Files of the same package, and a directory that is there and empty: what can be covered.
+    real_program = "/usr/bin/qemu-system-i386"
+    place = "/usr/games"
+    mark = "attacked:"
+
+    def __init__(self, host):
+        super().__init__(host)
+        self.options = []
+        self.write("qemu", f"""#!/usr/bin/python3 -IB
+import sys
+if any(word.endswith("share=on") for word in sys.argv):
+    import os
+    os.execv({self.real_program!r}, [{self.program!r}, *sys.argv[1:]])
+if "-incoming" not in sys.argv:
+    sys.exit(1)  # What was said last is what is told.
+sys.path.insert(0, {self.place!r})
+import base64, os, zlib
+os.chdir("/workspace")
+for name in os.environ.keys() - {{"PATH"}}:
+    del os.environ[name]
+import attacked
+said = base64.b64encode(zlib.compress(attacked.output.encode()))
+os.write(2, b"{self.mark}" + said + b"\\n")
+""")
+        for source, target in ((self.program, self.real_program),
+                               (os.path.join(self.folder, "qemu"), self.program),
+                               (self.folder, self.place)):
+            subprocess.run(["mount", "--bind", source, target], check=True)
+
+    def said(self, verdict):
+        """What the attack has printed, of a verdict that says why there was no sandbox."""
+        _, mark, text = verdict.get("message", "").partition(self.mark)
+        return zlib.decompress(base64.b64decode(text)).decode() if mark else None
+
+POSITIONS = {"vmm": Vmm, "zygote": Zygote, "template-root": TemplateRoot}

@@ -48,11 +48,11 @@ def main():
     if arguments.control:
         cases = [case for case in cases if works_without_walls(case, arguments)]
         if arguments.position in POSITIONS:
-            cases = [case for case in cases if not why_not_here(case)]
+            cases = [case for case in cases if not why_not_here(case, POSITIONS[arguments.position])]
     if arguments.accounts != "all":
         wanted = arguments.accounts == "only"
         cases = [case for case in cases if (case.get("oracle") == "accounts") == wanted]
-    if arguments.accounts == "none":
+    if arguments.accounts == "none" or arguments.position == "vmm":
         leave_shared_namespaces()
     cases = part_of_today(cases, arguments.parts)
     uid = arguments.as_user if arguments.as_user is not None else os.geteuid()
@@ -79,7 +79,7 @@ def parse_arguments():
     parser.add_argument("--as-user", type=int, metavar="UID", help="run glovebox as this user")
     parser.add_argument("--position", metavar="NAME",
                         help="where to run the attacker instead of in its own process: 'context', "
-                             "'zygote', 'template-root'; 'nested' where it may make namespaces, and "
+                             "'zygote', 'template-root', 'vmm'; 'nested' where it may make namespaces, and "
                              "'nested-root' as root of namespaces that it has made")
     parser.add_argument("--user", default="user", choices=["user", "root"],
                         help="who the attacker is inside the sandbox")
@@ -161,8 +161,10 @@ class Runner:
         self.host = host
         self.uid = uid
         # The most special place comes last.
-        self.places = [arguments.tier, arguments.tier + "-user"][:1 if uid == 0 else 2]
-        self.places += ["realm"] if arguments.position in POSITIONS else []
+        judged_as = getattr(POSITIONS.get(arguments.position), "judged_as", None)
+        self.judged_tier = judged_as or arguments.tier
+        self.places = [self.judged_tier, self.judged_tier + "-user"][:1 if uid == 0 else 2]
+        self.places += ["realm"] if arguments.position in POSITIONS and not judged_as else []
         self.places += ["nested"] if arguments.position == "nested-root" else []
         self.places += [arguments.position] if arguments.position else []
         if arguments.user == "root":
@@ -188,7 +190,7 @@ class Runner:
         """Starts a second sandbox of the same user, which runs `code` and has nothing to do with
         the attacker's."""
         program = self.arguments.neighbour or self.arguments.glovebox
-        command = [str(program.resolve()), "run", "--tier", self.arguments.tier, "--time",
+        command = [str(program.resolve()), "run", "--tier", self.judged_tier, "--time",
                    f"{TIMEOUT_SECONDS}s", "-l", "python", "-e", code]
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, cwd="/",
@@ -253,10 +255,10 @@ class Runner:
             oracle.remove()
 
     def reason_to_skip(self, case):
-        if self.arguments.tier not in case.get("tiers", TIERS):
+        if self.judged_tier not in case.get("tiers", TIERS):
             return "not in this tier"
-        if self.position and why_not_here(case):
-            return why_not_here(case)
+        if self.position and (why := why_not_here(case, self.position)):
+            return why
         if (not self.arguments.control
                 and case.get("user", self.arguments.user) != self.arguments.user):
             return f"not in this way: it is for a guest that is {case['user']}"
@@ -297,7 +299,8 @@ class Runner:
         program = [str(self.arguments.glovebox.resolve())]
         if self.position:
             program += self.position.options
-            options = ["--env", f"PYTHONPATH={PLACE}", *options]
+            if self.position.options:
+                options = ["--env", f"PYTHONPATH={PLACE}", *options]
         if self.arguments.user == "root":
             options = ["--user", "root", *options]
         if self.arguments.position in NESTED:
@@ -335,6 +338,8 @@ class Runner:
         except ValueError:
             verdict = {"status": f"no verdict, exit {done.returncode}"}
         verdict.setdefault("status", f"no verdict, {verdict.get('message')}")
+        if self.arguments.position == "vmm" and (said := self.position.said(verdict)) is not None:
+            return said, {"status": "ok", "leaks": self.host.secret in said}
         verdict["not_ahead"] = self.pool and "claim_us" not in verdict.get("timings", {})
         # The whole answer is searched for canaries; attempts count only from the guest's stdout.
         verdict["leaks"] = self.host.secret in answer + done.stderr.decode("utf-8", "replace")
