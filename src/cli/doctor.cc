@@ -108,6 +108,9 @@ Finding tier(Tier& tier) {
   finding.detail = !absent.empty() ? "works, without: " + absent
                    : own_kernel    ? "works, with a kernel of its own"
                                    : "works, with every wall in place";
+  for (const std::string& note : own_kernel ? (*sandbox)->notes() : std::vector<std::string>()) {
+    finding.detail += "; " + note;
+  }
   return finding;
 }
 

@@ -70,5 +70,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ask(files, bytes.substr(0, taken));
     bytes.remove_prefix(taken);
   }
+  // A clone's export goes on with what the template's knew.
+  const std::string names = files.names();
+  FileExport next(UniqueFd(::fcntl(kRoot, F_DUPFD_CLOEXEC, 3)));
+  require(next.remember(names) && next.names().size() == names.size());
   return 0;
 }

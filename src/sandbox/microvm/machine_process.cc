@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "sandbox/microvm/template_files.h"
+#include "sandbox/microvm/ticks.h"
 
 namespace glovebox::microvm {
 namespace {
@@ -74,6 +76,14 @@ void add_memory(std::vector<std::string>& command,
                                  "chardev=monitor,mode=control"});
 }
 
+// The kernel's own words (Documentation/admin-guide/kernel-parameters.rst), for one that boots.
+void tell_ticks(std::vector<std::string>& command) {
+  const auto words = std::ranges::find(command, "-append");
+  if (words != command.end() && words + 1 != command.end()) {
+    words[1] += " tsc_early_khz=" + std::to_string(ticks_per_ms());
+  }
+}
+
 bool send_file(int from, int to) {
   for (;;) {
     const ssize_t sent = ::sendfile(to, from, nullptr, kMostState);
@@ -113,7 +123,8 @@ void MachineProcess::end() {
   }
 }
 
-MachineProcess MachineProcess::boot(const std::vector<std::string>& command, int files) {
+MachineProcess MachineProcess::boot(std::vector<std::string> command, int files) {
+  tell_ticks(command);
   return {start(command, {.files = files}), UniqueFd()};
 }
 
@@ -122,6 +133,7 @@ MachineProcess MachineProcess::boot_in(std::vector<std::string> command,
                                        int control,
                                        const std::string& memory,
                                        std::string_view size) {
+  tell_ticks(command);
   add_memory(command, memory, size, true);
   Sockets monitor = make_sockets();
   MachineProcess machine(

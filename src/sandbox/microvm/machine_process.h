@@ -33,8 +33,8 @@ Sockets make_sockets();
 // Ends with this object: by SIGKILL, and waited for.
 class MachineProcess {
  public:
-  // Starts the command as it is; -1 as its process where that fails. `files` is passed to it.
-  static MachineProcess boot(const std::vector<std::string>& command, int files);
+  // Boots it. No process where that fails. `files` is passed to it.
+  static MachineProcess boot(std::vector<std::string> command, int files);
   // Starts it on the template's memory and with its state. No process where that fails.
   static MachineProcess clone(std::vector<std::string> command, int files);
   // Boots it with its memory in a file of that name and size, with a stream of its own as the
