@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs CPython's own tests inside a sandbox and outside, and compares what came of each module.
 
-    run_suite.py                      all modules, as an ordinary user and as root
+    run_suite.py                      all modules, as each of the three
     run_suite.py --some               those of some.txt, as CI does
     run_suite.py test_os test_pty     only these
-    run_suite.py --as user            only as one of the two
+    run_suite.py --as user            only as one of the three
 
-Outside, an ordinary user runs a module in a directory of its own; inside, the guest does. With root
-it is root outside, and root of a sandbox inside. A module is `passed`, `failed`, `skipped` or `late`.
-Exit status 1 when another module differs than expected-differences.txt names, or one named there
-does not; 77 when CPython's tests are not installed, or this is not run by root.
+The same run takes place outside and inside, in a directory of its own:
+    user    an ordinary user of the machine, and one of a sandbox with root inside (docs/root.md)
+    root    root of the machine, and root of such a sandbox
+    guest   an ordinary user of the machine, and the guest of a sandbox without root
+A module is `passed`, `failed`, `skipped` or `late`. Exit status 1 when another module differs than
+expected-differences.txt names, or one named there does not; 77 when CPython's tests are not
+installed, or this is not run by root.
 """
 
 import argparse
@@ -28,6 +31,8 @@ GLOVEBOX = os.environ.get("GLOVEBOX", str(HERE.parents[1] / "build/release/bin/g
 # Debian's, to which its tests belong.
 PYTHON = "/usr/bin/python3"
 USER = "nobody"
+BECOME_USER = ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups"]
+EVERYBODY = ("user", "root", "guest")
 LIMIT = 300  # Seconds for each module.
 SKIPPED = 77
 # Enough for tests that start many threads and processes, write large files and use much memory.
@@ -55,7 +60,7 @@ def expected():
     for line in (HERE / "expected-differences.txt").read_text().splitlines():
         if line.strip() and not line.startswith("#"):
             who, module, reason = line.split(maxsplit=2)
-            for each in ("user", "root") if who == "both" else (who,):
+            for each in EVERYBODY if who == "all" else who.split(","):
                 reasons[each, module] = reason
     return reasons
 
@@ -77,9 +82,9 @@ def outside(who, module):
     place = tempfile.mkdtemp(prefix="glovebox-cpython-")
     try:
         command = test_command(module)
-        if who == "user":
+        if who != "root":
             shutil.chown(place, USER)
-            command = ["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups", *command]
+            command = [*BECOME_USER, *command]
         # As in a sandbox: a network with nothing in it, and processes that end with the first, which
         # is the parent of those that lose theirs.
         command = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -91,9 +96,14 @@ def outside(who, module):
 
 
 def inside(who, module):
-    command = [GLOVEBOX, "run", "--quiet", *ROOM, *(["--user", "root"] if who == "root" else []),
-               "--", *test_command(module)]
-    return verdict(run(command))
+    command = test_command(module)
+    if who == "user":
+        # A directory of the user's own, as outside.
+        command = ["/bin/sh", "-c", f'mkdir /tmp/own && chown {USER} /tmp/own && cd /tmp/own && '
+                   'export HOME=/tmp/own TMPDIR=/tmp/own && exec "$@"', "sh",
+                   *BECOME_USER, *command]
+    return verdict(run([GLOVEBOX, "run", "--quiet", *ROOM,
+                        *(["--user", "root"] if who != "guest" else []), "--", *command]))
 
 
 def run(command, **how):
@@ -117,7 +127,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*")
     parser.add_argument("--some", action="store_true")
-    parser.add_argument("--as", dest="who", choices=("user", "root"), action="append")
+    parser.add_argument("--as", dest="who", choices=EVERYBODY, action="append")
     arguments = parser.parse_args()
     modules = arguments.modules or (names_in(HERE / "some.txt") if arguments.some else all_modules())
     if os.geteuid() != 0 or not all_modules():
@@ -125,7 +135,7 @@ def main():
         return SKIPPED
     reasons = expected()
     failed = False
-    for who in arguments.who or ("user", "root"):
+    for who in arguments.who or EVERYBODY:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             results = dict(zip(modules, pool.map(lambda module: compare(who, module), modules)))
         same = sum(out == inn for out, inn in results.values())

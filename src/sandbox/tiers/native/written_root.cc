@@ -36,8 +36,9 @@ constexpr std::array<const char*, 4> kEtcDirectories = {"alternatives", "apt", "
 
 // Directories of which the files that everybody may read are copied, which takes less time where
 // they are few; and single files.
-constexpr std::array<const char*, 5> kCopiedDirectories = {"default", "dpkg", "ld.so.conf.d",
-                                                           "security", "skel"};
+// Python's are what its packages' scripts read, and its own sitecustomize.py is a link to there.
+constexpr std::array<const char*, 8> kCopiedDirectories = {
+    "default", "dpkg", "ld.so.conf.d", "python3", "python3.11", "python3.13", "security", "skel"};
 constexpr std::size_t kMostCopied = 32;  // In each.
 constexpr std::array<const char*, 18> kEtcFiles = {
     "adduser.conf", "bash.bashrc",    "ca-certificates.conf",
@@ -161,10 +162,13 @@ std::string shadow(const Accounts& accounts) {
 
 void RootPlan::copy_public_files(const std::string& source, const std::string& target) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(source.c_str()), ::closedir);
+  if (!entries) {
+    return;
+  }
   add_directory(target, 0755);
   std::size_t copied = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
-  for (const dirent* entry = nullptr; entries && (entry = ::readdir(entries.get())) != nullptr;) {
+  for (const dirent* entry = nullptr; (entry = ::readdir(entries.get())) != nullptr;) {
     const std::string name = std::string("/") + entry->d_name;
     std::string text = entry->d_type == DT_REG ? public_text(source + name) : std::string();
     if (!text.empty() && copied++ < kMostCopied) {
