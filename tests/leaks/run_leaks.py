@@ -56,6 +56,10 @@ class Stress:
         self.command += ["--user", options.user]
         if options.nested:
             self.command.append("--nested")
+        if options.network:
+            # A proxy, with an authority that signs certificates of its own.
+            self.command += ["--allow-net", "leaks.example", "--secret", "TOKEN@leaks.example"]
+            environment = {**environment, "TOKEN": "secret of the test"}
         self.guests = GUESTS | (NESTED_GUESTS if options.nested else {})
         self.options = options
         self.environment = environment
@@ -186,6 +190,7 @@ def main():
     parser.add_argument("--tier", default="")
     parser.add_argument("--user", default="user", choices=["user", "root"],
                         help="who guests are inside")
+    parser.add_argument("--network", action="store_true", help="with network rules and a secret")
     parser.add_argument("--nested", action="store_true", help="guests make sandboxes of their own")
     parser.add_argument("--as-user", type=int, default=None, metavar="UID")
     parser.add_argument("--pool", action="store_true", help="also run and kill a pool")
