@@ -85,10 +85,12 @@ def outside(who, module):
         if who != "root":
             shutil.chown(place, USER)
             command = [*BECOME_USER, *command]
-        # As in a sandbox: a network with nothing in it, and processes that end with the first, which
-        # is the parent of those that lose theirs.
+        # As in a sandbox: a network with nothing in it, shared memory of its own (what modules name by
+        # their process ids meets there), and processes that end with the first, which is the parent
+        # of those that lose theirs.
         command = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
-                   "sh", "-c", 'ip link set lo up && "$@"; exit $?', "sh", *command]
+                   "sh", "-c", 'ip link set lo up && mount -t tmpfs tmpfs /dev/shm && "$@"; exit $?',
+                   "sh", *command]
         env = {"PATH": os.environ["PATH"], "HOME": place, "TMPDIR": place, "LANG": "C.UTF-8"}
         return verdict(run(command, env=env, cwd=place))
     finally:
