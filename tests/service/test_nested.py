@@ -17,6 +17,13 @@ class NotAllowed(Case):
             self.assertIn("--allow-nested", answer.json["hint"])
         self.assertFalse(self.create(nested=False).info()["nested"])
 
+    def test_a_template_that_asks_for_it_is_refused_when_it_is_used(self):
+        list(self.daemon.stream("POST", "/v1/templates", {"name": "boxes", "nested": True}))
+        for path, body in (("/v1/sandboxes", {}), ("/v1/run", {"language": "bash", "code": "true"})):
+            answer = self.daemon.ask("POST", path, {**body, "template": "boxes"})
+            self.assertEqual(answer.status, 403, str(answer))
+        self.create(template="boxes", user="root")
+
 
 @unittest.skipUnless(os.geteuid() == 0, "a cgroup that limits memory")
 class Allowed(Case):
@@ -47,6 +54,19 @@ class Allowed(Case):
                                 {"language": "bash", "code": WRAP, "nested": True})
         self.assertEqual(said["walls"]["seccomp"], "nested", said)
         self.assertRegex(said["stdout"], r"^\d\n$")
+
+    def test_a_template_asks_for_it_for_its_sandboxes_its_runs_and_what_is_built_on_it(self):
+        for recipe in ({"name": "boxes", "nested": True}, {"name": "more", "base": "boxes"}):
+            built = list(self.daemon.stream("POST", "/v1/templates", recipe))[-1]
+            self.assertEqual((built["type"], built["template"]["nested"]), ("built", True), built)
+            sandbox = self.create(template=recipe["name"])
+            self.assertTrue(sandbox.info()["nested"])
+            self.assertRegex(self.command(sandbox, WRAP)["stdout"], r"^\d\n$")
+        said = self.daemon.must(200, "POST", "/v1/run",
+                                {"language": "bash", "code": WRAP, "template": "boxes"})
+        self.assertEqual(said["walls"]["seccomp"], "nested", said)
+        rooted = self.create(template="boxes", user="root").info()
+        self.assertEqual((rooted["nested"], rooted["user"]), (False, "root"))
 
     def test_a_fork_is_as_its_original(self):
         sandbox = self.create(nested=True)

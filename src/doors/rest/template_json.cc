@@ -120,6 +120,7 @@ Json to_json(const TemplateInfo& info) {
           {"ready", to_utf8(parts.ready)},
           {"preload", texts(parts.preload)},
           {"limits", limits_json(parts.limits)},
+          {"nested", parts.nested},
           {"policy", texts(info.policies)}};
 }
 
@@ -178,6 +179,7 @@ Result<Recipe> read_recipe(Fields& fields) {
   recipe.ready = fields.text("ready", 64 * 1024).value_or("");
   recipe.preload = fields.texts("preload", 64).value_or(std::vector<std::string>());
   recipe.limits = GB_TRY(read_limits(fields));
+  recipe.nested = fields.flag("nested").value_or(false);
   recipe.policies = fields.texts("policy", 16).value_or(std::vector<std::string>());
   GB_TRY(fields.done());
   GB_TRY(validate(recipe));

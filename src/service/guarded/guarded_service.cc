@@ -48,14 +48,16 @@ auto& program_of(Request& request) {
 // not copied.
 template <typename Request, typename Next>
 auto with_demands(const Request& request, const PolicyGate::Demands& demands, const Next& next) {
-  if (program_of(request).policies == demands.policies &&
-      program_of(request).tier == demands.tier && program_of(request).rules == demands.rules) {
+  const auto& asked = program_of(request);
+  if (asked.policies == demands.policies && asked.tier == demands.tier &&
+      asked.rules == demands.rules && asked.nested == demands.nested) {
     return next(request);
   }
   Request raised = request;
   program_of(raised).policies = demands.policies;
   program_of(raised).tier = demands.tier;
   program_of(raised).rules = demands.rules;
+  program_of(raised).nested = demands.nested;
   if constexpr (requires { raised.checker; }) {
     if (raised.checker) {
       raised.checker->rules = demands.rules;
@@ -197,6 +199,7 @@ Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRe
       [](const auto& made, Deed& deed) {
         deed.sandbox = made->id;
         deed.details["tier"] = made->tier;
+        deed.details["nested"] = made->nested;
       });
 }
 

@@ -173,39 +173,42 @@ std::vector<Policy> PolicyGate::examining(const Caller& caller,
   return policies;
 }
 
-Result<std::vector<std::string>> PolicyGate::named(const Caller& caller,
-                                                   std::vector<std::string> names,
-                                                   std::string_view template_name) const {
-  GB_TRY(known(names));
+template <typename Asked>
+Result<PolicyGate::Demands> PolicyGate::with_template(const Caller& caller,
+                                                      const Asked& request) const {
+  GB_TRY(known(request.policies));
+  Demands demands{.policies = request.policies,
+                  .tier = request.tier,
+                  .rules = {},
+                  .nested = request.nested};
   // One that is not there fails where it is to be used.
-  if (const auto info = service_.template_service().find(caller, template_name)) {
+  if (const auto info = service_.template_service().find(caller, request.template_name)) {
     for (const std::string& name : info->policies) {
-      if (std::ranges::find(names, name) == names.end()) {
-        names.push_back(name);
+      if (std::ranges::find(demands.policies, name) == demands.policies.end()) {
+        demands.policies.push_back(name);
       }
     }
+    demands.nested = demands.nested || (info->parts.nested && !request.as_root);
   }
-  return names;
+  return demands;
 }
 
 Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
                                                 const RunRequest& request) const {
-  std::vector<std::string> names = GB_TRY(named(caller, request.policies, request.template_name));
-  const std::vector<Policy> policies = holding(caller, names);
-  TierWish tier = GB_TRY(raise_floors(request.tier, policies));
-  return Demands{.policies = std::move(names),
-                 .tier = std::move(tier),
-                 .rules = guest_rules_of(policies)};
+  Demands demands = GB_TRY(with_template(caller, request));
+  const std::vector<Policy> policies = holding(caller, demands.policies);
+  demands.tier = GB_TRY(raise_floors(std::move(demands.tier), policies));
+  demands.rules = guest_rules_of(policies);
+  return demands;
 }
 
 Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
                                                 const SandboxRequest& request) const {
-  std::vector<std::string> names = GB_TRY(named(caller, request.policies, request.template_name));
-  const std::vector<Policy> policies = holding(caller, names);
-  TierWish tier = GB_TRY(raise_floors(request.tier, policies));
-  return Demands{.policies = std::move(names),
-                 .tier = std::move(tier),
-                 .rules = guest_rules_for_contexts(policies, languages_)};
+  Demands demands = GB_TRY(with_template(caller, request));
+  const std::vector<Policy> policies = holding(caller, demands.policies);
+  demands.tier = GB_TRY(raise_floors(std::move(demands.tier), policies));
+  demands.rules = guest_rules_for_contexts(policies, languages_);
+  return demands;
 }
 
 std::vector<Policy> PolicyGate::of_sandbox(const Caller& caller, std::string_view sandbox) const {

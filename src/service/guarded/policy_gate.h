@@ -46,6 +46,7 @@ class PolicyGate {
     std::vector<std::string> policies;  // Those that it asks for, and those of its template.
     TierWish tier;                      // With their floor.
     GuestRules rules;                   // What can be started and written.
+    bool nested = false;                // It asks for that, or its template does.
   };
   // Of a run, and of a sandbox with contexts. Fails with kInvalid unless each policy that is asked
   // for is the name of a shipped one, and as raise_floor() does.
@@ -94,10 +95,9 @@ class PolicyGate {
   };
 
   [[nodiscard]] Result<void> known(const std::vector<std::string>& names) const;
-  // The names that are asked for, and those of the template.
-  [[nodiscard]] Result<std::vector<std::string>> named(const Caller& caller,
-                                                       std::vector<std::string> names,
-                                                       std::string_view template_name) const;
+  // What is asked for together with what the template asks for; no tier yet, and no rules.
+  template <typename Asked>
+  [[nodiscard]] Result<Demands> with_template(const Caller& caller, const Asked& request) const;
   [[nodiscard]] std::vector<policy::Policy> holding(const Caller& caller,
                                                     const std::vector<std::string>& names) const;
   // Those of them that need an analysis.

@@ -34,14 +34,22 @@ inline constexpr auto keeper::kFields<RegistryLogin> = std::tuple{
     Field{"registry", &RegistryLogin::registry}, Field{"username", &RegistryLogin::username},
     Field{"password", &RegistryLogin::password}};
 template <>
-inline constexpr auto keeper::kFields<Recipe> = std::tuple{
-    Field{"name", &Recipe::name},         Field{"base", &Recipe::base},
-    Field{"home", &Recipe::home},         Field{"user", &Recipe::user},
-    Field{"packages", &Recipe::packages}, Field{"package_sources", &Recipe::package_sources},
-    Field{"env", &Recipe::env},           Field{"start", &Recipe::start},
-    Field{"ready", &Recipe::ready},       Field{"preload", &Recipe::preload},
-    Field{"limits", &Recipe::limits},     Field{"debootstrap", &Recipe::debootstrap},
-    Field{"registry", &Recipe::registry}, Field{"login", &Recipe::login}};
+inline constexpr auto keeper::kFields<Recipe> =
+    std::tuple{Field{"name", &Recipe::name},
+               Field{"base", &Recipe::base},
+               Field{"home", &Recipe::home},
+               Field{"user", &Recipe::user},
+               Field{"packages", &Recipe::packages},
+               Field{"package_sources", &Recipe::package_sources},
+               Field{"env", &Recipe::env},
+               Field{"start", &Recipe::start},
+               Field{"ready", &Recipe::ready},
+               Field{"preload", &Recipe::preload},
+               Field{"limits", &Recipe::limits},
+               Field{"nested", &Recipe::nested},
+               Field{"debootstrap", &Recipe::debootstrap},
+               Field{"registry", &Recipe::registry},
+               Field{"login", &Recipe::login}};
 template <>
 inline constexpr auto keeper::kFields<TemplateParts> =
     std::tuple{Field{"home", &TemplateParts::home},     Field{"user", &TemplateParts::user},
@@ -49,7 +57,8 @@ inline constexpr auto keeper::kFields<TemplateParts> =
                Field{"layers", &TemplateParts::layers}, Field{"packages", &TemplateParts::packages},
                Field{"env", &TemplateParts::env},       Field{"start", &TemplateParts::start},
                Field{"ready", &TemplateParts::ready},   Field{"preload", &TemplateParts::preload},
-               Field{"limits", &TemplateParts::limits}, Field{"cache", &TemplateParts::cache}};
+               Field{"limits", &TemplateParts::limits}, Field{"nested", &TemplateParts::nested},
+               Field{"cache", &TemplateParts::cache}};
 
 // Records have the managers of layers by name.
 template <>

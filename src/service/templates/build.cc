@@ -32,6 +32,7 @@ TemplateParts settings_of(const Recipe& recipe, const TemplateParts& base) {
     }
   }
   parts.limits = recipe.limits.over(parts.limits);
+  parts.nested = parts.nested || recipe.nested;
   return parts;
 }
 

@@ -43,6 +43,7 @@ struct TemplateParts {
   std::string ready{};
   std::vector<std::string> preload{};
   LimitWishes limits{};
+  bool nested = false;  // As in a recipe.
   // What its image or its Dockerfile says. Of `directory` only what a sandbox has.
   ImageConfig image{};
   // States between the steps of a Dockerfile, kept for later builds. No sandbox needs them.

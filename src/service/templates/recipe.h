@@ -91,6 +91,7 @@ struct Recipe {
   std::string ready{};
   std::vector<std::string> preload{};
   LimitWishes limits{};
+  bool nested = false;  // Its sandboxes are, but those of root (SandboxSpec::nested).
   // Shipped ones, which hold for what runs in its sandboxes, beside those of its base.
   std::vector<std::string> policies{};
 

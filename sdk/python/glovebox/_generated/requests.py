@@ -297,6 +297,8 @@ class TemplateRecipe(Model):
     preload: Optional[List[str]] = None
     """Python modules to import in advance for contexts."""
     limits: Optional[Limits] = None
+    nested: Optional[bool] = None
+    """Its sandboxes and runs are `nested`, but those with `user: root`; also if its base is."""
     policy: Optional[List[str]] = None
     """Names of policies that check what runs in its sandboxes, beside those of its base."""
 

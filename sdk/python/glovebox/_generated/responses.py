@@ -424,6 +424,8 @@ class TemplateInfo(Model):
     ready: Optional[str] = None
     preload: Optional[List[str]] = None
     limits: Optional[Mapping[str, Any]] = None
+    nested: Optional[bool] = None
+    """Its sandboxes are `nested`, but those with `user: root`."""
     policy: Optional[List[str]] = None
     """The policies that check what runs in its sandboxes; of its base, too."""
 

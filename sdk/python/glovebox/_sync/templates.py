@@ -59,6 +59,7 @@ class Templates:
         home: Optional[str] = None,
         user: Optional[str] = None,
         limits: Optional[Limits] = None,
+        nested: Optional[bool] = None,
         on_event: Callback[TemplateEvent] = None,
     ) -> TemplateInfo:
         """Builds a template and returns it; a build that is the same as an earlier one is reused.
@@ -81,6 +82,7 @@ class Templates:
             home=home,
             user=user,
             limits=limits,
+            nested=nested,
         )
         return self._built(
             on_event, self._client.lines(routes.BUILD_TEMPLATE, body=recipe)

@@ -326,6 +326,8 @@ export interface TemplateRecipe {
   /** Python modules to import in advance for contexts. */
   preload?: string[] | undefined;
   limits?: Limits | undefined;
+  /** Its sandboxes and runs are `nested`, but those with `user: root`; also if its base is. */
+  nested?: boolean | undefined;
   /** Names of policies that check what runs in its sandboxes, beside those of its base. */
   policy?: string[] | undefined;
 }
@@ -364,6 +366,8 @@ export interface Template {
   ready?: string | undefined;
   preload?: string[] | undefined;
   limits?: Record<string, unknown> | undefined;
+  /** Its sandboxes are `nested`, but those with `user: root`. */
+  nested?: boolean | undefined;
   /** The policies that check what runs in its sandboxes; of its base, too. */
   policy?: string[] | undefined;
 }
