@@ -101,11 +101,12 @@ class Daemon:
         self.process = None
         self.port = 0
         self.options = []
+        self.wrapper = []  # A command that becomes the one behind it.
 
     def start(self):
         with open(self.dir / "serve.log", "ab") as log:
             self.process = subprocess.Popen(
-                [GLOVEBOX, "serve", "--listen", "127.0.0.1:0"]
+                [*self.wrapper, GLOVEBOX, "serve", "--listen", "127.0.0.1:0"]
                 + ["--data", str(self.data), "--unix", str(self.unix)]
                 + (["--user", self.user] if self.user else [])
                 + self.options,
@@ -157,6 +158,16 @@ class Daemon:
                     stat = (directory / "stat").read_text().rsplit(")", 1)[1].split()
                     found.append((int(stat[19]), int(directory.name)))
         return min(found)[1] if found else None
+
+    def builders(self):
+        """The pids of those that build templates."""
+        wanted = ["builder", "--data", os.path.realpath(self.data)]
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (process / "cmdline").read_bytes().decode().split("\0")[1:-1] == wanted:
+                    found.append(int(process.name))
+        return sorted(found)
 
     def connect(self, patience_s=None):
         return http.client.HTTPConnection(

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Templates over the REST door of a real daemon: recipes, images, hostile images."""
 
-import contextlib
 import fcntl
 import json
 import os
@@ -150,15 +149,6 @@ class TemplateTest(unittest.TestCase):
         self.addCleanup(sandbox.kill)
         answer = sandbox.context().execute("import sys; print('colorsys' in sys.modules)")
         self.assertEqual(answer["stdout"], "True\n")
-
-    def builders(self):
-        wanted = ["builder", "--data", os.path.realpath(self.daemon.data)]
-        found = []
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if (process / "cmdline").read_bytes().decode().split("\0")[1:-1] == wanted:
-                    found.append(int(process.name))
-        return sorted(found)
 
     def test_a_builder_that_dies_fails_its_own_build_and_harms_no_sandbox(self):
         before = self.pieces()

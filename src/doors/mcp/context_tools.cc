@@ -106,6 +106,7 @@ Result<ToolResult> list_languages(ToolCall& call) {
 Result<ToolResult> create_sandbox(ToolCall& call) {
   SandboxRequest request = call.options.sandbox;
   request.image = call.arguments.text("image");
+  request.wanted = [&call] { return !call.call.cancellation().canceled(); };
   GB_TRY(call.arguments.done());
   const std::string sandbox = GB_TRY(make_sandbox(call, request));
   ToolResult result;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/rest/call.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -155,6 +157,11 @@ Result<std::string> Call::idempotency_key() const {
 bool Call::accepts(std::string_view type) const {
   const auto accept = request.header("accept");
   return accept && accept->find(type) != std::string_view::npos;
+}
+
+bool Call::has_left() const {
+  pollfd gone{.fd = request.gone_fd(), .events = POLLIN, .revents = 0};
+  return ::poll(&gone, 1, 0) == 1;
 }
 
 }  // namespace glovebox::rest

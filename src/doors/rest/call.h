@@ -68,6 +68,8 @@ struct Call {
   // The value of Idempotency-Key, which is to be short and printable.
   Result<std::string> idempotency_key() const;
   [[nodiscard]] bool accepts(std::string_view type) const;
+  // Whether the client is gone. Any thread may ask.
+  [[nodiscard]] bool has_left() const;
 };
 
 // A handler answers the call, or returns why it could not; not both.

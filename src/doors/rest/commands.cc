@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command that its caller waits for.
-#include <poll.h>
-
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -50,11 +48,6 @@ class InputWriter {
   std::jthread thread_;
 };
 
-bool has_left(const Call& call) {
-  pollfd gone{.fd = call.request.gone_fd(), .events = POLLIN, .revents = 0};
-  return ::poll(&gone, 1, 0) == 1;
-}
-
 void put(Json& answer, const std::string& name, const Captured& captured) {
   answer[name] = to_utf8(captured.bytes);
   if (answer[name] != captured.bytes) {
@@ -97,7 +90,7 @@ Result<void> run_command(Call& call) {
       default:
         break;
     }
-    left = left || (event.kind != ProcessEvent::Kind::kEnded && has_left(call));
+    left = left || (event.kind != ProcessEvent::Kind::kEnded && call.has_left());
     return !left;
   }));
   if (left) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/rest/event_stream.h"
 
-#include <poll.h>
-
 #include <optional>
 #include <utility>
 
@@ -50,8 +48,7 @@ bool EventStream::write(std::string_view event) {
 }
 
 bool EventStream::idle() {
-  pollfd gone{.fd = call_.request.gone_fd(), .events = POLLIN, .revents = 0};
-  gone_ = gone_ || ::poll(&gone, 1, 0) == 1;
+  gone_ = gone_ || call_.has_left();
   if (!gone_ && format_ != EventFormat::kVerdict &&
       std::chrono::steady_clock::now() - last_write_ >= kKeepalive) {
     return write(kKeepaliveEvent);

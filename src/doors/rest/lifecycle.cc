@@ -36,6 +36,7 @@ Result<void> create_sandbox(Call& call) {
   request.idempotency_key = GB_TRY(call.idempotency_key());
   if (!request.image.empty()) {
     GB_TRY(call.request.count_for(call.caller.tenant, http::Pace::kLong));  // It may be pulled.
+    request.wanted = [&call] { return !call.has_left(); };
   }
   const SandboxInfo info = GB_TRY(call.service.create(call.caller, request));
   call.send_json(201, "sandbox", to_json(info), {{"Location", "/v1/sandboxes/" + info.id}});

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Templates: building, looking at them, removing them.
-#include <poll.h>
-
 #include "base/text.h"
 #include "doors/rest/event_stream.h"
 #include "doors/rest/routes.h"
@@ -162,23 +160,21 @@ Result<void> export_template(Call& call) {
                  "add ?format=oci to the URL: templates are exported as OCI image layouts");
   }
   bool begun = false;
-  const ArchiveSink sink{
-      .begin =
-          [&](std::uint64_t size) {
-            begun = true;
-            // A tenant has made it: no browser is to take it for a page of ours.
-            return call
-                .start(200, {{"Content-Type", "application/x-tar"},
-                             {"Content-Length", std::to_string(size)},
-                             {"X-Content-Type-Options", "nosniff"}})
-                .has_value();
-          },
-      .take =
-          [&](std::string_view bytes) {
-            pollfd gone{.fd = call.request.gone_fd(), .events = POLLIN, .revents = 0};
-            return bytes.empty() ? ::poll(&gone, 1, 0) != 1
-                                 : call.response.write(bytes).has_value();
-          }};
+  const ArchiveSink sink{.begin =
+                             [&](std::uint64_t size) {
+                               begun = true;
+                               // A tenant has made it: no browser is to take it for a page of ours.
+                               return call
+                                   .start(200, {{"Content-Type", "application/x-tar"},
+                                                {"Content-Length", std::to_string(size)},
+                                                {"X-Content-Type-Options", "nosniff"}})
+                                   .has_value();
+                             },
+                         .take =
+                             [&](std::string_view bytes) {
+                               return bytes.empty() ? !call.has_left()
+                                                    : call.response.write(bytes).has_value();
+                             }};
   auto done = call.service.template_service().export_archive(call.caller, call.parameters[0], sink);
   if (!begun) {
     return done;

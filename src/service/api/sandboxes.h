@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -68,6 +69,9 @@ struct SandboxRequest {
   std::string idempotency_key{};     // The same key and tenant: the same sandbox.
   std::optional<Storage> storage{};  // Nothing: as the template says, else in memory.
   std::vector<VolumeMount> volumes{};
+  // Whether its client still waits for it, asked once a second while an image is pulled, which is
+  // given up for one who has left. Empty: it does.
+  std::function<bool()> wanted{};
 };
 
 struct SandboxInfo {

@@ -192,8 +192,8 @@ Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRe
       [&]() -> Result<SandboxInfo> {
         return request.image.empty()
                    ? create_from_template(caller, request)
-                   : create_from_template(caller, GB_TRY(with_template(caller, request, [] {
-                                            return true;  // It is there for the next attempt.
+                   : create_from_template(caller, GB_TRY(with_template(caller, request, [&request] {
+                                            return !request.wanted || request.wanted();
                                           })));
       },
       [](const auto& made, Deed& deed) {
