@@ -8,13 +8,14 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 from unittest import mock
 
 import images
 import small_server
-from daemon import GLOVEBOX, Daemon, wait_until
+from daemon import GLOVEBOX, PATIENCE_S, Daemon, wait_until
 from test_network import NO_PROXY, sandbox_with_native_tier
 from test_registry import Registry
 
@@ -24,6 +25,7 @@ sys.path.insert(0, str(ROOT / "sdk/python"))
 
 from glovebox import Client, Network, Sandbox  # noqa: E402
 from network import NameServer, Upstream  # noqa: E402
+from secure_network import Authority  # noqa: E402
 
 USER, PASSWORD = "ada", "xyzzy-4711-plugh"
 # What htpasswd -B writes for that password, with the least cost.
@@ -36,17 +38,21 @@ class OfARegistry(unittest.TestCase):
     """A daemon that reaches a registry under a name of the test's own."""
 
     logins = ""
+    certificate = None  # A file with one, and its key, for TLS.
+    trusted = {}        # Variables of the daemon.
+    scheme = "http://"
 
     @classmethod
     def setUpClass(cls):
-        cls.registry = Registry(cls.logins)
+        cls.registry = Registry(cls.logins, cls.certificate)
         cls.addClassCleanup(cls.registry.close)
         cls.names = NameServer({"registry.example": [["127.0.0.1"]]})
         cls.addClassCleanup(cls.names.close)
         cls.daemon = Daemon()
         cls.addClassCleanup(cls.daemon.discard)
         cls.daemon.options = ["--network", "any"]
-        with mock.patch.dict(os.environ, {**NO_PROXY, "GLOVEBOX_NAME_SERVERS": cls.names.address}):
+        with mock.patch.dict(os.environ, {**NO_PROXY, **cls.trusted,
+                                          "GLOVEBOX_NAME_SERVERS": cls.names.address}):
             cls.daemon.start()
         if not sandbox_with_native_tier(cls.daemon):
             raise unittest.SkipTest("the native tier does not work here")
@@ -61,7 +67,7 @@ class OfARegistry(unittest.TestCase):
     @classmethod
     def push_packed(cls, name, layout, login=""):
         cls.registry.push(layout, name, login)
-        return f"http://registry.example:{cls.registry.port}/{name}"
+        return f"{cls.scheme}registry.example:{cls.registry.port}/{name}"
 
     def templates(self):
         """Those of registries."""
@@ -174,6 +180,33 @@ class OfAnImage(OfARegistry):
         self.assertIn("cannot be combined with 'template'", both.json["message"])
         self.assertEqual(self.templates(), before)
 
+    def test_a_client_that_leaves_ends_the_pull_and_nothing_of_it_stays(self):
+        asked, over = threading.Event(), threading.Event()
+
+        def look(_):
+            asked.set()
+            over.wait(PATIENCE_S)
+
+        port = small_server.serve(self, 404, {}, look)
+        self.addCleanup(over.set)  # Before the server waits for its last answer.
+        wish = {"image": f"http://registry.example:{port}/slow", "tier": "native",
+                "network": {"allow": [f"registry.example:{port}", f"127.0.0.1:{port}"]}}
+        templates, pieces = self.templates(), set((self.daemon.data / "templates").iterdir())
+        for path, more in (("/v1/sandboxes", {}), ("/v1/run", {"language": "bash", "code": "true"})):
+            with self.subTest(path):
+                asked.clear()
+                connection = self.daemon.connect()
+                body, headers = self.daemon.head({**wish, **more}, {}, "own")
+                connection.request("POST", path, body, headers)
+                self.assertTrue(asked.wait(PATIENCE_S))
+                self.assertTrue(self.daemon.builders())
+                connection.close()
+                wait_until(lambda: not self.daemon.builders(), "the end of the pull")
+                wait_until(lambda: not set((self.daemon.data / "templates").iterdir()) - pieces,
+                           "the end of its draft", 120)
+        self.assertEqual(self.templates(), templates)
+        self.assertEqual(self.daemon.must(200, "GET", "/v1/sandboxes")["sandboxes"], [])
+
     def test_an_image_counts_against_its_tenants_disk_and_is_nobody_elses(self):
         image = self.push("tools/counted:1", "counted\n")
         self.create(image)
@@ -285,6 +318,35 @@ class OfARegistryWithALogin(OfARegistry):
                     "name": "refused", "base": {"registry": "registry.example/a", "login": login}})
                 self.assertEqual(answer.status, 400, answer)
                 self.assertIn(message, answer.json["message"])
+
+
+@unittest.skipUnless(shutil.which("docker-registry") and shutil.which("skopeo") and ":$2" in HTPASSWD,
+                     "needs Debian's docker-registry and skopeo, and crypt(3) with bcrypt")
+class OfARegistryWithALoginOverTls(OfARegistryWithALogin):
+    """One with a certificate of the operator's own authority, which SSL_CERT_FILE of the daemon names."""
+
+    scheme = ""
+
+    @classmethod
+    def setUpClass(cls):
+        place = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(place.cleanup)
+        authority = Authority(place.name)
+        cls.certificate = authority.issue("registry.example")
+        cls.trusted = {"SSL_CERT_FILE": str(authority.certificate)}
+        super().setUpClass()
+
+    def test_the_authority_is_nobody_elses(self):
+        other = Daemon()
+        self.addCleanup(other.discard)
+        other.options = ["--network", "any"]
+        with mock.patch.dict(os.environ, {**NO_PROXY, "GLOVEBOX_NAME_SERVERS": self.names.address}):
+            other.start()
+        image = self.push("tools/private:1", "private\n", f"{USER}:{PASSWORD}")
+        answer = other.ask("POST", "/v1/templates", {
+            "name": "private", "network": self.rules,
+            "base": {"registry": image, "login": {"username": USER, "password": PASSWORD}}})
+        self.assertIn("certificate signed by unknown authority", answer.body.decode())
 
 
 @unittest.skipUnless(shutil.which("docker-registry") and shutil.which("skopeo") and ":$2" in HTPASSWD,

@@ -27,19 +27,22 @@ from network import NameServer, Upstream, WebServer  # noqa: E402
 
 CONFIG = """version: 0.1
 storage: {{filesystem: {{rootdirectory: {place}}}}}
-http: {{addr: "127.0.0.1:0"}}
+http: {{addr: "127.0.0.1:0"{tls}}}
 """
+TLS = ", tls: {{certificate: {path}, key: {path}}}"
 MCP = "2026-07-28"
 CLOSED = "auth: {{htpasswd: {{realm: registry, path: {path}}}}}\n"
 
 
 class Registry:
-    """Holds what push() gives it. With `logins`, in the words of htpasswd, it is open to those alone."""
+    """Holds what push() gives it. With `logins`, in the words of htpasswd, it is open to those alone; with
+    `certificate`, a file with one and its key, it speaks TLS."""
 
-    def __init__(self, logins=""):
+    def __init__(self, logins="", certificate=None):
         self.place = pathlib.Path(tempfile.mkdtemp(prefix="glovebox-registry-"))
         config = self.place / "config.yml"
-        text = CONFIG.format(place=self.place / "data")
+        tls = TLS.format(path=certificate) if certificate else ""
+        text = CONFIG.format(place=self.place / "data", tls=tls)
         if logins:
             self.set_logins(logins)
             text += CLOSED.format(path=self.place / "htpasswd")

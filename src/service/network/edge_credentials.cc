@@ -127,7 +127,23 @@ Result<EdgeAuthority> make_authority(const CredentialRules& rules) {
                        .key = text_of(key_text.get())};
 }
 
-Result<std::string> read_trust() {
+bool is_covered(const NetworkRule& place, const CredentialRules& by) {
+  return std::ranges::any_of(places_of(by), [&](const NetworkRule& other) {
+    return place.name == other.name && place.block == other.block;
+  });
+}
+
+void set_if_absent(Environment& env, std::string_view name, std::string value) {
+  const bool set =
+      std::ranges::any_of(env, [&](const auto& variable) { return variable.first == name; });
+  if (!set) {
+    env.emplace_back(name, std::move(value));
+  }
+}
+
+}  // namespace
+
+Result<std::string> machine_authorities() {
   std::vector<std::string> paths;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
   if (const char* const own = std::getenv("SSL_CERT_FILE"); own != nullptr && *own != '\0') {
@@ -152,26 +168,9 @@ Result<std::string> read_trust() {
       return text;
     }
   }
-  return Error(ErrorCode::kUnavailable,
-               "this machine has no certificates to check the hosts of secrets against",
+  return Error(ErrorCode::kUnavailable, "this machine has no certificates of authorities",
                "install ca-certificates, or set SSL_CERT_FILE to a bundle");
 }
-
-bool is_covered(const NetworkRule& place, const CredentialRules& by) {
-  return std::ranges::any_of(places_of(by), [&](const NetworkRule& other) {
-    return place.name == other.name && place.block == other.block;
-  });
-}
-
-void set_if_absent(Environment& env, std::string_view name, std::string value) {
-  const bool set =
-      std::ranges::any_of(env, [&](const auto& variable) { return variable.first == name; });
-  if (!set) {
-    env.emplace_back(name, std::move(value));
-  }
-}
-
-}  // namespace
 
 Result<EdgeCredentials> EdgeCredentials::make(const CredentialRules& rules,
                                               const SecretValues& secrets) {
@@ -180,7 +179,7 @@ Result<EdgeCredentials> EdgeCredentials::make(const CredentialRules& rules,
   made.credentials_ = GB_TRY(egress::make_credentials(rules, secrets));
   if (needs_authority(rules)) {
     made.covered_ = rules;
-    made.trust_ = GB_TRY(read_trust());
+    made.trust_ = GB_TRY(machine_authorities());
     EdgeAuthority authority = GB_TRY(make_authority(rules));
     made.credentials_.authority_certificate = std::move(authority.certificate);
     made.credentials_.authority_key = std::move(authority.key);

@@ -24,6 +24,10 @@ struct EdgeAuthority {
   std::string key;
 };
 
+// The certificates of the authorities that this machine trusts: the file that SSL_CERT_FILE names,
+// else the system's. PEM; kUnavailable where there are none, or more than 900 KiB.
+Result<std::string> machine_authorities();
+
 // A value. Any thread.
 class EdgeCredentials {
  public:

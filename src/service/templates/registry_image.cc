@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/digest/digest.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
+#include "service/network/edge_credentials.h"
 #include "service/templates/build_sandbox.h"
 #include "service/templates/image_reader.h"
 #include "service/templates/workspace_step.h"
@@ -112,19 +114,35 @@ Result<void> check_reachable(const RegistryImage& image, const BuildNetwork& net
   return {};
 }
 
+Result<void> write_text(BuildSandbox& sandbox, const std::string& path, const std::string& text) {
+  const UniqueFd file(::memfd_create("text", MFD_CLOEXEC));
+  if (!file) {
+    return Error::from_errno("pass a file to a build");
+  }
+  GB_TRY(write_content(file.get(), text));
+  return sandbox.write(path, 0600, file.get());
+}
+
 // As containers-auth.json(5), in the memory of the sandbox in which nothing but skopeo runs.
 Result<void> write_login(BuildSandbox& sandbox,
                          const RegistryLogin& login,
                          const std::string& path) {
   const nlohmann::json logins = {
       {"auths", {{login.registry, {{"auth", to_base64(login.username + ":" + login.password)}}}}}};
-  const std::string text = logins.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const UniqueFd file(::memfd_create("login", MFD_CLOEXEC));
-  if (!file) {
-    return Error::from_errno("pass on the login");
+  return write_text(sandbox, path,
+                    logins.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+// Where the operator has authorities of their own, those. Otherwise skopeo finds the machine's.
+Result<Environment> own_authorities(BuildSandbox& sandbox) {
+  constexpr const char* kVariable = "SSL_CERT_FILE";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  if (const char* const own = std::getenv(kVariable); own == nullptr || *own == '\0') {
+    return Environment();
   }
-  GB_TRY(write_content(file.get(), text));
-  return sandbox.write(path, 0600, file.get());
+  const std::string path = TemplateParts().home + "/authorities";
+  GB_TRY(write_text(sandbox, path, GB_TRY(machine_authorities())));
+  return Environment{{kVariable, path}};
 }
 
 // The layout in the workspace of the sandbox, as a directory of the host.
@@ -208,11 +226,12 @@ Result<RootContent> root_from_registry(const RegistryImage& image,
       GB_TRY(write_login(sandbox, *image.login, path));
       login = "--src-authfile=" + path;
     }
+    const Environment env = GB_TRY(own_authorities(sandbox));
     const std::string verify = image.plain_http ? "false" : "true";
     const RunOutcome outcome = GB_TRY(sandbox.run(
         {.argv = {kSkopeo, "--insecure-policy", "--tmpdir", TemplateParts().home, "copy", login,
                   "--src-tls-verify=" + verify, "docker://" + image.reference, "oci:image:image"},
-         .env = {},
+         .env = env,
          .cwd = {}}));
     if (outcome.status != Status::kOk) {
       std::string hint = sandbox.end_network();
