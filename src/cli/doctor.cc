@@ -20,6 +20,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/launch.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/several_users.h"
 #include "sandbox/slot.h"
 #include "spec/json/schema.h"
 
@@ -76,6 +77,21 @@ Finding landlock() {
             "use Linux 6.12 or later for signal scoping"};
   }
   return {"landlock", true, "ABI " + std::to_string(abi), {}};
+}
+
+Finding users() {
+  const auto sandboxes = sandboxes_with_users();
+  if (!sandboxes) {
+    return {"users", false,
+            "root is the only user inside with --user root: " + sandboxes.error().message(),
+            sandboxes.error().hint()};
+  }
+  return {"users",
+          true,
+          std::to_string(*sandboxes) +
+              " sandboxes at a time can have several users inside with --user root" +
+              (::geteuid() == 0 ? "" : ", by the ids of /etc/subuid and /etc/subgid"),
+          {}};
 }
 
 // The proof: a sandbox of this tier, built, with the walls that its warden saw from inside.
@@ -142,7 +158,7 @@ void defer_to_place(const Place& place, const Lacks& lacks, std::vector<Finding>
 }
 
 std::vector<Finding> examine() {
-  std::vector<Finding> findings = {kernel(), warden(), cgroups(), landlock()};
+  std::vector<Finding> findings = {kernel(), warden(), cgroups(), landlock(), users()};
   Lacks lacks{.cgroup = !findings[2].good, .landlock = landlock_abi() == 0};
   for (Tier* const each : all_tiers()) {
     findings.push_back(tier(*each));

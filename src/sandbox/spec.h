@@ -83,6 +83,8 @@ struct SandboxSpec {
   // of policy/capabilities.h, set-user-id programs that work, and a root that can be written,
   // within the limit of disk (tiers/native/written_root.cc). Only the native tier can do so.
   bool as_root = false;
+  // Beside that: it is not made where root would be the only user.
+  bool needs_users = false;
   // Beside that: `user` may become root by sudo without a password, where the root has it.
   bool user_may_sudo = false;
 

@@ -38,6 +38,10 @@ constexpr std::size_t kMostSaid = 256;
 // Looking up a user may take them to a server (nsswitch.conf(5)).
 constexpr int kHelperPatienceMs = 10'000;
 
+const std::string kHelpers = "/usr/bin/";
+constexpr const char* kNewuidmap = "newuidmap";
+constexpr const char* kNewgidmap = "newgidmap";
+
 constexpr const char* kHint =
     "have root install Debian's package uidmap and run 'usermod --add-subuids FIRST-LAST "
     "--add-subgids FIRST-LAST USER' with the same 65,536 numbers twice, or run glovebox as root";
@@ -189,7 +193,7 @@ Result<void> map(const std::string& helper, pid_t pid, unsigned own, uid_t first
   const UniqueFd complaint = GB_TRY(sys::memory_file());
   const auto text = [](std::uint64_t number) { return std::to_string(number); };
   const pid_t started = GB_TRY(sys::start_process(
-      {.program = "/usr/bin/" + helper,
+      {.program = kHelpers + helper,
        .words = {helper, text(static_cast<std::uint64_t>(pid)), "0", text(own), "1",  //
                  "1", text(first), text(kLow),                                        //
                  text(SubordinateIds::kTopFirst), text(first + kLow), text(SubordinateIds::kTop)},
@@ -211,14 +215,26 @@ Result<void> map(const std::string& helper, pid_t pid, unsigned own, uid_t first
 
 Result<UniqueFd> mapped_user_namespace(uid_t first) {
   const Holder holder = GB_TRY(Holder::start());
-  GB_TRY(map("newgidmap", holder.pid(), ::getegid(), first));
-  GB_TRY(map("newuidmap", holder.pid(), ::geteuid(), first));
+  GB_TRY(map(kNewgidmap, holder.pid(), ::getegid(), first));
+  GB_TRY(map(kNewuidmap, holder.pid(), ::geteuid(), first));
   const std::string path = "/proc/" + std::to_string(holder.pid()) + "/ns/user";
   UniqueFd user_namespace(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!user_namespace) {
     return Error::from_errno("open " + path);
   }
   return user_namespace;
+}
+
+Result<std::vector<uid_t>> own_ranges() {
+  std::vector<uid_t> ranges = subordinate_ranges(
+      text_of_file("/etc/subuid"), text_of_file("/etc/subgid"), own_name(), ::geteuid());
+  if (ranges.empty()) {
+    return Error(ErrorCode::kUnsupported,
+                 "/etc/subuid and /etc/subgid give this user fewer than " +
+                     std::to_string(SubordinateIds::kSize) + " ids with the same numbers",
+                 kHint);
+  }
+  return ranges;
 }
 
 }  // namespace
@@ -250,15 +266,17 @@ std::vector<uid_t> subordinate_ranges(std::string_view subuid,
   return firsts;
 }
 
-Result<SubordinateIds> SubordinateIds::take() {
-  const std::vector<uid_t> ranges = subordinate_ranges(
-      text_of_file("/etc/subuid"), text_of_file("/etc/subgid"), own_name(), ::geteuid());
-  if (ranges.empty()) {
-    return Error(ErrorCode::kUnsupported,
-                 "/etc/subuid and /etc/subgid give this user fewer than " + std::to_string(kSize) +
-                     " ids with the same numbers",
-                 kHint);
+Result<std::size_t> SubordinateIds::count() {
+  for (const char* const helper : {kNewuidmap, kNewgidmap}) {
+    if (::access((kHelpers + helper).c_str(), X_OK) != 0) {
+      return Error(ErrorCode::kUnsupported, std::string(helper) + " is not installed", kHint);
+    }
   }
+  return GB_TRY(own_ranges()).size();
+}
+
+Result<SubordinateIds> SubordinateIds::take() {
+  const std::vector<uid_t> ranges = GB_TRY(own_ranges());
   for (const uid_t first : ranges) {
     if (UniqueFd claimed = claim(first)) {
       auto made = mapped_user_namespace(first);

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,10 @@ class SubordinateIds {
   // Fails with kUnsupported where the user has no such ids or nobody maps them, and with kExhausted
   // where other sandboxes have them all. Takes some milliseconds. Any thread may call it.
   static Result<SubordinateIds> take();
+
+  // How many sandboxes of this user can have them at a time. Fails with kUnsupported where the user
+  // has no such ids, or the programs that map them are not there.
+  static Result<std::size_t> count();
 
   // Whether there are any.
   explicit operator bool() const { return static_cast<bool>(claim_); }

@@ -2,6 +2,7 @@
 """Root inside as an ordinary user who has ids in /etc/subuid and /etc/subgid. The user, and the files
 that name it, exist in a mount namespace of the test's own only."""
 
+import json
 import os
 import pathlib
 import re
@@ -14,6 +15,7 @@ import program
 
 sys.path.insert(0, str(program.ROOT / "tests/service"))
 import images  # noqa: E402
+from daemon import Daemon  # noqa: E402
 
 USER, NAME = 61234, "lent"
 FIRST, SIZE = 1_234_000_000, 16_384
@@ -75,15 +77,27 @@ class SubordinateIds(program.Case):
         for name in FILES[1:]:
             self.file(name, lines)
 
-    def command(self, *words, user="root", prelude="", grouped=True, groups="--clear-groups"):
-        """The words of `glovebox run` as that user."""
-        inside = ("--user", user) if user else ()
+    def wrapper(self, prelude="", grouped=True, groups="--clear-groups"):
+        """A command that runs the words behind it as that user."""
         binds = "".join(f"mount --bind '{self.dir}/{name}' /etc/{name}\n" for name in FILES)
         joins = "".join(f"echo 0 >'{group}/cgroup.procs'\n" for group in self.groups if grouped)
         return ["unshare", "--mount", "sh", "-ec",
                 f"{binds}{joins}{prelude}\nexec setpriv --reuid {USER} --regid {USER} {groups} "
                 f'env XDG_RUNTIME_DIR="{self.dir}/run" XDG_CACHE_HOME="{self.dir}/run/cache" "$@"',
-                "sh", program.GLOVEBOX, "run", *inside, *words]
+                "sh"]
+
+    def command(self, *words, user="root", **how):
+        """The words of `glovebox run` as that user."""
+        inside = ("--user", user) if user else ()
+        return [*self.wrapper(**how), program.GLOVEBOX, "run", *inside, *words]
+
+    def daemon(self):
+        """A daemon of that user."""
+        daemon = Daemon()
+        self.addCleanup(daemon.discard)
+        shutil.chown(daemon.dir, USER, USER)
+        daemon.wrapper = self.wrapper()
+        return daemon.start()
 
     def run_as_user(self, script, *options, **how):
         done = subprocess.run(self.command("--json", *options, "-l", "bash", "-e", script, **how),
@@ -136,6 +150,46 @@ class SubordinateIds(program.Case):
                     capture_output=True, timeout=program.PATIENCE_S, check=False,
                     stdin=subprocess.DEVNULL)
                 self.assertEqual(done.stdout, expected, done)
+
+    def test_a_daemon_runs_what_is_made_from_an_image_as_its_user_while_there_are_ids(self):
+        self.give(f"{NAME}:{FIRST}:{SIZE}\n")
+        daemon = self.daemon()
+        layer = images.tar_of(images.small_root(f"/usr/bin/{name}" for name in ("id", "stat")))
+        answer = daemon.ask("PUT", "/v1/templates/app/archive?format=docker",
+                            images.docker_save([layer], says={"User": "1234"}),
+                            {"Content-Type": "application/x-tar"})
+        self.assertEqual(json.loads(answer.body.splitlines()[-1])["type"], "built", answer)
+        asks = {"argv": ["bash", "-c", "id -u; echo x >own; stat -c %u own .; "
+                                       "{ echo x >/usr/x; } 2>/dev/null || echo refused"]}
+        first = daemon.create(template="app")
+        self.assertEqual(first.must(200, "POST", "/commands", asks)["stdout"],
+                         "1234\n1234\n1234\nrefused\n")
+        root = first.must(200, "POST", "/commands", {"argv": ["id", "-u"], "user": "root"})
+        self.assertEqual(root["stdout"], "0\n")
+        # All ids are taken: the image's user is not exchanged for another one in silence.
+        refused = daemon.ask("POST", "/v1/sandboxes", {"template": "app"})
+        self.assertIn("have all ids of /etc/subuid", refused.json["message"])
+        guest = daemon.create(template="app", user="user")
+        self.assertEqual(guest.must(200, "POST", "/commands", {"argv": ["id", "-u"]})["stdout"],
+                         "1000\n")
+        daemon.must(204, "DELETE", first.path)
+        ran = daemon.must(200, "POST", "/v1/run", {"template": "app", "language": "bash",
+                                                   "code": "id -u"})
+        self.assertEqual(ran["stdout"], "1234\n", ran)
+
+    def test_doctor_says_how_many_sandboxes_can_have_several_users_and_what_is_missing(self):
+        def found(**how):
+            done = subprocess.run([*self.wrapper(**how), program.GLOVEBOX, "doctor", "--json"],
+                                  capture_output=True, timeout=program.PATIENCE_S, check=False)
+            findings = json.loads(done.stdout)["findings"]
+            return next(each for each in findings if each["what"] == "users")
+
+        users = found()
+        self.assertEqual((users["ok"], users["detail"][:2]), (True, "4 "), users)
+        users = found(prelude="mount --bind /dev/null /etc/subgid")
+        self.assertFalse(users["ok"])
+        self.assertIn("fewer than 16384 ids", users["detail"])
+        self.assertIn("usermod --add-subuids", users["hint"])
 
     def test_other_users_are_lent_ids_outside_and_two_sandboxes_share_none(self):
         running = []

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "context/agent_files.h"
 #include "files/open.h"
-#include "sandbox/guest_ids.h"
+#include "sandbox/several_users.h"
 #include "sandbox/slot.h"
 #include "service/network/egress.h"
 #include "service/runs/live_session.h"
@@ -96,11 +96,6 @@ namespace {
 
 // The user that the sandbox runs as has a workspace to write to, and a home.
 Result<void> give_workspace(Sandbox& sandbox, const CreateOrder& order) {
-  if (const auto given = guest_ids(); !given || !given->has_ranges) {
-    return Error(ErrorCode::kUnsupported,
-                 "sandboxes have only one user id here, so nobody but root can run in this one",
-                 "run the daemon as root");
-  }
   RunOptions options;
   options.limits = sandbox.limits();
   const RunOutcome outcome = GB_TRY(sandbox.run(
@@ -122,9 +117,8 @@ Result<void> give_workspace(Sandbox& sandbox, const CreateOrder& order) {
 }  // namespace
 
 CreateOrder with_image_user(CreateOrder order) {
-  const auto given = guest_ids();
   const bool native = order.tier.exactly.empty() || order.tier.exactly == "native";
-  if (order.image_user.empty() || !given || !given->has_ranges || !native) {
+  if (order.image_user.empty() || !native || !sandboxes_with_users()) {
     order.image_user.clear();
     return order;
   }
@@ -154,6 +148,7 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredenti
   SandboxSpec spec;
   spec.limits = order.limits;
   spec.as_root = order.as_root;
+  spec.needs_users = !order.run_as.empty();
   spec.nested = order.nested;
   spec.user_may_sudo = order.sudo;
   if (!order.as_root) {

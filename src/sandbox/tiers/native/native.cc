@@ -29,6 +29,7 @@
 #include "sandbox/launch.h"
 #include "sandbox/policy/capabilities.h"
 #include "sandbox/policy/policy.h"
+#include "sandbox/several_users.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/tiers/native/root_plan.h"
 
@@ -209,17 +210,7 @@ Result<void> check_nested(const SandboxSpec& spec) {
 
 // Several ids for a guest that is root, where we have none of our own to give.
 Result<SubordinateIds> lend_ids() {
-  if (::geteuid() == 0) {
-    return Error(ErrorCode::kUnsupported,
-                 "the user namespace that glovebox runs in has too few ids",
-                 "run glovebox as root outside of it for more");
-  }
-  // RLIMIT_NPROC counts the processes of each user, and root can be any of them.
-  if (!Cgroup::support().pids) {
-    return Error(ErrorCode::kUnsupported,
-                 "no cgroup limits the processes of several users: " + Cgroup::support().reason,
-                 Cgroup::support().hint);
-  }
+  (void)GB_TRY(sandboxes_with_users());
   return SubordinateIds::take();
 }
 
@@ -302,6 +293,8 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
             "/usr is read-only: an ordinary user cannot show it with its owners; run glovebox as "
             "root for that, or from an image");
       }
+    } else if (spec.needs_users) {
+      return std::move(taken).error();
     } else {
       notes.push_back("root is the only user here, and /usr is read-only: " +
                       taken.error().message() + "; " + taken.error().hint());

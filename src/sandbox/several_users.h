@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "base/result.h"
+
+namespace glovebox {
+
+// How many sandboxes with root inside (SandboxSpec::as_root) can have other users beside it, at a
+// time. Fails with kUnsupported where none can, and says why. Of an ordinary user it reads two
+// files. Thread-safe.
+Result<std::size_t> sandboxes_with_users();
+
+}  // namespace glovebox
