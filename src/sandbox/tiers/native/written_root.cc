@@ -32,21 +32,32 @@ constexpr std::size_t kMostOwnDirectories = 32;
 
 // Directories of the host's /etc, none of them for secrets; whatever is not for everybody to read
 // stays closed. Their directories of the first level can be written to.
-constexpr std::array<const char*, 4> kEtcDirectories = {"alternatives", "apt", "pam.d", "ssl"};
+constexpr std::array<const char*, 3> kEtcDirectories = {"alternatives", "pam.d", "ssl"};
 
 // Directories of which the files that everybody may read are copied, which takes less time where
 // they are few; and single files.
 // Python's are what its packages' scripts read, and its own sitecustomize.py is a link to there.
-constexpr std::array<const char*, 8> kCopiedDirectories = {
-    "default", "dpkg", "ld.so.conf.d", "python3", "python3.11", "python3.13", "security", "skel"};
+// Of apt's, auth.conf.d is for passwords.
+constexpr std::array<const char*, 13> kCopiedDirectories = {"apt/apt.conf.d",
+                                                            "apt/keyrings",
+                                                            "apt/preferences.d",
+                                                            "apt/sources.list.d",
+                                                            "apt/trusted.gpg.d",
+                                                            "default",
+                                                            "dpkg",
+                                                            "ld.so.conf.d",
+                                                            "python3",
+                                                            "python3.11",
+                                                            "python3.13",
+                                                            "security",
+                                                            "skel"};
 constexpr std::size_t kMostCopied = 32;  // In each.
-constexpr std::array<const char*, 18> kEtcFiles = {
-    "adduser.conf", "bash.bashrc",    "ca-certificates.conf",
-    "debconf.conf", "debian_version", "deluser.conf",
-    "host.conf",    "ld.so.cache",    "ld.so.conf",
-    "localtime",    "login.defs",     "pam.conf",
-    "profile",      "protocols",      "services",
-    "shells",       "timezone",       "ucf.conf"};
+constexpr std::array<const char*, 19> kEtcFiles = {
+    "adduser.conf", "apt/sources.list", "bash.bashrc",  "ca-certificates.conf",
+    "debconf.conf", "debian_version",   "deluser.conf", "host.conf",
+    "ld.so.cache",  "ld.so.conf",       "localtime",    "login.defs",
+    "pam.conf",     "profile",          "protocols",    "services",
+    "shells",       "timezone",         "ucf.conf"};
 
 // What package managers keep, and what everybody may know of it; the rest of /var is fresh.
 constexpr std::array<const char*, 2> kVarDirectories = {"var/lib/dpkg", "var/lib/apt"};
@@ -165,6 +176,7 @@ void RootPlan::copy_public_files(const std::string& source, const std::string& t
   if (!entries) {
     return;
   }
+  add_parents(target);
   add_directory(target, 0755);
   std::size_t copied = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
