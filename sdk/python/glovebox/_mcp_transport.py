@@ -15,43 +15,81 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
+from ._mcp_headers import header_value
 from .errors import ConnectionFailed, GloveboxError, McpError, ProtocolError, Timeout
 
+# The revision without sessions: each request says in `_meta` what others say once, in the beginning.
+STATELESS = "2026-07-28"
 LONGEST_MESSAGE = 16 << 20
+LONGEST_REFUSAL = 64 << 10
 MOST_UNSENT = 256  # Messages.
 SECONDS_TO_END = 2.0
 _METHOD_NOT_FOUND = -32601
 
 Message = Dict[str, Any]
+#: Asked before each request where it is a function, for a token that expires.
+Headers = Union[Mapping[str, str], Callable[[], Mapping[str, str]]]
+
+
+class ServerEnded(ConnectionFailed):
+    """The program that is the server has ended."""
+
+
+class StatusError(ConnectionFailed):
+    """A server answers a request with a status of HTTP alone."""
+
+    def __init__(self, message: str, hint: str, status: int, body: bytes) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.body = body
 
 
 class Transport:
     """Asks a server. Safe for several threads."""
 
+    has_headers = False
+
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout
         self.revision = ""
+        #: Goes with every request.
+        self.meta: Message = {}
+        #: What of a request stands in headers, too.
+        self.mirrored: Callable[[Message], Mapping[str, str]] = lambda request: {}
         self.on_notification: Callable[[str], None] = lambda method: None
         #: Begins a session anew.
         self.greet: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._last = 0
 
-    def ask(self, method: str, params: Mapping[str, Any]) -> Message:
+    @property
+    def stateless(self) -> bool:
+        return self.revision == STATELESS
+
+    def ask(
+        self, method: str, params: Mapping[str, Any], seconds: Optional[float] = None
+    ) -> Message:
         """The result of a request. Raises McpError for an error that the server returns, and other
-        subclasses of GloveboxError where there is no answer.
+        subclasses of GloveboxError where there is no answer within `seconds`, `timeout` by default.
         """
         with self._lock:
             self._last += 1
             number = self._last
+        asked = {**params, "_meta": self.meta} if self.meta else dict(params)
         answer = self._exchange(
-            number, {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
+            {"jsonrpc": "2.0", "id": number, "method": method, "params": asked},
+            self.timeout if seconds is None else seconds,
         )
         error = answer.get("error")
         if isinstance(error, dict):
-            raise McpError(f"the MCP server refuses '{method}': {error.get('message', '')}")
+            code = error.get("code")
+            raise McpError(
+                f"the MCP server refuses '{method}': {error.get('message', '')}",
+                status=code if isinstance(code, int) else 0,
+                data=error.get("data"),
+            )
         result = answer.get("result")
         if not isinstance(result, dict):
             raise ProtocolError(f"the MCP server's answer to '{method}' has no result")
@@ -65,7 +103,7 @@ class Transport:
     def close(self) -> None:
         raise NotImplementedError
 
-    def _exchange(self, number: int, request: Message) -> Message:
+    def _exchange(self, request: Message, seconds: float) -> Message:
         raise NotImplementedError
 
     def _send(self, message: Message) -> None:
@@ -80,6 +118,8 @@ class Transport:
         if "id" not in message:
             self.on_notification(method)
             return
+        if self.stateless:
+            return  # In this revision, servers ask nothing and clients answer nothing.
         answer: Message = {"jsonrpc": "2.0", "id": message["id"]}
         if method == "ping":
             answer["result"] = {}
@@ -139,7 +179,8 @@ class Program(Transport):
         for thread in self._threads:
             thread.join(SECONDS_TO_END)
 
-    def _exchange(self, number: int, request: Message) -> Message:
+    def _exchange(self, request: Message, seconds: float) -> Message:
+        number = request["id"]
         waiting: "queue.SimpleQueue[Optional[Message]]" = queue.SimpleQueue()
         with self._lock:
             self._waiting[number] = waiting
@@ -148,15 +189,15 @@ class Program(Transport):
             answer = None
             if not closed:
                 self._send(request)
-                answer = waiting.get(timeout=self.timeout)
+                answer = waiting.get(timeout=seconds)
         except queue.Empty:
             self.tell("notifications/cancelled", {"requestId": number, "reason": "timeout"})
-            raise _late(request, self.timeout) from None
+            raise _late(request, seconds) from None
         finally:
             with self._lock:
                 del self._waiting[number]
         if answer is None:
-            raise ConnectionFailed("the MCP server has ended")
+            raise ServerEnded("the MCP server has ended")
         return answer
 
     def _send(self, message: Message) -> None:
@@ -226,26 +267,28 @@ class Http(Transport):
     """A server that is reached by streamable HTTP: a request's answer is JSON, or a stream of
     events with the answer among them."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:
+    has_headers = True
+
+    def __init__(self, url: str, headers: Headers, timeout: float) -> None:
         super().__init__(timeout)
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
             raise ValueError(f"invalid address of an MCP server: '{url}'; use http:// or https://")
         self._url = url
-        self._headers = dict(headers)
+        self._headers = headers if callable(headers) else dict(headers)
         self._session: Optional[str] = None
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def close(self) -> None:
         if self._session is not None:
             try:
-                self._open("DELETE", None).close()
+                self._open("DELETE", None, self.timeout).close()
             except GloveboxError:
                 pass  # A server may keep its sessions for itself.
 
-    def _exchange(self, number: int, request: Message) -> Message:
+    def _exchange(self, request: Message, seconds: float) -> Message:
         session = self._session
         try:
-            return self._once(number, request)
+            return self._once(request, seconds)
         except _SessionEnded:
             with self._lock:
                 first = self._session == session
@@ -253,48 +296,72 @@ class Http(Transport):
                     self._session = None
             if first:
                 self.greet()
-            return self._once(number, request)
+            return self._once(request, seconds)
 
-    def _once(self, number: int, request: Message) -> Message:
-        with self._open("POST", request) as response:
+    def _once(self, request: Message, seconds: float) -> Message:
+        try:
+            response = self._open("POST", request, seconds)
+        except StatusError as error:
+            refusal = _parsed(error.body) if error.status not in (401, 403) else None
+            if refusal is not None and isinstance(refusal.get("error"), dict):
+                return refusal
+            raise
+        with response:
             if request["method"] == "initialize":
                 self._session = response.headers.get("Mcp-Session-Id")
-            for message in _messages(response, time.monotonic() + self.timeout):
+            for message in _messages(response, time.monotonic() + seconds):
                 if "method" in message:
                     self._take(message)
-                elif message.get("id") == number:
+                elif message.get("id") == request["id"]:
                     return message
         raise ProtocolError(f"the MCP server did not answer '{request['method']}'")
 
     def _send(self, message: Message) -> None:
-        self._open("POST", message).close()
+        self._open("POST", message, self.timeout).close()
 
-    def _open(self, method: str, message: Optional[Message]) -> Any:
-        headers = {**self._headers, "Accept": "application/json, text/event-stream"}
+    def _open(self, method: str, message: Optional[Message], seconds: float) -> Any:
+        body = None if message is None else json.dumps(message).encode()
+        asked = urllib.request.Request(self._url, body, self._headers_of(message), method=method)
+        try:
+            return self._opener.open(asked, timeout=seconds)
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code == 404 and self._session is not None:
+                    raise _SessionEnded("the MCP server has ended the session") from None
+                raise _status_error(self._url, error) from None
+        except TimeoutError as error:
+            raise _late(message or {}, seconds) from error
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, TimeoutError):
+                raise _late(message or {}, seconds) from error
+            raise ConnectionFailed(f"cannot reach the MCP server at {self._url}: {reason}") from error
+
+    def _headers_of(self, message: Optional[Message]) -> Dict[str, str]:
+        given = self._headers() if callable(self._headers) else self._headers
+        headers = {**given, "Accept": "application/json, text/event-stream"}
         if message is not None:
             headers["Content-Type"] = "application/json"
         if self._session is not None:
             headers["Mcp-Session-Id"] = self._session
         if self.revision:
             headers["MCP-Protocol-Version"] = self.revision
-        body = None if message is None else json.dumps(message).encode()
-        asked = urllib.request.Request(self._url, body, headers, method=method)
-        try:
-            return self._opener.open(asked, timeout=self.timeout)
-        except urllib.error.HTTPError as error:
-            with error:
-                if error.code == 404 and self._session is not None:
-                    raise _SessionEnded("the MCP server has ended the session") from None
-                raise ConnectionFailed(
-                    f"the MCP server at {self._url} returns status {error.code}"
-                ) from None
-        except TimeoutError as error:
-            raise _late(message or {}, self.timeout) from error
-        except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", error)
-            if isinstance(reason, TimeoutError):
-                raise _late(message or {}, self.timeout) from error
-            raise ConnectionFailed(f"cannot reach the MCP server at {self._url}: {reason}") from error
+        if self.stateless and message is not None:
+            headers["Mcp-Method"] = message["method"]
+            name = message.get("params", {}).get("name")
+            if name is not None:
+                headers["Mcp-Name"] = header_value(name)
+            headers.update(self.mirrored(message))
+        return headers
+
+
+def _status_error(url: str, error: urllib.error.HTTPError) -> StatusError:
+    try:
+        body = error.read(LONGEST_REFUSAL)
+    except (OSError, http.client.HTTPException):
+        body = b""
+    hint = "give its token: headers={'Authorization': 'Bearer …'}" if error.code == 401 else ""
+    return StatusError(f"the MCP server at {url} returns status {error.code}", hint, error.code, body)
 
 
 class _SessionEnded(ConnectionFailed):

@@ -50,7 +50,13 @@ class ProtocolError(GloveboxError):
 
 
 class McpError(GloveboxError):
-    """An MCP server has refused a request, or its tool says that it has failed."""
+    """An MCP server has refused a request, or its tool says that it has failed. `status` is the code
+    of JSON-RPC, and 0 where the tool has failed."""
+
+    def __init__(self, message: str, hint: str = "", status: int = 0, data: Any = None) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.data = data
 
 
 class ProgramNotFound(GloveboxError):

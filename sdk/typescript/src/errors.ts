@@ -70,8 +70,13 @@ export class ServerError extends GloveboxError {}
 export class ConnectionError extends GloveboxError {}
 /** The daemon did not respond within the time-out of the request. */
 export class TimeoutError extends GloveboxError {}
-/** An MCP server has refused a request or broken its protocol, or its tool says that it has failed. */
-export class McpError extends GloveboxError {}
+/** An MCP server has refused a request or broken its protocol, or its tool says that it has failed. `status` is the code
+ *  of JSON-RPC, if there is one. */
+export class McpError extends GloveboxError {
+  constructor(message: string, details: ErrorDetails = {}, readonly data?: unknown) {
+    super(message, details);
+  }
+}
 /** Thrown by `Verdict.orThrow` and `CommandResult.orThrow`: what ran did not end well. */
 export class ExecutionError<Result = unknown> extends GloveboxError {
   constructor(message: string, readonly result: Result, code: string) {

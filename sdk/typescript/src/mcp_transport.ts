@@ -5,34 +5,50 @@ import type { ChildProcess } from "node:child_process";
 import { ConnectionError, InvalidError, McpError, TimeoutError } from "./errors.js";
 import { LineSplitter } from "./events.js";
 import type { McpHttpOptions, McpProgramOptions } from "./mcp.js";
+import { headerValue } from "./mcp_headers.js";
 
-type Message = Record<string, unknown>;
+export type Message = Record<string, unknown>;
 
+/** The revision without sessions: each request says in `_meta` what others say once, in the beginning. */
+export const STATELESS = "2026-07-28";
 const LONGEST_MESSAGE = 16 * 1024 * 1024;
 const MS_TO_END = 2000;
 const METHOD_NOT_FOUND = -32601;
 
 export abstract class Transport {
+  abstract readonly hasHeaders: boolean;
   revision = "";
+  /** Goes with every request. */
+  meta: Message | undefined;
+  /** What of a request stands in headers, too. */
+  mirrored: (request: Message) => Readonly<Record<string, string>> = () => ({});
   onNotification: (method: string) => void = () => {};
   /** Begins a session anew. */
   greet: () => Promise<void> = async () => {};
   #last = 0;
 
-  constructor(protected readonly ms: number) {}
+  constructor(readonly ms: number) {}
 
-  /** The result of a request. Throws McpError for an error that the server returns. */
-  async ask(method: string, params: Message, signal?: AbortSignal): Promise<Message> {
+  get stateless(): boolean {
+    return this.revision === STATELESS;
+  }
+
+  /** The result of a request. Throws McpError for an error that the server returns, and TimeoutError where there is no
+   *  answer in time. */
+  async ask(method: string, params: Message, { signal, ms = this.ms }: { signal?: AbortSignal | undefined; ms?: number } = {}): Promise<Message> {
     const id = ++this.#last;
-    const late = AbortSignal.timeout(this.ms);
-    const { error, result } = await this.exchange({ jsonrpc: "2.0", id, method, params },
+    const late = AbortSignal.timeout(ms);
+    const asked = this.meta ? { ...params, _meta: this.meta } : params;
+    const { error, result } = await this.exchange({ jsonrpc: "2.0", id, method, params: asked },
       signal ? AbortSignal.any([late, signal]) : late).catch((failure: unknown) => {
       if (!late.aborted) throw failure;
-      throw new TimeoutError(`the MCP server did not answer '${method}' within ${this.ms / 1000} s`,
+      throw new TimeoutError(`the MCP server did not answer '${method}' within ${ms / 1000} s`,
         { code: "timeout", hint: "raise its timeout" });
     });
     if (typeof error === "object" && error !== null) {
-      throw new McpError(`the MCP server refuses '${method}': ${String((error as Message)["message"] ?? "")}`);
+      const { code, message, data } = error as Message;
+      throw new McpError(`the MCP server refuses '${method}': ${String(message ?? "")}`,
+        { status: typeof code === "number" ? code : undefined }, data);
     }
     if (typeof result !== "object" || result === null) {
       throw new McpError(`the MCP server's answer to '${method}' has no result`, { code: "protocol" });
@@ -54,6 +70,8 @@ export abstract class Transport {
       this.onNotification(method);
       return;
     }
+    // In this revision, servers ask nothing and clients answer nothing.
+    if (this.stateless) return;
     const answer = method === "ping" ? { result: {} }
       : { error: { code: METHOD_NOT_FOUND, message: `no method '${method.slice(0, 100)}'` } };
     this.send({ jsonrpc: "2.0", id, ...answer }).catch(() => {});
@@ -75,6 +93,7 @@ function parsed(text: string): Message | undefined {
 
 /** A server that this program has started: one message a line. */
 export class ProgramTransport extends Transport {
+  readonly hasHeaders = false;
   readonly #waiting = new Map<unknown, { resolve: (message: Message) => void; reject: (error: unknown) => void }>();
   readonly #ended: Promise<void>;
   #failure: ConnectionError | undefined;
@@ -159,8 +178,9 @@ export class ProgramTransport extends Transport {
 
 /** A server that is reached by streamable HTTP: the answer is JSON, or a stream of events with the answer among them. */
 export class HttpTransport extends Transport {
+  readonly hasHeaders = true;
   readonly #url: URL;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #headers: NonNullable<McpHttpOptions["headers"]>;
   #session: string | null = null;
 
   constructor(url: string, { headers = {}, timeout = 60 }: McpHttpOptions) {
@@ -190,7 +210,7 @@ export class HttpTransport extends Transport {
       }
       response = await this.#fetch("POST", request, signal);
     }
-    this.#check(response);
+    if (!response.ok) return await this.#refusal(response);
     if (request["method"] === "initialize") this.#session = response.headers.get("mcp-session-id");
     try {
       for await (const message of messages(response)) {
@@ -206,18 +226,35 @@ export class HttpTransport extends Transport {
   protected async send(message: Message): Promise<void> {
     const response = await this.#fetch("POST", message, AbortSignal.timeout(this.ms));
     await response.body?.cancel();
-    this.#check(response);
+    if (!response.ok) throw this.#failure(response);
   }
 
-  #check({ ok, status }: Response): void {
-    if (!ok) throw new ConnectionError(`the MCP server at ${this.#url.href} returns status ${status}`, { code: "unreachable" });
+  /** The error that a response has; throws where that is only a status. */
+  async #refusal(response: Response): Promise<Message> {
+    if (![401, 403].includes(response.status)) {
+      for await (const message of messages(response)) if (message["error"]) return message;
+    }
+    await response.body?.cancel().catch(() => {});
+    throw this.#failure(response);
+  }
+
+  #failure({ status }: Response): ConnectionError {
+    const hint = status === 401 ? "give its token: headers: { authorization: 'Bearer …' }" : undefined;
+    return new ConnectionError(`the MCP server at ${this.#url.href} returns status ${status}`, { code: "unreachable", status, hint });
   }
 
   async #fetch(method: string, message: Message | undefined, signal: AbortSignal): Promise<Response> {
-    const headers = new Headers({ ...this.#headers, accept: "application/json, text/event-stream" });
+    const given = typeof this.#headers === "function" ? await this.#headers() : this.#headers;
+    const headers = new Headers({ ...given, accept: "application/json, text/event-stream" });
     if (message) headers.set("content-type", "application/json");
     if (this.#session !== null) headers.set("mcp-session-id", this.#session);
     if (this.revision) headers.set("mcp-protocol-version", this.revision);
+    if (this.stateless && message) {
+      headers.set("mcp-method", String(message["method"]));
+      const name = (message["params"] as Message | undefined)?.["name"];
+      if (name !== undefined) headers.set("mcp-name", headerValue(String(name)));
+      for (const [key, value] of Object.entries(this.mirrored(message))) headers.set(key, value);
+    }
     try {
       // The headers have a token, which must not follow to another address.
       return await fetch(this.#url, { method, headers, signal, redirect: "manual", ...(message ? { body: JSON.stringify(message) } : {}) });
@@ -255,5 +292,5 @@ async function* messages(response: Response): AsyncGenerator<Message> {
   }
   const last = parsed(events ? data.join("\n") : text);
   if (last) yield last;
-  else if (!events) throw new McpError("the MCP server's answer is not a message of JSON-RPC", { code: "protocol" });
+  else if (!events && response.ok) throw new McpError("the MCP server's answer is not a message of JSON-RPC", { code: "protocol" });
 }

@@ -53,8 +53,8 @@ const add: Tools = {
 const server = process.env["TEST_MCP_SERVER"] ?? "";
 const token = { ISSUES_TOKEN: "the-token" };
 
-async function overHttp(use: (url: string) => Promise<void>): Promise<void> {
-  const child = spawn("python3", [server, "--http"], { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, ...token } });
+async function overHttp(use: (url: string) => Promise<void>, ...options: string[]): Promise<void> {
+  const child = spawn("python3", [server, "--http", ...options], { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, ...token } });
   try {
     const [line] = await once(child.stdout, "data") as [Buffer];
     await use(line.toString().trim());
@@ -65,15 +65,15 @@ async function overHttp(use: (url: string) => Promise<void>): Promise<void> {
 }
 
 /** What holds of a server by either way. */
-async function converse(issues: McpServer): Promise<void> {
+async function converse(issues: McpServer, revision: string, tools: number): Promise<void> {
+  assert.equal(issues.revision, revision);
   assert.deepEqual([issues.name, issues.version, issues.instructions], ["issues", "1.2", "Be brief."]);
   const all = await issues.tools();
   assert.deepEqual(Object.keys(all).slice(0, 3), ["create_issue", "repo_read", "fail"]);
-  assert.equal(Object.keys(all).length, 8);
+  assert.equal(Object.keys(all).length, tools);
   assert.deepEqual(await issues.call("create-issue", { title: "Ü" }), { title: "Ü", labels: null, authorized: true });
   assert.equal(await issues.call("repo/read", { a: 1 }), '{"a": 1}');
   assert.match(JSON.stringify(await issues.call("picture")), /image\/png/);
-  assert.match(String(await issues.call("ask")), /told -32601|done/);
   await failure(issues.call("fail"), McpError);
   await failure(issues.call("nonesuch"), McpError);
   await failure(issues.tools("rm"), InvalidError);
@@ -151,15 +151,55 @@ export const tools: readonly Row[] = [
   }],
   ["an MCP server that is a program says what it can do, and does it", async () => {
     await using issues = await McpServer.start(["python3", server], { env: token });
-    await converse(issues);
+    await converse(issues, "2025-11-25", 8);
+    assert.match(String(await issues.call("ask")), /told -32601/);
   }],
   ["an MCP server that is reached by HTTP says what it can do, and does it", () => overHttp(async (url) => {
     await using issues = await McpServer.connect(url, { headers: { authorization: "Bearer the-token" } });
-    await converse(issues);
+    await converse(issues, "2025-11-25", 8);
+    assert.equal(await issues.call("ask"), "done");
     // It forgets its sessions.
     await failure(issues.call("die"), ConnectionError);
     assert.equal(await issues.call("repo/read"), "{}");
   })],
+  ["an MCP server without sessions is a program, too", async () => {
+    await using issues = await McpServer.start(["python3", server, "--stateless"], { env: token });
+    await converse(issues, "2026-07-28", 11);
+    assert.equal(await issues.call("continue"), "done");
+    assert.match((await failure(issues.call("ask"), McpError)).message, /asks for input/);
+  }],
+  ["an MCP server without sessions is reached by HTTP, and finds in headers what it wants there", () => overHttp(async (url) => {
+    const given: string[] = [];
+    await using issues = await McpServer.connect(url, { headers: async () => {
+      given.push("Bearer the-token");
+      return { authorization: "Bearer the-token" };
+    } });
+    // It asks for headers before anybody has asked for its tools.
+    assert.equal(await issues.call("räumen", { where: { room: " Küche" }, times: 2, now: true }), "done");
+    assert.equal(await issues.call("räumen", { times: null, where: { room: "x\ny" } }), "done");
+    await converse(issues, "2026-07-28", 10);
+    assert.ok(given.length > 8, `${given.length}`);
+    await failure(issues.call("die"), ConnectionError);
+    assert.equal(await issues.call("repo/read"), "{}");
+  }, "--stateless")],
+  ["an MCP server that ends at a revision that it does not know, or is late, is spoken to by its own", async () => {
+    for (const [options, revision] of [[["--brittle"], "2025-11-25"], [["--silent"], "2025-11-25"],
+      [["--stateless", "--slow"], "2026-07-28"]] as const) {
+      await using issues = await McpServer.start(["python3", server, ...options], { env: token, probe: 0.1 });
+      assert.deepEqual([issues.name, issues.revision], ["issues", revision]);
+    }
+  }],
+  ["our own MCP servers are used by the newest revision", async ({ url, key, program }) => {
+    for (const open of [() => McpServer.start([program, "mcp"]),
+      () => McpServer.connect(`${url}/mcp`, { headers: { authorization: `Bearer ${key}` } })]) {
+      await using own = await open();
+      assert.deepEqual([own.name, own.revision], ["glovebox", "2026-07-28"]);
+      assert.ok("run_code" in await own.tools());
+      const made = await own.call("run_code", { code: "20 + 22" }) as { result: string; sandbox?: string };
+      assert.equal(made.result, "42");
+      if (made.sandbox) await own.call("delete_sandbox", { sandbox: made.sandbox });
+    }
+  }],
   ["a token for an MCP server follows no redirect, and its absence is told", () => overHttp(async (url) => {
     await failure(McpServer.connect(url), ConnectionError);
     const headers = { authorization: "Bearer the-token" };

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code in a sandbox calls the tools of a server that is made with MCP's own package."""
+"""Code in a sandbox calls the tools of a server that is made with MCP's own package, of the line that
+is installed: 2.x, which has the revision without sessions, or 1.x."""
 
+import importlib.metadata
 import sys
 
 import pytest
@@ -9,7 +11,12 @@ from glovebox import AsyncSandbox, McpServer
 
 SERVER = """
 import sys
-from mcp.server.mcpserver import MCPServer
+try:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+except ImportError:
+    from mcp.server.fastmcp import FastMCP as MCPServer
+    from mcp.server.fastmcp.exceptions import ToolError
 
 app = MCPServer("weather")
 
@@ -20,10 +27,14 @@ def degrees(city: str, scale: str = "C") -> dict[str, object]:
 
 @app.tool()
 def fail() -> str:
-    raise ValueError("no luck")
+    raise ToolError("no luck")
 
 app.run(transport=sys.argv[1])
 """
+
+
+LINE = importlib.metadata.version("mcp").split(".")[0]
+REVISIONS = {"1": "2025-11-25", "2": "2026-07-28"}
 
 
 @pytest.fixture
@@ -32,6 +43,10 @@ def weather(tmp_path):
     path.write_text(SERVER)
     with McpServer.start([sys.executable, str(path), "stdio"]) as server:
         yield server
+
+
+def test_its_newest_revision_is_spoken(weather):
+    assert weather.revision == REVISIONS[LINE]
 
 
 async def test_its_tools_are_functions_with_its_types_and_descriptions(weather):

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A small MCP server, over standard input and output or, with --http, by streamable HTTP: what the
-tests of both SDKs connect to. Its token says what never enters a sandbox.
+tests of both SDKs connect to. Its token says what never enters a sandbox. It speaks the revisions that
+begin with `initialize`, or with --stateless only 2026-07-28. With --brittle, it ends at a first request
+that it does not know; with --silent, it does not answer one; with --slow, not before another has come.
 """
+import base64
 import http.server
 import json
 import os
@@ -11,6 +14,9 @@ import threading
 
 TOKEN = os.environ.get("ISSUES_TOKEN", "")
 ADDRESS = ("127.0.0.1", 0)
+STATELESS = "2026-07-28"
+META = "io.modelcontextprotocol/"
+IS_STATELESS = "--stateless" in sys.argv
 OBJECT = {"type": "object", "additionalProperties": False}
 TOOLS = [
     {"name": "create-issue", "description": "Creates an issue.", "inputSchema": {
@@ -26,6 +32,17 @@ TOOLS = [
     {"name": "hang", "inputSchema": OBJECT},
     {"name": "die", "inputSchema": OBJECT},
 ]
+if IS_STATELESS:
+    TOOLS += [
+        {"name": "continue", "description": "Has a result when asked again.", "inputSchema": OBJECT},
+        {"name": "räumen", "inputSchema": {**OBJECT, "properties": {
+            "where": {**OBJECT, "properties": {
+                "room": {"type": "string", "x-mcp-header": "Room"}}},
+            "times": {"type": "integer", "x-mcp-header": "Times"},
+            "now": {"type": "boolean", "x-mcp-header": "Now"}}}},
+        {"name": "unclear", "inputSchema": {**OBJECT, "properties": {
+            "some": {"type": "array", "items": {"type": "string", "x-mcp-header": "Some"}}}}},
+    ]
 PAGE = 5
 
 
@@ -51,8 +68,37 @@ def called(name, arguments):
     return text("done")
 
 
+def refusal(code, message, **data):
+    return {"error": {"code": code, "message": message, "data": data}}
+
+
+def complete(result, **more):
+    return {"result": {"resultType": "complete", "_meta": {
+        META + "serverInfo": {"name": "issues", "version": "1.2"}}, **result, **more}}
+
+
+def stateless(method, params):
+    """The answer of the revision without sessions."""
+    meta = params.get("_meta", {})
+    if meta.get(META + "protocolVersion") != STATELESS:
+        return refusal(-32022, "unsupported revision", supported=[STATELESS])
+    assert meta[META + "clientCapabilities"] == {} and meta[META + "clientInfo"]["name"] == "glovebox"
+    if method == "server/discover":
+        return complete({"supportedVersions": [STATELESS], "instructions": "Be brief.",
+                         "capabilities": {"tools": {}}}, ttlMs=0, cacheScope="private")
+    if method == "tools/call" and params["name"] == "ask":
+        return {"result": {"resultType": "input_required", "requestState": "s", "inputRequests": {
+            "who": {"method": "elicitation/create", "params": {"message": "Who?"}}}}}
+    if method == "tools/call" and params["name"] == "continue" and "requestState" not in params:
+        return {"result": {"resultType": "input_required", "requestState": "so far"}}
+    result = answer(method, params)
+    if result is None:
+        return refusal(-32601, f"no {method}")
+    return complete(result, **({"ttlMs": 60_000} if method == "tools/list" else {}))
+
+
 def answer(method, params):
-    """A result, or an error that says what is wrong."""
+    """A result, or None."""
     if method == "initialize":
         known = params["protocolVersion"] in ("2025-06-18", "2025-11-25")
         return {"protocolVersion": params["protocolVersion"] if known else "2025-06-18",
@@ -68,9 +114,12 @@ def answer(method, params):
 
 
 def reply(message):
-    result = answer(message["method"], message.get("params", {}))
-    if result is None:
-        what = {"error": {"code": -32601, "message": f"no {message['method']}"}}
+    method, params = message["method"], message.get("params", {})
+    result = None if IS_STATELESS else answer(method, params)
+    if IS_STATELESS:
+        what = stateless(method, params)
+    elif result is None:
+        what = refusal(-32601, f"no {method}")
     else:
         what = {"result": result}
     return {"jsonrpc": "2.0", "id": message["id"], **what}
@@ -81,10 +130,20 @@ def hangs(message):
 
 
 def asks(message):
-    return message["method"] == "tools/call" and message["params"]["name"] == "ask"
+    return not IS_STATELESS and message["method"] == "tools/call" and message["params"]["name"] == "ask"
 
 
 QUESTION = {"jsonrpc": "2.0", "id": "q1", "method": "roots/list"}
+
+
+def messages():
+    held = []
+    for line in sys.stdin:
+        held.append(json.loads(line))
+        if "--slow" not in sys.argv or "initialize" in [each["method"] for each in held]:
+            yield from held
+            held = []
+            sys.argv = [each for each in sys.argv if each != "--slow"]
 
 
 def serve_pipe():
@@ -94,8 +153,11 @@ def serve_pipe():
 
     print("welcome to a server that prints what no message is", flush=True)
     waiting = None
-    for line in sys.stdin:
-        message = json.loads(line)
+    for message in messages():
+        if message.get("method") == "server/discover" and "--brittle" in sys.argv:
+            sys.exit(1)
+        if message.get("method") == "server/discover" and "--silent" in sys.argv:
+            continue
         if "method" not in message:
             # The refusal of its own question: now the tool returns.
             say({"jsonrpc": "2.0", "id": waiting, "result": text(f"told {message['error']['code']}")})
@@ -120,6 +182,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.say(307, b"", Location="/mcp")
         if self.headers.get("Authorization") != "Bearer the-token":
             return self.say(401, b"")
+        if IS_STATELESS:
+            return self.say_stateless(message)
         if message.get("method") == "initialize":
             Handler.sessions += 1
             session = f"session-{Handler.sessions}"
@@ -143,6 +207,35 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = "".join(f": comment\nevent: message\ndata: {json.dumps(each)}\n\n"
                        for each in [note, *events])
         return self.say(200, body.encode(), **{"Content-Type": "text/event-stream"})
+
+    def say_stateless(self, message):
+        params = message["params"]
+        if mismatch := self.mismatch(message["method"], params):
+            answered = {"id": message["id"], **refusal(-32020, mismatch)}
+        elif params.get("name") == "die":
+            return self.say(503, b"")
+        else:
+            answered = reply(message)
+        status = 200 if "result" in answered else 400
+        return self.say(status, json.dumps({"jsonrpc": "2.0", **answered}).encode())
+
+    def mismatch(self, method, params):
+        """Which header does not say what the message says."""
+        expected = {"MCP-Protocol-Version": params["_meta"][META + "protocolVersion"],
+                    "Mcp-Method": method, "Mcp-Name": params.get("name"), "Mcp-Session-Id": None}
+        arguments = params.get("arguments", {})
+        if params.get("name") == "räumen":
+            expected |= {"Mcp-Param-Room": arguments.get("where", {}).get("room"),
+                         "Mcp-Param-Times": arguments.get("times"),
+                         "Mcp-Param-Now": arguments.get("now")}
+        for name, value in expected.items():
+            said = self.headers.get(name)
+            if said and said.startswith("=?base64?"):
+                said = base64.b64decode(said[9:-2]).decode()
+            text = value if isinstance(value, str) or value is None else json.dumps(value)
+            if said != text:
+                return f"{name} is {said}, not {text}"
+        return None
 
     def do_DELETE(self):
         self.live.discard(self.headers.get("Mcp-Session-Id"))
