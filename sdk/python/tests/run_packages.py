@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the package with packages from PyPI: type checkers, and the frameworks of its adapters.
 
-Each check installs what packages/CHECK.txt names into a directory outside the repository. Exit
-status 77 when pip is missing or its index cannot be reached.
+Each check needs what packages/CHECK.txt names. What can share an environment does, outside the
+repository; a file with the line "# alone: WHY" has one of its own. Exit status 77 when pip is missing
+or its index cannot be reached.
 """
 import argparse
 import os
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -22,29 +24,47 @@ from from_pypi import pip, prepare
 CHECKS = sorted(path.stem for path in (HERE / "packages").glob("*.txt"))
 
 
-def interpreter(requirements):
+def requirements(check):
+    return (HERE / f"packages/{check}.txt").read_text(encoding="utf-8")
+
+
+def is_alone(check):
+    return re.search(r"^# alone: .", requirements(check), re.MULTILINE) is not None
+
+
+def interpreter(check):
     """The Python for a check; None where this machine has none that is new enough for a line such
     as "# python>=3.12"."""
-    needs = re.search(r"^# python>=3\.(\d+)$", requirements.read_text(), re.MULTILINE)
+    needs = re.search(r"^# python>=3\.(\d+)$", requirements(check), re.MULTILINE)
     oldest = int(needs[1]) if needs else 0
     if sys.version_info >= (3, oldest):
         return sys.executable
-    found = filter(None, (shutil.which(f"python3.{minor}") for minor in range(oldest, oldest + 4)))
+    found = [shutil.which(f"python3.{minor}") for minor in range(oldest, oldest + 4)]
+    found += [python for minor in range(oldest, oldest + 4)
+              for python in pathlib.Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python3")]
     # Some machines have only a stand-in for a version that is not installed.
-    return next((each for each in found
-                 if subprocess.run([each, "-c", ""], capture_output=True).returncode == 0), None)
+    return next((each for each in found if each
+                 and subprocess.run([each, "-c", ""], capture_output=True).returncode == 0), None)
 
 
-def install(check, build):
-    """A virtual environment with what the check needs, and its Python; None without one."""
-    requirements = HERE / f"packages/{check}.txt"
-    base = interpreter(requirements)
-    if base is None:
-        return None
-    python = build / check / "bin/python"
-    prepare(requirements, build / check, [base, "-m", "venv", build / check],
-            pip("install", "--upgrade", "-r", requirements, python=python))
+def install(base, checks, build):
+    """A virtual environment with what the checks need, and its Python."""
+    build.mkdir(parents=True, exist_ok=True)
+    wanted = build.with_suffix(".txt")
+    lines = {line for check in checks for line in requirements(check).splitlines()}
+    wanted.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
+    python = build / "bin/python"
+    # Most of it is never imported, and what is becomes bytecode then.
+    prepare(wanted, build, [base, "-m", "venv", build],
+            pip("install", "--upgrade", "--no-compile", "-r", wanted, python=python))
     return python
+
+
+def environments(checks):
+    """Names of environments, each with its checks."""
+    shared = [check for check in checks if not is_alone(check)]
+    return ({"shared": shared} if shared else {}) | {
+        check: [check] for check in checks if is_alone(check)}
 
 
 def check_types(python):
@@ -83,20 +103,29 @@ def main():
                         help="directory to install packages in (default: %(default)s)")
     parser.add_argument("checks", nargs="*", metavar="CHECK",
                         help=f"{', '.join(CHECKS)} (default: all)")
+    parser.add_argument("--alone", action="store_true",
+                        help="only the checks with an environment of their own")
+    parser.add_argument("--shared", action="store_true", help="only the others")
     options = parser.parse_args()
     unknown = set(options.checks) - set(CHECKS)
     if unknown:
         parser.error(f"unknown check '{unknown.pop()}'; there are {', '.join(CHECKS)}")
     failed = []
-    for check in options.checks or CHECKS:
-        python = install(check, options.build)
-        if python is None:
-            print(f"== {check}: skipped, it needs a newer Python", flush=True)
+    chosen = [check for check in options.checks or CHECKS
+              if not (options.shared if is_alone(check) else options.alone)]
+    for name, checks in environments(chosen).items():
+        base = interpreter(checks[0])
+        if base is None:
+            print(f"== {name}: skipped, it needs a newer Python", flush=True)
             continue
-        print(f"== {check}", flush=True)
-        status = check_types(python) if check == "types" else check_framework(check, python)
-        if status:
-            failed.append(check)
+        started = time.monotonic()
+        python = install(base, checks, options.build / name)
+        print(f"== {name}: installed in {time.monotonic() - started:.0f} s", flush=True)
+        for check in checks:
+            print(f"== {check}", flush=True)
+            status = check_types(python) if check == "types" else check_framework(check, python)
+            if status:
+                failed.append(check)
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0

@@ -18,7 +18,8 @@ from dspy.primitives.code_interpreter import (
     FinalOutput,
 )
 
-from .. import Context, GloveboxError, Sandbox, Verdict
+from .. import Context, GloveboxError, Sandbox, Tool, Verdict, tool
+from ..mcp import name_in_code
 
 # SUBMIT ends the code by an exception that says what was submitted.
 SETUP = """
@@ -33,6 +34,11 @@ def SUBMIT(*values, **named):
             raise TypeError(f"SUBMIT takes the fields {{', '.join(names)}}")
         raise _Submitted(json.dumps(values[0]))
     raise _Submitted(json.dumps({{**dict(zip(names, values)), **named}}))
+"""
+# A name such as `__name__` belongs to the interpreter: the tool has another one in the API.
+ALIAS = """
+def {name}(*arguments, **named):
+    return {offered}(*arguments, **named)
 """
 VARIABLES = "import json as _json\nglobals().update(_json.loads({text!r}))\ndel _json"
 
@@ -55,7 +61,7 @@ class GloveboxInterpreter:
         self._options = {"timeout": "1h", **options}
         self._sandbox: Optional[Sandbox] = None
         self._context: Optional[Context] = None
-        self._ready_for: Optional[List[str]] = None
+        self._ready_for: Any = None
 
     @property
     def tools(self) -> Dict[str, Callable[..., Any]]:
@@ -72,9 +78,11 @@ class GloveboxInterpreter:
     def execute(self, code: str, variables: Optional[Dict[str, Any]] = None) -> Any:
         self.start()
         names = [str(each["name"]) for each in self.output_fields or []]
-        if names != self._ready_for:
-            self._run(SETUP.format(names=names))
-            self._ready_for = names
+        others = {each: name_in_code(each) for each in self._tools if each.startswith("_")}
+        if (names, others) != self._ready_for:
+            aliases = (ALIAS.format(name=name, offered=each) for name, each in others.items())
+            self._run(SETUP.format(names=names) + "".join(aliases))
+            self._ready_for = (names, others)
         if variables:
             try:
                 text = json.dumps(variables)
@@ -101,12 +109,10 @@ class GloveboxInterpreter:
         return verdict
 
     def _offered(self) -> List[Any]:
-        from ..tools import Tool, tool
-
         offered = []
         for name, function in self._tools.items():
             made = tool(getattr(function, "func", function))
-            offered.append(Tool(name, made.description, made.parameters, function))
+            offered.append(Tool(name_in_code(name), made.description, made.parameters, function))
         return offered
 
     def shutdown(self) -> None:

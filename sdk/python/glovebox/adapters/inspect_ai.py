@@ -3,6 +3,7 @@
 
     Task(dataset=…, solver=…, sandbox="glovebox")
     Task(dataset=…, solver=…, sandbox=("glovebox", "my-template"))
+    Task(…, sandbox=SandboxEnvironmentSpec("glovebox", GloveboxConfig(image="python:3.12", user="root")))
 
 Each sample gets a sandbox of the daemon that GLOVEBOX_URL and GLOVEBOX_API_KEY name.
 """
@@ -23,6 +24,7 @@ from inspect_ai.util import (
     SandboxUserUnsupportedError,
     sandboxenv,
 )
+from pydantic import BaseModel
 from typing_extensions import Literal, override
 
 from .. import APIError, AsyncClient, AsyncProcess, AsyncSandbox, Conflict, Gone, NotFound
@@ -38,6 +40,15 @@ with open(sys.argv[1], "rb") as file:
 os.unlink(sys.argv[1])
 os.execvp(command[0], command)
 """
+
+
+class GloveboxConfig(BaseModel, frozen=True):
+    """What the sandbox of a sample is made of."""
+
+    template: Optional[str] = None
+    image: Optional[str] = None
+    user: Optional[Literal["user", "root"]] = None
+    """With "root", commands may run as any user that there is inside."""
 
 
 @sandboxenv(name="glovebox")
@@ -69,8 +80,16 @@ class GloveboxSandboxEnvironment(SandboxEnvironment):
         config: Optional[SandboxEnvironmentConfigType],
         metadata: Dict[str, str],
     ) -> Dict[str, SandboxEnvironment]:
-        template = config if isinstance(config, str) else None
-        return {"default": await cls.create(template, metadata={"inspect_task": task_name[:256]})}
+        made = config if isinstance(config, GloveboxConfig) else GloveboxConfig(
+            template=config if isinstance(config, str) else None
+        )
+        metadata = {"inspect_task": task_name[:256]}
+        return {"default": await cls.create(**made.model_dump(), metadata=metadata)}
+
+    @override
+    @classmethod
+    def config_deserialize(cls, config: Dict[str, Any]) -> GloveboxConfig:
+        return GloveboxConfig.model_validate(config)
 
     @override
     @classmethod
@@ -103,15 +122,18 @@ class GloveboxSandboxEnvironment(SandboxEnvironment):
         timeout_retry: bool = True,
         concurrency: bool = True,
     ) -> ExecResult[str]:
-        if user is not None and user != self._user:
+        other = None if user == self._user else user
+        if other is not None and self._user != "root":
             raise SandboxUserUnsupportedError(
-                f"a Glovebox sandbox runs everything as '{self._user}', not as '{user}'"
+                f"this sandbox runs everything as '{self._user}', not as '{user}'; "
+                "GloveboxConfig(user='root') allows several"
             )
         try:
             process = await self.sandbox.commands.start(
                 await self._sent(cmd),
                 cwd=self._absolute(cwd or "."),
                 env=env,
+                user=other,
                 stdin=input is not None,
                 timeout=timeout,
             )

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AutoGen's executor, as its agents use it."""
+"""AutoGen's executor, as its agents use it, and in one whose model is scripted."""
 
 import asyncio
 
+import chart
 import pytest
+from autogen_agentchat.agents import CodeExecutorAgent
+from autogen_agentchat.messages import CodeExecutionEvent
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeBlock, CodeExecutor
+from autogen_ext.models.replay import ReplayChatCompletionClient
 
 from glovebox.adapters.autogen import GloveboxCodeExecutor
 
@@ -70,3 +74,18 @@ async def test_it_is_saved_and_loaded():
     saved = GloveboxCodeExecutor(timeout=7).dump_component()
     loaded = CodeExecutor.load_component(saved)
     assert isinstance(loaded, GloveboxCodeExecutor) and loaded._timeout == 7
+
+
+async def test_a_whole_agent_makes_a_chart_from_a_file(executor):
+    code = "\n".join(arguments["code"] for name, arguments in chart.CALLS if name == "run_code")
+    model = ReplayChatCompletionClient([
+        f"```sh\nprintf 'jan,3\\nfeb,5\\n' > sales.csv\n```\n```python\n{code}\n```\n"
+        "```sh\nhead -c 4 chart.png | tail -c 3\n```",
+        "Drawn."])
+    agent = CodeExecutorAgent("analyst", executor, model_client=model)
+    result = await agent.run(task="Draw the sales.")
+    ran = [each.result.output for each in result.messages
+           if isinstance(each, CodeExecutionEvent)]
+    assert ran and ran[0].endswith(chart.ANSWER), result.messages
+    assert result.messages[-1].content == "Drawn."
+    assert await chart.is_drawn(executor._sandbox)
