@@ -6,11 +6,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from typing import Any, Awaitable, Callable, List, Mapping, Optional, Sequence, TypeVar, Union
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, TypeVar, Union
 
-from ._generated.requests import Limits
+from ._generated.requests import ExecuteRequest, Limits
 from ._model import Duration, Model, Size, encode
 from ._version import __version__
+from .tools import Tool
 
 T = TypeVar("T")
 #: A function for what happens; with the asynchronous classes it may be a coroutine function.
@@ -39,6 +40,14 @@ def limits_of(
         time=time if time is not None else base.time,
         memory=memory if memory is not None else base.memory,
     )
+
+
+def with_tools(request: ExecuteRequest, tools: Sequence[Tool]) -> Dict[str, Any]:
+    """The body of a request, with what the code may call."""
+    body: Dict[str, Any] = request.to_json()
+    if tools:
+        body["tools"] = [tool.schema() for tool in tools]
+    return body
 
 
 def argv_of(command: Union[str, Sequence[str]]) -> List[str]:

@@ -3,8 +3,9 @@
 """Checks the package with packages from PyPI: type checkers, and the frameworks of its adapters.
 
 Each check needs what packages/CHECK.txt names. What can share an environment does, outside the
-repository; a file with the line "# alone: WHY" has one of its own. Exit status 77 when pip is missing
-or its index cannot be reached.
+repository; a file with the line "# alone: WHY" has one of its own. One with "# long: WHY" is left out
+with --shared and --alone, which ./dev test runs. Exit status 77 when pip is missing or its index cannot
+be reached.
 """
 import argparse
 import os
@@ -28,8 +29,8 @@ def requirements(check):
     return (HERE / f"packages/{check}.txt").read_text(encoding="utf-8")
 
 
-def is_alone(check):
-    return re.search(r"^# alone: .", requirements(check), re.MULTILINE) is not None
+def is_marked(check, mark):
+    return re.search(rf"^# {mark}: .", requirements(check), re.MULTILINE) is not None
 
 
 def interpreter(check):
@@ -62,9 +63,9 @@ def install(base, checks, build):
 
 def environments(checks):
     """Names of environments, each with its checks."""
-    shared = [check for check in checks if not is_alone(check)]
+    shared = [check for check in checks if not is_marked(check, "alone")]
     return ({"shared": shared} if shared else {}) | {
-        check: [check] for check in checks if is_alone(check)}
+        check: [check] for check in checks if is_marked(check, "alone")}
 
 
 def check_types(python):
@@ -111,8 +112,10 @@ def main():
     if unknown:
         parser.error(f"unknown check '{unknown.pop()}'; there are {', '.join(CHECKS)}")
     failed = []
-    chosen = [check for check in options.checks or CHECKS
-              if not (options.shared if is_alone(check) else options.alone)]
+    chosen = options.checks or CHECKS
+    if options.alone or options.shared:
+        chosen = [check for check in chosen if not is_marked(check, "long")
+                  and is_marked(check, "alone") == options.alone]
     for name, checks in environments(chosen).items():
         base = interpreter(checks[0])
         if base is None:

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { ConnectionError, InvalidError, McpError, McpServer, Sandbox, TimeoutError, type Tools, type Verdict } from "glovebox";
-import { type Row, failure } from "../table.js";
+import { type Row, collect, failure } from "../table.js";
 import { type Asked, type Fake, type Reply, fake, json, lines, verdict } from "../fake.js";
 
 interface Exchange {
@@ -222,6 +222,18 @@ export const tools: readonly Row[] = [
     const mcp = { issues: await issues.tools("create-issue") };
     const verdict = await (await context()).execute(code, { mcp, llm: (prompt, options) => `${prompt} ${JSON.stringify(options)}` });
     assert.equal(verdict.stdout, 'Broken True False hi {"top":1}\n', verdict.error?.traceback);
+  }],
+  ["the events of code that calls modules and tools are streamed, and its calls are answered", async ({ context }) => {
+    await using issues = await McpServer.start(["python3", server], { env: token });
+    const live = await context();
+    for (let run = 0; run < 2; run++) {
+      const execution = live.execute("print(mcp.issues.repo_read(), llm.complete('hi'), add(a=1, b=1)); 5",
+        { tools: add, mcp: { issues }, llm: (prompt) => `${prompt}!` });
+      const events = await collect(execution);
+      assert.deepEqual(events.flatMap((each) => each.type === "tool_call" ? [each.name] : []),
+        ["mcp.issues.repo_read", "llm.complete", "add"]);
+      assert.equal((await execution).stdout, "{} hi! 2\n");
+    }
   }],
   ["code in a live daemon calls a tool and gets its result", async ({ context }) => {
     const verdict = await (await context()).execute("print(add(a=40, b=2))", { tools: add });

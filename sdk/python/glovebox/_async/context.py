@@ -11,6 +11,7 @@ from typing import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Container,
     Dict,
     List,
     Mapping,
@@ -39,7 +40,7 @@ from .._generated.responses import (
 )
 from .._dry_run import DryRunOptions
 from .._model import Duration, Size, encode
-from .._request import Callback, json_body, limits_of
+from .._request import Callback, json_body, limits_of, with_tools
 from ..errors import Conflict, Gone, InvalidRequest, NotFound, ProtocolError, TooLarge
 from ..events import Event, InputRequest, ToolCall
 from ..mcp import Complete, McpTools, model_tool, tools_of_servers
@@ -114,7 +115,6 @@ class AsyncContext:
         """
         offered = await self._offered(tools, mcp, llm)
         verdict: Optional[Verdict] = None
-        jobs = Jobs()
         events = self._events(
             code,
             env,
@@ -127,18 +127,15 @@ class AsyncContext:
             tool_limits,
             idempotency_key,
         )
+        answered = self._answering(events, offered)
         try:
-            async for event in events:
+            async for event in answered:
                 await deliver(event, on_stdout, on_stderr, on_result, on_error, on_event)
                 if event.input_request is not None and on_input is not None:
                     await self._reply(event.input_request, on_input)
-                if event.tool_call is not None:
-                    await jobs.start(self._use(offered, event.tool_call))
                 verdict = event.verdict or verdict
-            await jobs.finish()
         finally:
-            await jobs.cancel()
-            await end(events)
+            await end(answered)
         if verdict is None:
             raise ProtocolError("the stream ended without a verdict")
         return verdict
@@ -156,13 +153,17 @@ class AsyncContext:
         allow_input: bool = False,
         dry_run: Union[None, bool, DryRunOptions] = None,
         tools: Optional[Sequence[ToolLike]] = None,
+        mcp: Optional[Mapping[str, McpTools]] = None,
+        llm: Optional[Complete] = None,
         tool_limits: Optional[ToolLimits] = None,
         idempotency_key: Optional[str] = None,
     ) -> AsyncIterator[Event]:
         """Executes code and returns its events as they come; the last one is the verdict. Requests
-        for input and for tools are answered by ``reply`` and ``answer``. To leave the loop early
-        ends the execution.
+        for input and for `tools` are answered by ``reply`` and ``answer``; calls of `mcp` and `llm`
+        are answered here, as the loop goes on. To leave the loop early ends the execution.
         """
+        own = await self._offered(None, mcp, llm)
+        by_hand = tools_of(tools or [])
         events = self._events(
             code,
             env,
@@ -171,14 +172,33 @@ class AsyncContext:
             store_history,
             allow_input,
             dry_run,
-            list(tools_of(tools or []).values()),
+            list(tools_of([*by_hand.values(), *own.values()]).values()),
             tool_limits,
             idempotency_key,
         )
+        answered = self._answering(events, own, by_hand)
+        try:
+            async for event in answered:
+                yield event
+        finally:
+            await end(answered)
+
+    async def _answering(
+        self,
+        events: AsyncIterator[Event],
+        offered: Mapping[str, Tool],
+        by_hand: Container[str] = (),
+    ) -> AsyncIterator[Event]:
+        """Passes events on, and answers the calls of all tools but those `by_hand`."""
+        jobs = Jobs()
         try:
             async for event in events:
                 yield event
+                if event.tool_call is not None and event.tool_call.name not in by_hand:
+                    await jobs.start(self._use(offered, event.tool_call))
+            await jobs.finish()
         finally:
+            await jobs.cancel()
             await end(events)
 
     async def _events(
@@ -207,9 +227,7 @@ class AsyncContext:
             dry_run_timeout=wish.timeout,
             tool_limits=tool_limits if tools else None,
         )
-        body: Dict[str, Any] = request.to_json()
-        if tools:
-            body["tools"] = [tool.schema() for tool in tools]
+        body = with_tools(request, tools)
         events = self._client.follow(
             routes.EXECUTE,
             self._place,
@@ -352,7 +370,8 @@ class AsyncContext:
 
     async def session(self) -> AsyncSession:
         """Opens a WebSocket for many executions, one after the other: the fastest way."""
-        return AsyncSession(await self._client.open_socket(routes.EXECUTE_BY_SOCKET, self._place))
+        socket = await self._client.open_socket(routes.EXECUTE_BY_SOCKET, self._place)
+        return AsyncSession(socket, self)
 
     async def delete(self) -> bool:
         """Ends the interpreter. False if it had ended before."""

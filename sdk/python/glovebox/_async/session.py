@@ -4,23 +4,30 @@
 from __future__ import annotations
 
 import json
-from typing import AsyncIterator, Mapping, Optional
+from typing import TYPE_CHECKING, AsyncIterator, Mapping, Optional, Sequence
 
-from .._generated.requests import ExecuteRequest, Limits
+from .._generated.requests import ExecuteRequest, Limits, ToolLimits
 from .._generated.responses import Result, Verdict
 from .._model import Duration, Size
-from .._request import Callback, limits_of
+from .._request import Callback, limits_of, with_tools
 from ..errors import ConnectionFailed
 from ..events import Event, decode, event_of
+from ..mcp import Complete, McpTools
+from ..tools import ToolLike, tools_of
 from .follow import deliver
+from .net import end
 from .websocket import AsyncWebSocket
+
+if TYPE_CHECKING:
+    from .context import AsyncContext
 
 
 class AsyncSession:
     """Executes code over a WebSocket. One execution at a time; another may interrupt it."""
 
-    def __init__(self, socket: AsyncWebSocket) -> None:
+    def __init__(self, socket: AsyncWebSocket, context: "AsyncContext") -> None:
         self._socket = socket
+        self._context = context
 
     async def stream(
         self,
@@ -32,16 +39,35 @@ class AsyncSession:
         limits: Optional[Limits] = None,
         recover: Optional[bool] = None,
         store_history: Optional[bool] = None,
+        tools: Optional[Sequence[ToolLike]] = None,
+        mcp: Optional[Mapping[str, McpTools]] = None,
+        llm: Optional[Complete] = None,
+        tool_limits: Optional[ToolLimits] = None,
     ) -> AsyncIterator[Event]:
-        """The events of an execution; read them to the end, which is the verdict."""
+        """The events of an execution; read them to the end, which is the verdict. Who answers calls of
+        tools is as for ``Context.stream``.
+        """
+        own = await self._context._offered(None, mcp, llm)
+        by_hand = tools_of(tools or [])
+        given = tools_of([*by_hand.values(), *own.values()])
         request = ExecuteRequest(
             code=code,
             env=env,
             limits=limits_of(limits, time, memory),
             recover=recover,
             store_history=store_history,
+            tool_limits=tool_limits if given else None,
         )
-        await self._socket.send(json.dumps(request.to_json()))
+        events = self._events(json.dumps(with_tools(request, list(given.values()))))
+        answered = self._context._answering(events, own, by_hand)
+        try:
+            async for event in answered:
+                yield event
+        finally:
+            await end(answered)
+
+    async def _events(self, request: str) -> AsyncIterator[Event]:
+        await self._socket.send(request)
         while True:
             message = await self._socket.receive()
             if message is None:
@@ -67,20 +93,30 @@ class AsyncSession:
         on_stderr: Callback[str] = None,
         on_result: Callback[Result] = None,
         on_event: Callback[Event] = None,
+        tools: Optional[Sequence[ToolLike]] = None,
+        mcp: Optional[Mapping[str, McpTools]] = None,
+        llm: Optional[Complete] = None,
+        tool_limits: Optional[ToolLimits] = None,
     ) -> Verdict:
         """Executes code and returns the verdict, as ``Context.execute`` does."""
         verdict: Optional[Verdict] = None
-        async for event in self.stream(
-            code,
+        offered = await self._context._offered(tools, mcp, llm)
+        request = ExecuteRequest(
+            code=code,
             env=env,
-            time=time,
-            memory=memory,
-            limits=limits,
+            limits=limits_of(limits, time, memory),
             recover=recover,
             store_history=store_history,
-        ):
-            await deliver(event, on_stdout, on_stderr, on_result, None, on_event)
-            verdict = event.verdict or verdict
+            tool_limits=tool_limits if offered else None,
+        )
+        events = self._events(json.dumps(with_tools(request, list(offered.values()))))
+        answered = self._context._answering(events, offered)
+        try:
+            async for event in answered:
+                await deliver(event, on_stdout, on_stderr, on_result, None, on_event)
+                verdict = event.verdict or verdict
+        finally:
+            await end(answered)
         assert verdict is not None
         return verdict
 

@@ -12,6 +12,7 @@ from typing import (
     Iterator,
     Awaitable,
     Callable,
+    Container,
     Dict,
     List,
     Mapping,
@@ -40,7 +41,7 @@ from .._generated.responses import (
 )
 from .._dry_run import DryRunOptions
 from .._model import Duration, Size, encode
-from .._request import Callback, json_body, limits_of
+from .._request import Callback, json_body, limits_of, with_tools
 from ..errors import Conflict, Gone, InvalidRequest, NotFound, ProtocolError, TooLarge
 from ..events import Event, InputRequest, ToolCall
 from ..mcp import Complete, McpTools, model_tool, tools_of_servers
@@ -115,7 +116,6 @@ class Context:
         """
         offered = self._offered(tools, mcp, llm)
         verdict: Optional[Verdict] = None
-        jobs = Jobs()
         events = self._events(
             code,
             env,
@@ -128,18 +128,15 @@ class Context:
             tool_limits,
             idempotency_key,
         )
+        answered = self._answering(events, offered)
         try:
-            for event in events:
+            for event in answered:
                 deliver(event, on_stdout, on_stderr, on_result, on_error, on_event)
                 if event.input_request is not None and on_input is not None:
                     self._reply(event.input_request, on_input)
-                if event.tool_call is not None:
-                    jobs.start(self._use(offered, event.tool_call))
                 verdict = event.verdict or verdict
-            jobs.finish()
         finally:
-            jobs.cancel()
-            end(events)
+            end(answered)
         if verdict is None:
             raise ProtocolError("the stream ended without a verdict")
         return verdict
@@ -157,13 +154,17 @@ class Context:
         allow_input: bool = False,
         dry_run: Union[None, bool, DryRunOptions] = None,
         tools: Optional[Sequence[ToolLike]] = None,
+        mcp: Optional[Mapping[str, McpTools]] = None,
+        llm: Optional[Complete] = None,
         tool_limits: Optional[ToolLimits] = None,
         idempotency_key: Optional[str] = None,
     ) -> Iterator[Event]:
         """Executes code and returns its events as they come; the last one is the verdict. Requests
-        for input and for tools are answered by ``reply`` and ``answer``. To leave the loop early
-        ends the execution.
+        for input and for `tools` are answered by ``reply`` and ``answer``; calls of `mcp` and `llm`
+        are answered here, as the loop goes on. To leave the loop early ends the execution.
         """
+        own = self._offered(None, mcp, llm)
+        by_hand = tools_of(tools or [])
         events = self._events(
             code,
             env,
@@ -172,14 +173,33 @@ class Context:
             store_history,
             allow_input,
             dry_run,
-            list(tools_of(tools or []).values()),
+            list(tools_of([*by_hand.values(), *own.values()]).values()),
             tool_limits,
             idempotency_key,
         )
+        answered = self._answering(events, own, by_hand)
+        try:
+            for event in answered:
+                yield event
+        finally:
+            end(answered)
+
+    def _answering(
+        self,
+        events: Iterator[Event],
+        offered: Mapping[str, Tool],
+        by_hand: Container[str] = (),
+    ) -> Iterator[Event]:
+        """Passes events on, and answers the calls of all tools but those `by_hand`."""
+        jobs = Jobs()
         try:
             for event in events:
                 yield event
+                if event.tool_call is not None and event.tool_call.name not in by_hand:
+                    jobs.start(self._use(offered, event.tool_call))
+            jobs.finish()
         finally:
+            jobs.cancel()
             end(events)
 
     def _events(
@@ -208,9 +228,7 @@ class Context:
             dry_run_timeout=wish.timeout,
             tool_limits=tool_limits if tools else None,
         )
-        body: Dict[str, Any] = request.to_json()
-        if tools:
-            body["tools"] = [tool.schema() for tool in tools]
+        body = with_tools(request, tools)
         events = self._client.follow(
             routes.EXECUTE,
             self._place,
@@ -353,7 +371,8 @@ class Context:
 
     def session(self) -> Session:
         """Opens a WebSocket for many executions, one after the other: the fastest way."""
-        return Session(self._client.open_socket(routes.EXECUTE_BY_SOCKET, self._place))
+        socket = self._client.open_socket(routes.EXECUTE_BY_SOCKET, self._place)
+        return Session(socket, self)
 
     def delete(self) -> bool:
         """Ends the interpreter. False if it had ended before."""

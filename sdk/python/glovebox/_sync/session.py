@@ -5,23 +5,30 @@
 from __future__ import annotations
 
 import json
-from typing import Iterator, Mapping, Optional
+from typing import TYPE_CHECKING, Iterator, Mapping, Optional, Sequence
 
-from .._generated.requests import ExecuteRequest, Limits
+from .._generated.requests import ExecuteRequest, Limits, ToolLimits
 from .._generated.responses import Result, Verdict
 from .._model import Duration, Size
-from .._request import Callback, limits_of
+from .._request import Callback, limits_of, with_tools
 from ..errors import ConnectionFailed
 from ..events import Event, decode, event_of
+from ..mcp import Complete, McpTools
+from ..tools import ToolLike, tools_of
 from .follow import deliver
+from .net import end
 from .websocket import WebSocket
+
+if TYPE_CHECKING:
+    from .context import Context
 
 
 class Session:
     """Executes code over a WebSocket. One execution at a time; another may interrupt it."""
 
-    def __init__(self, socket: WebSocket) -> None:
+    def __init__(self, socket: WebSocket, context: "Context") -> None:
         self._socket = socket
+        self._context = context
 
     def stream(
         self,
@@ -33,16 +40,35 @@ class Session:
         limits: Optional[Limits] = None,
         recover: Optional[bool] = None,
         store_history: Optional[bool] = None,
+        tools: Optional[Sequence[ToolLike]] = None,
+        mcp: Optional[Mapping[str, McpTools]] = None,
+        llm: Optional[Complete] = None,
+        tool_limits: Optional[ToolLimits] = None,
     ) -> Iterator[Event]:
-        """The events of an execution; read them to the end, which is the verdict."""
+        """The events of an execution; read them to the end, which is the verdict. Who answers calls of
+        tools is as for ``Context.stream``.
+        """
+        own = self._context._offered(None, mcp, llm)
+        by_hand = tools_of(tools or [])
+        given = tools_of([*by_hand.values(), *own.values()])
         request = ExecuteRequest(
             code=code,
             env=env,
             limits=limits_of(limits, time, memory),
             recover=recover,
             store_history=store_history,
+            tool_limits=tool_limits if given else None,
         )
-        self._socket.send(json.dumps(request.to_json()))
+        events = self._events(json.dumps(with_tools(request, list(given.values()))))
+        answered = self._context._answering(events, own, by_hand)
+        try:
+            for event in answered:
+                yield event
+        finally:
+            end(answered)
+
+    def _events(self, request: str) -> Iterator[Event]:
+        self._socket.send(request)
         while True:
             message = self._socket.receive()
             if message is None:
@@ -68,20 +94,30 @@ class Session:
         on_stderr: Callback[str] = None,
         on_result: Callback[Result] = None,
         on_event: Callback[Event] = None,
+        tools: Optional[Sequence[ToolLike]] = None,
+        mcp: Optional[Mapping[str, McpTools]] = None,
+        llm: Optional[Complete] = None,
+        tool_limits: Optional[ToolLimits] = None,
     ) -> Verdict:
         """Executes code and returns the verdict, as ``Context.execute`` does."""
         verdict: Optional[Verdict] = None
-        for event in self.stream(
-            code,
+        offered = self._context._offered(tools, mcp, llm)
+        request = ExecuteRequest(
+            code=code,
             env=env,
-            time=time,
-            memory=memory,
-            limits=limits,
+            limits=limits_of(limits, time, memory),
             recover=recover,
             store_history=store_history,
-        ):
-            deliver(event, on_stdout, on_stderr, on_result, None, on_event)
-            verdict = event.verdict or verdict
+            tool_limits=tool_limits if offered else None,
+        )
+        events = self._events(json.dumps(with_tools(request, list(offered.values()))))
+        answered = self._context._answering(events, offered)
+        try:
+            for event in answered:
+                deliver(event, on_stdout, on_stderr, on_result, None, on_event)
+                verdict = event.verdict or verdict
+        finally:
+            end(answered)
         assert verdict is not None
         return verdict
 

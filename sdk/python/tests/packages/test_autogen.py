@@ -5,7 +5,7 @@ import asyncio
 
 import chart
 import pytest
-from autogen_agentchat.agents import CodeExecutorAgent
+from autogen_agentchat.agents import ApprovalResponse, CodeExecutorAgent
 from autogen_agentchat.messages import CodeExecutionEvent
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeBlock, CodeExecutor
@@ -82,10 +82,11 @@ async def test_a_whole_agent_makes_a_chart_from_a_file(executor):
         f"```sh\nprintf 'jan,3\\nfeb,5\\n' > sales.csv\n```\n```python\n{code}\n```\n"
         "```sh\nhead -c 4 chart.png | tail -c 3\n```",
         "Drawn."])
-    agent = CodeExecutorAgent("analyst", executor, model_client=model)
-    result = await agent.run(task="Draw the sales.")
-    ran = [each.result.output for each in result.messages
-           if isinstance(each, CodeExecutionEvent)]
-    assert ran and ran[0].endswith(chart.ANSWER), result.messages
-    assert result.messages[-1].content == "Drawn."
+    agent = CodeExecutorAgent(
+        "analyst", executor, model_client=model, supported_languages=["python", "sh"],
+        approval_func=lambda request: ApprovalResponse(approved=True, reason="a test"))
+    events = [each async for each in agent.run_stream(task="Draw the sales.")]
+    ran = [each.result.output for each in events if isinstance(each, CodeExecutionEvent)]
+    assert [each.strip()[-3:] for each in ran] == [chart.ANSWER], events
+    assert events[-1].messages[-1].content == "Drawn."
     assert await chart.is_drawn(executor._sandbox)

@@ -109,6 +109,43 @@ async def code_asks_a_model_that_the_client_has(world):
         same(verdict.stdout, "hi! {'temperature': 0}\n")
 
 
+MODULES = "print(mcp.issues.repo_read(), llm.complete('hi'), add(1)); 5"
+
+
+async def a_stream_answers_modules_and_leaves_the_rest_by_hand(world):
+    with issues() as server:
+        async with await world.sandbox() as sandbox:
+            context = await sandbox.contexts.create()
+            called, last = [], None
+            async for event in context.stream(MODULES, tools=[add], llm=lambda prompt: prompt + "!",
+                                              mcp={"issues": server}):
+                if event.tool_call is not None:
+                    called.append(event.tool_call.name)
+                    if event.tool_call.name == "add":
+                        await context.answer(event.tool_call.id, 7)
+                last = event
+            same(called, ["mcp.issues.repo_read", "llm.complete", "add"])
+            same((last.verdict.stdout, last.verdict.text), ("{} hi! 7\n", "5"))
+
+
+async def a_session_answers_modules_and_tools(world):
+    with issues() as server:
+        async with await world.sandbox() as sandbox:
+            context = await sandbox.contexts.create()
+            async with await context.session() as session:
+                offered = {"llm": lambda prompt: prompt + "!", "mcp": {"issues": server}}
+                for _ in range(2):
+                    verdict = await session.execute(MODULES, tools=[add], **offered)
+                    same((verdict.stdout, verdict.text), ("{} hi! 2\n", "5"))
+                limited = await session.execute(MODULES, **offered, tool_limits=ToolLimits(calls=1))
+                within("may call tools 1 times", limited.error.value)
+                last = None
+                async for event in session.stream("llm.complete('x')", **offered):
+                    last = event
+                same(last.verdict.text, "'x!'")
+                within("NameError", str((await session.execute("add(1)")).error))
+
+
 async def calls_of_all_modules_have_one_limit(world):
     code = "try:\n    for n in range(9): add(n); llm.complete('x')\nexcept ToolError as e: print(n, e)"
     async with await world.sandbox() as sandbox:
