@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import datetime
 import enum
-from typing import Any, Callable, ClassVar, Dict, List, Mapping, Type, TypeVar, Union
+from typing import Any, Callable, ClassVar, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, Union
 
 #: Seconds, a text such as ``"30s"`` or ``"5m"``, or a ``timedelta``.
 Duration = Union[int, float, str, datetime.timedelta]
@@ -17,6 +18,8 @@ M = TypeVar("M", bound="Model")
 T = TypeVar("T")
 Convert = Callable[[Any], Any]
 
+_PLAIN = (str, int, float, bool)  # What most values are, and ``json`` writes as they are.
+
 
 class Model:
     """An object of the API. Fields that this version does not know are ignored."""
@@ -26,25 +29,40 @@ class Model:
     @classmethod
     def from_json(cls: Type[M], data: Mapping[str, Any]) -> M:
         """Reads an object of the daemon. Raises ``ValueError`` if a required field is missing."""
-        if not isinstance(data, Mapping):
+        if not isinstance(data, collections.abc.Mapping):
             raise ValueError(f"expected an object for {cls.__name__}, got {type(data).__name__}")
         values: Dict[str, Any] = {}
-        for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-            if field.name in data:
-                value = data[field.name]
-                convert = cls._convert.get(field.name)
-                values[field.name] = value if convert is None or value is None else convert(value)
-            elif field.default is dataclasses.MISSING:
-                raise ValueError(f"{cls.__name__} without '{field.name}'")
+        for name, required, convert in _fields(cls):
+            if name in data:
+                value = data[name]
+                values[name] = value if convert is None or value is None else convert(value)
+            elif required:
+                raise ValueError(f"{cls.__name__} without '{name}'")
         return cls(**values)
 
     def to_json(self) -> Dict[str, Any]:
         """The object for the daemon, without the fields that are None."""
         return {
-            field.name: encode(value)
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
-            if (value := getattr(self, field.name)) is not None
+            name: encode(value)
+            for name, _, _ in _fields(type(self))
+            if (value := getattr(self, name)) is not None
         }
+
+
+Field = Tuple[str, bool, Optional[Convert]]
+_FIELDS: Dict[type, Tuple[Field, ...]] = {}
+
+
+def _fields(model: Type[Model]) -> Tuple[Field, ...]:
+    """Of each field its name, whether it is required, and how it is read. Looked up once, as every
+    answer of the daemon is read by them."""
+    found = _FIELDS.get(model)
+    if found is None:
+        found = _FIELDS[model] = tuple(
+            (each.name, each.default is dataclasses.MISSING, model._convert.get(each.name))
+            for each in dataclasses.fields(model)  # type: ignore[arg-type]
+        )
+    return found
 
 
 class OpenEnum(str, enum.Enum):
@@ -65,6 +83,8 @@ class OpenEnum(str, enum.Enum):
 
 def encode(value: Any) -> Any:
     """Turns models, enums, durations and containers of them into what ``json`` can write."""
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, Model):
         return value.to_json()
     if isinstance(value, enum.Enum):
@@ -73,7 +93,7 @@ def encode(value: Any) -> Any:
         return value.total_seconds()
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.timezone.utc).isoformat().replace("+00:00", "Z")
-    if isinstance(value, Mapping):
+    if isinstance(value, collections.abc.Mapping):
         return {str(key): encode(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [encode(each) for each in value]

@@ -3,7 +3,7 @@
 """Checks the package with packages from PyPI: type checkers, and the frameworks of its adapters.
 
 Each check needs what packages/CHECK.txt names. What can share an environment does, outside the
-repository; a file with the line "# alone: WHY" has one of its own. One with "# long: WHY" is left out
+repository; a file with the line "# alone: WHY" has one of its own, or with others that say the same. One with "# long: WHY" is left out
 with --shared and --alone, which ./dev test runs. Exit status 77 when pip is missing or its index cannot
 be reached.
 """
@@ -63,9 +63,11 @@ def install(base, checks, build):
 
 def environments(checks):
     """Names of environments, each with its checks."""
-    shared = [check for check in checks if not is_marked(check, "alone")]
-    return ({"shared": shared} if shared else {}) | {
-        check: [check] for check in checks if is_marked(check, "alone")}
+    shared, alone = [], {}
+    for check in checks:
+        same = alone.setdefault(requirements(check), []) if is_marked(check, "alone") else shared
+        same.append(check)
+    return ({"shared": shared} if shared else {}) | {same[0]: same for same in alone.values()}
 
 
 def check_types(python):
@@ -83,7 +85,9 @@ def check_framework(check, python):
     sys.path.insert(0, str(ROOT / "tests/service"))
     from daemon import GLOVEBOX, Daemon
 
-    daemon = Daemon().start()
+    daemon = Daemon()
+    daemon.options = ["--network", "any"]
+    daemon.start()
     try:
         environment = {
             **os.environ, "PYTHONPATH": str(HERE.parent), "GLOVEBOX_BIN": GLOVEBOX,
