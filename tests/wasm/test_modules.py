@@ -156,6 +156,9 @@ class Runner(WasmCase):
         self.assertNotRegex(maps, r"(?m)^\S+ .w.x?x")
         self.assertNotRegex(maps, r"(?m)^\S+ .wx")
 
+    def test_has_one_thread(self):
+        self.assertEqual(len(list((self.process / "task").iterdir())), 1)
+
     def test_holds_no_descriptor_of_the_host(self):
         for link in (self.process / "fd").iterdir():
             target = os.readlink(link)

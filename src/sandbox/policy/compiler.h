@@ -23,7 +23,6 @@ enum class Check : std::uint8_t {
   kClone,        // Threads and processes, but no new namespaces.
   kCloneNested,  // These, too.
   kUnshare,      // Namespaces and the file system's attributes; not the table of descriptors.
-  kThread,       // Threads of the same process only.
   kSocket,       // UNIX, NETLINK_ROUTE, and the common protocols of INET and INET6.
   kSocketLocal,  // UNIX streams only.
   kIoctl,        // No typing into terminals, no taking the console, no line disciplines.
@@ -149,11 +148,6 @@ constexpr void emit_check(Assembler& out, Check check) {
       out.load(argument(0));
       out.ret_if_any(~(0x7E020000U | 0x00000200U), kEperm);
       out.ret(kAllow);
-      break;
-    case Check::kThread:
-      out.load(argument(0));
-      out.ret_if_any(0x00010000, kAllow);  // CLONE_THREAD, which excludes new namespaces.
-      out.ret(kEperm);
       break;
     case Check::kSocket:
       out.load(argument(0));

@@ -593,7 +593,7 @@ TEST(SharedUserPolicyTest, ChangesNoAttributesByPath) {
   }
 }
 
-TEST(RunnerPolicyTest, StartsNoProcessesAndReachesNobody) {
+TEST(RunnerPolicyTest, StartsNoProcessesAndNoThreadsAndReachesNobody) {
   for (const long number : {SYS_fork, SYS_vfork, SYS_execveat, SYS_socket, SYS_connect, SYS_ptrace,
                             SYS_kill, SYS_chmod, SYS_unshare, SYS_mount, SYS_shmget}) {
     EXPECT_EQ(answer(runner_filter(), call(number)), refused(EPERM)) << number;
@@ -602,7 +602,7 @@ TEST(RunnerPolicyTest, StartsNoProcessesAndReachesNobody) {
   EXPECT_EQ(answer(runner_filter(), call(SYS_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD})),
             refused(EPERM));
   EXPECT_EQ(answer(runner_filter(), call(SYS_clone, {CLONE_VM | CLONE_SIGHAND | CLONE_THREAD})),
-            SECCOMP_RET_ALLOW);
+            refused(EPERM));
 }
 
 TEST(RunnerPolicyTest, GivesUpProgramsAndThenCodeAndFilters) {

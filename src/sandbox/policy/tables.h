@@ -298,8 +298,8 @@ inline constexpr std::array kStrictGroups = {
     Group{"ioctl", examine(Check::kIoctl), "As in the default policy.", {SYS_ioctl}},
 };
 
-// The allow-list of the program that runs WebAssembly modules: its library's start, its compiler,
-// files, and the threads that wait for it. It puts the two below on top before a module can run.
+// The allow-list of the program that runs WebAssembly modules: its library's start, its compiler and
+// files, in one thread. It puts the two below on top before a module can run.
 inline constexpr std::array kRunnerGroups = {
     Group{"files", allow(), "Files below the directories that a module is given.",
           {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv,
@@ -315,20 +315,16 @@ inline constexpr std::array kRunnerGroups = {
     Group{"mmap", examine(Check::kMmap), "As in the default policy.", {SYS_mmap}},
     Group{"memfd_create", examine(Check::kMemfd), "Images of memory, copied on write.",
           {SYS_memfd_create}},
-    Group{"threads", allow(), "Threads and what libc starts with.",
+    Group{"thread", allow(), "What libc starts with; there is one thread.",
           {SYS_futex, SYS_set_robust_list, SYS_set_tid_address, SYS_rseq, SYS_gettid, SYS_getpid,
            SYS_tgkill, SYS_exit, SYS_exit_group, SYS_arch_prctl, SYS_sched_yield,
            SYS_sched_getaffinity, SYS_restart_syscall}},
-    Group{"clone", examine(Check::kThread), "Threads, and no process.", {SYS_clone}},
-    Group{"clone3", refuse(ENOSYS), "As in the default policy.", {SYS_clone3}},
     Group{"signals", allow(), "Traps are signals that the runner handles.",
           {SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack}},
     Group{"time", allow(), "Clocks and sleep.",
           {SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep,
            SYS_gettimeofday}},
-    Group{"waiting", allow(), "Event loops.",
-          {SYS_poll, SYS_ppoll, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait,
-           SYS_eventfd2}},
+    Group{"waiting", allow(), "For input, output and time.", {SYS_poll, SYS_ppoll}},
     Group{"randomness", allow(), "Random numbers.", {SYS_getrandom}},
     Group{"limits", examine(Check::kNotFirst), "As in the default policy.", {SYS_prlimit64}},
     Group{"start", allow(), "Of the runner itself; refused from then on.", {SYS_execve}},

@@ -18,18 +18,19 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/sys/write_all.h"
 #include "base/unique_fd.h"
 #include "sandbox/wasm/confinement.h"
-#include "sandbox/wasm/deterministic.h"
 #include "sandbox/wasm/engine.h"
+#include "sandbox/wasm/wasi.h"
 #include "sandbox/wasm/wasmtime.h"
+#include "sandbox/wasm/world.h"
 
 namespace glovebox::wasm {
 namespace {
@@ -150,24 +151,18 @@ Result<Module*> load(const Wasmtime& api,
   return compile(api, engine, bytes);
 }
 
-Result<WasiConfig*> make_wasi(const Wasmtime& api, const Options& options) {
-  WasiConfig* const wasi = api.wasi_config_new();
-  if (!api.wasi_config_set_argv(wasi, options.command.size(), options.command.data())) {
-    return Error(ErrorCode::kInvalid, "an argument is not UTF-8");
+// It lives as long as the process.
+Result<Wasi*> make_wasi(const Wasmtime& api, const Options& options) {
+  static RealWorld real;
+  static DeterministicWorld deterministic;
+  World& world = options.mode == Mode::kDeterministic ? static_cast<World&>(deterministic) : real;
+  Wasi::Given given{.arguments = {options.command.begin(), options.command.end()}};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    given.environment.emplace_back(*variable);
   }
-  api.wasi_config_inherit_env(wasi);
-  api.wasi_config_inherit_stdin(wasi);
-  api.wasi_config_inherit_stdout(wasi);
-  api.wasi_config_inherit_stderr(wasi);
-  // A module has no current directory: what libc takes for one is the directory named ".".
-  constexpr std::array<std::array<const char*, 2>, 3> kDirectories = {
-      {{".", "."}, {"/workspace", "/workspace"}, {"/tmp", "/tmp"}}};
-  for (const auto& [host, guest] : kDirectories) {
-    if (!api.wasi_config_preopen_dir(wasi, host, guest, true)) {
-      return Error(ErrorCode::kInternal, std::string("cannot open ") + host);
-    }
-  }
-  return wasi;
+  static Wasi wasi(api, world, std::move(given));
+  GB_TRY(wasi.open_directories());
+  return &wasi;
 }
 
 // The signal that a program of the machine gets for the same.
@@ -223,11 +218,7 @@ int conclude(const Wasmtime& api, LibraryError* error, Trap* trap) {
     TrapCode code{};
     die_of(api.wasmtime_trap_code(trap, &code) ? signal_for(code) : SIGILL);
   }
-  int status = 0;
-  if (error != nullptr && !api.wasmtime_error_exit_status(error, &status)) {
-    return complain(api.check(error, "run the module").error());
-  }
-  return status;
+  return error == nullptr ? 0 : complain(api.check(error, "run the module").error());
 }
 
 Result<int> run(const Options& options) {
@@ -238,13 +229,10 @@ Result<int> run(const Options& options) {
   Module* const module = GB_TRY(load(api, engine, options, directory));
   Store* const store = api.wasmtime_store_new(engine, nullptr, nullptr);
   Context* const context = api.wasmtime_store_context(store);
-  WasiConfig* const wasi = GB_TRY(make_wasi(api, options));
-  GB_TRY(api.check(api.wasmtime_context_set_wasi(context, wasi), "set up WASI"));
+  Wasi* const wasi = GB_TRY(make_wasi(api, options));
   Linker* const linker = api.wasmtime_linker_new(engine);
-  GB_TRY(api.check(api.wasmtime_linker_define_wasi(linker), "set up WASI"));
-  std::optional<Deterministic> deterministic;
+  GB_TRY(wasi->define(linker));
   if (options.mode == Mode::kDeterministic) {
-    deterministic = GB_TRY(Deterministic::make(api, engine, linker, context));
     GB_TRY(api.check(api.wasmtime_context_set_fuel(context, options.fuel), "set the fuel"));
   }
   GB_TRY(give_up_new_code());
@@ -252,9 +240,6 @@ Result<int> run(const Options& options) {
   Trap* trap = nullptr;
   LibraryError* error = api.wasmtime_linker_instantiate(linker, context, module, &instance, &trap);
   if (error == nullptr && trap == nullptr) {
-    if (deterministic) {
-      GB_TRY(deterministic->join(instance));
-    }
     constexpr std::string_view kStart = "_start";
     Extern start;
     if (!api.wasmtime_instance_export_get(context, &instance, kStart.data(), kStart.size(),
@@ -313,6 +298,5 @@ Result<int> dispatch(std::span<char* const> arguments) {
 
 int main(int argc, char** argv) {
   const auto status = glovebox::wasm::dispatch({argv, static_cast<std::size_t>(argc)});
-  // Without destructors: other threads of the library may still be waiting for input.
   ::_exit(status ? *status : glovebox::wasm::complain(status.error()));
 }

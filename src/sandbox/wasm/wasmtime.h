@@ -22,14 +22,19 @@ struct Store;
 struct Context;
 struct Linker;
 struct Caller;
-struct WasiConfig;
 struct LibraryError;
 struct Trap;
 struct FunctionType;
+struct ValueType;
 
 struct ByteVector {
   std::size_t size = 0;
   char* data = nullptr;
+};
+
+struct ValueTypes {
+  std::size_t size = 0;
+  ValueType** data = nullptr;
 };
 
 struct Function {
@@ -57,22 +62,15 @@ struct Extern {
 
 enum class ValueKind : std::uint8_t { kI32 = 0, kI64 = 1 };
 
-struct Value {
-  ValueKind kind{};
-  union {
-    std::int32_t i32;
-    std::int64_t i64;
-    struct {
-      std::uint64_t store;
-      std::uint32_t internal[2];
-      void* more;
-    } reference;
-    unsigned char v128[16];
-  } of{};
+// An argument or a result whose type is known.
+union RawValue {
+  std::uint32_t i32;
+  std::uint64_t i64;
+  unsigned char v128[16];
 };
 
 static_assert(sizeof(Function) == 16 && sizeof(Memory) == 24 && sizeof(Extern) == 32 &&
-              sizeof(Value) == 32);
+              sizeof(RawValue) == 16);
 
 enum class TrapCode : std::uint8_t {
   kStackOverflow = 0,
@@ -90,68 +88,52 @@ struct Instance {
 
 using Callback = Trap* (*)(void* environment,
                            Caller* caller,
-                           const Value* arguments,
-                           std::size_t argument_count,
-                           Value* results,
-                           std::size_t result_count);
+                           RawValue* arguments_and_results,
+                           std::size_t count);
 
 // Every function of the library that is used: its name and its type.
-#define GB_WASMTIME_FUNCTIONS(F)                                                                \
-  F(wasm_config_new, Config*())                                                                 \
-  F(wasmtime_config_consume_fuel_set, void(Config*, bool))                                      \
-  F(wasmtime_config_cranelift_nan_canonicalization_set, void(Config*, bool))                    \
-  F(wasmtime_config_parallel_compilation_set, void(Config*, bool))                              \
-  F(wasmtime_config_shared_memory_set, void(Config*, bool))                                     \
-  F(wasmtime_config_wasm_component_model_set, void(Config*, bool))                              \
-  F(wasmtime_config_wasm_function_references_set, void(Config*, bool))                          \
-  F(wasmtime_config_wasm_gc_set, void(Config*, bool))                                           \
-  F(wasmtime_config_wasm_memory64_set, void(Config*, bool))                                     \
-  F(wasmtime_config_wasm_relaxed_simd_deterministic_set, void(Config*, bool))                   \
-  F(wasmtime_config_wasm_threads_set, void(Config*, bool))                                      \
-  F(wasm_engine_new_with_config, Engine*(Config*))                                              \
-  F(wasm_byte_vec_delete, void(ByteVector*))                                                    \
-  F(wasmtime_wat2wasm, LibraryError*(const char*, std::size_t, ByteVector*))                    \
-  F(wasmtime_module_new, LibraryError*(Engine*, const char*, std::size_t, Module**))            \
-  F(wasmtime_module_serialize, LibraryError*(const Module*, ByteVector*))                       \
-  F(wasmtime_module_deserialize_file, LibraryError*(Engine*, const char*, Module**))            \
-  F(wasmtime_store_new, Store*(Engine*, void*, void (*)(void*)))                                \
-  F(wasmtime_store_context, Context*(Store*))                                                   \
-  F(wasmtime_context_set_fuel, LibraryError*(Context*, std::uint64_t))                          \
-  F(wasmtime_context_set_wasi, LibraryError*(Context*, WasiConfig*))                            \
-  F(wasi_config_new, WasiConfig*())                                                             \
-  F(wasi_config_set_argv, bool(WasiConfig*, std::size_t, const char* const*))                   \
-  F(wasi_config_inherit_env, void(WasiConfig*))                                                 \
-  F(wasi_config_inherit_stdin, void(WasiConfig*))                                               \
-  F(wasi_config_inherit_stdout, void(WasiConfig*))                                              \
-  F(wasi_config_inherit_stderr, void(WasiConfig*))                                              \
-  F(wasi_config_preopen_dir, bool(WasiConfig*, const char*, const char*, bool))                 \
-  F(wasmtime_linker_new, Linker*(Engine*))                                                      \
-  F(wasmtime_linker_allow_shadowing, void(Linker*, bool))                                       \
-  F(wasmtime_linker_define_wasi, LibraryError*(Linker*))                                        \
-  F(wasmtime_linker_define_func,                                                                \
-    LibraryError*(Linker*, const char*, std::size_t, const char*, std::size_t,                  \
-                  const FunctionType*, Callback, void*, void (*)(void*)))                       \
-  F(wasmtime_linker_define, LibraryError*(Linker*, Context*, const char*, std::size_t,          \
-                                          const char*, std::size_t, const Extern*))             \
-  F(wasmtime_linker_get,                                                                        \
-    bool(const Linker*, Context*, const char*, std::size_t, const char*, std::size_t, Extern*)) \
-  F(wasmtime_linker_instantiate,                                                                \
-    LibraryError*(const Linker*, Context*, const Module*, Instance*, Trap**))                   \
-  F(wasmtime_instance_export_get,                                                               \
-    bool(Context*, const Instance*, const char*, std::size_t, Extern*))                         \
-  F(wasmtime_caller_context, Context*(Caller*))                                                 \
-  F(wasmtime_caller_export_get, bool(Caller*, const char*, std::size_t, Extern*))               \
-  F(wasmtime_memory_data, unsigned char*(Context*, const Memory*))                              \
-  F(wasmtime_memory_data_size, std::size_t(const Context*, const Memory*))                      \
-  F(wasmtime_func_type, FunctionType*(const Context*, const Function*))                         \
-  F(wasm_functype_delete, void(FunctionType*))                                                  \
-  F(wasmtime_func_call, LibraryError*(Context*, const Function*, const Value*, std::size_t,     \
-                                      Value*, std::size_t, Trap**))                             \
-  F(wasmtime_error_message, void(const LibraryError*, ByteVector*))                             \
-  F(wasmtime_error_exit_status, bool(const LibraryError*, int*))                                \
-  F(wasmtime_error_delete, void(LibraryError*))                                                 \
-  F(wasmtime_trap_new, Trap*(const char*, std::size_t))                                         \
-  F(wasmtime_trap_code, bool(const Trap*, TrapCode*))                                           \
+#define GB_WASMTIME_FUNCTIONS(F)                                                                  \
+  F(wasm_config_new, Config*())                                                                   \
+  F(wasmtime_config_consume_fuel_set, void(Config*, bool))                                        \
+  F(wasmtime_config_cranelift_nan_canonicalization_set, void(Config*, bool))                      \
+  F(wasmtime_config_parallel_compilation_set, void(Config*, bool))                                \
+  F(wasmtime_config_shared_memory_set, void(Config*, bool))                                       \
+  F(wasmtime_config_wasm_component_model_set, void(Config*, bool))                                \
+  F(wasmtime_config_wasm_function_references_set, void(Config*, bool))                            \
+  F(wasmtime_config_wasm_gc_set, void(Config*, bool))                                             \
+  F(wasmtime_config_wasm_memory64_set, void(Config*, bool))                                       \
+  F(wasmtime_config_wasm_relaxed_simd_deterministic_set, void(Config*, bool))                     \
+  F(wasmtime_config_wasm_threads_set, void(Config*, bool))                                        \
+  F(wasm_engine_new_with_config, Engine*(Config*))                                                \
+  F(wasm_byte_vec_delete, void(ByteVector*))                                                      \
+  F(wasm_valtype_new, ValueType*(std::uint8_t))                                                   \
+  F(wasm_valtype_vec_new, void(ValueTypes*, std::size_t, ValueType* const*))                      \
+  F(wasm_functype_new, FunctionType*(ValueTypes*, ValueTypes*))                                   \
+  F(wasmtime_wat2wasm, LibraryError*(const char*, std::size_t, ByteVector*))                      \
+  F(wasmtime_module_new, LibraryError*(Engine*, const char*, std::size_t, Module**))              \
+  F(wasmtime_module_serialize, LibraryError*(const Module*, ByteVector*))                         \
+  F(wasmtime_module_deserialize_file, LibraryError*(Engine*, const char*, Module**))              \
+  F(wasmtime_store_new, Store*(Engine*, void*, void (*)(void*)))                                  \
+  F(wasmtime_store_context, Context*(Store*))                                                     \
+  F(wasmtime_context_set_fuel, LibraryError*(Context*, std::uint64_t))                            \
+  F(wasmtime_linker_new, Linker*(Engine*))                                                        \
+  F(wasmtime_linker_define_func_unchecked,                                                        \
+    LibraryError*(Linker*, const char*, std::size_t, const char*, std::size_t,                    \
+                  const FunctionType*, Callback, void*, void (*)(void*)))                         \
+  F(wasmtime_linker_instantiate,                                                                  \
+    LibraryError*(const Linker*, Context*, const Module*, Instance*, Trap**))                     \
+  F(wasmtime_instance_export_get,                                                                 \
+    bool(Context*, const Instance*, const char*, std::size_t, Extern*))                           \
+  F(wasmtime_caller_context, Context*(Caller*))                                                   \
+  F(wasmtime_caller_export_get, bool(Caller*, const char*, std::size_t, Extern*))                 \
+  F(wasmtime_memory_data, unsigned char*(Context*, const Memory*))                                \
+  F(wasmtime_memory_data_size, std::size_t(const Context*, const Memory*))                        \
+  F(wasm_functype_delete, void(FunctionType*))                                                    \
+  F(wasmtime_func_call, LibraryError*(Context*, const Function*, const void*, std::size_t, void*, \
+                                      std::size_t, Trap**))                                       \
+  F(wasmtime_error_message, void(const LibraryError*, ByteVector*))                               \
+  F(wasmtime_error_delete, void(LibraryError*))                                                   \
+  F(wasmtime_trap_code, bool(const Trap*, TrapCode*))                                             \
   F(wasm_trap_message, void(const Trap*, ByteVector*))
 
 // The functions of the loaded library, by their own names. Lives as long as the process.
