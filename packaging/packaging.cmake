@@ -7,7 +7,7 @@ install(TARGETS glovebox-daemon glovebox-egress glovebox-warden glovebox-archive
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
 # The library finds libexec/ beside its directory, so that is lib/ whatever the system would choose.
 install(TARGETS glovebox-library LIBRARY DESTINATION lib FILE_SET HEADERS DESTINATION include)
-install(TARGETS glovebox-wasm DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm)
+install(TARGETS glovebox-wasm glovebox-wasm-zygote DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm)
 install(PROGRAMS packaging/wasm_install DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/wasm RENAME install)
 install(TARGETS glovebox-microvm glovebox-microvm-memory-opener
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox/microvm)

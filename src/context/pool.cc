@@ -128,7 +128,7 @@ Result<LiveContext> make_in(const PoolSpec& pool, std::shared_ptr<Zygote> zygote
   LiveContext live{.zygote = std::move(zygote), .sandbox = {}, .context = {}};
   SandboxSpec spec = pool.sandbox;
   spec.within = &live.zygote->realm();
-  live.sandbox = GB_TRY(Sandbox::create(spec, tier_that(&TierTraits::can_hold_realms)));
+  live.sandbox = GB_TRY(Sandbox::create(spec, pool.tier));
   live.context = GB_TRY(Context::fork(*live.sandbox, *live.zygote, pool.context));
   if (!pool.warm_up.empty()) {
     // Shown to nobody, but shown: making the answer ready is part of what is to be warm.

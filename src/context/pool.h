@@ -25,7 +25,8 @@ namespace glovebox {
 
 struct PoolSpec {
   ZygoteSpec zygote;
-  SandboxSpec sandbox;  // `within` is set by the pool.
+  SandboxSpec sandbox;                                      // `within` is set by the pool.
+  TierWish tier = tier_that(&TierTraits::can_hold_realms);  // Of the sandboxes.
   ContextSpec context;
   // Run in a context before it waits to be claimed, without a trace in it: the first use of a
   // library costs more than the others. Empty: nothing.

@@ -22,7 +22,6 @@
 #include "context/pidfd_process.h"
 #include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
-#include "sandbox/policy/policy.h"
 #include "sandbox/run.h"
 #include "sandbox/tiers/native/root_plan.h"
 
@@ -91,6 +90,15 @@ std::vector<zygote::ForkRequest::Limit> process_limits(const Limits& limits) {
 
 }  // namespace
 
+Result<ZygoteSpec> own_python_zygote(const TierWish& wish) {
+  const Tier::WarmPython warm = GB_TRY(warm_python_of(wish));
+  return ZygoteSpec{.modules = {},
+                    .env = {},
+                    .mounts = {warm.mount},
+                    .program = {warm.program, std::string(kAgentsTarget) + "/wasm/agent.py"},
+                    .fork_filter = warm.filter};
+}
+
 Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   SandboxSpec realm;
   realm.realm = true;
@@ -113,11 +121,15 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   }
   zygote->socket_ = UniqueFd(pair[0]);
   UniqueFd inner(pair[1]);
+  zygote->fork_filter_ = spec.fork_filter;
   zygote->log_ = UniqueFd(::memfd_create("zygote-log", MFD_CLOEXEC));
 
   Command command;
-  command.argv = {"python3", "-B", "-s", std::string(kAgentsTarget) + "/python/zygote.py"};
-  command.argv.insert(command.argv.end(), spec.modules.begin(), spec.modules.end());
+  command.argv = spec.program;
+  if (command.argv.empty()) {
+    command.argv = {"python3", "-B", "-s", std::string(kAgentsTarget) + "/python/zygote.py"};
+    command.argv.insert(command.argv.end(), spec.modules.begin(), spec.modules.end());
+  }
   // One hash seed a zygote, not one for all (SECURITY.md); threads of libraries end at a fork.
   command.env = {{"OPENBLAS_NUM_THREADS", "1"}, {"OMP_NUM_THREADS", "1"}, {"MKL_NUM_THREADS", "1"}};
   RunOptions options;
@@ -201,8 +213,8 @@ Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const
     request.env.push_back(name + "=" + value);
   }
   request.cwd = spec.cwd.empty() ? std::string(kWorkspace) : spec.cwd;
-  const policy::Filter filter = policy::fork_filter();
-  request.filter.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  request.filter.assign(reinterpret_cast<const char*>(fork_filter_.data()),
+                        fork_filter_.size_bytes());
   std::vector<int> passed = {sandbox.pidfd(), spec.channel, spec.out, spec.err};
   const Cgroup& cgroup = sandbox.cgroup();
   UniqueFd members;

@@ -16,6 +16,7 @@
 #include "context/agent_process.h"
 #include "context/foreign_descriptors.h"
 #include "context/zygote_protocol.h"
+#include "sandbox/policy/policy.h"
 #include "sandbox/sandbox.h"
 
 namespace glovebox {
@@ -25,9 +26,17 @@ struct ZygoteSpec {
   std::vector<std::string> modules = {"numpy", "pandas", "matplotlib.pyplot"};
   Environment env;
   std::vector<Mount> mounts{};
-  std::string root{};      // As SandboxSpec::root.
+  std::string root{};  // As SandboxSpec::root.
+  // What is started in place of our Python, a program that serves forks in the same way
+  // (agents/wasm/zygote.cc), and the filter that its forks get in place of a guest's.
+  std::vector<std::string> program{};
+  policy::Filter fork_filter = policy::fork_filter();
   std::stop_token stop{};  // Once a stop is requested, nobody waits for it to become warm.
 };
+
+// Of the first tier for this wish, whose live sandboxes are forks of a Python of its own
+// (TierTraits::forks_own_python). kUnsupported where that is not installed.
+Result<ZygoteSpec> own_python_zygote(const TierWish& wish);
 
 // What a fork gets beside its sandbox.
 struct ForkSpec {
@@ -100,6 +109,7 @@ class Zygote {
   ForeignDescriptors passed_;                          // With the last message.
   std::map<std::uint32_t, std::optional<int>> forks_;  // Those that somebody asks for.
   std::string version_;
+  policy::Filter fork_filter_;
   std::uint32_t next_id_ = 1;
   std::uint32_t ends_ = 0;  // How many it has told of.
   bool dead_ = false;

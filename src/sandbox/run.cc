@@ -135,7 +135,8 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   request.alone = options.kill_rest;
   if (!options.forks_guests) {
     const Runner* const runner = sandbox.enclosure_.runner.get();
-    const policy::Filter filter = runner != nullptr           ? runner->filter()
+    const bool is_runner = runner != nullptr && !options.acts_for_clients;
+    const policy::Filter filter = is_runner                   ? runner->filter()
                                   : options.strict            ? policy::strict_filter()
                                   : sandbox.enclosure_.nested ? policy::Filter()
                                                               : policy::guest_filter();

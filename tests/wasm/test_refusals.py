@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tier does not do is refused before anything runs, with what to do instead."""
-from program import glovebox, run
+from program import run
 from wasm_case import WasmCase, printing
 
 
@@ -39,11 +39,6 @@ class Refusals(WasmCase):
                          message=f"the {tier} tier is not deterministic")
         self.refused("--min-tier", "gvisor", module, status=2,
                      message="tier 'wasm' is weaker than the minimum tier 'gvisor'")
-
-    def test_include_live_sandboxes(self):
-        answer = glovebox("repl", "--tier", "wasm", stdin=b"1\n")
-        self.assertNotEqual(answer.status, 0)
-        self.assertIn("the wasm tier has no live sandboxes or contexts", answer.message)
 
 
 class Choice(WasmCase):

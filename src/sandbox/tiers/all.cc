@@ -101,7 +101,7 @@ Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_v
     return Error(ErrorCode::kUnsupported, "the " + std::string(tier) + " tier " + std::string(what),
                  "use the native tier" + std::string(instead));
   };
-  if (spec.realm || spec.within != nullptr) {
+  if (spec.realm || (spec.within != nullptr && !traits_of(tier).forks_own_python)) {
     return refuse("cannot fork a sandbox from a warm interpreter", "");
   }
   if (spec.as_root) {
@@ -134,6 +134,11 @@ TierTraits traits_of(std::string_view name) {
 bool first_choice_can(const TierWish& wish, bool TierTraits::*can) {
   const auto tiers = candidate_tiers(wish);
   return tiers && tiers->front()->traits().*can;
+}
+
+Result<Tier::WarmPython> warm_python_of(const TierWish& wish) {
+  const std::vector<Tier*> tiers = GB_TRY(candidate_tiers(wish));
+  return tiers.front()->warm_python();
 }
 
 }  // namespace glovebox

@@ -21,6 +21,7 @@
 #include "sandbox/spec.h"
 #include "sandbox/subordinate_ids.h"
 #include "spec/command.h"
+#include "spec/mount.h"
 #include "spec/verdict.h"
 
 namespace glovebox {
@@ -49,6 +50,7 @@ struct TierTraits {
   bool can_hold_guest_rules = false;  // The kernel enforces GuestRules.
   bool runs_elf = true;               // Programs of this machine. Otherwise see Runner.
   bool is_deterministic = false;      // SandboxSpec::deterministic.
+  bool forks_own_python = false;      // Its live sandboxes are forks of a Python of its own.
   bool only_by_name = false;          // Never taken for its strength alone, however it ranks.
 };
 
@@ -139,6 +141,17 @@ class Tier {
   // stand is known when the warden's reports have come over `control`.
   virtual Result<Enclosure> enclose(const SandboxSpec& spec) = 0;
 
+  // The program that its live sandboxes are forked from (TierTraits::forks_own_python), for a realm
+  // of the native tier that shows `mount`.
+  struct WarmPython {
+    Mount mount;
+    std::string program;
+    policy::Filter filter;  // What its forks get in place of a guest's.
+  };
+  virtual Result<WarmPython> warm_python() {
+    return Error(ErrorCode::kUnsupported, "this tier has no Python of its own");
+  }
+
   // Removes what a dead owner has left, as the tier itself noted it (Slot::note_for()). Nothing is
   // left where the tier notes nothing.
   virtual Result<void> sweep(std::string_view /*note*/) { return {}; }
@@ -185,5 +198,8 @@ TierTraits traits_of(std::string_view name);
 
 // Whether the first tier for this wish has the trait. False where no tier fits the wish.
 bool first_choice_can(const TierWish& wish, bool TierTraits::*can);
+
+// Of the first tier for this wish.
+Result<Tier::WarmPython> warm_python_of(const TierWish& wish);
 
 }  // namespace glovebox

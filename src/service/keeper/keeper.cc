@@ -49,6 +49,12 @@ constexpr const char* kWarmUp =
     "(lambda pd: pd.DataFrame({'a': [1, 2, 3]}).a.sum() if pd else 1 + 1)"
     "(__import__('sys').modules.get('pandas'))";
 
+// Whether sandboxes are made ahead for this wish, with a context in them.
+bool comes_from_pool(const TierWish& wish) {
+  return first_choice_can(wish, &TierTraits::can_hold_realms) ||
+         first_choice_can(wish, &TierTraits::forks_own_python);
+}
+
 // A sandbox of the default kind shows what every live language needs: contexts of any of them may
 // be made in it later.
 std::vector<Mount> mounts_of_live_languages(const Registry& registry) {
@@ -172,12 +178,30 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredenti
   return spec;
 }
 
+Result<PoolSpec> Keeper::own_python_pool(const CreateOrder& order) {
+  PoolSpec spec;
+  spec.zygote = GB_TRY(own_python_zygote(order.tier));
+  spec.zygote.stop = warming_stop_.get_token();
+  spec.tier = order.tier;
+  spec.sandbox = GB_TRY(spec_of(order, {}));
+  spec.sandbox.limits = {};
+  spec.context.cwd = order.home;
+  spec.warm_up = "1 + 1";
+  spec.least = options_.least_ready;
+  spec.most = options_.most_ready;
+  return spec;
+}
+
 // Languages' own variables hold for each of their contexts, so they are no matter of the sandbox.
 Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
   const PoolKind kind{.home = order.home,
                       .shows = order.shows,
+                      .own_python = first_choice_can(order.tier, &TierTraits::forks_own_python),
                       .network = order.network.has_value()};
   return pools_.get(kind, [&]() -> Result<PoolSpec> {
+    if (kind.own_python) {
+      return own_python_pool(order);
+    }
     // What is installed in another root shows when it is started there.
     const Language python =
         GB_TRY(order.shows.root.empty() ? find_live_language(registry_, "python")
@@ -252,7 +276,7 @@ void Keeper::keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wi
 
 // False where a later try may succeed.
 bool Keeper::warm(const CreateOrder& order) {
-  if (!first_choice_can(order.tier, &TierTraits::can_hold_realms)) {
+  if (!comes_from_pool(order.tier)) {
     return true;  // Here every sandbox is made when it is asked for.
   }
   const auto made = pool(order);
@@ -285,10 +309,13 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   // The size of a file system cannot be changed later, and neither can who the guest is and whom it
   // trusts.
   if (order.images.empty() && !order.as_root && !order.nested && order.rules.empty() &&
-      credentials.credentials().authority_key.empty() &&
-      first_choice_can(order.tier, &TierTraits::can_hold_realms) &&
+      credentials.credentials().authority_key.empty() && comes_from_pool(order.tier) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
-    if (auto from = pool(order)) {
+    auto from = pool(order);
+    if (!from && first_choice_can(order.tier, &TierTraits::forks_own_python)) {
+      return std::move(from).error();  // It makes them in no other way.
+    }
+    if (from) {
       LiveContext live = GB_TRY(from.value()->claim());
       if (order.limits != usual) {
         GB_TRY(live.sandbox->set_limits(order.limits));

@@ -147,6 +147,7 @@ class Keeper {
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);
   Result<SandboxSpec> spec_of(const CreateOrder& order, const EdgeCredentials& credentials);
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);
+  Result<PoolSpec> own_python_pool(const CreateOrder& order);
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order,
                                             const EdgeCredentials& credentials);
   void keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wish);

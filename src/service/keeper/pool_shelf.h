@@ -26,7 +26,8 @@ namespace glovebox::keeper {
 struct PoolKind {
   const std::string& home;
   const TemplateOrder& shows;
-  bool network = false;  // There is room for a proxy (service/network/egress.h).
+  bool own_python = false;  // TierTraits::forks_own_python.
+  bool network = false;     // There is room for a proxy (service/network/egress.h).
 };
 
 // Safe to use from several threads. While one pool starts, the others serve.

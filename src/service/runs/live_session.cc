@@ -159,6 +159,14 @@ Result<void> LiveSession::open_sandbox() {
     Egress::prepare(spec, credentials);
   }
   egress_.reset();
+  if (first_choice_can(spec_.tier, &TierTraits::forks_own_python)) {
+    if (spec_.language.id != "python") {
+      return Error(ErrorCode::kUnsupported, spec_.language.title + " does not run in this tier",
+                   "use Python, or the native tier");
+    }
+    zygote_ = GB_TRY(Zygote::start(GB_TRY(own_python_zygote(spec_.tier))));
+    spec.within = &zygote_->realm();
+  }
   auto sandbox = Sandbox::create(spec, spec_.tier);
   if (!sandbox) {
     // Whoever asks for a session names nothing that a sandbox is made of.
@@ -178,6 +186,11 @@ Result<void> LiveSession::open_sandbox() {
 }
 
 Result<void> LiveSession::start_context() {
+  if (zygote_) {
+    context_ = GB_TRY(Context::fork(
+        *sandbox_, *zygote_, {.language = spec_.language.id, .agent = {}, .env = {}, .cwd = {}}));
+    return {};
+  }
   const std::string agents =
       sandbox_->features().own_root ? std::string(kAgentsTarget) : GB_TRY(agents_directory());
   Command command = make_agent_command(spec_.language, agents, spec_.limits);
@@ -219,6 +232,7 @@ Result<LiveSession::Restarted> LiveSession::restart() {
   const bool kept = sandbox_ && sandbox_->alive();
   if (!kept) {
     sandbox_.reset();
+    zygote_.reset();
     GB_TRY(open_sandbox());
   }
   GB_TRY(start_context());

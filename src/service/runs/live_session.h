@@ -90,6 +90,7 @@ class LiveSession {
   // Shown in the sandbox, so they go after it.
   Packages installed_;
   Packages offered_;
+  std::unique_ptr<Zygote> zygote_;  // None: the interpreter is started by its agent's command.
   std::unique_ptr<Sandbox> sandbox_;
   std::unique_ptr<Egress> egress_;
   UniqueFd relay_;

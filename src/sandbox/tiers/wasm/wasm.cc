@@ -18,8 +18,10 @@ namespace {
 
 // Where the runner, its library and its interpreters are: of our installation, and inside.
 constexpr const char* kDirectory = "/wasm";
+constexpr std::string_view kOurs = "/opt/glovebox/";
 constexpr const char* kInside = "/opt/glovebox/wasm";
 constexpr const char* kRunner = "/glovebox-wasm";
+constexpr const char* kZygote = "/glovebox-wasm-zygote";
 constexpr const char* kLibrary = "/libwasmtime.so";
 constexpr const char* kPython = "/python.cwasm";
 
@@ -49,6 +51,11 @@ Result<std::string> find_directory() {
                                  sys::run_installer(without));
 }
 
+Error python_is_missing() {
+  return {ErrorCode::kUnsupported, "Python for the wasm tier is not installed",
+          "run the program 'install' beside glovebox-wasm"};
+}
+
 class ModuleRunner final : public Runner {
  public:
   ModuleRunner(bool deterministic, bool has_python)
@@ -66,8 +73,7 @@ class ModuleRunner final : public Runner {
                    "use the native tier");
     }
     if (is_python && !has_python_) {
-      return Error(ErrorCode::kUnsupported, "Python for the wasm tier is not installed",
-                   "run the program 'install' beside glovebox-wasm");
+      return python_is_missing();
     }
     Command started{.argv = {std::string(kInside) + kRunner},
                     .env = command.env,
@@ -97,16 +103,28 @@ Result<TierFeatures> WasmTier::probe() {
   return NativeTier().probe();
 }
 
+Result<Tier::WarmPython> WasmTier::warm_python() {
+  const std::string directory = GB_TRY(find_directory());
+  if (::access((directory + kPython).c_str(), R_OK) != 0) {
+    return python_is_missing();
+  }
+  return WarmPython{.mount = {.source = directory, .target = kInside, .closed = true},
+                    .program = std::string(kInside) + kZygote,
+                    .filter = policy::runner_filter()};
+}
+
 Result<Enclosure> WasmTier::enclose(const SandboxSpec& spec) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
-  if (spec.live) {
-    return Error(ErrorCode::kUnsupported, "the wasm tier has no live sandboxes or contexts",
+  if (spec.live && spec.within == nullptr) {
+    return Error(ErrorCode::kUnsupported,
+                 "the wasm tier makes live sandboxes by forks of a warm Python only",
                  "use the native tier");
   }
   const std::string directory = GB_TRY(find_directory());
   SandboxSpec native = spec;
   // What a language shows of the host is for its programs.
-  native.mounts = {{.source = directory, .target = kInside, .closed = true}};
+  std::erase_if(native.mounts, [](const Mount& mount) { return !mount.target.starts_with(kOurs); });
+  native.mounts.push_back({.source = directory, .target = kInside, .closed = true});
   Enclosure enclosure = GB_TRY(NativeTier().enclose(native));
   enclosure.seccomp = "wasm";
   enclosure.runner = std::make_unique<ModuleRunner>(

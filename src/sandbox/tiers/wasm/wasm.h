@@ -12,10 +12,14 @@ class WasmTier final : public Tier {
   [[nodiscard]] std::string_view name() const override { return "wasm"; }
   [[nodiscard]] int strength() const override { return 25; }
   [[nodiscard]] TierTraits traits() const override {
-    return {.runs_elf = false, .is_deterministic = true, .only_by_name = true};
+    return {.runs_elf = false,
+            .is_deterministic = true,
+            .forks_own_python = true,
+            .only_by_name = true};
   }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;
+  Result<WarmPython> warm_python() override;
 };
 
 }  // namespace glovebox

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies beside the runner: libwasmtime, and interpreters that were compiled at installation.
+// And how the runner says what is wrong.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sandbox/wasm/engine.h"
+#include "sandbox/wasm/wasmtime.h"
+
+namespace glovebox::wasm {
+
+inline constexpr std::string_view kPython = "python3";
+inline constexpr const char* kLibrary = "/libwasmtime.so";
+
+// As a shell answers for what cannot be executed.
+inline constexpr int kCannotRun = 126;
+
+// A line on standard error.
+void say(std::string_view text);
+// The same of an error. Answers kCannotRun.
+int complain(const Error& error);
+
+// The directory of this program, where the library and the interpreters are.
+Result<std::string> own_directory();
+Result<std::string> read_file(const char* path);
+
+std::string precompiled_python(const std::string& directory, Mode mode);
+// What was compiled at installation is trusted as this program is.
+Result<Module*> load_precompiled(const Wasmtime& api, Engine* engine, const std::string& path);
+
+}  // namespace glovebox::wasm
