@@ -3,6 +3,7 @@
 //
 //   context-loop pool --runs 300       claim of a clean context from the pool, to its first result
 //   context-loop fork --runs 100       the same without a pool: sandbox, fork, first result
+//   context-loop wasm --runs 300       as pool, of the tier wasm, where there is no pandas: `1 + 1`
 //   context-loop cell --runs 2000      `x+1` in a living context
 //   context-loop sustained --runs 800  new, one cell, gone; as many as go, by two threads
 //   context-loop burst --runs 100      that many claims at once
@@ -94,6 +95,42 @@ Result<void> from_pool(std::size_t runs) {
   }
   print_statistics("first_result", std::move(whole));
   print_statistics("claim", std::move(claim));
+  return {};
+}
+
+Result<void> from_wasm_pool(std::size_t runs) {
+  constexpr std::size_t kWaiting = 16;
+  PoolSpec spec;
+  spec.tier = {.exactly = "wasm"};
+  spec.zygote = GB_TRY(own_python_zygote(spec.tier));
+  spec.warm_up = "1 + 1";
+  spec.least = kWaiting;
+  auto pool = GB_TRY(ContextPool::start(spec));
+  std::vector<double> first;
+  std::vector<double> cell;
+  std::vector<double> memory;
+  for (std::size_t i = 0; i < runs; ++i) {
+    (void)pool->await_ready(kWaiting, Clock::now() + 60s);
+    const auto begun = Clock::now();
+    LiveContext live = GB_TRY(pool->claim());
+    const Execution execution = GB_TRY(live.context->execute({.code = "1 + 1"}));
+    const auto answered = Clock::now();
+    if (execution.results.empty() || execution.results.front().data.at("text/plain") != "\"2\"") {
+      return Error(ErrorCode::kInternal, "1 + 1 was not 2");
+    }
+    first.push_back(micros_between(begun, answered));
+    (void)GB_TRY(live.context->execute({.code = "x = 1"}));
+    const auto again = Clock::now();
+    (void)GB_TRY(live.context->execute({.code = "x + 1"}));
+    cell.push_back(micros_between(again, Clock::now()));
+    if (const auto used = live.sandbox->meter().memory_now()) {
+      memory.push_back(static_cast<double>(used->count));
+    }
+    pool->discard(std::move(live));
+  }
+  print_statistics("first_result", std::move(first));
+  print_statistics("cell", std::move(cell));
+  print_statistics("charged_memory", std::move(memory));
   return {};
 }
 
@@ -301,9 +338,9 @@ for i in range(10):
 int main(int argc, char** argv) {
   using namespace glovebox;  // NOLINT(google-build-using-namespace): one function.
   const std::map<std::string_view, std::function<Result<void>(std::size_t)>> modes = {
-      {"pool", from_pool},        {"fork", by_fork}, {"cell", cells},
-      {"sustained", sustained},   {"burst", burst},  {"living", living},
-      {"checkpoint", checkpoints}};
+      {"pool", from_pool},         {"fork", by_fork},       {"cell", cells},
+      {"sustained", sustained},    {"burst", burst},        {"living", living},
+      {"checkpoint", checkpoints}, {"wasm", from_wasm_pool}};
   const auto mode = argc > 1 ? modes.find(argv[1]) : modes.end();
   if (mode == modes.end() || (argc != 2 && argc != 4)) {
     std::fprintf(stderr,
