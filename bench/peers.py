@@ -264,6 +264,10 @@ def start_dockerd(setting):
     def stop():
         daemon.terminate()
         daemon.wait()
+        # It leaves the namespace of containers that share the host's network.
+        left = place / "exec/netns/default"
+        if left.exists():
+            subprocess.run(["umount", "-l", left], stderr=subprocess.DEVNULL, check=False)
     setting.cleanup.callback(stop)
     deadline = time.monotonic() + PATIENCE_S
     while not (place / "docker.sock").exists():
