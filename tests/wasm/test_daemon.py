@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sandboxes of the daemon in the tier wasm."""
+import pathlib
+import sys
+
+from wasm_case import INSTALLED, WasmCase
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "service"))
+from daemon import Daemon  # noqa: E402
+
+
+class Sandboxes(WasmCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.daemon = Daemon().start() if (INSTALLED / "python.cwasm").exists() else None
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.daemon:
+            cls.daemon.discard()
+        super().tearDownClass()
+
+    def setUp(self):
+        super().setUp()
+        if not self.daemon:
+            self.skipTest("Python for the wasm tier is not installed")
+
+    def box(self, **wishes):
+        box = self.daemon.create(tier="wasm", **wishes)
+        self.addCleanup(box.kill)
+        return box
+
+    def test_keep_variables_and_files_and_say_which_tier_they_are_of(self):
+        box = self.box()
+        info = box.info()
+        self.assertEqual((info["tier"], info["walls"]["seccomp"]), ("wasm", "wasm"))
+        context = box.context()
+        context.execute("x = 41; open('made', 'w').write('inside')")
+        self.assertEqual(context.value("x + 1"), "42")
+        self.assertEqual(box.read("made"), b"inside")
+        box.write("given", b"outside")
+        self.assertEqual(context.value("open('given').read()"), "outside")
+
+    def test_are_apart_from_each_other(self):
+        one, other = self.box(), self.box()
+        one.context().execute("x = 1; open('/tmp/x', 'w').close()")
+        self.assertEqual(other.context().value("('x' in globals(), __import__('os').listdir('/tmp'))"), "(False, [])")
+
+    def test_run_modules_and_python_as_commands_and_no_programs_of_the_machine(self):
+        box = self.box()
+        done = box.must(200, "POST", "/commands", {"argv": ["python3", "-c", "print(6 * 7)"]})
+        self.assertEqual((done["exit_code"], done["stdout"]), (0, "42\n"))
+        done = box.must(200, "POST", "/commands", {"argv": ["/bin/sh", "-c", "id"]})
+        self.assertEqual(done["exit_code"], 126)
+        self.assertIn("this is not a WebAssembly module", done["stderr"])
+
+    def test_end_an_endless_loop_and_start_again(self):
+        context = self.box().context()
+        self.assertEqual(context.execute("while True: pass", limits={"time": "300ms"})["status"], "timeout")
+        context.must(204, "POST", "/restart")
+        self.assertEqual(context.value("1 + 1"), "2")
+
+    def test_find_the_end_of_input_where_nobody_answers(self):
+        context = self.box().context()
+        self.assertEqual(context.execute("input('? ')")["error"]["name"], "EOFError")
+
+    def test_refuse_what_they_cannot_have(self):
+        for wishes in ({"user": "root"}, {"nested": True}, {"limits": {"disk": "64M"}}):
+            with self.subTest(wishes):
+                answer = self.daemon.ask("POST", "/v1/sandboxes", {"tier": "wasm", **wishes})
+                self.assertGreaterEqual(answer.status, 400, str(answer))
+        answer = self.daemon.ask("POST", f"/v1/sandboxes/{self.box().id}/contexts", {"language": "bash"})
+        self.assertEqual(answer.status, 501, str(answer))
