@@ -34,6 +34,7 @@ from .wire import (
     IS_COMPLETE,
     NOTE,
     READY,
+    RENEW,
     REPLY,
     RESULT,
     STARTED,
@@ -54,7 +55,7 @@ TRACEBACK_LINES_LIMIT = 10_000
 # Below this depth not even an error can be shown.
 LEAST_RECURSION = 200
 RECURSION_DEFAULT = 1000
-FEATURES = ("complete", "inspect", "is_complete", "input", "fetch", "variables", "tools")
+FEATURES = ("complete", "inspect", "is_complete", "input", "fetch", "variables", "tools", "renew")
 
 _exit = os._exit
 _getpid = os.getpid
@@ -187,6 +188,9 @@ class Context:
             self.end()
         elif kind == CHECKPOINT:
             self._checkpoint(channel)
+        elif kind == RENEW:
+            fresh.renew(self._agent.renewals, used=True)
+            self.wire.send(REPLY, channel, b"{}")
         elif kind not in (INPUT, TOOL_RESULT):
             self._answer(kind, channel, payload)
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 
 #include "base/result.h"
@@ -30,6 +31,9 @@ class AgentProcess {
   virtual void settle() {}
   // Whether it has, or the process has ended. Does not wait.
   virtual bool settled() { return true; }
+
+  // By which the sandbox's warden knows it; nothing where it does not.
+  [[nodiscard]] virtual std::optional<std::uint32_t> warden_channel() const { return {}; }
 
   // How it ended, as waitpid(2) tells it; nothing while it lives. Does not wait.
   virtual std::optional<int> wait_status() = 0;

@@ -28,6 +28,7 @@ enum class Request : std::uint8_t {
   kVariables = 8,
   kEnd = 9,
   kToolResult = 10,
+  kRenew = 11,
 };
 
 enum class Reply : std::uint8_t {

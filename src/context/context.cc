@@ -32,6 +32,7 @@ constexpr auto kEndPatience = 10s;
 constexpr std::size_t kMostBetween = 256UL << 10;
 // As agents call what they can do.
 constexpr std::string_view kCheckpoint = "checkpoint";
+constexpr std::string_view kRenew = "renew";
 
 // An agent that the warden started.
 class StartedProcess : public AgentProcess {
@@ -43,6 +44,9 @@ class StartedProcess : public AgentProcess {
     return {};
   }
   [[nodiscard]] std::array<pollfd, 2> watch() override { return process_->watch(); }
+  [[nodiscard]] std::optional<std::uint32_t> warden_channel() const override {
+    return process_->channel();
+  }
   void settle() override { process_->settle(); }
   bool settled() override { return process_->settled(); }
   std::optional<int> wait_status() override {
@@ -235,11 +239,7 @@ Result<void> Context::await_ready() {
     const auto& got = message.value();
     if (got && got->type == agent::Reply::kReady) {
       ready_ = GB_TRY(agent::decode_ready(got->payload));
-      if (!sandbox_.features().own_pids || !sandbox_.features().returns_descriptors) {
-        // A copy is named by a pidfd that the guest sends: it must come, and must not name just any
-        // process.
-        std::erase(ready_.features, kCheckpoint);
-      }
+      leave_out_what_cannot_be();
       return {};
     }
     if (got && got->type == agent::Reply::kNotEntered) {
@@ -254,6 +254,58 @@ Result<void> Context::await_ready() {
     }
   }
   return Error(ErrorCode::kUnavailable, "the interpreter for " + language_ + " does not start");
+}
+
+void Context::leave_out_what_cannot_be() {
+  if (!sandbox_.features().own_pids || !sandbox_.features().returns_descriptors) {
+    // A copy is named by a pidfd that the guest sends: it must come, and must not name just any
+    // process.
+    std::erase(ready_.features, kCheckpoint);
+  }
+}
+
+Result<RestingContext> Context::rest() const {
+  const auto process = process_->warden_channel();
+  if (!process) {
+    return Error(ErrorCode::kUnsupported, "this context's memory cannot be saved",
+                 "use the gvisor tier");
+  }
+  if (ended_) {
+    return Error(ErrorCode::kConflict, "the interpreter has ended", "delete the context");
+  }
+  return RestingContext{.language = language_,
+                        .version = ready_.version,
+                        .features = ready_.features,
+                        .process = *process,
+                        .next_channel = next_channel_};
+}
+
+Result<std::unique_ptr<Context>> Context::wake(Sandbox& sandbox, const RestingContext& resting) {
+  const auto& residents = sandbox.residents();
+  const auto found = std::ranges::find(residents, resting.process, &Sandbox::Resident::channel);
+  if (found == residents.end() || found->streams != warden::Streams::kAgent) {
+    return Error(ErrorCode::kNotFound, "the interpreter for " + resting.language + " has ended",
+                 "restart the context");
+  }
+  const Sandbox::Resident resident = *found;
+  Connections connections = GB_TRY(connect());
+  auto process = GB_TRY(
+      sandbox.adopt(resident, std::array{connections.out.theirs.get(), connections.err.theirs.get(),
+                                         connections.channel.theirs.get()}));
+  std::unique_ptr<Context> context(
+      new Context(sandbox, resting.language, std::move(connections.channel.ours),
+                  {std::move(connections.out.ours), std::move(connections.err.ours)}));
+  context->process_ = std::make_unique<StartedProcess>(std::move(process));
+  connections = {};
+  context->ready_ = {.language = resting.language,
+                     .version = resting.version,
+                     .features = resting.features};
+  context->leave_out_what_cannot_be();
+  context->next_channel_ = resting.next_channel;
+  if (context->can(kRenew)) {
+    (void)GB_TRY(context->ask(agent::Request::kRenew, {}, kStartPatience));
+  }
+  return context;
 }
 
 bool Context::can(std::string_view feature) const {

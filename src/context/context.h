@@ -106,6 +106,16 @@ struct Execution : RunOutcome {
   bool recovered = false;                  // The interpreter was put back to just before.
 };
 
+// What is to be known of a context in order to have it again in a sandbox that was saved and
+// loaded.
+struct RestingContext {
+  std::string language;
+  std::string version;
+  std::vector<std::string> features;
+  std::uint32_t process = 0;       // As the warden calls it.
+  std::uint32_t next_channel = 1;  // Of those that name requests to it.
+};
+
 class Context {
  public:
   // Starts an agent in the sandbox by its command.
@@ -115,6 +125,16 @@ class Context {
   static Result<std::unique_ptr<Context>> fork(Sandbox& sandbox,
                                                Zygote& zygote,
                                                const ContextSpec& spec);
+
+  // To be asked before the sandbox is saved. Checkpoints do not go with it, and neither does what
+  // came between executions. kUnsupported for one that the sandbox's warden does not know,
+  // kConflict for one whose interpreter has ended.
+  [[nodiscard]] Result<RestingContext> rest() const;
+
+  // The same interpreter, with its memory, in a sandbox that was loaded. It gets new random numbers
+  // where its language can: the sandbox may have been loaded more than once. kNotFound where it is
+  // not there, or has ended.
+  static Result<std::unique_ptr<Context>> wake(Sandbox& sandbox, const RestingContext& resting);
 
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -188,6 +208,7 @@ class Context {
 
   Context(Sandbox& sandbox, std::string language, UniqueFd socket, Streams streams);
   Result<void> await_ready();
+  void leave_out_what_cannot_be();
   Result<void> await_reply(std::uint32_t channel, Clock::time_point deadline, std::string& reply);
   void keep_for_later(const AgentLink::Message& message);
   // Fails with kUnsupported.

@@ -24,6 +24,8 @@ class GuestProcess {
       : channel_(std::move(channel)), pid_(pid), relayed_(relayed) {}
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
+  // By which the warden knows it, also after its sandbox was saved and loaded.
+  [[nodiscard]] std::uint32_t channel() const { return channel_->number(); }
 
   // To its process group.
   void signal(int signal);

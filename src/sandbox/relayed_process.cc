@@ -34,7 +34,8 @@ bool would_wait() { return errno == EAGAIN || errno == EINTR; }
 
 RelayedProcess::RelayedProcess(warden::Streams streams,
                                std::vector<UniqueFd> descriptors,
-                               Send send)
+                               Send send,
+                               UntakenInput untaken)
     : send_(std::move(send)) {
   GB_CHECK(streams != warden::Streams::kRun && descriptors.size() == descriptors_of(streams));
   switch (streams) {
@@ -55,6 +56,10 @@ RelayedProcess::RelayedProcess(warden::Streams streams,
       add_source(second(descriptors[0]), Stream::kIn, Stream::kOut);
       add_sink(std::move(descriptors[0]), Stream::kOut);
       break;
+  }
+  for (Source& source : sources_) {
+    const std::size_t used = source.stream == Stream::kIn ? untaken.in : untaken.to_channel;
+    source.window -= std::min(source.window, used);
   }
 }
 

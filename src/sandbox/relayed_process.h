@@ -21,6 +21,12 @@
 
 namespace glovebox {
 
+// Bytes that the warden has already, and the process has not: of one that was loaded.
+struct UntakenInput {
+  std::size_t in = 0;
+  std::size_t to_channel = 0;
+};
+
 // What it holds of our memory is bounded by the windows of spec/warden_protocol.h. It never waits.
 // One thread, in which SIGPIPE must be blocked or ignored.
 class RelayedProcess {
@@ -29,7 +35,10 @@ class RelayedProcess {
 
   // `descriptors` are the guest's ends of its streams, as descriptors_of() has them, and become
   // non-blocking. `send` goes to the warden, on the channel of the process.
-  RelayedProcess(warden::Streams streams, std::vector<UniqueFd> descriptors, Send send);
+  RelayedProcess(warden::Streams streams,
+                 std::vector<UniqueFd> descriptors,
+                 Send send,
+                 UntakenInput untaken = {});
 
   // What the warden says. kInvalid for what an honest one never does.
   Result<void> take(const Frame& frame);

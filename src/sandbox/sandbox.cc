@@ -232,6 +232,10 @@ Result<void> Sandbox::await_walls() {
       watch.lap("walls");
       continue;
     }
+    if (static_cast<warden::Reply>(frame.type) == warden::Reply::kProcesses) {
+      residents_ = GB_TRY(warden::ProcessesReport::decode(frame.payload)).processes;
+      continue;
+    }
     if (static_cast<warden::Reply>(frame.type) == warden::Reply::kDone) {
       const auto report = GB_TRY(warden::DoneReport::decode(frame.payload));
       return Error(ErrorCode::kUnsupported, "set up the sandbox: " + printable(report.error),

@@ -93,6 +93,30 @@ class Sandbox {
                                                  const SandboxSpec& made,
                                                  std::chrono::steady_clock::time_point asked);
 
+  // Writes it, with the memory of all its processes, into `directory`, which must be empty and for
+  // our user alone. It has ended then, and end() removes what is left. Nobody else may be using it,
+  // and no run may be under way. What a process has sent to a descriptor of ours can still be read
+  // there. kUnsupported where the tier cannot, and then nothing has happened; after another error
+  // it is lost.
+  Result<void> save(const std::string& directory);
+
+  // What save() has written, as a sandbox that goes on: of the same spec, in the tier of that name.
+  // Any number may be loaded from one directory, and each continues as if it were the only one. The
+  // directory stays. kInvalid for what is damaged, or does not fit what this host has.
+  static Result<std::unique_ptr<Sandbox>> load(const SandboxSpec& spec,
+                                               std::string_view tier,
+                                               const std::string& directory);
+
+  // Processes that outlive runs and came with a sandbox that was loaded. Those that nobody adopts
+  // keep their streams as they are.
+  using Resident = warden::ProcessesReport::Process;
+  [[nodiscard]] const std::vector<Resident>& residents() const { return residents_; }
+  // Its streams are `descriptors` from now on, as start_process() has them. Once for each.
+  Result<std::unique_ptr<GuestProcess>> adopt(const Resident& resident,
+                                              std::span<const int> descriptors);
+  // Kills what came with it and is nobody's.
+  void dismiss(const Resident& resident);
+
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
@@ -291,6 +315,7 @@ class Sandbox {
   std::vector<Timing> timings_;
   std::vector<std::string> notes_;
   GuestClock clock_;
+  std::vector<Resident> residents_;
   std::atomic<std::uint32_t> last_number_ = 0;
   // Of a borrowed one: what tells the lender that we are done, and the lock of the lender's slot,
   // so that no sweep takes the sandbox for a leftover when the lender dies.

@@ -39,7 +39,9 @@ Result<std::unique_ptr<StreamRelay>> StreamRelay::start(WardenLink& link) {
 StreamRelay::StreamRelay(WardenLink& link, UniqueFd wake, UniqueFd lost)
     : link_(link), wake_(std::move(wake)), lost_fd_(std::move(lost)) {}
 
-StreamRelay::~StreamRelay() {
+StreamRelay::~StreamRelay() { stop(); }
+
+void StreamRelay::stop() {
   {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
@@ -54,7 +56,8 @@ StreamRelay::~StreamRelay() {
 Result<std::unique_ptr<WardenLink::Channel>> StreamRelay::add(
     std::unique_ptr<WardenLink::Channel> channel,
     warden::Streams streams,
-    std::span<const int> descriptors) {
+    std::span<const int> descriptors,
+    UntakenInput untaken) {
   std::vector<UniqueFd> ours;
   for (const int fd : descriptors) {
     ours.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
@@ -73,7 +76,8 @@ Result<std::unique_ptr<WardenLink::Channel>> StreamRelay::add(
        .heard_on = heard->key(),
        .process = RelayedProcess(
            streams, std::move(ours),
-           [&wire](warden::Request type, std::string_view payload) { wire.send(type, payload); })});
+           [&wire](warden::Request type, std::string_view payload) { wire.send(type, payload); },
+           untaken)});
   {
     const std::scoped_lock lock(mutex_);
     if (!lost_) {
@@ -128,15 +132,13 @@ void StreamRelay::run() {
     }
     // Before waiting: what had come for them when they were added is theirs already.
     std::erase_if(all, [this](Relayed& relayed) { return !serve(relayed); });
-    if (!living) {
-      break;
-    }
     polled.assign({{wake_.get(), POLLIN, 0}, link_.watch()});
     for (const Relayed& relayed : all) {
       const auto watched = relayed.process.watch();
       polled.insert(polled.end(), watched.begin(), watched.end());
     }
-    if (::poll(polled.data(), polled.size(), -1) < 0) {
+    // At the end as well: what has come is passed on, as far as it goes.
+    if (::poll(polled.data(), polled.size(), living ? -1 : 0) < 0) {
       continue;
     }
     if (polled[0].revents != 0) {

@@ -35,9 +35,13 @@ class StreamRelay {
   // to close. Where it fails, the process is killed. Any thread.
   Result<std::unique_ptr<WardenLink::Channel>> add(std::unique_ptr<WardenLink::Channel> channel,
                                                    warden::Streams streams,
-                                                   std::span<const int> descriptors);
+                                                   std::span<const int> descriptors,
+                                                   UntakenInput untaken = {});
 
-  // Becomes readable when the link is lost.
+  // Passes on what has come, and nothing from now on. By one thread, while none calls add().
+  void stop();
+
+  // Becomes readable when the link is lost, or this was stopped.
   [[nodiscard]] int lost_fd() const { return lost_fd_.get(); }
 
  private:

@@ -26,6 +26,7 @@ WardenLink::Channel::Channel(WardenLink& link) : Channel(link, link.unused_numbe
 WardenLink::Channel::Channel(WardenLink& link, std::uint32_t number)
     : link_(link), number_(number), key_(number) {
   const std::scoped_lock lock(link_.mutex_);
+  link_.last_channel_ = std::max(link_.last_channel_, number);
   link_.channels_.emplace(key_, this);
 }
 
@@ -114,6 +115,22 @@ void WardenLink::send(warden::Request type,
                       std::string_view payload,
                       std::span<const int> passed) {
   const std::scoped_lock lock(mutex_);
+  if (!resting_) {
+    queue(type, channel, payload, passed);
+  }
+}
+
+void WardenLink::rest(std::uint32_t channel) {
+  const std::scoped_lock lock(mutex_);
+  if (!std::exchange(resting_, true)) {
+    queue(warden::Request::kRest, channel, {}, {});
+  }
+}
+
+void WardenLink::queue(warden::Request type,
+                       std::uint32_t channel,
+                       std::string_view payload,
+                       std::span<const int> passed) {
   flush();
   Outgoing frame;
   append_frame(frame.bytes, static_cast<std::uint8_t>(type), channel, payload);

@@ -43,7 +43,8 @@ class WardenLink {
    public:
     // With a number that no other channel has had.
     explicit Channel(WardenLink& link);
-    // With this number: 0 is for what the warden says of itself.
+    // With this number: 0 is for what the warden says of itself, others are of processes that a
+    // warden had when its sandbox was saved.
     Channel(WardenLink& link, std::uint32_t number);
     // Speaks in the conversation of `other`, and hears only what hand_on() gives it. Neither needs
     // the other one to live.
@@ -51,6 +52,8 @@ class WardenLink {
     Channel& operator=(const Channel&) = delete;
     ~Channel();
 
+    // On the wire.
+    [[nodiscard]] std::uint32_t number() const { return number_; }
     // For hand_on().
     [[nodiscard]] std::uint32_t key() const { return key_; }
 
@@ -108,6 +111,9 @@ class WardenLink {
             std::string_view payload,
             std::span<const int> passed = {});
 
+  // Sends kRest on this channel, and nothing that anybody sends after it.
+  void rest(std::uint32_t channel);
+
   // Reads what is there, and hands it to its channels. Does not wait.
   void hear();
 
@@ -146,6 +152,10 @@ class WardenLink {
   std::uint32_t unused_number();
 
   // All require the mutex.
+  void queue(warden::Request type,
+             std::uint32_t channel,
+             std::string_view payload,
+             std::span<const int> passed);
   [[nodiscard]] pollfd watched() const;
   void flush();
   bool send_some(Outgoing& next, std::span<const int> passed);
@@ -165,6 +175,7 @@ class WardenLink {
   std::map<std::uint32_t, Channel*> channels_;
   std::uint32_t last_channel_ = 0;
   std::optional<Error> lost_;
+  bool resting_ = false;
 };
 
 }  // namespace glovebox

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/warden_protocol.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/wire.h"
 
 namespace glovebox::warden {
@@ -269,6 +272,46 @@ Result<DoneReport> DoneReport::decode(std::string_view bytes) {
   report.error = in.text();
   report.os_error = static_cast<std::int32_t>(in.u32());
   return checked(in, std::move(report), "answer");
+}
+
+std::string ProcessesReport::encode() const {
+  WireWriter out;
+  out.u32(static_cast<std::uint32_t>(processes.size()));
+  for (const Process& process : processes) {
+    out.u32(process.channel);
+    out.u32(process.pid);
+    out.u8(static_cast<std::uint8_t>(process.streams));
+    out.u32(process.waiting_in);
+    out.u32(process.waiting_to_channel);
+  }
+  return out.take();
+}
+
+Result<ProcessesReport> ProcessesReport::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  ProcessesReport report;
+  const Error malformed(ErrorCode::kInvalid, "malformed report of processes");
+  const std::uint32_t count = in.u32();
+  if (count > kMost) {
+    return malformed;
+  }
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+    Process process;
+    process.channel = in.u32();
+    process.pid = in.u32();
+    const std::uint8_t streams = in.u8();
+    process.streams = static_cast<Streams>(streams);
+    process.waiting_in = in.u32();
+    process.waiting_to_channel = in.u32();
+    const bool known = std::ranges::find(report.processes, process.channel, &Process::channel) !=
+                       report.processes.end();
+    if (known || process.channel == 0 || streams > static_cast<std::uint8_t>(Streams::kTerminal) ||
+        process.waiting_in > kInputWindow || process.waiting_to_channel > kInputWindow) {
+      return malformed;
+    }
+    report.processes.push_back(process);
+  }
+  return checked(in, std::move(report), "report of processes");
 }
 
 std::string FilesReport::encode() const {

@@ -58,6 +58,11 @@ enum class Request : std::uint8_t {
                        // other's. Answered by ReadyReport, or by kDone, which says what failed.
   kCompare = 19,       // SnapshotRequest; answered by kDifferences: what is not as it was then.
   kReadVersion = 20,   // VersionRequest; answered by kContent.
+  kRest = 21,          // Say nothing more, and take nothing from anybody, until kWake: answered by
+                       // kResting. What the guests do meanwhile waits for it.
+  kWake = 22,          // Go on, perhaps with another outside; the first that it says. Answered by
+                       // kProcesses and ReadyReport. Nothing comes from a process, not even its
+                       // end, until a kTaken says how much of it may.
   kSettle = 16,        // Answered by kSettled, once what the process has written to its standard
                        // output and error until now was sent. A process that ended has no answer.
 };
@@ -78,6 +83,8 @@ enum class Reply : std::uint8_t {
   kSettled = 75,
   kDifferences = 76,  // DifferencesReport
   kContent = 77,      // ContentReport
+  kResting = 78,      // The last frame until kWake.
+  kProcesses = 79,    // ProcessesReport
 };
 
 // One direction of one stream of a process.
@@ -259,6 +266,25 @@ struct ContentReport {
   std::string bytes{};
   [[nodiscard]] std::string encode() const;
   static Result<ContentReport> decode(std::string_view bytes);
+};
+
+// What runs beside runs, and has not been reported as ended.
+struct ProcessesReport {
+  struct Process {
+    std::uint32_t channel = 0;
+    std::uint32_t pid = 0;  // Inside.
+    Streams streams = Streams::kProcess;
+    // Of standard input and descriptor 3: bytes that it has not taken yet, and which count against
+    // the window.
+    std::uint32_t waiting_in = 0;
+    std::uint32_t waiting_to_channel = 0;
+  };
+  static constexpr std::size_t kMost = 4'096;
+  std::vector<Process> processes{};
+
+  [[nodiscard]] std::string encode() const;
+  // kInvalid as well for channel 0, which is the warden's own, and for one that comes twice.
+  static Result<ProcessesReport> decode(std::string_view bytes);
 };
 
 struct FilesReport {

@@ -6,7 +6,8 @@
 // control socket, descriptor 4 the archiver's program; the current directory is the workspace. With
 // a root of our own, descriptors 6 and above are the files that describe the machine, and, where
 // the guest is root, our own directory of /proc, which nobody inside sees. In a kernel of its own
-// (gVisor) it is the warden that builds them, with descriptor 3 and nothing else: moving_in.h.
+// (gVisor) it is the warden that builds them, with the control socket and nothing else:
+// moving_in.h.
 //
 // It is freestanding (freestanding/start.cc), because libc's own start takes longer than all else
 // that happens here before a guest runs.
@@ -77,8 +78,16 @@ Belongings given(Pids pids, Guests guests, std::span<char* const> places) {
   return own;
 }
 
-int serve(Pids pids, Guests guests, std::span<char* const> places) {
-  UniqueFd control(kControlFd);
+// The control socket came as standard input, which a kernel that is saved has again when it is
+// loaded.
+UniqueFd take_standard_input() {
+  UniqueFd control(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kControlFd));
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  (void)sys::raw(SYS_dup2, null.get(), STDIN_FILENO);
+  return control;
+}
+
+int serve(Pids pids, Guests guests, UniqueFd control, std::span<char* const> places) {
   Belongings own;
   if (guests == Guests::kOtherUser) {
     auto moved = move_in(control.get());
@@ -118,7 +127,7 @@ int serve(Pids pids, Guests guests, std::span<char* const> places) {
   }
   Warden warden(std::move(control), std::move(ended), std::move(own.archiver),
                 std::move(own.machine), Starter(pids, guests), std::move(workspace).value());
-  warden.send(Reply::kReady, 0, walls.encode());
+  warden.announce(walls.encode());
   warden.run();
   return 0;
 }
@@ -126,19 +135,24 @@ int serve(Pids pids, Guests guests, std::span<char* const> places) {
 }  // namespace
 }  // namespace glovebox::warden
 
-// Usage: glovebox-warden own-pids|shared-pids [root|user [PLACE…]], or glovebox-warden own-kernel;
-// only glovebox starts it. Each PLACE is a file system beside the workspace's that guests write
-// to.
+// Usage: glovebox-warden own-pids|shared-pids [root|user [PLACE…]], or glovebox-warden own-kernel
+// [stdin]; only glovebox starts it. Each PLACE is a file system beside the workspace's that guests
+// write to.
 int main(int argc, char** argv) {
   using glovebox::warden::Guests;
   using glovebox::warden::Pids;
   const std::string_view pids = argc > 1 ? argv[1] : "own-pids";
   const std::string_view guests = argc > 2 ? argv[2] : "";
+  using glovebox::UniqueFd;
+  using glovebox::warden::kControlFd;
   if (pids == "own-kernel") {
-    return glovebox::warden::serve(Pids::kOwn, Guests::kOtherUser, {});
+    return glovebox::warden::serve(
+        Pids::kOwn, Guests::kOtherUser,
+        guests == "stdin" ? glovebox::warden::take_standard_input() : UniqueFd(kControlFd), {});
   }
   return glovebox::warden::serve(pids == "own-pids" ? Pids::kOwn : Pids::kShared,
                                  guests == "root" ? Guests::kRoot : Guests::kUser,
+                                 UniqueFd(kControlFd),
                                  std::span(argv, static_cast<std::size_t>(argc))
                                      .subspan(static_cast<std::size_t>(std::min(argc, 3))));
 }

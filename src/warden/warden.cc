@@ -74,11 +74,21 @@ void Warden::send(Reply type, std::uint32_t channel, std::string_view payload) {
   append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
 }
 
+void Warden::announce(std::string report) {
+  ready_ = std::move(report);
+  send(Reply::kReady, 0, ready_);
+}
+
 void Warden::run() {
   while (flush() && serve()) {
+    if (resting_) {
+      continue;
+    }
     for (auto next = processes_.begin(); next != processes_.end();) {
       const auto current = next++;
-      finish(current->first, current->second);
+      if (current->second.claimed) {
+        finish(current->first, current->second);
+      }
     }
   }
   starter_.kill_everything();
@@ -101,9 +111,14 @@ bool Warden::serve() {
     }
   };
   watch(control_, static_cast<short>(POLLIN | (outgoing_.empty() ? 0 : POLLOUT)), {Kind::kControl});
-  watch(children_, POLLIN, {Kind::kChildren});
+  if (!resting_) {
+    watch(children_, POLLIN, {Kind::kChildren});
+  }
   const bool room = outgoing_.size() < kOutgoingBound;
   for (auto& [channel, process] : processes_) {
+    if (resting_) {
+      break;
+    }
     for (std::size_t i = 0; i < process.streams.in.size(); ++i) {
       if (!process.streams.in[i].waiting.empty()) {
         watch(process.streams.in[i].fd, POLLOUT, {Kind::kInlet, channel, i});
@@ -182,6 +197,10 @@ bool Warden::read_control() {
 }
 
 void Warden::handle(const Frame& frame) {
+  // What crossed kResting on its way is about windows that begin anew.
+  if (resting_ && static_cast<Request>(frame.type) != Request::kWake) {
+    return;
+  }
   switch (static_cast<Request>(frame.type)) {
     case Request::kStart:
       start(frame.channel, frame.payload);
@@ -245,9 +264,39 @@ void Warden::handle(const Frame& frame) {
     case Request::kReadVersion:
       send(Reply::kContent, frame.channel, workspace_.read_version(frame.payload).encode());
       break;
+    case Request::kRest:
+      send(Reply::kResting, frame.channel, {});
+      resting_ = true;
+      break;
+    case Request::kWake:
+      wake();
+      break;
     case Request::kMoveIn:
       break;  // Done before this loop, or not asked of this warden: once is enough.
   }
+}
+
+void Warden::wake() {
+  resting_ = false;
+  ProcessesReport report;
+  for (auto& [channel, process] : processes_) {
+    if (process.beside && report.processes.size() < ProcessesReport::kMost) {
+      process.claimed = false;
+      for (Outlet& outlet : process.streams.out) {
+        outlet.window = 0;
+      }
+      const auto waiting = [&](Stream stream) {
+        return static_cast<std::uint32_t>(process.streams.inlet(stream)->waiting.size());
+      };
+      report.processes.push_back({.channel = channel,
+                                  .pid = static_cast<std::uint32_t>(process.pid),
+                                  .streams = process.kind,
+                                  .waiting_in = waiting(Stream::kIn),
+                                  .waiting_to_channel = waiting(Stream::kToChannel)});
+    }
+  }
+  send(Reply::kProcesses, 0, report.encode());
+  send(Reply::kReady, 0, ready_);
 }
 
 void Warden::describe_machine(std::string_view payload) const {
@@ -304,6 +353,7 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
   process.pid = started.pid;
   process.alone = request->alone;
   process.beside = request->streams != Streams::kRun;
+  process.kind = request->streams;
   process.streams = std::move(streams->ours);
   set_deadline(process, request->deadline_ms);
   WireWriter pid;
@@ -476,6 +526,7 @@ void Warden::acknowledged(std::uint32_t channel, std::string_view payload) {
   }
   if (Outlet* const outlet = found->second.streams.outlet(report->stream); outlet != nullptr) {
     outlet->window = std::min<std::size_t>(kOutputWindow, outlet->window + report->bytes);
+    found->second.claimed = true;
   }
 }
 

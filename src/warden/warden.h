@@ -43,6 +43,9 @@ class Warden {
 
   void send(Reply type, std::uint32_t channel, std::string_view payload);
 
+  // Says that it is ready, with what the walls look like; again after each rest.
+  void announce(std::string report);
+
   // Serves until the control socket closes, then kills everything that was started.
   void run();
 
@@ -52,6 +55,8 @@ class Warden {
     pid_t pid = 0;
     bool alone = false;
     bool beside = false;  // No run: its streams may outlive it.
+    Streams kind = Streams::kRun;
+    bool claimed = true;  // Since the last kWake, by somebody who takes what comes from it.
     bool exited = false;
     bool reported = false;
     bool hit_deadline = false;
@@ -77,6 +82,7 @@ class Warden {
   void signal(std::uint32_t channel, std::string_view payload);
   void describe_machine(std::string_view payload) const;
   void done(std::uint32_t channel, const Result<void>& result);
+  void wake();
 
   void reap();
   // Kills all guests. What escapes that (Starter::misses_births()) is killed once its parent, which
@@ -105,6 +111,8 @@ class Warden {
   std::vector<UniqueFd> passed_;  // Came with frames and were not asked for yet.
   std::string outgoing_;
   std::map<std::uint32_t, Process> processes_;
+  std::string ready_;
+  bool resting_ = false;              // From kRest to kWake.
   bool ending_ = false;               // Of end_guests().
   std::uint64_t orphans_cpu_us_ = 0;  // Of processes that nobody in the sandbox waited for.
 };

@@ -224,18 +224,21 @@ Zygote& Contexts::zygote() {
   return *shared_zygote;
 }
 
-Live Contexts::make(const Way& way, const Limits& limits) {
+SandboxSpec Contexts::spec_of(const Way& way, const Limits& limits) {
   SandboxSpec spec{.limits = limits, .env = {}, .mounts = {}, .relay = way.relayed, .live = true};
-  auto agents = agents_mount();
-  if (!agents) {
+  if (auto agents = agents_mount()) {
+    spec.mounts = {agents.value()};
+  } else {
     ADD_FAILURE() << agents.error().message();
-    return {};
   }
-  spec.mounts = {agents.value()};
   if (way.forked) {
     spec.within = &zygote().realm();
   }
-  auto sandbox = Sandbox::create(spec, {.exactly = way.tier});
+  return spec;
+}
+
+Live Contexts::make(const Way& way, const Limits& limits) {
+  auto sandbox = Sandbox::create(spec_of(way, limits), {.exactly = way.tier});
   if (!sandbox) {
     ADD_FAILURE() << sandbox.error().message();
     return {};

@@ -53,6 +53,8 @@ class Contexts : public testing::TestWithParam<Way> {
   // Skips where the way does not work on this host.
   void SetUp() override;
 
+  // Of the sandboxes that make() makes.
+  [[nodiscard]] static SandboxSpec spec_of(const Way& way, const Limits& limits = {});
   // Empty, with a failed test, when it could not be made.
   [[nodiscard]] static Live make(const Way& way, const Limits& limits = {});
   [[nodiscard]] static std::unique_ptr<Context> start(const Way& way, Sandbox& sandbox);

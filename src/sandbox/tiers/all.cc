@@ -30,7 +30,23 @@ Result<Tier*> find_tier(std::string_view name, std::string_view others = {}) {
                "use one of: " + known);
 }
 
+Error keeps_no_memory(std::string_view tier) {
+  return {ErrorCode::kUnsupported,
+          "the " + std::string(tier) + " tier cannot save the memory of a sandbox",
+          "use the gvisor tier, with the daemon run by root"};
+}
+
 }  // namespace
+
+Result<void> Tier::save(const Enclosure& /*enclosure*/, const std::string& /*directory*/) {
+  return keeps_no_memory(name());
+}
+
+Result<Enclosure> Tier::load(const SandboxSpec& /*spec*/, const std::string& /*directory*/) {
+  return keeps_no_memory(name());
+}
+
+Result<Tier*> tier_named(std::string_view name) { return find_tier(name); }
 
 const std::vector<Tier*>& all_tiers() {
   static NativeTier native;

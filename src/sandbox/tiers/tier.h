@@ -40,6 +40,10 @@ struct TierFeatures {
   // are relayed in frames instead.
   bool passes_descriptors = false;
   bool returns_descriptors = false;
+  // A sandbox can be saved with the memory of its processes, and loaded (save(), load()); and what
+  // was saved can be loaded on another machine that has the same programs.
+  bool snapshots_memory = false;
+  bool portable_snapshots = false;
 };
 
 // What a tier can do wherever it works at all; known without trying.
@@ -141,6 +145,17 @@ class Tier {
   // stand is known when the warden's reports have come over `control`.
   virtual Result<Enclosure> enclose(const SandboxSpec& spec) = 0;
 
+  // Writes the sandbox, with the memory of all that runs in it, into `directory`, which is empty
+  // and for our user alone. Its warden rests (spec/warden_protocol.h). Where that succeeds the
+  // sandbox has ended; where it fails, nobody knows whether it lives. kUnsupported where the tier
+  // or this host cannot (TierFeatures::snapshots_memory).
+  virtual Result<void> save(const Enclosure& enclosure, const std::string& directory);
+
+  // As enclose(), but of what save() has written for a sandbox of the same spec. Its warden rests
+  // until it is told to wake. Whoever can change the directory can make the sandbox do anything
+  // that a guest could do to its own kernel, and no more: it is read within the walls.
+  virtual Result<Enclosure> load(const SandboxSpec& spec, const std::string& directory);
+
   // The program that its live sandboxes are forked from (TierTraits::forks_own_python), for a realm
   // of the native tier that shows `mount`.
   struct WarmPython {
@@ -159,6 +174,9 @@ class Tier {
 
 // Every tier of this build, strongest first. The objects live as long as the program.
 const std::vector<Tier*>& all_tiers();
+
+// kInvalid for an unknown name.
+Result<Tier*> tier_named(std::string_view name);
 
 // The hint of an error whose cause is in the place, such as a container's settings: what to do
 // about it depends on more than a tier sees.

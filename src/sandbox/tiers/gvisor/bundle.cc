@@ -78,7 +78,11 @@ Result<void> Bundle::make_directories(const std::string& path) {
 Result<void> Bundle::write(const std::string& path, std::string_view text) {
   const UniqueFd file(
       ::open((root_ + path).c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
-  if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text)) {
+  // A sandbox that is loaded finds the files as they were, or gVisor refuses it.
+  constexpr std::array<timespec, 2> kAlways{
+      {{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 0}}};
+  if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text) ||
+      ::futimens(file.get(), kAlways.data()) != 0) {
     return Error::from_errno("write " + root_ + path);
   }
   return {};
@@ -214,7 +218,7 @@ Json Bundle::config() const {
       {"mounts", std::move(mounts)},
       {"process",
        {{"user", {{"uid", 0}, {"gid", 0}}},
-        {"args", {warden::kMovingWarden, "own-kernel"}},
+        {"args", {warden::kMovingWarden, "own-kernel", "stdin"}},
         {"env", Json::array()},
         {"cwd", "/"},
         {"noNewPrivileges", true},

@@ -38,8 +38,14 @@ TierFeatures features() {
           .own_root = true,
           .loopback_network = true,
           .passes_descriptors = false,
-          .returns_descriptors = false};
+          .returns_descriptors = false,
+          // runsc refuses it to others.
+          .snapshots_memory = ::geteuid() == 0,
+          .portable_snapshots = ::geteuid() == 0};
 }
+
+// Of a sandbox's directory, what is for runsc.
+std::string state_in(const std::string& tree) { return tree + "/state"; }
 
 // The sandbox's directory on the host, removed again unless it is kept.
 class Tree {
@@ -48,7 +54,7 @@ class Tree {
   static Result<Tree> make(Slot& slot) {
     Tree tree(runtime_directory() + "/." + slot.name());
     GB_TRY(slot.note_tree(tree.path_));
-    for (const std::string& path : {tree.path_, tree.path_ + "/state"}) {
+    for (const std::string& path : {tree.path_, state_in(tree.path_)}) {
       if (::mkdir(path.c_str(), 0700) != 0) {
         return Error::from_errno("create " + path);
       }
@@ -81,16 +87,9 @@ Result<void> send_request(int control, const SandboxSpec& spec) {
   return sent == std::ssize(bytes) ? Result<void>() : Error::from_errno("instruct the warden");
 }
 
-}  // namespace
-
-Result<TierFeatures> GvisorTier::probe() {
-  GB_TRY(find_runsc());
-  return features();
-}
-
-Result<Enclosure> GvisorTier::enclose(const SandboxSpec& spec) {
+// A new one, or where there is an image, what continues that.
+Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
   Stopwatch watch;
-  GB_TRY(refuse_what_native_alone_has(spec, name()));
   const std::string runsc = GB_TRY(find_runsc());
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
@@ -108,11 +107,14 @@ Result<Enclosure> GvisorTier::enclose(const SandboxSpec& spec) {
   }
   UniqueFd control(pair[0]);
   const UniqueFd inner(pair[1]);
-  GB_TRY(send_request(control.get(), spec));
+  if (image.empty()) {
+    GB_TRY(send_request(control.get(), spec));
+  }
   Runsc started = GB_TRY(start_runsc({.program = runsc,
                                       .id = slot.name(),
                                       .bundle = tree.path(),
-                                      .state = tree.path() + "/state",
+                                      .state = state_in(tree.path()),
+                                      .image = image,
                                       .control = inner.get()},
                                      cgroup));
   watch.lap("runsc");
@@ -126,6 +128,37 @@ Result<Enclosure> GvisorTier::enclose(const SandboxSpec& spec) {
                    .seccomp = "default",
                    .timings = watch.laps(),
                    .setup = {}};
+}
+
+}  // namespace
+
+Result<TierFeatures> GvisorTier::probe() {
+  GB_TRY(find_runsc());
+  return features();
+}
+
+Result<Enclosure> GvisorTier::enclose(const SandboxSpec& spec) {
+  GB_TRY(refuse_what_native_alone_has(spec, name()));
+  return build(spec, {});
+}
+
+Result<void> GvisorTier::save(const Enclosure& enclosure, const std::string& directory) {
+  if (!enclosure.features.snapshots_memory) {
+    return Tier::save(enclosure, directory);
+  }
+  return save_by_runsc({.program = GB_TRY(find_runsc()),
+                        .id = enclosure.slot->name(),
+                        .bundle = enclosure.tree,
+                        .state = state_in(enclosure.tree),
+                        .image = directory});
+}
+
+Result<Enclosure> GvisorTier::load(const SandboxSpec& spec, const std::string& directory) {
+  GB_TRY(refuse_what_native_alone_has(spec, name()));
+  if (!features().snapshots_memory) {
+    return Tier::load(spec, directory);
+  }
+  return build(spec, directory);
 }
 
 }  // namespace glovebox

@@ -15,6 +15,8 @@ class GvisorTier final : public Tier {
   [[nodiscard]] TierTraits traits() const override { return {}; }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;
+  Result<void> save(const Enclosure& enclosure, const std::string& directory) override;
+  Result<Enclosure> load(const SandboxSpec& spec, const std::string& directory) override;
 };
 
 }  // namespace glovebox

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -18,13 +19,17 @@
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
+#include "base/sys/start_process.h"
 #include "base/sys/undumpable.h"
+#include "base/text.h"
 #include "spec/guest.h"
 
 namespace glovebox {
 namespace {
 
-constexpr int kControlFd = 3;
+constexpr int kLastFd = 2;
+// Of a guest with all the memory that it may have, on a slow disk.
+constexpr int kSavePatience = 120'000;
 
 // All that the child needs, made before it exists: it runs in our memory until its exec.
 struct Start {
@@ -52,14 +57,14 @@ GB_NO_SANITIZER long become(const Start& start) {
       return r;
     }
   }
-  // None of these is below 4: their owner has seen to that.
-  const std::array<int, 4> places = {start.null, start.null, start.complaints, start.control};
+  // None of these is below 3: their owner has seen to that.
+  const std::array<int, 3> places = {start.control, start.null, start.complaints};
   for (std::size_t place = 0; place < places.size(); ++place) {
     if (const long r = sys::raw(SYS_dup2, places[place], place); r < 0) {
       return r;
     }
   }
-  if (const long r = sys::raw(SYS_close_range, kControlFd + 1, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
+  if (const long r = sys::raw(SYS_close_range, kLastFd + 1, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
     return r;
   }
   return sys::raw(SYS_execve, start.program, start.argv, start.env);
@@ -75,27 +80,33 @@ GB_NO_SANITIZER [[noreturn]] void run_start(void* argument) {
 
 // A descriptor out of the way of those that the child arranges.
 Result<UniqueFd> lifted(int fd) {
-  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, kControlFd + 1));
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, kLastFd + 1));
   return copy ? Result<UniqueFd>(std::move(copy)) : Error::from_errno("dup");
 }
 
+// What all its commands are told alike.
+std::vector<std::string> options_of(const RunscOrder& order) {
+  return {"runsc", "--root=" + order.state,
+          // Needs no virtualization, and no ptrace of the host's.
+          "--platform=systrap",
+          // Its own network stack, with a loopback device and nothing else.
+          "--network=none",
+          // We have made the groups, and it is born in them.
+          "--ignore-cgroups",
+          // Nothing under the root is ever written.
+          "--overlay2=none",
+          // Only root can have ids of its own for it.
+          ::geteuid() == 0 ? "--rootless=false" : "--rootless=true"};
+}
+
 std::vector<std::string> arguments_of(const RunscOrder& order) {
-  std::vector<std::string> arguments = {
-      "runsc", "--root=" + order.state,
-      // Needs no virtualization, and no ptrace of the host's.
-      "--platform=systrap",
-      // Its own network stack, with a loopback device and nothing else.
-      "--network=none",
-      // We have made the groups, and it is born in them.
-      "--ignore-cgroups",
-      // Nothing under the root is ever written.
-      "--overlay2=none",
-      // Only root can have ids of its own for it.
-      ::geteuid() == 0 ? "--rootless=false" : "--rootless=true"};
-  arguments.insert(
-      arguments.end(),
-      {"run", "--bundle=" + order.bundle,
-       "--pass-fd=" + std::to_string(kControlFd) + ":" + std::to_string(kControlFd), order.id});
+  std::vector<std::string> arguments = options_of(order);
+  arguments.emplace_back(order.image.empty() ? "run" : "restore");
+  arguments.push_back("--bundle=" + order.bundle);
+  if (!order.image.empty()) {
+    arguments.push_back("--image-path=" + order.image);
+  }
+  arguments.push_back(order.id);
   return arguments;
 }
 
@@ -192,6 +203,42 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
     return Error::from_errno("start " + order.program, static_cast<int>(start.error));
   }
   return Runsc{.process = std::move(process), .complaints = std::move(complaints)};
+}
+
+Result<void> save_by_runsc(const RunscOrder& order) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    return Error::from_errno("pipe");
+  }
+  const UniqueFd complaints(ends[0]);
+  UniqueFd write_end(ends[1]);
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  std::vector<std::string> words = options_of(order);
+  // Pages go to the disk as they are: it is quicker than to make them smaller.
+  words.insert(words.end(),
+               {"checkpoint", "--compression=none", "--image-path=" + order.image, order.id});
+  const pid_t pid = GB_TRY(
+      sys::start_process({.program = order.program,
+                          .words = std::move(words),
+                          .environment = std::vector<std::string>{"PATH=" + std::string(kRootPath)},
+                          .descriptors = {null.get(), null.get(), write_end.get()},
+                          .group = sys::NewProcess::Group::kItsOwnSession,
+                          .all_signals_default = true}));
+  write_end.reset();
+  const UniqueFd process(static_cast<int>(sys::raw(SYS_pidfd_open, pid, 0)));
+  pollfd ended{process.get(), POLLIN, 0};
+  if (::poll(&ended, 1, kSavePatience) == 0) {
+    (void)::kill(pid, SIGKILL);
+  }
+  if (sys::wait_for_end(pid) == 0) {
+    return {};
+  }
+  std::array<char, 4096> bytes;
+  const ssize_t got = ::read(complaints.get(), bytes.data(), bytes.size());
+  std::string_view said(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  said = said.substr(0, said.find_last_not_of('\n') + 1);
+  return Error(ErrorCode::kUnavailable,
+               "save the memory of the sandbox: " + printable(said.substr(said.rfind('\n') + 1)));
 }
 
 }  // namespace glovebox

@@ -20,7 +20,10 @@ struct RunscOrder {
   std::string id;      // Of the container.
   std::string bundle;  // OCI's: the directory of its config.json.
   std::string state;   // A directory for this sandbox alone, where runsc keeps what it must.
-  int control = -1;    // Becomes descriptor 3 of the sandbox's first process.
+  std::string image;   // What save_by_runsc() has written, to be continued; empty: a new sandbox.
+  // Becomes the standard input of the sandbox's first process: of a saved one that is replaced when
+  // it is continued, and no other descriptor is.
+  int control = -1;
 };
 
 struct Runsc {
@@ -34,5 +37,9 @@ struct Runsc {
 // ends with the sandbox's first process. It holds nothing of ours but what `order` names. Returns
 // once it runs; that the sandbox stands is known when its first process speaks.
 Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup);
+
+// Writes the kernel and the memory of the sandbox into the directory `order.image`, and ends it.
+// Needs root.
+Result<void> save_by_runsc(const RunscOrder& order);
 
 }  // namespace glovebox
