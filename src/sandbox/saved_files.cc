@@ -49,8 +49,8 @@ Result<json> look_at(const std::string& directory, bool flush) {
     if (!S_ISREG(status.st_mode) || files.size() == kMostFiles) {
       return damaged("it holds more than its files");
     }
-    files[printable(name)] = {{"size", status.st_size},
-                              {"sha256", GB_TRY(hash_of_file(file.get()))}};
+    const std::string hash = GB_TRY(hash_of_file(file.get()));
+    files[printable(name)] = {{"size", status.st_size}, {"sha256", hash}};
     if (flush && ::fdatasync(file.get()) != 0) {
       return Error::from_errno("write " + entry.path().string());
     }
@@ -79,9 +79,8 @@ Result<json> read_seal(const std::string& directory) {
 }  // namespace
 
 Result<void> seal_saved_files(const std::string& directory, std::string_view tier) {
-  const json seal = {{"format", kFormat},
-                     {"tier", tier},
-                     {"files", GB_TRY(look_at(directory, /*flush=*/true))}};
+  const json files = GB_TRY(look_at(directory, /*flush=*/true));
+  const json seal = {{"format", kFormat}, {"tier", tier}, {"files", files}};
   const std::string path = directory + "/" + kSeal;
   const std::string text = seal.dump();
   const UniqueFd file(

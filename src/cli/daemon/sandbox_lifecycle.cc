@@ -17,6 +17,7 @@ struct EachOptionsText {
   DaemonOptionsText daemon;
   std::vector<std::string> ids;
   bool all = false;
+  bool to_disk = false;
 };
 
 // One request for each sandbox that is named. All are tried; the first error is the answer.
@@ -34,7 +35,8 @@ constexpr EachCommand kEach[] = {
      "  glovebox sandbox kill --all",
      "DELETE", "", "End all sandboxes of your tenant, paused ones too"},
     {"pause", "Pause sandboxes: stop their processes, keep memory and files",
-     "Examples:\n  glovebox sandbox pause ID", "POST", "/pause", nullptr},
+     "Examples:\n  glovebox sandbox pause ID\n  glovebox sandbox pause --to-disk ID", "POST",
+     "/pause", nullptr},
     {"resume", "Resume paused sandboxes", "Examples:\n  glovebox sandbox resume ID", "POST",
      "/resume", nullptr},
 };
@@ -55,7 +57,8 @@ Result<int> for_each(const EachCommand& what, const EachOptionsText& options) {
   Json done = Json::array();
   for (const std::string& id : ids) {
     const auto answer =
-        daemon.ask(what.method, "/v1/sandboxes/" + encode(id) + std::string(what.path));
+        daemon.ask(what.method, "/v1/sandboxes/" + encode(id) + std::string(what.path),
+                   options.to_disk ? Json{{"to_disk", true}} : Json());
     if (answer) {
       done.push_back(id);
     } else if (options.all && answer.error().code() == ErrorCode::kNotFound) {
@@ -150,6 +153,10 @@ void add_sandbox_lifecycle(CLI::App& group, Action* action) {
       ids->required();
     } else {
       command->add_flag("--all", options->all, what.all)->excludes(ids);
+    }
+    if (std::string_view(what.name) == "pause") {
+      command->add_flag("--to-disk", options->to_disk,
+                        "Write the memory to disk and free it; tier gvisor only");
     }
     add_daemon_options(*command, options->daemon);
     command->callback([action, options, &what] {

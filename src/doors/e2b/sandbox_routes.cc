@@ -268,7 +268,7 @@ Result<void> SandboxRoutes::pause(ControlCall& call) {
   if (GB_TRY(flag_member(body, "memory")) == false) {
     return unsupported("pausing without memory is not supported");
   }
-  if (auto paused = service_.pause(call.caller, id); !paused) {
+  if (auto paused = service_.pause(call.caller, id, PauseTo::kMemory); !paused) {
     return paused.error();
   }
   answer_empty(call.response, 204);

@@ -106,7 +106,9 @@ Result<SandboxInfo> FakeService::change(const Caller&, std::string_view id, cons
   return info_of(id);
 }
 Result<void> FakeService::kill(const Caller&, std::string_view id) { return known(id); }
-Result<void> FakeService::pause(const Caller&, std::string_view id) { return known(id); }
+Result<void> FakeService::pause(const Caller&, std::string_view id, PauseTo /*to*/) {
+  return known(id);
+}
 Result<SandboxInfo> FakeService::resume(const Caller&, std::string_view id) {
   GB_TRY(known(id));
   return info_of(id);

@@ -73,7 +73,7 @@ class FakeService final : public SandboxService {
                              std::string_view id,
                              const SandboxChange& change) override;
   Result<void> kill(const Caller& caller, std::string_view id) override;
-  Result<void> pause(const Caller& caller, std::string_view id) override;
+  Result<void> pause(const Caller& caller, std::string_view id, PauseTo to) override;
   Result<SandboxInfo> resume(const Caller& caller, std::string_view id) override;
   Result<SandboxUsage> usage(const Caller& caller, std::string_view id) override;
   Result<SandboxConnections> connections(const Caller& caller, std::string_view id) override;

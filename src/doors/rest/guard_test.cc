@@ -69,7 +69,7 @@ class GuardTest : public testing::Test {
         row("list", {"read"}, tenant, [&s](C c) { return s.list(c, {}); }),
         row("change", {"run"}, sandbox, [&s](C c) { return s.change(c, "sb1", {}); }),
         row("kill", {"run"}, sandbox, [&s](C c) { return s.kill(c, "sb1"); }),
-        row("pause", {"run"}, sandbox, [&s](C c) { return s.pause(c, "sb1"); }),
+        row("pause", {"run"}, sandbox, [&s](C c) { return s.pause(c, "sb1", PauseTo::kDisk); }),
         row("resume", {"run"}, sandbox, [&s](C c) { return s.resume(c, "sb1"); }),
         row("usage", {"read"}, sandbox, [&s](C c) { return s.usage(c, "sb1"); }),
         row("connections", {"read"}, sandbox, [&s](C c) { return s.connections(c, "sb1"); }),

@@ -91,8 +91,11 @@ Result<void> kill_sandbox(Call& call) {
 }
 
 Result<void> pause_sandbox(Call& call) {
-  GB_TRY(no_fields(call));
-  GB_TRY(call.service.pause(call.caller, call.parameters[0]));
+  Fields fields = GB_TRY(call.fields());
+  const bool to_disk = fields.flag("to_disk").value_or(false);
+  GB_TRY(fields.done());
+  GB_TRY(call.service.pause(call.caller, call.parameters[0],
+                            to_disk ? PauseTo::kDisk : PauseTo::kMemory));
   call.send_nothing();
   return {};
 }

@@ -81,6 +81,7 @@ Json to_json(const SandboxInfo& info) {
           {"storage", info.storage == Storage::kDisk ? "disk" : "memory"},
           {"volumes", std::move(volumes)},
           {"restarted", info.restarted},
+          {"saved", info.saved.count > 0},
           {"walls", embedded(info.walls)}};
 }
 

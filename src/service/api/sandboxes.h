@@ -103,6 +103,14 @@ struct SandboxInfo {
   // Its processes are gone, because the machine or the keeper ended meanwhile; its workspace on
   // disk is what it was.
   bool restarted = false;
+  // What its memory on disk may take; 0: that is not where it is.
+  Bytes saved{};
+};
+
+// Where a paused sandbox keeps its memory.
+enum class PauseTo {
+  kMemory,  // Where it is, so that it can go on at once.
+  kDisk,    // In a file: it survives the machine, and holds none of its memory.
 };
 
 struct SandboxQuery {
@@ -157,7 +165,9 @@ class Sandboxes {
                                      std::string_view id,
                                      const SandboxChange& change) = 0;
   virtual Result<void> kill(const Caller& caller, std::string_view id) = 0;
-  virtual Result<void> pause(const Caller& caller, std::string_view id) = 0;
+  // To disk: kUnsupported where its tier cannot, kConflict while code or a client's process runs
+  // in it; then it goes on as before.
+  virtual Result<void> pause(const Caller& caller, std::string_view id, PauseTo to) = 0;
   virtual Result<SandboxInfo> resume(const Caller& caller, std::string_view id) = 0;
   virtual Result<SandboxUsage> usage(const Caller& caller, std::string_view id) = 0;
   // Empty of one without network rules.

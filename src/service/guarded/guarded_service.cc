@@ -124,7 +124,7 @@ Result<SandboxInfo> GuardedService::paused_if_stopped(const Caller& caller,
                                                       Result<SandboxInfo> resumed) {
   const auto stop = resumed ? inner_.stop_of(caller.tenant, resumed->id) : std::nullopt;
   if (stop) {
-    (void)inner_.pause(caller, resumed->id);
+    (void)inner_.pause(caller, resumed->id, PauseTo::kMemory);
     return refusal_by(*stop);
   }
   return resumed;
@@ -231,10 +231,10 @@ Result<void> GuardedService::kill(const Caller& caller, std::string_view sandbox
                        [&] { return inner_.kill(caller, sandbox); });
 }
 
-Result<void> GuardedService::pause(const Caller& caller, std::string_view sandbox) {
+Result<void> GuardedService::pause(const Caller& caller, std::string_view sandbox, PauseTo to) {
   return recorder_.act(caller, freeing(deed("sandbox.pause", sandbox)),
                        guard_.sandbox(caller, kRun, sandbox),
-                       [&] { return inner_.pause(caller, sandbox); });
+                       [&] { return inner_.pause(caller, sandbox, to); });
 }
 
 Result<SandboxInfo> GuardedService::resume(const Caller& caller, std::string_view sandbox) {

@@ -50,7 +50,7 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
                              std::string_view sandbox,
                              const SandboxChange& change) override;
   Result<void> kill(const Caller& caller, std::string_view sandbox) override;
-  Result<void> pause(const Caller& caller, std::string_view sandbox) override;
+  Result<void> pause(const Caller& caller, std::string_view sandbox, PauseTo to) override;
   Result<SandboxInfo> resume(const Caller& caller, std::string_view sandbox) override;
   Result<SandboxUsage> usage(const Caller& caller, std::string_view sandbox) override;
   Result<SandboxConnections> connections(const Caller& caller, std::string_view sandbox) override;

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "base/sys/tree.h"
 #include "files/open.h"
 #include "service/keeper/builder.h"
 #include "service/keeper/codec.h"
@@ -257,6 +258,23 @@ Result<json> resume(const json& arguments, CallContext& context) {
   auto held = GB_TRY(sandbox(arguments, context));
   GB_TRY(held->resume());
   return describe(*held);
+}
+
+Result<json> save(const json& arguments, CallContext& context) {
+  const std::string to = GB_TRY(context.keeper.paths().resolve_new(text(arguments, "to")));
+  GB_TRY(context.keeper.save(text(arguments, "sandbox"), to,
+                             Bytes{static_cast<std::uint64_t>(number(arguments, "room"))}));
+  return json();
+}
+
+Result<json> remove_saved(const json& arguments, CallContext& context) {
+  const auto saved = context.keeper.paths().resolve(text(arguments, "saved"));
+  if (saved) {
+    GB_TRY(sys::remove_tree(*saved));
+  } else if (saved.error().code() != ErrorCode::kNotFound) {
+    return saved.error();
+  }
+  return json();
 }
 
 Result<json> usage(const json& arguments, CallContext& context) {
@@ -592,6 +610,8 @@ constexpr std::array kCalls = {
     Call{"stop", stop, kEnds},
     Call{"pause", pause, kLong},
     Call{"resume", resume, kLong},
+    Call{"save", save, kLong},
+    Call{"remove_saved", remove_saved, kLong},
     Call{"usage", usage, kShort},
     Call{"connections", connections, kShort},
     Call{"change_network", change_network, kLong},

@@ -64,6 +64,19 @@ Result<Context*> HeldContext::living() {
   return context_.get();
 }
 
+Result<HeldContext::AtRest> HeldContext::rest() {
+  auto turn = turns_.take({.deadline = std::chrono::steady_clock::now()});
+  if (!turn) {
+    return Error(ErrorCode::kConflict, "code is running in context '" + id_ + "'",
+                 "wait for it, or interrupt it");
+  }
+  AtRest rest{.turn = std::move(turn).value()};
+  if (context_ && context_->alive()) {
+    rest.resting = GB_TRY(context_->rest());
+  }
+  return rest;
+}
+
 Result<void> HeldContext::start(const Patience& patience) {
   const auto turn = GB_TRY(turns_.take(patience));
   (void)GB_TRY(living());

@@ -85,6 +85,14 @@ class HeldContext {
   // Cancels what runs now, but nothing that waits.
   void interrupt();
 
+  // How it is to be found in its sandbox once that was saved and loaded; its history stays behind.
+  // Nobody uses it while `turn` is held. kConflict when it executes something.
+  struct AtRest {
+    Turns::Turn turn;
+    std::optional<RestingContext> resting{};  // None: no interpreter was started, or it has ended.
+  };
+  Result<AtRest> rest();
+
   // As SandboxService's.
   Result<void> reply_input(const InputReply& reply);
   Result<void> reply_tool(const ToolReply& reply);

@@ -31,6 +31,8 @@ constexpr std::size_t kWorthTrimming = 4UL << 20;
 // What is left at least of the time of one that was resumed.
 constexpr auto kGrace = std::chrono::minutes(5);
 
+Error is_leaving() { return {ErrorCode::kConflict, "the sandbox is being paused", "resume it"}; }
+
 }  // namespace
 
 HeldSandbox::HeldSandbox(std::shared_ptr<Zygote> zygote,
@@ -246,6 +248,9 @@ HeldContext::Starter HeldSandbox::starter(const Registry& registry, const Contex
 }
 
 Result<void> HeldSandbox::has_room_for_context() const {
+  if (leaving_) {
+    return is_leaving();
+  }
   if (contexts_.size() >= kMostContexts) {
     return Error(ErrorCode::kExhausted,
                  "a sandbox can have at most " + std::to_string(kMostContexts) + " contexts",
@@ -372,6 +377,9 @@ Result<ContextInfo> HeldSandbox::fork_context(std::string_view id,
 }
 
 Result<void> HeldSandbox::make_room_for_process() {
+  if (leaving_) {
+    return is_leaving();
+  }
   const auto before = Clock::now() - kRemembered;
   std::erase_if(processes_, [&](const auto& entry) {
     const auto ended = entry.second->ended();

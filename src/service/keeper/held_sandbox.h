@@ -102,6 +102,14 @@ class HeldSandbox {
   Result<void> resume();
   [[nodiscard]] bool paused() const { return sandbox_->paused(); }
 
+  // Writes it, with its contexts and all that their code has started, into a new directory. It has
+  // ended then. kConflict while a context executes or a client's process lives, and kUnsupported
+  // where its tier cannot: it goes on as before. After any other error it is lost.
+  Result<void> save(const std::string& directory);
+  // To be called once, on one that was loaded from there, before anybody else knows of it: it has
+  // its contexts again, and what the keeper had started in it ends.
+  Result<void> wake(const Registry& registry, const std::string& directory);
+
   // Everything in it is killed; those who wait for something of it learn so.
   void kill();
 
@@ -191,6 +199,7 @@ class HeldSandbox {
   std::deque<std::pair<std::string, SystemTime>> deleted_contexts_;  // Oldest first.
   std::map<std::uint32_t, std::shared_ptr<HeldProcess>> processes_;
   std::size_t starting_ = 0;  // Processes that are not among those yet.
+  bool leaving_ = false;      // It is being saved, and takes nothing new.
 };
 
 }  // namespace glovebox::keeper

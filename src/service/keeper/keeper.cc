@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/keeper.h"
 
+#include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/sys/tree.h"
 #include "base/text.h"
 #include "context/agent_files.h"
 #include "files/open.h"
@@ -350,6 +354,18 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   return held;
 }
 
+Result<std::shared_ptr<HeldSandbox>> Keeper::load(const CreateOrder& order) {
+  SandboxSpec spec = GB_TRY(spec_of(order, {}));
+  spec.mounts.push_back(GB_TRY(agents_mount()));
+  spec.id = order.id;
+  std::vector<UniqueFd> contents = GB_TRY(hold_contents(order.shows));
+  auto sandbox = GB_TRY(Sandbox::load(spec, order.tier.exactly, order.saved));
+  auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, order.env);
+  held->show_template(order.shows, std::move(contents));
+  GB_TRY(held->wake(registry_, order.saved));
+  return held;
+}
+
 Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
                                                     std::string record,
                                                     const std::function<bool()>& still_wanted) {
@@ -367,7 +383,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
     credentials =
         GB_TRY(EdgeCredentials::make(order.network->rules.credentials, order.network->secrets));
   }
-  auto held = GB_TRY(make(order, credentials));
+  auto held = GB_TRY(order.saved.empty() ? make(order, credentials) : load(order));
   if (order.network) {
     held->let_out(
         GB_TRY(HeldNetwork::start(held->sandbox(), *order.network, std::move(credentials))));
@@ -379,13 +395,19 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
   held->set_lifetime(order.lifetime);
   held->set_record(std::move(record));
   held->run_as(order.image_user);
-  // Under the lock: the next daemon's list has it, or its maker was seen to be gone.
-  const std::scoped_lock lock(mutex_);
-  if (!still_wanted()) {
-    return Error(ErrorCode::kUnavailable, "the request for this sandbox was canceled");
+  {
+    // Under the lock: the next daemon's list has it, or its maker was seen to be gone.
+    const std::scoped_lock lock(mutex_);
+    if (!still_wanted()) {
+      return Error(ErrorCode::kUnavailable, "the request for this sandbox was canceled");
+    }
+    endings_.forget(held->id());  // Of one that is made again over what it left on disk.
+    sandboxes_[std::string(held->id())] = {.sandbox = held, .tenant = order.tenant};
   }
-  endings_.forget(held->id());  // Of one that is made again over what it left on disk.
-  sandboxes_[std::string(held->id())] = {.sandbox = held, .tenant = order.tenant};
+  if (!order.saved.empty()) {
+    // What it did once it shall not do again.
+    (void)sys::remove_tree(order.saved);
+  }
   return held;
 }
 
@@ -436,6 +458,47 @@ Result<void> Keeper::kill(std::string_view id) {
   gone->kill();
   gone->discard_workspace();
   return {};
+}
+
+Result<void> Keeper::save(std::string_view id, const std::string& to, Bytes room) {
+  const std::string draft = to + "-draft";
+  struct statvfs disk {};
+  if (::statvfs(paths_.directory().c_str(), &disk) == 0 &&
+      disk.f_bavail * disk.f_frsize < room.count) {
+    return Error(ErrorCode::kExhausted, "the disk has no room for the memory of this sandbox",
+                 "free some space in the data directory, or pause the sandbox in memory");
+  }
+  std::shared_ptr<HeldSandbox> held;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = sandboxes_.find(id);
+    if (found == sandboxes_.end() || !found->second.sandbox->alive()) {
+      return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
+    }
+    if (std::exchange(found->second.saving, true)) {
+      return Error(ErrorCode::kConflict, "the sandbox is being saved already");
+    }
+    held = found->second.sandbox;
+  }
+  (void)sys::remove_tree(draft);
+  Result<void> saved = ::mkdir(draft.c_str(), 0700) == 0
+                           ? held->save(draft)
+                           : Error::from_errno("create a directory for the saved sandbox");
+  if (saved && ::rename(draft.c_str(), to.c_str()) != 0) {
+    saved = Error::from_errno("name the saved sandbox");
+  }
+  if (!saved) {
+    (void)sys::remove_tree(draft);
+  }
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = sandboxes_.find(id);
+      found != sandboxes_.end() && found->second.sandbox == held) {
+    found->second.saving = false;
+    if (saved) {
+      sandboxes_.erase(found);
+    }
+  }
+  return saved;
 }
 
 Result<void> Keeper::end(std::string_view id, EndReason reason) {
@@ -565,6 +628,9 @@ void Keeper::end_overdue() {
   for (auto next = sandboxes_.begin(); next != sandboxes_.end();) {
     const auto current = next++;
     Held& held = current->second;
+    if (held.saving) {
+      continue;
+    }
     const bool alive = held.sandbox->alive();
     const bool overdue = held.sandbox->overdue();
     if (alive && !overdue && held.sandbox->has_expired_dry_run() &&

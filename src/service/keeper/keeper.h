@@ -63,6 +63,9 @@ struct CreateOrder {
   // Whose sockets are among the mounts of `shows`: for these a relay runs inside, where the tier
   // has a loopback for it.
   std::vector<PackageIndex> indexes{};
+  // A directory that save() has written, which this continues, under its `id`; it is removed once
+  // that lives. Empty: a new sandbox.
+  std::string saved{};
 };
 
 // One that nobody decided about in time, and that was discarded.
@@ -111,6 +114,10 @@ class Keeper {
   Result<void> admit(std::size_t descriptors) { return descriptors_.admit(descriptors); }
   // With its workspace on disk.
   Result<void> kill(std::string_view id);
+  // Writes the sandbox with its memory to the directory `to`, which is not there yet, and forgets
+  // it. kConflict while code or a client's process runs in it, kExhausted where the disk has not
+  // `room`; in these cases, and where its tier cannot, it goes on as before.
+  Result<void> save(std::string_view id, const std::string& to, Bytes room);
   // For this reason; its workspace on disk stays.
   Result<void> end(std::string_view id, EndReason reason);
   // The same for all. Returns how many there were.
@@ -150,6 +157,7 @@ class Keeper {
   Result<PoolSpec> own_python_pool(const CreateOrder& order);
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order,
                                             const EdgeCredentials& credentials);
+  Result<std::shared_ptr<HeldSandbox>> load(const CreateOrder& order);
   void keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wish);
   bool warm(const CreateOrder& order);
   // Of one that is dead or overdue, under mutex_.
@@ -159,6 +167,7 @@ class Keeper {
     std::string tenant;
     bool pausing = false;     // A job of chores_ does it.
     bool discarding = false;  // Likewise.
+    bool saving = false;      // save() is at it, and says what becomes of it.
   };
   using HeldById = std::map<std::string, Held, std::less<>>;
   void watch();

@@ -129,6 +129,9 @@ Result<std::string> OwnPaths::resolve_new(const std::string& path) const {
 }
 
 Result<CreateOrder> OwnPaths::resolve(CreateOrder order) const {
+  if (!order.saved.empty()) {
+    order.saved = GB_TRY(resolve(order.saved));
+  }
   if (!order.shows.root.empty()) {
     order.shows.root = GB_TRY(resolve(order.shows.root));
   }

@@ -74,7 +74,8 @@ LocalService::KeeperEndings LocalService::keeper_endings(
 
 // One whose processes are gone, which is known, and which can be made again.
 bool LocalService::sleeps_on_disk(const SandboxInfo& info) const {
-  return info.state == SandboxState::kPaused && info.restarted && workspaces_.has(info);
+  return info.state == SandboxState::kPaused &&
+         (info.restarted ? workspaces_.has(info) : workspaces_.has_saved(info));
 }
 
 // One whose workspace is on disk only sleeps when its processes are gone without a wish of its

@@ -16,6 +16,9 @@ using namespace std::chrono_literals;
 // For others who change or revive the same sandbox; each of them has a deadline.
 constexpr auto kTurn = 60s;
 
+// Of a saved sandbox, what is no memory of its guests': its kernel's.
+constexpr Bytes kBesideMemory{32UL << 20};
+
 Error busy(std::string_view id) {
   return {ErrorCode::kConflict,
           "sandbox '" + std::string(id) + "' is being changed by another request",
@@ -110,7 +113,7 @@ Result<void> LocalService::change_network(const Caller& caller,
 }
 
 Result<void> LocalService::kill(const Caller& caller, std::string_view id) {
-  (void)GB_TRY(book_.find(caller.tenant, id));
+  const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   const auto killed = keeper_.call("kill", {{"sandbox", id}});
   if (!killed && killed.error().code() != ErrorCode::kNotFound) {
     return killed.error();
@@ -121,17 +124,64 @@ Result<void> LocalService::kill(const Caller& caller, std::string_view id) {
   const auto found = before.ended.find(id);
   forget(id, found == before.ended.end() ? now : found->second);
   workspaces_.remove(id);
+  if (info.saved.count > 0) {
+    workspaces_.remove_saved(id);
+    saved_disk_.drop(id);
+  }
   return {};
 }
 
-Result<void> LocalService::pause(const Caller& caller, std::string_view id) {
+Result<void> LocalService::pause(const Caller& caller, std::string_view id, PauseTo to) {
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   if (info.state == SandboxState::kPaused) {
     return Error(ErrorCode::kConflict, "sandbox '" + info.id + "' is already paused");
   }
+  if (to == PauseTo::kDisk) {
+    return pause_to_disk(caller, info);
+  }
   (void)GB_TRY(call_about(caller, id, "pause", json::object()));
   book_.set_state(id, SandboxState::kPaused);
   return {};
+}
+
+bool LocalService::is_being_saved(std::string_view id) {
+  const std::scoped_lock lock(mutex_);
+  return saving_.contains(id);
+}
+
+// What is written about it comes first: a machine that stops meanwhile has a sandbox that is not
+// there, or one that can be continued.
+Result<void> LocalService::pause_to_disk(const Caller& caller, SandboxInfo info) {
+  const auto lock = changing_.take(info.id, kTurn);
+  if (!lock) {
+    return busy(info.id);
+  }
+  const SandboxUsage used =
+      keeper::to_usage(GB_TRY(call_about(caller, info.id, "usage", json::object())));
+  info.saved = {used.memory_used.count + kBesideMemory.count};
+  QuotaLease lease = GB_TRY(quotas_.reserve(caller.tenant, disk_use(info.saved)));
+  const SandboxInfo before = info;
+  info.state = SandboxState::kPaused;
+  SandboxEntry entry = GB_TRY(book_.entry(info.id));
+  entry.info = info;
+  GB_TRY(store_on_disk(entry));
+  const auto mark = [this, id = info.id](bool saving) {
+    const std::scoped_lock noting(mutex_);
+    saving ? (void)saving_.insert(id) : (void)saving_.erase(id);
+  };
+  mark(true);
+  auto saved = call_about(caller, info.id, "save",
+                          {{"to", workspaces_.saved(info.id)}, {"room", info.saved.count}});
+  if (saved) {
+    saved_disk_.put(info.id, std::move(lease));
+    book_.set(info);
+  } else {
+    entry.info = before;
+    entry.info.saved = {};
+    (void)store_on_disk(entry);
+  }
+  mark(false);
+  return saved ? Result<void>() : std::move(saved).error();
 }
 
 Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view id) {
@@ -158,16 +208,21 @@ Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view 
   return info;
 }
 
-// A sandbox with the same id and the same files; what ran in it is gone.
+// A sandbox with the same id and the same files; what ran in it is gone, unless its memory was
+// saved.
 Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxInfo info) {
   constexpr std::chrono::minutes kGrace{5};
   GB_TRY(check_nested(info.nested));
   const auto now = std::chrono::system_clock::now();
   const Base base = GB_TRY(base_of(caller, info));
   std::vector<keeper::ImageOrder> images = GB_TRY(volumes_.order(caller, info.volumes));
-  images.push_back({.image = workspaces_.path(info.id), .target = base.kind.home});
+  const bool from_memory = workspaces_.has_saved(info);
+  if (!from_memory) {
+    images.push_back({.image = workspaces_.path(info.id), .target = base.kind.home});
+  }
   info.expires = std::max(info.expires, now + kGrace);
-  info.restarted = true;
+  info.restarted = info.restarted || !from_memory;
+  info.saved = {};
   info.state = SandboxState::kRunning;
   keeper::CreateOrder order{
       .tenant = caller.tenant,
@@ -185,13 +240,18 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .id = info.id,
       .images = std::move(images),
       .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder(),
-      .rules = info.rules};
+      .rules = info.rules,
+      .saved = from_memory ? workspaces_.saved(info.id) : std::string()};
   order.network = GB_TRY(way_out(caller.tenant, info.network, /*may_miss=*/true));
   packages_.add_to(order);
   const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
   (void)GB_TRY(
       keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}}));
   book_.set(info);
+  if (from_memory) {
+    saved_disk_.drop(info.id);
+    (void)store_on_disk(entry);
+  }
   return info;
 }
 

@@ -219,6 +219,9 @@ Result<void> LocalService::adopt() {
     if (auto entry = workspaces_.left_of(record)) {
       ids.insert(record.id);
       QuotaLease lease = quotas_.adopt(entry->tenant, use_of(entry->info));
+      if (entry->info.saved.count > 0) {
+        saved_disk_.put(record.id, quotas_.adopt(entry->tenant, disk_use(entry->info.saved)));
+      }
       book_.put(*std::move(entry), std::move(lease));
     } else {
       end_record(record.tenant, record.id, told.of(record.id, record.created));
@@ -293,7 +296,7 @@ void LocalService::look_for_ended() {
         book_.set_state_since(entry,
                               found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning);
       }
-    } else if (!sleeps_on_disk(entry.info)) {
+    } else if (!sleeps_on_disk(entry.info) && !is_being_saved(entry.info.id)) {
       lost.push_back(&entry);
       lost_ids.push_back(entry.info.id);
     }
@@ -321,6 +324,7 @@ Result<void> LocalService::store_on_disk(const SandboxEntry& entry) {
     record.metadata = now.metadata;
     record.network = now.network;
     record.extra = now.extra;
+    record.storage = now.storage;
     return {};
   };
   (void)GB_TRY(records_.change(entry.tenant, entry.info.id, edit, Durability::kPower));
@@ -424,7 +428,7 @@ std::vector<Bearer> LocalService::bearers() {
 }
 
 Result<SandboxInfo> LocalService::store(const SandboxEntry& entry) {
-  if (entry.info.storage == Storage::kDisk) {
+  if (entry.info.storage == Storage::kDisk || entry.info.saved.count > 0) {
     GB_TRY(store_on_disk(entry));
   }
   const auto said =

@@ -32,6 +32,7 @@
 #include "service/local/local_volumes.h"
 #include "service/local/local_workspaces.h"
 #include "service/local/sandbox_book.h"
+#include "service/local/saved_disk.h"
 #include "service/local/service_figures.h"
 #include "service/tenants/admission.h"
 #include "service/tenants/memory_pressure.h"
@@ -99,7 +100,7 @@ class LocalService final : public SandboxService {
                              std::string_view id,
                              const SandboxChange& change) override;
   Result<void> kill(const Caller& caller, std::string_view id) override;
-  Result<void> pause(const Caller& caller, std::string_view id) override;
+  Result<void> pause(const Caller& caller, std::string_view id, PauseTo to) override;
   Result<SandboxInfo> resume(const Caller& caller, std::string_view id) override;
   Result<SandboxUsage> usage(const Caller& caller, std::string_view id) override;
   Result<SandboxConnections> connections(const Caller& caller, std::string_view id) override;
@@ -303,6 +304,8 @@ class LocalService final : public SandboxService {
                                                                     bool may_miss = false);
   Result<void> change_network(const Caller& caller, std::string_view id, const NetworkRules& rules);
   Result<SandboxInfo> revive_sandbox(const Caller& caller, SandboxInfo info);
+  Result<void> pause_to_disk(const Caller& caller, SandboxInfo info);
+  [[nodiscard]] bool is_being_saved(std::string_view id);
   Result<Base> base_of(const Caller& caller, const std::string& template_name);
   // What a sandbox is made of, without files: its own are in their place.
   Result<Base> base_of(const Caller& caller, const SandboxInfo& info);
@@ -401,14 +404,16 @@ class LocalService final : public SandboxService {
   std::array<std::atomic<std::uint64_t>, kEndReasons> ends_{};
 
   // By sandbox: nobody waits here for another one's guest or disk.
+  SavedDisk saved_disk_;
   NamedLocks reviving_;  // Of those that are made again over what they left on disk.
   NamedLocks changing_;  // Of changes of settings, which are read and written back.
-  std::mutex mutex_;     // Of the four that follow; held for a moment only.
+  std::mutex mutex_;     // Of the five that follow; held for a moment only.
   std::condition_variable changed_;
   bool stopping_ = false;
   std::vector<Unsettled> unsettled_;
   Histogram creation_;
-  std::mutex keeping_;  // Answers in files, between the file and its record.
+  std::set<std::string, std::less<>> saving_;  // Sandboxes whose memory goes to disk now.
+  std::mutex keeping_;                         // Answers in files, between the file and its record.
   std::thread watcher_;
 };
 

@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kSuffix = ".img";
+constexpr std::string_view kSavedSuffix = ".saved";
 
 std::string text_of(const json& object, const char* name) {
   const auto found = object.find(name);
@@ -38,6 +39,7 @@ std::string encode_kept(const SandboxInfo& info) {
   return json{{"disk", info.storage == Storage::kDisk},
               {"volumes", std::move(volumes)},
               {"restarted", info.restarted},
+              {"saved", info.saved.count},
               {"as_root", info.as_root},
               {"nested", info.nested},
               {"run_as", info.run_as},
@@ -55,6 +57,9 @@ void decode_kept(std::string_view text, SandboxInfo& info) {
   }
   info.storage = flag_of(object, "disk") ? Storage::kDisk : Storage::kMemory;
   info.restarted = flag_of(object, "restarted");
+  const auto saved = object.find("saved");
+  info.saved = {saved != object.end() && saved->is_number_unsigned() ? saved->get<std::uint64_t>()
+                                                                     : 0};
   info.as_root = flag_of(object, "as_root");
   info.nested = flag_of(object, "nested");
   info.run_as = text_of(object, "run_as");
@@ -87,8 +92,17 @@ std::string LocalWorkspaces::path(std::string_view sandbox) const {
   return directory_ + "/" + std::string(sandbox) + std::string(kSuffix);
 }
 
+std::string LocalWorkspaces::saved(std::string_view sandbox) const {
+  return directory_ + "/" + std::string(sandbox) + std::string(kSavedSuffix);
+}
+
 bool LocalWorkspaces::has(const SandboxInfo& info) const {
-  return info.storage == Storage::kDisk && ::access(path(info.id).c_str(), F_OK) == 0;
+  return has_saved(info) ||
+         (info.storage == Storage::kDisk && ::access(path(info.id).c_str(), F_OK) == 0);
+}
+
+bool LocalWorkspaces::has_saved(const SandboxInfo& info) const {
+  return info.saved.count > 0 && ::access(saved(info.id).c_str(), F_OK) == 0;
 }
 
 Result<void> LocalWorkspaces::make(std::string_view sandbox,
@@ -107,6 +121,10 @@ void LocalWorkspaces::remove(std::string_view sandbox) const {
   if (!sandbox.empty()) {
     (void)keeper_.call("remove_image", {{"image", path(sandbox)}});
   }
+}
+
+void LocalWorkspaces::remove_saved(std::string_view sandbox) const {
+  (void)keeper_.call("remove_saved", {{"saved", saved(sandbox)}});
 }
 
 void remove_snapshot(keeper::KeeperClient& keeper, const std::string& path) {
@@ -136,14 +154,20 @@ std::optional<SandboxEntry> LocalWorkspaces::left_of(const SandboxRecord& record
   info.network = record.network;
   info.extra = record.extra;
   info.walls = record.walls;
-  info.restarted = true;
+  info.restarted = info.restarted || !has_saved(info);
   return entry;
 }
 
 void LocalWorkspaces::sweep(const std::set<std::string, std::less<>>& sandboxes) const {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, none)) {
-    if (entry.path().extension() != kSuffix || !sandboxes.contains(entry.path().stem().string())) {
+    const std::string kind = entry.path().extension();
+    const bool is_known = sandboxes.contains(entry.path().stem().string());
+    if (kind.starts_with(kSavedSuffix)) {  // Or the draft of one.
+      if (kind != kSavedSuffix || !is_known) {
+        (void)keeper_.call("remove_saved", {{"saved", entry.path().string()}});
+      }
+    } else if (kind != kSuffix || !is_known) {
       (void)keeper_.call("remove_image", {{"image", entry.path().string()}});
     }
   }

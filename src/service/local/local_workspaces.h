@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LocalWorkspaces: workspaces on disk, one image a sandbox, in the data directory.
+// LocalWorkspaces: what sandboxes have on disk in the data directory: an image with the workspace,
+// or a directory with the whole sandbox, its memory and all, as it was when it was paused.
 #pragma once
 
 #include <optional>
@@ -27,13 +28,17 @@ class LocalWorkspaces {
   LocalWorkspaces(const std::string& directory, keeper::KeeperClient& keeper)
       : directory_(directory + "/workspaces"), keeper_(keeper) {}
 
-  // The image of a sandbox; whether it is there is whether that can go on.
+  // The image of a sandbox, and the directory of its saved memory. Whether one of them is there is
+  // whether it can go on.
   [[nodiscard]] std::string path(std::string_view sandbox) const;
+  [[nodiscard]] std::string saved(std::string_view sandbox) const;
   [[nodiscard]] bool has(const SandboxInfo& info) const;
+  [[nodiscard]] bool has_saved(const SandboxInfo& info) const;
 
   // An empty one with the size and the inodes of the limits, or a copy of `image`.
   Result<void> make(std::string_view sandbox, const Limits& limits, const std::string& image);
   void remove(std::string_view sandbox) const;
+  void remove_saved(std::string_view sandbox) const;
 
   // A sandbox of which nothing but record and workspace is left, as one that is paused.
   [[nodiscard]] std::optional<SandboxEntry> left_of(const SandboxRecord& record) const;

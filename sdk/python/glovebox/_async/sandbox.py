@@ -195,9 +195,13 @@ class AsyncSandbox:
         """When it ends, counted from now."""
         return await self.update(timeout=timeout)
 
-    async def pause(self) -> None:
-        """Stops its processes and keeps their memory."""
-        await self.client.ask(routes.PAUSE_SANDBOX, {"id": self.id})
+    async def pause(self, to_disk: bool = False) -> None:
+        """Stops its processes and keeps their memory.
+
+        `to_disk` writes the memory to disk and frees it; the tier must be gvisor.
+        """
+        body = {"to_disk": True} if to_disk else None
+        await self.client.ask(routes.PAUSE_SANDBOX, {"id": self.id}, body=body)
 
     async def resume(self) -> SandboxInfo:
         return SandboxInfo.from_json(

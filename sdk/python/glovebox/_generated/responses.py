@@ -367,6 +367,8 @@ class SandboxInfo(Model):
     volumes: Optional[List[MountedVolume]] = None
     restarted: Optional[bool] = None
     """Its processes were lost after it was created; its workspace on disk was kept."""
+    saved: Optional[bool] = None
+    """It is paused and its memory is on disk."""
     walls: Optional[Mapping[str, Any]] = None
 
     _convert: ClassVar[Mapping[str, Convert]] = {

@@ -196,9 +196,13 @@ class Sandbox:
         """When it ends, counted from now."""
         return self.update(timeout=timeout)
 
-    def pause(self) -> None:
-        """Stops its processes and keeps their memory."""
-        self.client.ask(routes.PAUSE_SANDBOX, {"id": self.id})
+    def pause(self, to_disk: bool = False) -> None:
+        """Stops its processes and keeps their memory.
+
+        `to_disk` writes the memory to disk and frees it; the tier must be gvisor.
+        """
+        body = {"to_disk": True} if to_disk else None
+        self.client.ask(routes.PAUSE_SANDBOX, {"id": self.id}, body=body)
 
     def resume(self) -> SandboxInfo:
         return SandboxInfo.from_json(

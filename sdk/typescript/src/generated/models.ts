@@ -297,6 +297,8 @@ export interface Sandbox {
   volumes?: { id: string; path: string; read_only: boolean }[] | undefined;
   /** Its processes were lost after it was created; its workspace on disk was kept. */
   restarted?: boolean | undefined;
+  /** It is paused and its memory is on disk. */
+  saved?: boolean | undefined;
   walls?: Record<string, unknown> | null | undefined;
 }
 

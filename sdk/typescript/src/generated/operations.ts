@@ -55,7 +55,12 @@ export interface Operations {
   /** Ends a sandbox and deletes everything in it. Scope run. */
   killSandbox: { path: { id: string }; query: {}; body?: undefined; response: void };
   /** Pauses a sandbox: its processes stop, its memory is kept. Scope run. */
-  pauseSandbox: { path: { id: string }; query: {}; body?: undefined; response: void };
+  pauseSandbox: {
+    path: { id: string };
+    query: {};
+    body?: { to_disk?: boolean | undefined } | undefined;
+    response: void;
+  };
   /** Resumes a paused sandbox. Scope run. */
   resumeSandbox: { path: { id: string }; query: {}; body?: undefined; response: models.Sandbox };
   /** Saves a sandbox's files as a template. Scope run. */
