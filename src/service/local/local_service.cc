@@ -296,7 +296,12 @@ void LocalService::look_for_ended() {
         book_.set_state_since(entry,
                               found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning);
       }
-    } else if (!sleeps_on_disk(entry.info) && !is_being_saved(entry.info.id)) {
+    } else if (const bool saving = is_being_saved(entry.info.id); !saving) {
+      // It may have been saved since `known` was read, which its entry says by now.
+      const auto now = book_.find(entry.tenant, entry.info.id);
+      if (!now || sleeps_on_disk(*now)) {
+        continue;
+      }
       lost.push_back(&entry);
       lost_ids.push_back(entry.info.id);
     }
