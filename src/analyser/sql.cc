@@ -40,14 +40,14 @@ constexpr auto kFunctions = std::to_array<Known>({
 
 // The shell takes the beginning of a command for the whole.
 constexpr auto kCommands = std::to_array<Known>({
-    {".archive", Does::kBoth}, {".backup", Does::kWrite},       {".cd", Does::kRead},
-    {".clone", Does::kWrite},  {".excel", Does::kWrite},        {".import", Does::kRead},
-    {".load", Does::kRead},    {".log", Does::kWrite},          {".once", Does::kWrite},
-    {".open", Does::kBoth},    {".output", Does::kWrite},       {".parameter", Does::kCode},
-    {".read", Does::kRead},    {".restore", Does::kRead},       {".save", Does::kWrite},
-    {".session", Does::kBoth}, {".selftest", Does::kNothing},   {".shell", Does::kShell},
-    {".system", Does::kShell}, {".trace", Does::kWrite},        {".www", Does::kWrite},
-    {".expert", Does::kCode},  {".testcase", Does::kNothing},   {".unmodule", Does::kNothing},
+    {".archive", Does::kBoth},    {".backup", Does::kWrite},     {".cd", Does::kRead},
+    {".clone", Does::kWrite},     {".excel", Does::kWrite},      {".import", Does::kRead},
+    {".load", Does::kRead},       {".log", Does::kWrite},        {".once", Does::kWrite},
+    {".open", Does::kBoth},       {".output", Does::kWrite},     {".parameter", Does::kCode},
+    {".read", Does::kRead},       {".restore", Does::kRead},     {".save", Does::kWrite},
+    {".session", Does::kBoth},    {".selftest", Does::kNothing}, {".shell", Does::kShell},
+    {".system", Does::kShell},    {".trace", Does::kWrite},      {".www", Does::kWrite},
+    {".expert", Does::kCode},     {".testcase", Does::kNothing}, {".unmodule", Does::kNothing},
     {".vfsname", Does::kNothing},
 });
 
@@ -181,8 +181,8 @@ class Analysis {
         } else {
           text += part.text;
         }
-      } else if (const auto bytes = part.kind == kBlob ? from_hex(lower_case(part.text))
-                                                       : std::nullopt) {
+      } else if (const auto bytes =
+                     part.kind == kBlob ? from_hex(lower_case(part.text)) : std::nullopt) {
         text += *bytes;
       } else {
         return "";

@@ -37,8 +37,8 @@ TEST(SqlAnalysis, CommandsOfTheShellAreFoundAsItReadsThem) {
         ".import \"|rm x\" t", ".read '|rm x'"}) {
     EXPECT_THAT(sql_facts(code), HasSubstr(fact("command", "rm"))) << code;
   }
-  for (const std::string_view code :
-       {"SELECT '\n.shell rm x\n'", "/*\n.shell rm x\n*/", "SELECT 1; .shell rm x", ".print rm x"}) {
+  for (const std::string_view code : {"SELECT '\n.shell rm x\n'", "/*\n.shell rm x\n*/",
+                                      "SELECT 1; .shell rm x", ".print rm x"}) {
     EXPECT_THAT(sql_facts(code), Not(HasSubstr(fact("command", "rm")))) << code;
   }
 }
@@ -90,7 +90,8 @@ TEST(SqlAnalysis, RecursionWithoutAnEndIsALoop) {
 }
 
 TEST(SqlAnalysis, ASchemaThatIsWrittenIsCode) {
-  EXPECT_THAT(sql_facts("PRAGMA writable_schema=1"), HasSubstr(fact("name", "pragma.writable_schema")));
+  EXPECT_THAT(sql_facts("PRAGMA writable_schema=1"),
+              HasSubstr(fact("name", "pragma.writable_schema")));
   EXPECT_THAT(sql_facts("UPDATE main.sqlite_schema SET sql='x'"),
               HasSubstr(fact("pattern", "dynamic-code")));
   EXPECT_THAT(sql_facts("INSERT INTO sqlite_master VALUES(1)"),

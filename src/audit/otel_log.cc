@@ -27,19 +27,18 @@ std::string to_otel_log(const Record& record, std::string_view line, const std::
   const Severity severity = entry.action.starts_with("emergency_stop") ? kFatal
                             : refused                                  ? kWarn
                                                                        : kInfo;
-  const std::string time =
-      std::to_string(std::chrono::nanoseconds(from_rfc3339(record.time).time_since_epoch()).count());
-  Json attributes = Json::array(
-      {attribute("event.name", text("glovebox." + entry.action)),
-       attribute("glovebox.seq", {{"intValue", std::to_string(record.number)}})});
-  for (const auto& [name, value] : {std::pair("glovebox.tenant", &entry.tenant),
-                                    std::pair("glovebox.key", &entry.key),
-                                    std::pair("glovebox.door", &entry.door),
-                                    std::pair("glovebox.sandbox", &entry.sandbox),
-                                    std::pair("glovebox.context", &entry.context),
-                                    std::pair("glovebox.subject", &entry.subject),
-                                    std::pair("glovebox.decision", &entry.decision),
-                                    std::pair("glovebox.result", &entry.result)}) {
+  const std::string time = std::to_string(
+      std::chrono::nanoseconds(from_rfc3339(record.time).time_since_epoch()).count());
+  Json attributes =
+      Json::array({attribute("event.name", text("glovebox." + entry.action)),
+                   attribute("glovebox.seq", {{"intValue", std::to_string(record.number)}})});
+  for (const auto& [name, value] :
+       {std::pair("glovebox.tenant", &entry.tenant), std::pair("glovebox.key", &entry.key),
+        std::pair("glovebox.door", &entry.door), std::pair("glovebox.sandbox", &entry.sandbox),
+        std::pair("glovebox.context", &entry.context),
+        std::pair("glovebox.subject", &entry.subject),
+        std::pair("glovebox.decision", &entry.decision),
+        std::pair("glovebox.result", &entry.result)}) {
     if (!value->empty()) {
       attributes.push_back(attribute(name, text(*value)));
     }
@@ -47,7 +46,9 @@ std::string to_otel_log(const Record& record, std::string_view line, const std::
   Json log{{"timeUnixNano", time},
            {"observedTimeUnixNano", time},
            {"severityNumber", static_cast<int>(severity)},
-           {"severityText", severity == kFatal ? "FATAL" : severity == kWarn ? "WARN" : "INFO"},
+           {"severityText", severity == kFatal  ? "FATAL"
+                            : severity == kWarn ? "WARN"
+                                                : "INFO"},
            {"body", text(line)},
            {"attributes", std::move(attributes)}};
   Json scope{{"scope", {{"name", "glovebox.audit"}, {"version", version}}},
