@@ -147,8 +147,10 @@ std::string last_resort(std::string_view tier, bool native_works) {
 void defer_to_place(const Place& place, const Lacks& lacks, std::vector<Finding>& findings) {
   const bool says_native = !advice(place, {.native = lacks.native}).empty();
   const bool says_cgroup = !advice(place, {.cgroup = lacks.cgroup}).empty();
+  // That of the cgroup's finding, and of those with the same cause.
+  const std::string of_cgroup = Cgroup::support().hint;
   for (Finding& each : findings) {
-    if (each.what == "cgroup" && !each.good && says_cgroup) {
+    if (!each.good && says_cgroup && each.hint == of_cgroup) {
       each.hint = "see 'place'";
     } else if (each.hint.starts_with(kAskDoctor)) {
       const std::string_view name = std::string_view(each.what).substr(kTier.size());

@@ -159,7 +159,7 @@ class TemplateTest(unittest.TestCase):
         events = self.daemon.stream("POST", "/v1/templates",
                                     {"name": "killed", "commands": ["sleep 600"]})
         self.assertEqual(next(iter(events))["type"], "progress")
-        builder = wait_until(self.builders, "a builder")[0]
+        builder = wait_until(self.daemon.builders, "a builder")[0]
         self.assertNotEqual(builder, self.daemon.keeper())
         os.kill(builder, signal.SIGKILL)
         self.assertIn("builder", events.until("failed")["message"])
