@@ -36,7 +36,9 @@ Error damaged(const std::string& what) {
 Result<json> look_at(const std::string& directory, bool flush) {
   json files = json::object();
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+  std::filesystem::directory_iterator at(directory, error);
+  for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
+    const auto& entry = *at;
     const std::string name = entry.path().filename();
     if (name == kSeal) {
       continue;

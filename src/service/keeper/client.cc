@@ -136,7 +136,10 @@ Result<nlohmann::json> KeeperClient::call(std::string_view name,
                                           const OnEvent& on_event,
                                           std::vector<UniqueFd>* passed,
                                           std::span<const int> handed) {
-  trace::Span span("keeper " + std::string(name), trace::SpanKind::kClient);
+  trace::Span span("keeper", trace::SpanKind::kClient);
+  if (span) {
+    span.rename("keeper " + std::string(name));
+  }
   const OnEvent seen = [&](std::string_view event) {
     describe_verdict(span, event);
     return on_event(event);

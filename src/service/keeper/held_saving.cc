@@ -50,6 +50,18 @@ Result<json> read_contexts(const std::string& directory) {
   return json::parse(text, nullptr, false);
 }
 
+Result<void> write_contexts(const std::string& directory, const std::string& text) {
+  if (text.size() >= kMostBytes) {
+    return Error(ErrorCode::kExhausted, "the sandbox has too many contexts to be saved",
+                 "delete some of them, or pause the sandbox in memory");
+  }
+  const std::string path = directory + kContexts;
+  const UniqueFd file(
+      ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return file && sys::write_all(file.get(), text) ? Result<void>()
+                                                  : Error::from_errno("write " + path);
+}
+
 }  // namespace
 
 Result<void> HeldSandbox::save(const std::string& directory) {
@@ -81,13 +93,10 @@ Result<void> HeldSandbox::save(const std::string& directory) {
   }
   const json all = {{"next", next_context_}, {"contexts", std::move(contexts)}};
   const std::string text = all.dump(-1, ' ', false, json::error_handler_t::replace);
-  const std::string path = directory + kContexts;
-  const UniqueFd file(
-      ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (text.size() >= kMostBytes || !file || !sys::write_all(file.get(), text)) {
+  if (auto written = write_contexts(directory, text); !written) {
     const std::scoped_lock lock(mutex_);
     leaving_ = false;
-    return Error::from_errno("write " + path);
+    return written;
   }
   auto saved = sandbox_->save(directory);
   if (!saved) {
