@@ -134,6 +134,9 @@ class Program {
   const Dialect& dialect_;
 
  private:
+  static constexpr std::size_t kMostValues = 8;  // Of a name or an expression.
+  static constexpr std::size_t kMostItems = 4'096;
+
   struct Meaning {
     Node value{};
     std::string name{};  // In place of a value.
