@@ -56,12 +56,12 @@ TARGETS = {
     "analyser": [*BASE, "base/glob.cc", "base/text.cc", "guard/policy/fact.cc", "spec/json/bounded_json.cc",
                  *(f"analyser/{name}.cc" for name in (
                      "analyse", "facts", "lines", "secrets", "python_bindings", "python_calls", "python_code",
-                     "python_constants", "python_decoders", "python_expressions", "python_lexer", "python_literals",
+                     "python_constants", "python_decoders", "python_expressions", "python_lexer", "python_literals", "python_primaries",
                      "python_magics", "python_parser", "python_text", "python_values", "shell", "shell_commands",
                      "shell_words", "sql", "sql_tokens")),
                  *(f"analyser/syntax/{name}.cc" for name in (
                      "analyse", "c", "csharp", "folds", "go", "java", "javascript", "php", "program", "r", "report",
-                     "ruby", "texts", "tree")),
+                     "ruby", "texts", "tree", "values")),
                  *(f"{TREE_SITTER}/src/{name}.c" for name in (
                      "alloc", "get_changed_ranges", "language", "lexer", "node", "parser", "stack", "subtree", "tree",
                      "tree_cursor", "wasm_store")),
