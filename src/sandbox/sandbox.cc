@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +21,7 @@
 #include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
 #include "sandbox/machine.h"
-#include "sandbox/policy/capabilities.h"
+#include "sandbox/reported_walls.h"
 #include "sandbox/run.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/stream_relay.h"
@@ -52,22 +50,6 @@ std::string random_id() {
   return id;
 }
 
-// Of Landlock, that a report is believed to name.
-constexpr std::uint32_t kHighestAbi = 64;
-
-// The inode of one of our own namespaces.
-std::uint64_t own_namespace(const char* name) {
-  struct stat status {};
-  const std::string path = std::string("/proc/self/ns/") + name;
-  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
-}
-
-// As ReadyReport::kernel has it.
-std::string own_kernel_name() {
-  utsname name{};
-  return ::uname(&name) == 0 ? std::string(name.release) + " " + name.version : std::string();
-}
-
 // The number by which our /proc knows the process, which is alive or a zombie of ours.
 Result<pid_t> pid_of(int pidfd) {
   std::ifstream info("/proc/self/fdinfo/" + std::to_string(pidfd));
@@ -79,17 +61,6 @@ Result<pid_t> pid_of(int pidfd) {
     }
   }
   return Error(ErrorCode::kUnavailable, "the sandbox has ended");
-}
-
-// Those that have no name here are none that a guest of ours is given.
-std::vector<std::string> capability_names(std::uint64_t set) {
-  std::vector<std::string> names;
-  for (const policy::Capability& capability : policy::kRootCapabilities) {
-    if ((set >> capability.number & 1) != 0) {
-      names.emplace_back(capability.name);
-    }
-  }
-  return names;
 }
 
 Error not_deterministic(const Tier& tier) {
@@ -246,77 +217,11 @@ Result<void> Sandbox::await_walls() {
     }
     const auto ready = GB_TRY(warden::ReadyReport::decode(frame.payload));
     enclosure_.setup.reset();
-    if (ready.namespaces.size() != 7) {
-      return Error(ErrorCode::kInternal, "the warden reported the wrong namespaces");
-    }
-    const bool own_kernel = enclosure_.features.own_kernel;
-    if (own_kernel && ready.kernel == own_kernel_name()) {
-      return Error(ErrorCode::kInternal, "the sandbox started on the host's own kernel");
-    }
-    // Another kernel's numbers mean nothing beside ours, and nothing of ours is in it.
-    const auto own = [&](std::size_t index, const char* name) {
-      return own_kernel ||
-             (ready.namespaces[index] != 0 && ready.namespaces[index] != own_namespace(name));
-    };
-    walls_.kernel = printable(ready.kernel);
-    if (!enclosure_.machine.empty()) {
-      walls_.kernel += " in " + enclosure_.machine;
-    }
-    walls_.user_ns = own(0, "user");
-    walls_.mount_ns = own(1, "mnt");
-    walls_.pid_ns = own(2, "pid");
-    walls_.net_ns = own(3, "net");
-    walls_.ipc_ns = own(4, "ipc");
-    walls_.uts_ns = own(5, "uts");
-    walls_.cgroup_ns = own(6, "cgroup");
-    walls_.seccomp = ready.seccomp_mode == 2 ? enclosure_.seccomp : "none";
-    // A warden that builds its walls itself has set its own rules.
-    walls_.landlock =
-        std::max(enclosure_.landlock,
-                 own_kernel ? static_cast<int>(std::min(ready.landlock, kHighestAbi)) : 0);
-    walls_.cgroup = to_string(enclosure_.cgroup.mode());
-    walls_.uid = walls_.user_ns || ready.uid != ::geteuid() ? "mapped" : "same";
-    walls_.no_capabilities = ready.no_capabilities;
-    walls_.no_new_privs = ready.no_new_privs;
+    GB_TRY(read_walls(ready, enclosure_, walls_));
     watch.lap("warden");
     const std::vector<Timing> laps = watch.laps();
     timings_.insert(timings_.end(), laps.begin(), laps.end());
-    // Steps are checked as they are made; this is what nobody may go on without.
-    const bool is_root = walls_.user == "root";
-    if (is_root) {
-      walls_.capabilities = capability_names(ready.capabilities);
-    }
-    if (ready.seccomp_mode != 2 || (!ready.no_new_privs && !is_root)) {
-      return Error(ErrorCode::kInternal, "the sandbox started without its system call filter");
-    }
-    if (is_root && (ready.capabilities & ~policy::kRootCapabilityMask) != 0) {
-      return Error(ErrorCode::kInternal, "the sandbox started with more capabilities than root's");
-    }
-    if (enclosure_.nested) {
-      notes_.emplace_back(
-          "the guest can make namespaces and mounts of its own, so it reaches more of the kernel, "
-          "and Landlock restricts no files");
-    } else if (enclosure_.landlock == 0 && !enclosure_.realm && !own_kernel) {
-      notes_.emplace_back(
-          enclosure_.carrier
-              ? "no Landlock inside: the engine's filter refuses it, or its runtime's kernel has "
-                "none; the other walls are in place"
-              : "this kernel has no Landlock; the other walls are in place");
-    }
-    if (!walls_.user_ns && ready.uid == ::geteuid()) {
-      notes_.emplace_back(
-          "the guest has your own user id, so it may not change file modes by name: linked "
-          "programs cannot run here");
-    }
-    if (!enclosure_.features.limits_memory) {
-      notes_.push_back("no cgroup is available to limit memory: " + Cgroup::support().reason +
-                       " (see 'glovebox doctor')");
-    } else if (watches_memory()) {
-      notes_.push_back(
-          "memory is limited by measuring it several times a second, because no "
-          "cgroup is available: " +
-          Cgroup::support().reason + " (see 'glovebox doctor')");
-    }
+    std::ranges::move(notes_on_walls(ready, enclosure_, walls_), std::back_inserter(notes_));
     return {};
   }
 }
@@ -618,9 +523,7 @@ std::optional<Hoard> Sandbox::end_hoarders() {
   return hoards_.end_hoarders(place(), watches_memory() ? limits_.memory.count : 0);
 }
 
-bool Sandbox::watches_memory() const {
-  return enclosure_.pidfd && !enclosure_.features.own_kernel && !enclosure_.cgroup.limits_memory();
-}
+bool Sandbox::watches_memory() const { return glovebox::watches_memory(enclosure_); }
 
 Result<void> Sandbox::end() {
   if (ended_) {
