@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the official MCP SDKs for TypeScript (1.x and 2.x) and the protocol's conformance suite, from npm.
+"""Runs the official MCP SDKs for TypeScript (1.x and 2.x), the MCP Inspector and the protocol's
+conformance suite, from npm.
 
 They are installed as node/package-lock.json names them into a directory outside the repository, and so
 is the Node that the suite needs. Of the suite, every scenario that its requirements score must pass;
@@ -19,6 +20,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parents[1] / "tools"))
+import inspector_cli  # noqa: E402  pylint: disable=wrong-import-position
 import npm_packages  # noqa: E402  pylint: disable=wrong-import-position
 
 GLOVEBOX = os.environ.get("GLOVEBOX", "glovebox")
@@ -67,9 +69,10 @@ def main():
     node = install(options.build)
     failed = []
     for line in ("sdk", "client"):
-        done = subprocess.run([node, options.build / "every_tool.mjs", line],
+        done = subprocess.run([node, options.build / "every_tool.mjs", line, HERE / "calls.json"],
                               env=os.environ | {"GLOVEBOX": GLOVEBOX}, timeout=PATIENCE_S)
         failed += [line] if done.returncode else []
+    failed += inspector_cli.run(node, options.build)
     with fixtures() as url:
         for package, arguments in SUITES:
             program = options.build / "node_modules" / package / "dist/index.js"

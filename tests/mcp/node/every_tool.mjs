@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists and calls every tool of `glovebox mcp` with an official SDK: "sdk" (1.x) or "client" (2.x).
+// The calls are those of a file such as ../calls.json.
 import assert from "node:assert/strict";
+import {readFile} from "node:fs/promises";
 
-const [line] = process.argv.slice(2);
+const [line, table] = process.argv.slice(2);
 const {Client} = await import(
     line === "sdk" ? "@modelcontextprotocol/sdk/client/index.js" : "@modelcontextprotocol/client");
 const {StdioClientTransport} = await import(
@@ -10,23 +12,7 @@ const {StdioClientTransport} = await import(
                    : "@modelcontextprotocol/client/stdio");
 
 // What each tool is called with, in this order; the SDK checks results against their schemas.
-const calls = [
-  ["run_code", {code: "x = 41\nx + 1"}, {status: "ok", result: "42"}],
-  ["run_command", {command: "echo shell"}, {stdout: "shell\n", exit_code: 0}],
-  ["write_file", {path: "a.txt", content: "one two"}, {bytes: 7}],
-  ["edit_file", {path: "a.txt", old: "two", new: "three"}, {replaced: 1}],
-  ["read_file", {path: "a.txt"}, {text: "one three", size: 9}],
-  ["list_files", {}, {truncated: false}],
-  ["search_files", {pattern: "thr.e"}, {matches: [{path: "a.txt", line: 1, text: "one three"}]}],
-  ["ports", {}, {ports: []}],
-  ["checkpoint", {}, {checkpoint: 1}],
-  ["rollback", {}, {checkpoint: 1}],
-  ["fork", {}, {}],
-  ["restart", {}, {context: "default"}],
-  ["list_languages", {}, {}],
-  ["create_sandbox", {}, {}],
-  ["delete_sandbox", {}, {}],
-];
+const calls = JSON.parse(await readFile(table, "utf8"));
 
 const client = new Client({name: "test", version: "1"});
 await client.connect(new StdioClientTransport({

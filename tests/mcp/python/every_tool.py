@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import pathlib
 
 import bpe_openai
 from mcp import StdioServerParameters
@@ -12,24 +13,7 @@ SERVER = StdioServerParameters(command=os.environ.get("GLOVEBOX", "glovebox"), a
 MOST_TOKENS = 2_500
 
 # What each tool is called with, in this order; the SDK checks results against their schemas.
-CALLS = [
-    ("run_code", {"code": "x = 41\nx + 1"}, {"status": "ok", "result": "42"}),
-    ("run_command", {"command": "echo shell"}, {"stdout": "shell\n", "exit_code": 0}),
-    ("write_file", {"path": "a.txt", "content": "one two"}, {"bytes": 7}),
-    ("edit_file", {"path": "a.txt", "old": "two", "new": "three"}, {"replaced": 1}),
-    ("read_file", {"path": "a.txt"}, {"text": "one three", "size": 9}),
-    ("list_files", {}, {"truncated": False}),
-    ("search_files", {"pattern": "thr.e"},
-     {"matches": [{"path": "a.txt", "line": 1, "text": "one three"}]}),
-    ("ports", {}, {"ports": []}),
-    ("checkpoint", {}, {"checkpoint": 1}),
-    ("rollback", {}, {"checkpoint": 1}),
-    ("fork", {}, {}),
-    ("restart", {}, {"context": "default"}),
-    ("list_languages", {}, {}),
-    ("create_sandbox", {}, {}),
-    ("delete_sandbox", {}, {}),
-]
+CALLS = json.loads((pathlib.Path(__file__).resolve().parents[1] / "calls.json").read_text())
 
 
 @contextlib.asynccontextmanager
