@@ -125,8 +125,8 @@ def run_others(build):
             print(f"{name}:", flush=True)
             program = build / "node_modules" / program
             passed = suite.run([program, *options, "runtimes.js"], given) and passed
-        return suite.run([suite.node, "--test", "--test-reporter", "spec", "adapters.test.js"],
-                         as_default(given)) and passed
+        return suite.run([suite.node, "--test", "--test-reporter", "spec", "adapters.test.js",
+                          "harness.test.js"], as_default(given)) and passed
 
 
 def main():

@@ -10,7 +10,6 @@ import { Agent } from "@mastra/core/agent";
 import type { MastraModelConfig } from "@mastra/core/llm";
 import { Workspace } from "@mastra/core/workspace";
 import { type Experimental_SandboxSession, generateText, stepCountIs, tool } from "ai";
-import { MockLanguageModelV4 } from "ai/test";
 import { compute } from "computesdk";
 import { createDeepAgent, isSandboxBackend } from "deepagents";
 import { Sandbox } from "glovebox";
@@ -22,6 +21,7 @@ import { GloveboxSandbox as MastraGlovebox } from "glovebox/mastra";
 import { chatTools, responsesTools, runFunctionCall, runToolCall } from "glovebox/openai";
 import type OpenAI from "openai";
 import { z } from "zod";
+import { scriptedModel } from "./scripted.js";
 
 let sandbox: Sandbox;
 before(async () => {
@@ -40,25 +40,14 @@ describe("Mastra", () => {
 
   test("a whole run with a scripted model makes a chart from a file", async () => {
     await mastra.writeFiles([{ path: "sales.csv", content: "month,sold\nJan,3\nFeb,5\n" }, { path: "chart.py", content: CHART.replace("plt.show()", "plt.savefig('chart.png')") }]);
-    const calls = ["MPLBACKEND=agg python3 chart.py", "head -c 4 chart.png | tail -c 3; exit 3"];
-    const seen: unknown[] = [];
-    const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
-    const model = new MockLanguageModelV4({
-      doGenerate: async ({ prompt }) => {
-        seen.push(prompt);
-        const command = calls.shift();
-        return command !== undefined
-          ? { content: [{ type: "tool-call", toolCallId: `c${calls.length}`, toolName: "mastra_workspace_execute_command", input: JSON.stringify({ command }) }],
-            finishReason: { unified: "tool-calls", raw: undefined }, usage, warnings: [] }
-          : { content: [{ type: "text", text: "done" }], finishReason: { unified: "stop", raw: undefined }, usage, warnings: [] };
-      },
-    });
+    const commands = ["MPLBACKEND=agg python3 chart.py", "head -c 4 chart.png | tail -c 3; exit 3"];
+    const { model, prompts } = scriptedModel(commands.map((command) => ({ toolName: "mastra_workspace_execute_command", input: { command } })));
     const agent = new Agent({ id: "analyst", name: "analyst", instructions: "Draw.",
       // Its own types are for models that only stream.
       model: model as unknown as MastraModelConfig, workspace: new Workspace({ sandbox: mastra }) });
     assert.equal((await agent.generate("plot it", { maxSteps: 4 })).text, "done");
-    assert.match(JSON.stringify(seen[1]), /sold 8/);
-    assert.match(JSON.stringify(seen[2]), /PNG\\n\\nExit code: 3/);
+    assert.match(JSON.stringify(prompts[1]), /sold 8/);
+    assert.match(JSON.stringify(prompts[2]), /PNG\\n\\nExit code: 3/);
     assert.equal((await mastra.sandbox.files.readBytes("chart.png"))[1], 0x50);
   });
 
@@ -92,40 +81,22 @@ describe("Mastra", () => {
 });
 
 describe("AI SDK", () => {
-  const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
-
   test("a whole run with a scripted model makes a chart from a file", async () => {
-    let step = 0;
-    const seen: unknown[] = [];
-    const model = new MockLanguageModelV4({
-      doGenerate: async ({ prompt }) => {
-        seen.push(prompt);
-        return step++ === 0
-          ? { content: [{ type: "tool-call", toolCallId: "1", toolName: "run_code", input: JSON.stringify({ language: "python", code: CHART }) }],
-            finishReason: { unified: "tool-calls", raw: undefined }, usage, warnings: [] }
-          : { content: [{ type: "text", text: "done" }], finishReason: { unified: "stop", raw: undefined }, usage, warnings: [] };
-      },
-    });
+    const { model, prompts } = scriptedModel([{ toolName: "run_code", input: { language: "python", code: CHART } }]);
     const result = await generateText({ model, tools: { run_code: codeTool(sandbox) }, prompt: "plot it", stopWhen: stepCountIs(3) });
     assert.equal(result.text, "done");
     const output = result.steps[0]?.toolResults[0]?.output as { text: string; images: { base64: string }[] };
     assert.match(output.text, /sold 8/);
     assert.ok(output.images[0]?.base64.startsWith("iVBOR"));
     // What the model was shown: the text, and the picture as a file.
-    const shown = JSON.stringify(seen[1]);
+    const shown = JSON.stringify(prompts[1]);
     assert.match(shown, /sold 8/);
     assert.match(shown, /image\/png/);
   });
 
   test("experimental_sandbox reaches tools, which read, write, run and spawn", async () => {
     const session: Experimental_SandboxSession = sandboxSession(sandbox);
-    let step = 0;
-    const model = new MockLanguageModelV4({
-      doGenerate: async () => step++ === 0
-        ? { content: [{ type: "tool-call", toolCallId: "1", toolName: "shell", input: JSON.stringify({ command: "echo -n $A; exit 3" }) }],
-          finishReason: { unified: "tool-calls", raw: undefined }, usage, warnings: [] }
-        : { content: [{ type: "text", text: "done" }], finishReason: { unified: "stop", raw: undefined }, usage, warnings: [] },
-    });
+    const { model } = scriptedModel([{ toolName: "shell", input: { command: "echo -n $A; exit 3" } }]);
     const result = await generateText({ model, experimental_sandbox: session, prompt: "go", stopWhen: stepCountIs(3), tools: {
       shell: tool({ inputSchema: z.object({ command: z.string() }),
         execute: async ({ command }, { experimental_sandbox }) => await experimental_sandbox?.run({ command, env: { A: "b" } }) }) } });
@@ -219,6 +190,22 @@ describe("ComputeSDK", () => {
     await compute.sandbox.destroy(box.sandboxId);
     // ComputeSDK asks each provider in turn, and has its own error if none knows the sandbox.
     assert.equal(await compute.sandbox.getById(box.sandboxId).catch(() => null), null);
+  });
+
+  test("a whole run with a scripted model makes a chart from a file", async () => {
+    compute.setConfig({ provider: glovebox({ timeout: "5m" }) });
+    const box = await compute.sandbox.create();
+    await box.filesystem.writeFile("sales.csv", "month,sold\nJan,3\nFeb,5\n");
+    await box.filesystem.writeFile("chart.py", CHART.replace("plt.show()", "plt.savefig('chart.png')"));
+    const commands = ["MPLBACKEND=agg python3 chart.py", "head -c 4 chart.png | tail -c 3"];
+    const { model, prompts } = scriptedModel(commands.map((command) => ({ toolName: "shell", input: { command } })));
+    const result = await generateText({ model, prompt: "plot it", stopWhen: stepCountIs(4), tools: {
+      shell: tool({ inputSchema: z.object({ command: z.string() }), execute: async ({ command }) => (await box.runCommand(command)).stdout }) } });
+    assert.equal(result.text, "done");
+    assert.match(JSON.stringify(prompts[1]), /sold 8/);
+    assert.deepEqual(result.steps[1]?.toolResults[0]?.output, "PNG");
+    assert.ok((await box.filesystem.readdir(".")).some((each) => each.name === "chart.png" && (each.size ?? 0) > 1_000));
+    await box.destroy();
   });
 
   test("a snapshot is one to create from", async () => {
