@@ -50,6 +50,7 @@ from .errors import (
     Gone,
     InternalError,
     InvalidRequest,
+    LoginFailed,
     McpError,
     NotFound,
     ProgramError,
@@ -64,6 +65,7 @@ from .errors import (
 )
 from .events import Event, InputRequest, ToolCall
 from .mcp import McpServer
+from .oauth import McpLogin
 from .tools import Tool, tool
 
 __all__ = [
@@ -72,7 +74,7 @@ __all__ = [
     "Checker", "Client", "CommandError", "CommandResult", "Conflict", "ConnectionFailed", "Context",
     "DryRun", "DryRunOptions", "EndReason", "Engine", "Event", "ExecutionError", "Files", "Forbidden", "GloveboxError", "Gone",
     "InputRequest", "InternalError", "InvalidRequest", "JudgeCase", "JudgeReport", "JudgeVerdict",
-    "Limits", "McpError", "McpServer", "Network", "NotFound", "Process", "ProgramError", "ProgramNotFound", "ProtocolError",
+    "Limits", "LoginFailed", "McpError", "McpLogin", "McpServer", "Network", "NotFound", "Process", "ProgramError", "ProgramNotFound", "ProtocolError",
     "QuotaError", "Quotas", "RateLimited", "Result", "Retry", "Sandbox", "SandboxState", "Server",
     "Status", "Terminal", "Timeout", "TooLarge", "Tool", "ToolCall", "ToolLimits", "Unavailable", "Unsupported",
     "Verdict", "Volume", "VolumeMount", "WebSocket", "__version__", "errors", "find_program",

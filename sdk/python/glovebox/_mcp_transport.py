@@ -263,6 +263,10 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
+def no_redirects() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_NoRedirects)
+
+
 class Http(Transport):
     """A server that is reached by streamable HTTP: a request's answer is JSON, or a stream of
     events with the answer among them."""
@@ -276,7 +280,11 @@ class Http(Transport):
         self._url = url
         self._headers = headers if callable(headers) else dict(headers)
         self._session: Optional[str] = None
-        self._opener = urllib.request.build_opener(_NoRedirects)
+        # Of headers that can say more: whether others are worth a try when the server takes none.
+        self._refused: Callable[[Mapping[str, str]], bool] = getattr(
+            headers, "refused", lambda refused: False
+        )
+        self._opener = no_redirects()
 
     def close(self) -> None:
         if self._session is not None:
@@ -319,13 +327,18 @@ class Http(Transport):
     def _send(self, message: Message) -> None:
         self._open("POST", message, self.timeout).close()
 
-    def _open(self, method: str, message: Optional[Message], seconds: float) -> Any:
+    def _open(
+        self, method: str, message: Optional[Message], seconds: float, again: bool = True
+    ) -> Any:
         body = None if message is None else json.dumps(message).encode()
-        asked = urllib.request.Request(self._url, body, self._headers_of(message), method=method)
+        headers = self._headers_of(message)
+        asked = urllib.request.Request(self._url, body, headers, method=method)
         try:
             return self._opener.open(asked, timeout=seconds)
         except urllib.error.HTTPError as error:
             with error:
+                if error.code == 401 and again and self._refused(headers):
+                    return self._open(method, message, seconds, again=False)
                 if error.code == 404 and self._session is not None:
                     raise _SessionEnded("the MCP server has ended the session") from None
                 raise _status_error(self._url, error) from None
@@ -360,7 +373,9 @@ def _status_error(url: str, error: urllib.error.HTTPError) -> StatusError:
         body = error.read(LONGEST_REFUSAL)
     except (OSError, http.client.HTTPException):
         body = b""
-    hint = "give its token: headers={'Authorization': 'Bearer …'}" if error.code == 401 else ""
+    hint = ""
+    if error.code == 401:
+        hint = "give its token: headers={'Authorization': 'Bearer …'}; or sign in: headers=McpLogin(url)"
     return StatusError(f"the MCP server at {url} returns status {error.code}", hint, error.code, body)
 
 

@@ -49,6 +49,11 @@ class ProtocolError(GloveboxError):
     """What answered does not speak HTTP, or not Glovebox's API."""
 
 
+class LoginFailed(GloveboxError):
+    """Nobody is signed in to an MCP server: a person or a server did not agree, or what a server says
+    of itself cannot be trusted."""
+
+
 class McpError(GloveboxError):
     """An MCP server has refused a request, or its tool says that it has failed. `status` is the code
     of JSON-RPC, and 0 where the tool has failed."""
