@@ -120,6 +120,8 @@ class Agent:
         self.names = self.module.__dict__
         self.names["__builtins__"] = builtins
         self.names["display"] = self.display
+        self.names["exit"] = self.names["quit"] = self.exit
+        self.over = False
 
     def take_over(self):
         """The streams and `input`, as the code of executions finds them."""
@@ -159,6 +161,10 @@ class Agent:
         for value in values:
             send(DISPLAY, self.channel, {"data": bundle(value), "metadata": {}})
 
+    def exit(self, *_):
+        """The interpreter ends with the execution that calls this."""
+        self.over = True
+
     def serve(self):
         send(READY, 0, {"language": "python", "version": sys.version.split()[0], "features": FEATURES})
         while (message := receive()) is not None:
@@ -172,6 +178,8 @@ class Agent:
             if kind == EXECUTE:
                 self.channel = channel
                 self.execute(request)
+                if self.over:
+                    break
             elif kind != INPUT:
                 send(REPLY, channel, self.answer(kind, request))
 
@@ -261,7 +269,8 @@ class Agent:
         return {"found": True, "data": {"text/plain": text}}
 
     def variables(self):
-        hidden = {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__", "display"}
+        hidden = {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__", "display",
+                  "exit", "quit"}
         found = []
         for name, value in list(self.names.items())[:MOST_VARIABLES]:
             if name not in hidden and not isinstance(value, types.ModuleType):

@@ -101,6 +101,8 @@ TARGETS = {
     "audit_record": [*BASE, "base/digest/digest.cc", "base/text.cc", "base/time_text.cc", "base/unique_fd.cc",
                      *(f"audit/{name}.cc" for name in ("head", "record", "segments", "signing", "verify")),
                      "spec/json/bounded_json.cc"],
+    "wasi": [*BASE, "base/unique_fd.cc", "sandbox/wasm/wasi.cc", "sandbox/wasm/wasi_files.cc", "sandbox/wasm/wasmtime.cc",
+             "sandbox/wasm/world.cc"],
     "dockerfile": [*BASE, "base/text.cc", "service/dockerfile/expand.cc", "service/dockerfile/ignore.cc",
                    "service/dockerfile/parse.cc", "spec/json/bounded_json.cc"],
     "image": [*BASE, "base/sys/beneath.cc", "base/text.cc", "base/unique_fd.cc",

@@ -33,6 +33,9 @@ class Wasi {
   struct Given {
     std::vector<std::string> arguments{};
     std::vector<std::string> environment{};  // "NAME=value".
+    // The directories that it may use. A module has no current directory: what libc takes for one
+    // is the directory named ".".
+    std::vector<std::string> directories{".", "/workspace", "/tmp"};
   };
 
   // Both must outlive it.
@@ -41,8 +44,8 @@ class Wasi {
   Wasi(const Wasi&) = delete;
   Wasi& operator=(const Wasi&) = delete;
 
-  // Gives the module the directories "." (where this process is), "/workspace" and "/tmp", as they
-  // are now. Once more in a fork that has entered another sandbox.
+  // Gives the module its directories, as they are now, under the same names. Once more in a fork
+  // that has entered another sandbox.
   Result<void> open_directories();
 
   // Functions for modules that are instantiated with this linker.

@@ -89,22 +89,20 @@ int status_flags(std::uint32_t flags) {
 }  // namespace
 
 Result<void> Wasi::open_directories() {
-  // A module has no current directory: what libc takes for one is the directory named ".".
-  constexpr std::array<std::string_view, 3> kDirectories = {".", "/workspace", "/tmp"};
   constexpr std::size_t kFirst = 3;
-  open_.resize(std::max(open_.size(), kFirst + kDirectories.size()));
-  for (std::size_t i = 0; i < kDirectories.size(); ++i) {
-    UniqueFd directory(
-        ::open(kDirectories[i].data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  open_.resize(std::max(open_.size(), kFirst + given_.directories.size()));
+  for (std::size_t i = 0; i < given_.directories.size(); ++i) {
+    const std::string& name = given_.directories[i];
+    UniqueFd directory(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (!directory) {
-      return glovebox::Error::from_errno("open '" + std::string(kDirectories[i]) + "'");
+      return glovebox::Error::from_errno("open '" + name + "'");
     }
     const int host = directory.get();
     std::optional<Open>& place = open_[kFirst + i];
     if (place) {
       (void)place->owned.release();  // Of another sandbox, and closed already.
     }
-    place = Open{.host = host, .owned = std::move(directory), .preopened = kDirectories[i]};
+    place = Open{.host = host, .owned = std::move(directory), .preopened = name};
   }
   return {};
 }
