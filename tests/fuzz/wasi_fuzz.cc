@@ -36,6 +36,11 @@ struct ValueType {
   ValueKind kind;
 };
 
+// An import, of a module that imports all there is.
+struct ImportType {
+  ByteVector name;
+};
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,6 +72,57 @@ const std::string& canary() {
 std::vector<Called> functions;
 std::vector<unsigned char>* memory = nullptr;
 
+// All of WASI preview 1, in the order of its document, so that a number in the corpus stays the
+// same function.
+constexpr auto kNames = std::to_array<std::string_view>({
+    "args_get",
+    "args_sizes_get",
+    "environ_get",
+    "environ_sizes_get",
+    "clock_res_get",
+    "clock_time_get",
+    "fd_advise",
+    "fd_allocate",
+    "fd_close",
+    "fd_datasync",
+    "fd_fdstat_get",
+    "fd_fdstat_set_flags",
+    "fd_fdstat_set_rights",
+    "fd_filestat_get",
+    "fd_filestat_set_size",
+    "fd_filestat_set_times",
+    "fd_pread",
+    "fd_prestat_dir_name",
+    "fd_prestat_get",
+    "fd_pwrite",
+    "fd_read",
+    "fd_readdir",
+    "fd_renumber",
+    "fd_seek",
+    "fd_sync",
+    "fd_tell",
+    "fd_write",
+    "path_create_directory",
+    "path_filestat_get",
+    "path_filestat_set_times",
+    "path_link",
+    "path_open",
+    "path_readlink",
+    "path_remove_directory",
+    "path_rename",
+    "path_symlink",
+    "path_unlink_file",
+    "poll_oneoff",
+    "proc_exit",
+    "proc_raise",
+    "random_get",
+    "sched_yield",
+    "sock_accept",
+    "sock_recv",
+    "sock_send",
+    "sock_shutdown",
+});
+
 Wasmtime fake_library() {
   static std::array<ValueType, 2> types = {ValueType{ValueKind::kI32}, ValueType{ValueKind::kI64}};
   Wasmtime api;
@@ -85,6 +141,19 @@ Wasmtime fake_library() {
     return type;
   };
   api.wasm_functype_delete = [](FunctionType* type) { delete type; };
+  api.wasmtime_module_imports = [](const Module*, ImportTypes* to) {
+    *to = {.size = kNames.size(), .data = new ImportType*[kNames.size()]};
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      to->data[i] = new ImportType{{kNames[i].size(), const_cast<char*>(kNames[i].data())}};
+    }
+  };
+  api.wasm_importtype_name = [](const ImportType* type) { return &type->name; };
+  api.wasm_importtype_vec_delete = [](ImportTypes* types) {
+    for (std::size_t i = 0; i < types->size; ++i) {
+      delete types->data[i];
+    }
+    delete[] types->data;
+  };
   api.wasmtime_linker_define_func_unchecked =
       [](Linker*, const char*, std::size_t, const char* name, std::size_t size,
          const FunctionType* type, Callback callback, void* environment,
@@ -259,7 +328,8 @@ void run(std::span<const unsigned char> input, const Scene& scene) {
              .environment = {"NAME=value"},
              .directories = {scene.inside(), scene.inside() / "d"}});
   require(wasi.open_directories().has_value());
-  require(wasi.define(nullptr).has_value());
+  require(wasi.define(nullptr, nullptr).has_value());
+  require(functions.size() == kNames.size());
   leave_streams_alone(wasi, nothing.get());
   // The calls come first, and the memory holds all of it, so that a small place is one of the
   // input.

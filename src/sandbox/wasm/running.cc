@@ -79,7 +79,7 @@ Result<int> run_module(const Wasmtime& api,
   Store* const store = api.wasmtime_store_new(engine, nullptr, nullptr);
   Context* const context = api.wasmtime_store_context(store);
   Linker* const linker = api.wasmtime_linker_new(engine);
-  GB_TRY(wasi.define(linker));
+  GB_TRY(wasi.define(linker, module));
   if (fuel) {
     GB_TRY(api.check(api.wasmtime_context_set_fuel(context, *fuel), "set the fuel"));
   }

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <limits>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -64,6 +66,19 @@ ValueTypes value_types(const Wasmtime& api, std::span<const ValueKind> kinds) {
   return all;
 }
 
+// The names of what it imports, from wherever: only ours are looked for among them.
+std::set<std::string, std::less<>> imports_of(const Wasmtime& api, const Module* module) {
+  std::set<std::string, std::less<>> names;
+  ImportTypes types;
+  api.wasmtime_module_imports(module, &types);
+  for (const ImportType* type : std::span(types.data, types.size)) {
+    const ByteVector* const name = api.wasm_importtype_name(type);
+    names.emplace(name->data, name->size);
+  }
+  api.wasm_importtype_vec_delete(&types);
+  return names;
+}
+
 }  // namespace
 
 Wasi::Wasi(const Wasmtime& api, World& world, Given given)
@@ -105,7 +120,7 @@ Trap* Wasi::called(void* environment, Caller* caller, RawValue* values, std::siz
 }
 
 template <auto kFunction>
-Result<void> Wasi::define(Linker* linker, std::string_view name) {
+Result<void> Wasi::define_one(Linker* linker, std::string_view name) {
   using Type = Signature<decltype(kFunction)>;
   constexpr std::array<ValueKind, 1> kError = {ValueKind::kI32};
   ValueTypes parameters = value_types(api_, Type::kinds());
@@ -119,8 +134,12 @@ Result<void> Wasi::define(Linker* linker, std::string_view name) {
   return defined;
 }
 
-Result<void> Wasi::define(Linker* linker) {
-#define GB_DEFINE(name) GB_TRY(define<&Wasi::name>(linker, #name))
+Result<void> Wasi::define(Linker* linker, const Module* module) {
+  const std::set<std::string, std::less<>> imported = imports_of(api_, module);
+#define GB_DEFINE(name)                             \
+  if (imported.contains(#name)) {                   \
+    GB_TRY(define_one<&Wasi::name>(linker, #name)); \
+  }
   GB_DEFINE(args_get);
   GB_DEFINE(args_sizes_get);
   GB_DEFINE(environ_get);

@@ -48,8 +48,9 @@ class Wasi {
   // that has entered another sandbox.
   Result<void> open_directories();
 
-  // Functions for modules that are instantiated with this linker.
-  Result<void> define(Linker* linker);
+  // Of its functions those that the module imports, for an instance that is made with this linker.
+  // Each takes a microsecond to define, and few modules want all.
+  Result<void> define(Linker* linker, const Module* module);
 
   // Called when the module first reads from its standard input, which waits for that.
   void before_first_read(std::function<void()> call) { before_first_read_ = std::move(call); }
@@ -122,7 +123,7 @@ class Wasi {
   // clang-format on
 
   template <auto kFunction>
-  Result<void> define(Linker* linker, std::string_view name);
+  Result<void> define_one(Linker* linker, std::string_view name);
   template <auto kFunction>
   static Trap* called(void* environment, Caller* caller, RawValue* values, std::size_t count);
   void remember_memory(Caller* caller);

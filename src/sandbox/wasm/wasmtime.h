@@ -26,6 +26,7 @@ struct LibraryError;
 struct Trap;
 struct FunctionType;
 struct ValueType;
+struct ImportType;
 
 struct ByteVector {
   std::size_t size = 0;
@@ -35,6 +36,11 @@ struct ByteVector {
 struct ValueTypes {
   std::size_t size = 0;
   ValueType** data = nullptr;
+};
+
+struct ImportTypes {
+  std::size_t size = 0;
+  ImportType** data = nullptr;
 };
 
 struct Function {
@@ -111,6 +117,9 @@ using Callback = Trap* (*)(void* environment,
   F(wasm_functype_new, FunctionType*(ValueTypes*, ValueTypes*))                                   \
   F(wasmtime_wat2wasm, LibraryError*(const char*, std::size_t, ByteVector*))                      \
   F(wasmtime_module_new, LibraryError*(Engine*, const char*, std::size_t, Module**))              \
+  F(wasmtime_module_imports, void(const Module*, ImportTypes*))                                   \
+  F(wasm_importtype_name, const ByteVector*(const ImportType*))                                   \
+  F(wasm_importtype_vec_delete, void(ImportTypes*))                                               \
   F(wasmtime_module_serialize, LibraryError*(const Module*, ByteVector*))                         \
   F(wasmtime_module_deserialize_file, LibraryError*(Engine*, const char*, Module**))              \
   F(wasmtime_store_new, Store*(Engine*, void*, void (*)(void*)))                                  \
