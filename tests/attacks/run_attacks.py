@@ -20,7 +20,9 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+sys.path.append(str(HERE.parent / "conformance"))
 
+from differences import Expected
 from host import Host
 from oracles import ORACLES
 from parts import part_of_today
@@ -102,8 +104,6 @@ def parse_arguments():
     parser.add_argument("--skip-missing", action="store_true",
                         help="exit with 77 where the tier makes no sandbox at all")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results to FILE")
-    parser.add_argument("--expected-skips", type=pathlib.Path, metavar="FILE",
-                        help="file with lines 'NN reason' for cases that may be skipped")
     parser.add_argument("--verbose", action="store_true", help="show what each attack printed")
     return parser.parse_args()
 
@@ -437,6 +437,14 @@ def judge_verdict(case, places, verdict):
     return complaints
 
 
+def place_of(arguments):
+    """What the table of differences calls it (tests/conformance/places.py)."""
+    if arguments.tier == "docker":
+        return f"docker-{os.environ.get('GLOVEBOX_DOCKER_RUNTIME') or 'runc'}"
+    by_root = arguments.as_user is None and os.geteuid() == 0
+    return arguments.tier if by_root else f"{arguments.tier}-user"
+
+
 def summarise(arguments, results):
     count = {outcome: sum(result["outcome"] == outcome for result in results)
              for outcome in ("refused", "failed", "skipped")}
@@ -448,12 +456,9 @@ def summarise(arguments, results):
     if arguments.control:
         # Without walls a judge that still says "refused" is blind.
         return 0 if results and count["failed"] == len(results) else 1
-    expected = set()
-    if arguments.expected_skips:
-        lines = arguments.expected_skips.read_text(encoding="utf-8").splitlines()
-        expected = {int(line.split()[0]) for line in lines if line.strip() and line[0] != "#"}
+    expected = Expected("attacks", place_of(arguments))
     surprises = [result["case"] for result in results
-                 if result["outcome"] == "skipped" and result["number"] not in expected
+                 if result["outcome"] == "skipped" and expected.of(result["case"]) is None
                  and not result["complaints"][0].startswith("not in this ")]
     if surprises:
         print("unexpected skips:", ", ".join(surprises))

@@ -6,6 +6,7 @@ import os
 import signal
 
 from daemon import wait_until
+from load import NAMES_PROCESSES
 from traces import name_of, named, parents, start_time
 
 
@@ -23,12 +24,15 @@ class Killer:
             (self.of_the_daemon, 40),
             (self.of_the_keeper, 4),
             (self.of_both, 3),
+            (self.of_a_file_server, 8),
+        ]
+        # The others are found by names that processes inside have on the host.
+        kinds += [
             (self.of_a_warden, 15),
             (self.of_a_realm, 4),
             (self.of_a_zygote, 8),
             (self.of_an_interpreter, 15),
-            (self.of_a_file_server, 8),
-        ]
+        ] if NAMES_PROCESSES else [(self.of_a_sandbox, 15)]
         functions, weights = zip(*kinds)
         self.footprint.gather()
         function = self.chance.choices(functions, weights)[0]
@@ -79,6 +83,17 @@ class Killer:
             return False
         with self.oracle.end_of_all("maybe"):
             self.kill(realm)
+        return True
+
+    def of_a_sandbox(self):
+        """Any child of the keeper that is no file server: what holds a sandbox up, or several."""
+        keeper = self.daemon.keeper()
+        found = [pid for pid, parent in parents().items()
+                 if parent == keeper and name_of(pid) not in ("", "glovebox-files")]
+        if not found:
+            return False
+        with self.oracle.end_of_all("maybe"):
+            self.kill(self.chance.choice(sorted(found)))
         return True
 
     def of_a_zygote(self):

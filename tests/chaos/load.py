@@ -3,6 +3,7 @@
 
 import http.client
 import json
+import os
 import threading
 
 from daemon import Context, Sandbox
@@ -13,6 +14,10 @@ from oracle import Known
 LOST = (OSError, http.client.HTTPException, json.JSONDecodeError)
 # A daemon that is up says so when it cannot just now.
 BUSY = (429, 503)
+# The tier of all sandboxes, where it is not the daemon's choice.
+TIER = os.environ.get("GLOVEBOX_CHAOS_TIER", "")
+# Where processes inside have names that the host sees.
+NAMES_PROCESSES = TIER in ("", "native", "landlock")
 MOST_SANDBOXES = 3  # For each worker.
 SIZES = (0, 1, 100, 4_000, 70_000, 1_500_000)
 
@@ -97,6 +102,7 @@ class Worker:
         made = f"made-{number}"
         self.oracle.tried.add(made)
         wishes = {"timeout": "1h", "auto_resume": True, "metadata": {"made": made}}
+        wishes |= {"tier": TIER} if TIER else {}
         key = {"Idempotency-Key": made}
         # Of the first time: an answer to a later one may tell of what was made then, and died since.
         generation = self.oracle.generation
@@ -122,10 +128,12 @@ class Worker:
     def equip(self, known):
         """With a process that bears a name on the host, and an interpreter that does."""
         path = known.sandbox.path
-        code = (
-            "import ctypes, os; os.symlink('/bin/sleep', %r); seen = []\n"
-            "ctypes.CDLL(None).prctl(15, %r)" % (known.marker, known.interpreter.encode())
-        )
+        code = "seen = []"
+        if NAMES_PROCESSES:
+            code += (
+                "\nimport ctypes, os; os.symlink('/bin/sleep', %r)\n"
+                "ctypes.CDLL(None).prctl(15, %r)" % (known.marker, known.interpreter.encode())
+            )
         context = self.ask(known, (201,), "POST", path + "/contexts", {})
         known.context = Context(known.sandbox, context.json["id"])
         key = {"Idempotency-Key": "equip"}
@@ -141,12 +149,15 @@ class Worker:
                 self.wait_for_the_next_one()
         if done is None:
             return
+        known.equipped = True
+        if not NAMES_PROCESSES:
+            return
         argv = {"argv": ["./" + known.marker, "3600"]}
         started = self.ask(known, (201,), "POST", path + "/processes", argv)
         known.process = started.json["pid"]
 
     def execute(self, known):
-        if known.context is None or known.process is None:
+        if not known.equipped or (NAMES_PROCESSES and known.process is None):
             return self.end(known)
         if known.pending is None:
             known.executions += 1

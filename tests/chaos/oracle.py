@@ -17,6 +17,7 @@ class Known:
         self.marker = f"gbx{number}"  # What its process is called on the host.
         self.interpreter = f"gbi{number}"  # And its interpreter.
         self.process = None  # Its pid inside.
+        self.equipped = False  # Whether its context is ready for executions.
         # What was killed of it: "interpreter"; "maybe" for what may have taken all of it, or
         # nothing; "gone" for what takes all of it.
         self.doomed = None

@@ -25,7 +25,18 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
+// The tier whose contexts are forks of a Python of its own.
+constexpr std::string_view kForksOwnPython = "wasm";
+
 std::unique_ptr<Zygote> shared_zygote;
+
+// Of the tier that runs alone, or of native.
+Result<std::unique_ptr<Zygote>> start_zygote() {
+  const std::vector<Way> all = ways();
+  return all.front().tier == kForksOwnPython
+             ? Zygote::start(GB_TRY(own_python_zygote({.exactly = all.front().tier})))
+             : Zygote::start({});
+}
 
 class AgentsOfThisBuild : public testing::Environment {
  public:
@@ -155,8 +166,19 @@ std::set<std::string> look_around() {
 }  // namespace
 
 const char* const kFindChannel = R"py(
-import os, socket, stat, struct, time
+import os, struct, sys, time
+class _First:
+    """Of Python for WASI, which has no sockets: the channel is its standard input."""
+    def send(self, data):
+        return os.write(0, data)
+    def sendall(self, data):
+        while data:
+            data = data[self.send(data):]
 def _channel():
+    if sys.platform == 'wasi':
+        return _First()
+    global socket
+    import socket, stat
     for name in os.listdir('/proc/self/fd'):
         try:
             status = os.fstat(int(name))
@@ -176,7 +198,10 @@ void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 std::vector<Way> ways() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before the first thread.
   if (const char* const named = std::getenv("GLOVEBOX_CONFORMANCE_TIER"); named != nullptr) {
-    return {{.name = named, .tier = named, .relayed = std::string_view(named) == "gvisor"}};
+    return {{.name = named,
+             .tier = tier_of(named),
+             .forked = tier_of(named) == kForksOwnPython,
+             .relayed = std::string_view(named) == "gvisor"}};
   }
   return {{.name = "fork", .tier = "native", .forked = true},
           {.name = "native", .tier = "native"},
@@ -193,7 +218,8 @@ std::vector<Way> ways_by_fork() {
 std::vector<Way> ways_that(bool keep_checkpoints) {
   std::vector<Way> found = ways();
   std::erase_if(found, [=](const Way& way) {
-    return (!way.relayed && way.tier != "landlock") != keep_checkpoints;
+    const bool keeps = !way.relayed && (way.tier == "native" || way.name == "docker_runc");
+    return keeps != keep_checkpoints;
   });
   return found;
 }
@@ -213,7 +239,7 @@ bool Contexts::zygote_has_died() { return shared_zygote && !shared_zygote->alive
 
 Zygote& Contexts::zygote() {
   if (!shared_zygote || !shared_zygote->alive()) {
-    auto started = Zygote::start({});
+    auto started = start_zygote();
     // Nothing can be tried without one, and the process would only crash later.
     if (!started) {
       ADD_FAILURE() << started.error().message();

@@ -40,7 +40,7 @@ const LimitReport& report_of(const std::vector<LimitReport>& reports, std::strin
 
 // The tiers that every test runs over, by the parameters of its instances: names of tiers, and of
 // those with "_relayed" behind them, which pass no descriptors (SandboxSpec::relay). What
-// GLOVEBOX_CONFORMANCE_TIER names runs alone: see run_tier.py.
+// GLOVEBOX_CONFORMANCE_TIER names runs alone: see claims.py.
 std::vector<std::string> tiers();
 std::string tier_of(const std::string& parameter);
 bool is_relayed(const std::string& parameter);

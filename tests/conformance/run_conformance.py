@@ -1,135 +1,125 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The promises that every tier keeps, over a tier whose sandboxes take long to make: `gvisor`,
-`microvm`, and `docker`, for which a dockerd is started here. With --parts only a part of the tests that is today's
-turn. Exit status 77, with the reason, where the tier does not work.
+"""One list of claims over every tier: the promises of this directory, the languages, the attacks,
+the searches for leaks and the kills. Each claim holds in a place, or differences.toml names it with
+the reason; what differs and is not named fails the run, and so does what is named and holds after
+all. docs/isolation.md shows the table: --write-docs renews it there.
 
-    tests/conformance/run_tier.py --tier gvisor build/release/tests/conformance/gb_conformance…
+    ./dev conformance                                     # everything, everywhere: hours
+    ./dev conformance --place wasm --place gvisor --part claims
+    ./dev conformance --part claims --claim 'Lifecycle.*'
+
+A place is a tier, by who starts its sandboxes and by what builds them. Exit status 77, with the
+reasons, where none of the places is on this machine.
 """
 import argparse
+import fnmatch
 import os
 import pathlib
-import re
-import subprocess
 import sys
+import time
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(TESTS), str(TESTS / "containers")]
-from dockerd import Docker  # noqa: E402
+sys.path.append(str(TESTS))
+import claims  # noqa: E402
+import suites  # noqa: E402
+from differences import HELD, PARTS, Expected, rendered  # noqa: E402
 from parts import part_of_today  # noqa: E402
+from places import PLACES, Missing, opened  # noqa: E402
 
-SKIPPED = 77
-CANNOT = 125  # Of `glovebox run`: no such sandbox could be made.
-PATIENCE_S = 1500
-
-# Tests that do not hold, or cannot be tried, by what they ask for. Everything else must pass.
-DIFFERENCES = {
-    "gvisor": {
-        "Tiers/LimitsOf.InodesEndInAFullDisk": "its file system has no limit of inodes",
-        "Tiers/Snapshots.KeepHolesAsHoles": "its file system does not say where holes are",
-        "Tiers/TerminalsInside.AreMountedWithoutProgramsAndSetuid": "it mounts terminals itself",
-        "Tiers/TerminalsInside.AreSixtyFourInASandboxWhateverOthersHave":
-            "its terminals are memory of its own",
-        "Tiers/TerminalsInside.HaveNamesAndControlTheirSessions":
-            "its /proc names no terminal of a process",
-        "Tiers/WallsOf.AreWhatTheHostSeesOfTheGuest":
-            "the host sees no process of a guest with its own kernel",
-        "Tiers/WallsOf.GiveTheGuestNoDescriptorsButTheUsual":
-            "likewise, none of its descriptors",
-        "Tiers/WallsOf.OfNamespacesAreThoseOfTheGuest": "likewise, none of its namespaces",
-    },
-    "microvm": {
-        "Tiers/Lifecycle.OfThirtyAtOnceGivesEachItsOwnAnswer":
-            "thirty machines that boot at once on two processors take longer than one may",
-        "Tiers/WallsOf.AreWhatTheHostSeesOfTheGuest":
-            "the host sees no process of a guest with its own kernel",
-        "Tiers/WallsOf.GiveTheGuestNoDescriptorsButTheUsual":
-            "likewise, none of its descriptors",
-        "Tiers/WallsOf.OfNamespacesAreThoseOfTheGuest": "likewise, none of its namespaces",
-    },
-    "docker": {
-        "Tiers/Snapshots.ThatFitNoMoreAreRefusedBeforeAnythingChanged":
-            "/tmp is a file system of its own, so what is in it takes no room from the workspace",
-        "Ways/CheckpointsOfAContext.AreForkedWhileOthersOfTheSandboxRunOutOfMemory":
-            "the copy of a workspace goes to /tmp, which has its own part of the limits",
-        "Tiers/Lifecycle.LeavesItsOwnerUndumpable":
-            "no process inside has ever shared our memory",
-    },
-}
+SKIPPED_STATUS = 77
+BUILD = TESTS.parent / "build/release"
+PROGRAMS = ("gb_conformance", "gb_file_server", "gb_held_processes", "gb_contexts")
 
 
-def tests_of(program, tier, environment):
-    """The names of the tests of a program over the tier, in its order."""
-    listed = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter=*/{tier}"],
-                            env=environment, check=True, capture_output=True, text=True).stdout
-    names, suite = [], ""
-    for line in listed.splitlines():
-        word = line.split("#")[0].rstrip()
-        if word.startswith("  "):
-            names.append(suite + word.strip())
-        elif word.endswith("."):
-            suite = word
-    return names
-
-
-def run(programs, tier, parts, environment):
-    """What is wrong, a line each."""
-    wrong = []
-    unknown = {f"{name}/{tier}" for name in DIFFERENCES[tier]}
-    for program in programs:
-        names = tests_of(program, tier, environment)
-        if not names:
-            wrong.append(f"{program.name} has no tests over {tier}")
-            continue
-        differing = unknown.intersection(names)
-        unknown -= differing
-        today = part_of_today([name for name in names if name not in differing], parts)
-        done = subprocess.run([program, "--gtest_brief=1", f"--gtest_filter={':'.join(today)}"],
-                              env=environment, check=False, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S)
-        print(done.stdout, flush=True)
-        for name in re.findall(r"^\[  SKIPPED \] ([^ ,]+)", done.stdout, re.MULTILINE):
-            wrong.append(f"skipped: {name}")
-        passed = re.search(r"^\[  PASSED  \] (\d+) test", done.stdout, re.MULTILINE)
-        if done.returncode != 0 or not passed or int(passed[1]) != len(today):
-            wrong.append(f"{program.name}: not all of {len(today)} tests passed")
-    return wrong + [f"no such test: {name}" for name in sorted(unknown)]
+DOCUMENT = TESTS.parent / "docs/isolation.md"
+BEGIN, END = "<!-- what differs -->\n\n", "<!-- end of what differs -->"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tier", choices=DIFFERENCES, required=True)
+    options = parse()
+    if options.write_docs:
+        DOCUMENT.write_text(with_table(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
+        return 0
+    places = [PLACES[name] for name in options.place or PLACES]
+    missing, wrong = [], []
+    for place in places:
+        try:
+            with opened(place, options.glovebox) as here:
+                for part in options.part or PARTS:
+                    wrong += run_part(part, here, options)
+        except Missing as reason:
+            missing.append(f"{place.name}: {reason}")
+    print("\n".join(f"missing: {one}" for one in missing))
+    if len(missing) == len(places):
+        return SKIPPED_STATUS
+    print("\n".join(wrong) or "every claim holds, or the table says why it does not")
+    return 1 if wrong or (missing and options.all_places) else 0
+
+
+def with_table(text):
+    """The document with the table as it is now."""
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}{rendered()}\n{END}{rest.split(END)[1]}"
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--place", choices=PLACES, action="append", help="only there; repeatable")
+    parser.add_argument("--tier", action="append", metavar="TIER",
+                        help="only in the places of this tier; repeatable")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this; repeatable")
+    parser.add_argument("--claim", metavar="PATTERN", help="only what has such a name")
     parser.add_argument("--parts", type=int, default=1, metavar="N",
-                        help="run one of N parts of the tests, every day another one; all of them "
+                        help="run one of N parts of each list, every day another one; all of them "
                              "if GLOVEBOX_ALL_PARTS is set")
-    parser.add_argument("programs", nargs="+", type=pathlib.Path, metavar="PROGRAM")
-    arguments = parser.parse_args()
-    environment = {**os.environ, "GLOVEBOX_CONFORMANCE_TIER": arguments.tier}
-    docker = Docker() if arguments.tier == "docker" else None
-    try:
-        why = docker.start() if docker else no_sandbox(arguments.tier)
-        if why is not None:
-            print(f"skipped: {why}")
-            return SKIPPED
-        if docker:
-            environment["DOCKER_HOST"] = docker.host
-        wrong = run([program.resolve() for program in arguments.programs], arguments.tier,
-                    arguments.parts, environment)
-    finally:
-        if docker:
-            docker.discard()
-    for name, reason in DIFFERENCES[arguments.tier].items():
-        print(f"differs: {name}: {reason}")
-    print("\n".join(wrong) or "every promise is kept")
-    return 1 if wrong else 0
+    parser.add_argument("--write-docs", action="store_true",
+                        help="write the table of differences into docs/isolation.md, and run nothing")
+    parser.add_argument("--all-places", action="store_true",
+                        help="fail where a place is missing on this machine")
+    parser.add_argument("--programs", type=pathlib.Path, default=BUILD / "tests",
+                        help="directory of the programs that hold the claims (default: %(default)s)")
+    parser.add_argument("--glovebox", type=pathlib.Path,
+                        default=os.environ.get("GLOVEBOX", BUILD / "bin/glovebox"))
+    options = parser.parse_args()
+    if options.tier:
+        options.place = (options.place or []) + [
+            place.name for place in PLACES.values() if place.tier in options.tier]
+        if unknown := set(options.tier) - {place.tier for place in PLACES.values()}:
+            parser.error(f"no such tier: {' '.join(sorted(unknown))}")
+    options.glovebox = options.glovebox.resolve()
+    return options
 
 
-def no_sandbox(tier):
-    """None, or why the tier makes no sandbox here."""
-    tried = subprocess.run([os.environ["GLOVEBOX"], "run", "--tier", tier, "-l", "bash", "-e", "true"],
-                           check=False, capture_output=True, text=True)
-    # However else the guest has ended: there was a sandbox, and the tests are to say what is wrong.
-    return tried.stderr.strip() if tried.returncode == CANNOT else None
+def run_part(part, here, options):
+    """What is wrong with it in a place, a line each."""
+    expected = Expected(part, here.place.name)
+    begun = time.monotonic()
+
+    def choose(names):
+        wanted = [name for name in names if fnmatch.fnmatchcase(name, options.claim or "*")]
+        return part_of_today(wanted, options.parts)
+
+    def told(name, text):
+        if expected.of(name.split("/")[1] if name.count("/") == 2 else name) is None:
+            sys.stdout.write(f"{text.decode(errors='replace')}\n")
+
+    if part == "claims":
+        programs = [options.programs.resolve() / name for name in PROGRAMS]
+        outcomes = claims.run(programs, here, expected, choose, told)
+    else:
+        outcomes = suites.SUITES[part](here, expected, choose, told)
+    whole = not options.claim and (options.parts == 1 or "GLOVEBOX_ALL_PARTS" in os.environ)
+    count = {outcome: list(outcomes.values()).count(outcome) for outcome in set(outcomes.values())}
+    said = ", ".join(f"{number} {outcome}" for outcome, number in sorted(count.items()))
+    print(f"{here.place.name}: {PARTS[part]}: {said or 'nothing'} "
+          f"({time.monotonic() - begun:.0f} s)", flush=True)
+    # Not every language is installed on every machine.
+    wrong = expected.judge(outcomes, whole and part != "languages")
+    if whole and HELD not in outcomes.values():
+        wrong.append(f"none of {PARTS[part]} holds, so that nothing proves that any was tried")
+    return [f"{here.place.name}: {one}" for one in wrong]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """A Docker daemon of our own, without a network, in a directory of its own; and an image made here
 from programs of this machine."""
 import io
+import json
 import os
 import pathlib
 import re
@@ -13,15 +14,18 @@ import tempfile
 import time
 
 PATIENCE_S = 60
+ARGUMENTS = {"runsc": ["--network=none", "--host-uds=open"]}
 # Where Debian has programs that only root uses.
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 IMAGE = "glovebox-containers:test"
 
 
 class Docker:
-    """A daemon of our own, in a directory of its own."""
+    """A daemon of our own, in a directory of its own. It knows runc, and the runtimes
+    that are named."""
 
-    def __init__(self):
+    def __init__(self, runtimes=()):
+        self.runtimes = [name for name in runtimes if name != "runc"]
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="gb-docker."))
         self.host = f"unix://{self.dir}/s"
         self.process = None
@@ -35,7 +39,8 @@ class Docker:
             self.process = subprocess.Popen(
                 [program, "--host", self.host, "--data-root", self.dir / "data",
                  "--exec-root", self.dir / "exec", "--pidfile", self.dir / "pid", "--bridge=none",
-                 "--iptables=false", "--ip-forward=false"],
+                 "--iptables=false", "--ip-forward=false",
+                 "--config-file", self.configuration()],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, "PATH": PATH})
         end = time.monotonic() + PATIENCE_S
         while self.ask("version").returncode != 0:
@@ -54,6 +59,20 @@ class Docker:
         return subprocess.run(
             ["docker", "-H", self.host, *words], env={**os.environ, "PATH": PATH},
             capture_output=True, check=False, timeout=PATIENCE_S, **how)
+
+    def configuration(self):
+        """A file that names the runtimes. gVisor's makes no interfaces, for
+        containers have none, and lets through the socket by which a sandbox is controlled."""
+        runtimes = {name: {"path": shutil.which(name, path=PATH), "runtimeArgs": ARGUMENTS.get(name, [])}
+                    for name in self.runtimes}
+        file = self.dir / "daemon.json"
+        file.write_text(json.dumps({"runtimes": runtimes}), encoding="utf-8")
+        return file
+
+    @staticmethod
+    def path():
+        """Where its programs are looked for."""
+        return PATH
 
     @staticmethod
     def root():

@@ -30,8 +30,10 @@ KEYS = {"file", "stdin", "args", "status", "exit_code", "stdout", "stdout_has", 
 class Glovebox:
     """The program under test."""
 
-    def __init__(self, program):
+    def __init__(self, program, options=(), patience=1):
         self.program = program
+        self.options = options
+        self.patience_s = 300 * patience
 
     def languages(self):
         """Maps each id to None when it is ready, else to the package that would help."""
@@ -41,10 +43,10 @@ class Glovebox:
                 for each in json.loads(answer.stdout)}
 
     def run(self, language, file, stdin, args):
-        command = [self.program, "run", str(file), "--json", "--stdin", stdin]
+        command = [self.program, "run", str(file), "--json", "--stdin", stdin, *self.options]
         # Under another name than its language's ending it would be detected, not asked for.
         command += ["-l", language] + (["--", *args] if args else [])
-        answer = subprocess.run(command, capture_output=True, timeout=300)
+        answer = subprocess.run(command, capture_output=True, timeout=self.patience_s)
         try:
             return json.loads(answer.stdout)
         except ValueError:
@@ -105,13 +107,22 @@ def run_case(program, language, file, expected):
     return wrong
 
 
+def options_of(options):
+    """Those of `glovebox run`."""
+    tier = ["--tier", options.tier] if options.tier else []
+    return tier + (["--time", f"{60 * options.patience}s"] if options.patience > 1 else [])
+
+
 def main(program=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--glovebox", default="glovebox", help="program to test")
+    parser.add_argument("--tier", help="tier to run them in (default: that of `glovebox run`)")
+    parser.add_argument("--patience", type=int, default=1, metavar="N",
+                        help="multiply limits of time by N, for slow tiers")
     parser.add_argument("--only", default="", help="comma-separated language ids")
     parser.add_argument("--at-least", type=int, default=20, help="minimum number of languages that must run")
     options = parser.parse_args()
-    program = program or Glovebox(options.glovebox)
+    program = program or Glovebox(options.glovebox, options_of(options), options.patience)
     only = set(filter(None, options.only.split(",")))
     ready = program.languages()
     required = installed_languages()

@@ -41,6 +41,8 @@ NESTED_GUESTS = {
     "sandboxes": ["-l", "sh", "-e", "for i in 1 2 3; do bwrap --unshare-all --ro-bind / / --proc /proc "
                   "--dev /dev --tmpfs /tmp sleep 1000 & done; echo started"],
 }
+# Where guests are modules and Python, and cannot leave anything behind themselves.
+MODULE = '(module (func (export "_start")))'
 LONGEST_KILL_DELAY_S = 0.010
 LONGEST_LIFE_OF_A_POOL_S = 2.0
 RUN_PATIENCE_S = 60
@@ -61,6 +63,8 @@ class Stress:
             self.command += ["--allow-net", "leaks.example", "--secret", "TOKEN@leaks.example"]
             environment = {**environment, "TOKEN": "secret of the test"}
         self.guests = GUESTS | (NESTED_GUESTS if options.nested else {})
+        if options.tier == "wasm":
+            self.guests = {"python": GUESTS["python"], "true": [str(options.module)]}
         self.options = options
         self.environment = environment
         self.random = random.Random(options.seed)
@@ -208,6 +212,8 @@ def main():
         "XDG_RUNTIME_DIR": str(scratch / "run"),
         "GLOVEBOX_RUNTIME_DIR": str(scratch / "run" / "glovebox"),
     }
+    options.module = scratch / "module.wat"
+    options.module.write_text(MODULE, encoding="ascii")
     places = traces.Places(
         user=options.as_user,
         slots=scratch / "run" / "glovebox",

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The suites that are programs of their own, run in a place. Each answers claim -> outcome."""
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+from differences import FAILED, HELD, SKIPPED
+from places import USER
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+PATIENCE_S = 4 * 3600
+# Sandboxes that are made one after the other, by how long one takes.
+LEAKS = {1: 1000, 4: 200, 8: 60}
+KILLS = {1: 300, 4: 300, 8: 60}
+
+
+def languages(here, expected, choose, told):
+    """The claim `python/hello` is that of tests/languages/python."""
+    folder = TESTS / "languages"
+    names = choose(sorted(path.parent.name for path in folder.glob("*/expect.toml")
+                          if not expected.untried(f"{path.parent.name}/*")))
+    if not names:
+        return {}
+    done = here.run([sys.executable, folder / "run_languages.py", "--glovebox",
+                     here.environment["GLOVEBOX"], "--tier", here.place.tier, "--patience",
+                     str(here.place.patience), "--only", ",".join(names)],
+                    capture_output=True, text=True, timeout=PATIENCE_S)
+    outcomes = {}
+    for said in re.split(r"^(?=ok |FAIL |skip )", done.stdout, flags=re.MULTILINE)[1:]:
+        word, claim = said.split()[:2]
+        if word != "skip":
+            outcomes[claim] = HELD if word == "ok" else FAILED
+        if word == "FAIL":
+            told(claim, said.encode())
+    if not outcomes:
+        told("languages", (done.stdout + done.stderr).encode())
+    return outcomes
+
+
+def attacks(here, expected, choose, told):
+    """The claim is the name of a case. What a case says itself that it is not for is no claim."""
+    if here.place.tier == "wasm":
+        return attacks_of_modules(here, choose, told)
+    folder = TESTS / "attacks"
+    numbers = {path.stem: path.stem.split("-")[0] for path in (folder / "cases").glob("*.toml")}
+    names = choose(sorted(name for name in numbers if not expected.untried(name)))
+    with tempfile.NamedTemporaryFile("r", suffix=".json", encoding="utf-8") as report:
+        command = [sys.executable, folder / "run_attacks.py", "--glovebox",
+                   here.environment["GLOVEBOX"], "--tier", here.place.tier, "--patience",
+                   str(min(here.place.patience, 4)), "--json", report.name]
+        for name in names:
+            command += ["--case", str(int(re.match(r"\d+", numbers[name])[0]))]
+        if here.place.as_user:
+            command += ["--as-user", str(USER)]
+        if here.place.tier == "microvm":
+            # What those about accounts count of the host is mostly the machine itself.
+            command += ["--accounts", "none"]
+        done = here.run_as_root(command, capture_output=True, text=True, timeout=PATIENCE_S)
+        try:
+            results = json.load(report)["results"]
+        except ValueError:
+            told("attacks", (done.stdout + done.stderr).encode())
+            return dict.fromkeys(names, FAILED)
+    outcomes = {}
+    for result in results:
+        complaints = result["complaints"]
+        if result["outcome"] == "skipped" and complaints[0].startswith("not in this "):
+            continue
+        outcomes[result["case"]] = {"refused": HELD, "failed": FAILED}.get(result["outcome"], SKIPPED)
+        if complaints:
+            told(result["case"], "\n".join([result["case"], *complaints]).encode())
+    return outcomes
+
+
+def attacks_of_modules(here, choose, told):
+    """Where a guest has no system calls to attack with: what modules try. The claim is a test."""
+    if not choose(["test_hostile", "test_refusals"]):
+        return {}
+    done = here.run([sys.executable, TESTS / "wasm/run_wasm.py", "test_hostile", "test_refusals"],
+                    capture_output=True, text=True, timeout=PATIENCE_S)
+    outcomes = {}
+    for name, outcome in re.findall(r"^(test_\w+) .*?\.\.\. (\w+)", done.stderr,
+                                    re.MULTILINE | re.DOTALL):
+        outcomes[name] = {"ok": HELD, "skipped": SKIPPED}.get(outcome, FAILED)
+    if FAILED in outcomes.values() or not outcomes:
+        told("attacks of modules", done.stderr.encode())
+    return outcomes
+
+
+def leaks(here, _expected, choose, told):
+    claim = "NothingStaysBehind"
+    if not choose([claim]):
+        return {}
+    command = [sys.executable, TESTS / "leaks/run_leaks.py", "--glovebox",
+               here.environment["GLOVEBOX"], "--tier", here.place.tier, "--runs",
+               str(LEAKS[here.place.patience]), "--patience", str(20 * here.place.patience)]
+    if here.place.as_user:
+        command += ["--as-user", str(USER)]
+    return {claim: of_program(claim, here.run_as_root(
+        command, capture_output=True, text=True, timeout=PATIENCE_S), told)}
+
+
+def kills(here, _expected, choose, told):
+    claim = "NothingIsLostOrLeftOrDoneTwice"
+    if not choose([claim]):
+        return {}
+    here.environment |= {"GLOVEBOX_CHAOS_KILLS": str(KILLS[here.place.patience]),
+                         "GLOVEBOX_CHAOS_TIER": here.place.tier}
+    return {claim: of_program(claim, here.run(
+        [sys.executable, TESTS / "chaos/test_kills.py"], capture_output=True, text=True,
+        timeout=PATIENCE_S), told)}
+
+
+def of_program(claim, done, told):
+    sys.stdout.write("".join(f"  {line}\n" for line in (done.stdout + done.stderr).splitlines()
+                             if re.match(r"seed|\d+ (runs|kills)|GLOVEBOX_TEST_SEED", line)))
+    if done.returncode == 77:
+        return SKIPPED
+    if done.returncode != 0:
+        told(claim, (done.stdout + done.stderr)[-8000:].encode())
+    return HELD if done.returncode == 0 else FAILED
+
+
+SUITES = {"languages": languages, "attacks": attacks, "leaks": leaks, "kills": kills}
