@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
 #include <utility>
@@ -27,12 +28,32 @@ constexpr std::size_t kPage = 4096;
 // flushes are not put off after one that nobody joined.
 constexpr std::chrono::microseconds kGather{1000};
 constexpr unsigned kHasty = 16;
+// No act counts as longer, for how often there are flushes that nobody waits for yet.
+constexpr std::chrono::nanoseconds kLongAct = std::chrono::milliseconds(10);
+// An act's share in what is usual.
+constexpr int kShare = 16;
+// What is to be on the disk soon is there after this time.
+constexpr std::chrono::milliseconds kSoon{10};
 
 std::uint64_t uptime_ms() {
   timespec now{};
   (void)::clock_gettime(CLOCK_BOOTTIME, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1000 +
          static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+Result<void> write_zeros(int file, std::uint64_t at, std::uint64_t bytes) {
+  constexpr std::size_t kBlock = 64UL << 10;
+  static constexpr std::array<char, kBlock> kZeros{};
+  for (const std::uint64_t end = at + bytes; at < end;) {
+    const ssize_t wrote = ::pwrite(file, kZeros.data(), std::min<std::uint64_t>(kBlock, end - at),
+                                   static_cast<off_t>(at));
+    if (wrote <= 0 && errno != EINTR) {
+      return Error::from_errno("allocate room for the audit journal");
+    }
+    at += static_cast<std::uint64_t>(std::max<ssize_t>(wrote, 0));
+  }
+  return {};
 }
 
 Error full(const std::string& path) {
@@ -60,24 +81,37 @@ Result<UniqueFd> open_journal_directory(const std::string& path) {
 
 }  // namespace
 
+std::string_view to_string(Durability durability) {
+  switch (durability) {
+    case Durability::kRelaxed:
+      return "relaxed";
+    case Durability::kRequests:
+      return "requests";
+    case Durability::kAll:
+      break;
+  }
+  return "durable";
+}
+
 std::string journal_directory(const std::string& data_directory) {
   return data_directory + "/audit";
 }
 
 Room::Room(Room&& other) noexcept
-    : journal_(std::exchange(other.journal_, nullptr)), bytes_(other.bytes_) {}
+    : journal_(std::exchange(other.journal_, nullptr)),
+      bytes_(other.bytes_),
+      since_(other.since_) {}
 
 Room& Room::operator=(Room&& other) noexcept {
   std::swap(journal_, other.journal_);
   std::swap(bytes_, other.bytes_);
+  std::swap(since_, other.since_);
   return *this;
 }
 
 Room::~Room() {
   if (journal_ != nullptr) {
-    const std::scoped_lock lock(journal_->mutex_);
-    journal_->reserved_ -= bytes_;
-    --journal_->acts_;
+    journal_->end_act(bytes_, since_);
   }
 }
 
@@ -145,16 +179,16 @@ Result<void> Journal::recover() {
         GB_TRY(open_regular(directory_.get(), segment_name(segment_), O_RDWR)));
     allocated_ = size_;
     rotate_at_ = options_.segment_size;
-    if (found.cut > 0 &&
+    if (found.has_more &&
         (::ftruncate(file_->get(), static_cast<off_t>(size_)) != 0 || ::fsync(file_->get()) != 0)) {
       return Error::from_errno("cut the end of the audit journal");
     }
   }
-  GB_TRY(write(fields_of(
-      {.action = "audit.open",
-       .details = R"({"durable":)" + std::string(options_.durable ? "true" : "false") +
-                  R"(,"cut_bytes":)" + std::to_string(found.cut) + R"(,"unsigned_records":)" +
-                  std::to_string(found.unsigned_records) + "}"})));
+  GB_TRY(write(fields_of({.action = "audit.open",
+                          .details = R"({"mode":")" + std::string(to_string(options_.durability)) +
+                                     R"(","cut_bytes":)" + std::to_string(found.cut) +
+                                     R"(,"unsigned_records":)" +
+                                     std::to_string(found.unsigned_records) + "}"})));
   GB_TRY(remove_old());
   return flush(lock, true);
 }
@@ -194,6 +228,7 @@ Result<void> Journal::allocate(std::size_t beyond) {
   for (const std::uint64_t bytes : {std::max<std::uint64_t>(least, kChunk), least}) {
     if (::fallocate(file_->get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(allocated_),
                     static_cast<off_t>(bytes)) == 0) {
+      GB_TRY(write_zeros(file_->get(), allocated_, bytes));
       allocated_ += bytes;
       return {};
     }
@@ -217,6 +252,14 @@ Result<Room> Journal::reserve(std::size_t bytes, bool from_reserve) {
   reserved_ += bytes;
   ++acts_;
   return Room(*this, bytes);
+}
+
+void Journal::end_act(std::size_t bytes, Steady::time_point since) {
+  const std::scoped_lock lock(mutex_);
+  reserved_ -= bytes;
+  --acts_;
+  const std::chrono::nanoseconds took = Steady::now() - since;
+  usual_act_ += (std::min(took, kLongAct) - usual_act_) / kShare;
 }
 
 Result<void> Journal::begin_segment() {
@@ -356,8 +399,8 @@ Result<void> Journal::write_body(std::string_view fields, bool with_signature) {
   if (with_signature) {
     signed_ = number_;
   } else if (number_ == signed_ + 1) {
-    first_unsigned_ = std::chrono::steady_clock::now();
-    changed_.notify_one();
+    first_unsigned_ = Steady::now();
+    wake_thread(checkpoint_due());
   }
   return {};
 }
@@ -379,20 +422,47 @@ Result<void> Journal::write(std::string_view fields) {
   }
   GB_TRY(write_body(fields, false));
   if (number_ - signed_ >= options_.checkpoint_records) {
-    changed_.notify_one();
+    wake_thread(checkpoint_due());
   }
   return {};
 }
 
-Result<std::uint64_t> Journal::append(const Entry& entry) {
+Result<std::uint64_t> Journal::append(const Entry& entry, Haste haste) {
   const std::string fields = fields_of(entry);
   const std::scoped_lock lock(mutex_);
   GB_TRY(write(fields));
+  if (haste != Haste::kNone && options_.durability != Durability::kRelaxed) {
+    hurry(haste);
+  }
   return number_;
 }
 
+std::uint64_t Journal::durable_through() {
+  const std::scoped_lock lock(mutex_);
+  return durable_;
+}
+
+void Journal::hurry(Haste haste) {
+  const auto now = Steady::now();
+  hurried_ = number_;
+  // Twice in the time that an act takes: each finds its record on the disk when it waits for that,
+  // and the more there are at a time, the more share a flush.
+  flush_due_ =
+      std::min(flush_due_,
+               haste == Haste::kNow ? std::max(now, flush_began_ + usual_act_ / 2) : now + kSoon);
+  if (!leading_) {  // Who leads wakes it up at the end.
+    wake_thread(flush_due_);
+  }
+}
+
+void Journal::wake_thread(Steady::time_point by) {
+  if (by < wakes_at_) {
+    changed_.notify_one();
+  }
+}
+
 Result<void> Journal::wait(std::uint64_t number) {
-  if (!options_.durable) {
+  if (options_.durability == Durability::kRelaxed) {
     return {};
   }
   std::unique_lock lock(mutex_);
@@ -412,6 +482,11 @@ Result<void> Journal::wait(std::uint64_t number) {
 void Journal::lead(std::unique_lock<std::mutex>& lock) {
   leading_ = true;
   gather(lock);
+  flush_group(lock);
+}
+
+void Journal::flush_group(std::unique_lock<std::mutex>& lock) {
+  leading_ = true;
   const unsigned mine = group_++ % 2;
   target_ = number_;
   joined_ = 0;
@@ -420,6 +495,7 @@ void Journal::lead(std::unique_lock<std::mutex>& lock) {
   flushed_[mine].notify_all();
   // One of those that came meanwhile leads them.
   flushed_[1 - mine].notify_one();
+  wake_thread(flush_due_);
 }
 
 void Journal::gather(std::unique_lock<std::mutex>& lock) {
@@ -453,27 +529,36 @@ Result<void> Journal::checkpoint() {
   return flushed;
 }
 
-bool Journal::checkpoint_due() const {
-  const auto now = std::chrono::steady_clock::now();
-  return number_ > signed_ &&
-         (stopping_ || (now >= not_before_ && (number_ - signed_ >= options_.checkpoint_records ||
-                                               now >= first_unsigned_ + options_.checkpoint_time)));
+Journal::Steady::time_point Journal::checkpoint_due() const {
+  if (number_ == signed_) {
+    return kNever;
+  }
+  const bool many = number_ - signed_ >= options_.checkpoint_records;
+  return std::max(not_before_, many ? first_unsigned_ : first_unsigned_ + options_.checkpoint_time);
 }
 
 void Journal::loop() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const auto due = [this] { return stopping_ || (!failed_ && checkpoint_due()); };
-    if (number_ > signed_ && !failed_) {
-      (void)changed_.wait_until(lock, first_unsigned_ + options_.checkpoint_time, due);
+    const auto now = Steady::now();
+    const auto flush_due = leading_ ? kNever : flush_due_;
+    if (!failed_ && now >= checkpoint_due()) {
+      if (flush(lock, true)) {
+        wake_all();
+      }
+    } else if (!failed_ && now >= flush_due) {
+      flush_group(lock);
     } else {
-      changed_.wait(lock, [&] { return due() || (number_ > signed_ && !failed_); });
-    }
-    if (!stopping_ && !failed_ && checkpoint_due() && flush(lock, true)) {
-      wake_all();
+      wakes_at_ = failed_ ? kNever : std::min(flush_due, checkpoint_due());
+      if (wakes_at_ == kNever) {
+        changed_.wait(lock);
+      } else {
+        (void)changed_.wait_until(lock, wakes_at_);
+      }
+      wakes_at_ = Steady::time_point::min();
     }
   }
-  if (!failed_ && checkpoint_due()) {
+  if (!failed_ && number_ > signed_) {
     (void)flush(lock, true);
   }
 }
@@ -482,12 +567,16 @@ Result<void> Journal::flush(std::unique_lock<std::mutex>& lock, bool renew_head)
   if (renew_head && number_ > signed_) {
     if (auto written = write_checkpoint(); !written) {
       // No room for it, say: it is tried again a while later, and records go on.
-      first_unsigned_ = std::chrono::steady_clock::now();
+      first_unsigned_ = Steady::now();
       not_before_ = first_unsigned_ + options_.checkpoint_time;
       renew_head = false;
     }
   }
   const std::uint64_t target = number_;
+  if (target >= hurried_) {
+    flush_due_ = kNever;
+  }
+  flush_began_ = Steady::now();
   const auto file = file_;
   const Head head{.number = number_,
                   .hash = hash_,

@@ -2,10 +2,12 @@
 // Journal: what happened, in order, in files that show whether somebody has changed them.
 //
 // Whoever appends writes the line itself, in its turn. Of those that wait for the disk, one flushes
-// for all with one fdatasync(2): it first lets others join who are about to. A thread signs a
-// checkpoint after some records or some time, and renews the head. What is promised to fit is
-// allocated before (reserve()), so that an act that has begun can be recorded although the disk has
-// filled up meanwhile.
+// for all with one fdatasync(2): it first lets others join who are about to. A thread flushes what
+// is wanted later (Haste), so that this costs nobody's time, signs a checkpoint after some records
+// or some time, and renews the head. What is promised to fit is allocated before (reserve()), so
+// that an act that has begun can be recorded although the disk has filled up meanwhile. It is
+// allocated as zeros: a flush of records then changes nothing about the file that the file system
+// would have to write to a journal of its own.
 #pragma once
 
 #include <array>
@@ -18,6 +20,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "audit/head.h"
@@ -30,6 +33,25 @@ namespace glovebox::audit {
 
 class Journal;
 
+// What is on the disk when wait() returns.
+enum class Durability {
+  // Not even what is waited for: records survive the death of this program, and a power failure
+  // takes those since the last checkpoint.
+  kRelaxed,
+  // What is waited for; and of executions, that they have begun (service/guarded/recorder.h).
+  kRequests,
+  kAll,  // And of executions, how they ended.
+};
+// "relaxed", "requests", "durable".
+[[nodiscard]] std::string_view to_string(Durability durability);
+
+// When a record is brought to the disk that nobody waits for yet.
+enum class Haste {
+  kNone,  // With the next one that is, or with a checkpoint.
+  kSoon,  // Within some milliseconds.
+  kNow,   // It will be waited for, and is brought there meanwhile.
+};
+
 // Room for the records of one act, which is held until they are written, and waited for where that
 // is wanted. Ends before the journal does.
 class [[nodiscard]] Room {
@@ -41,10 +63,12 @@ class [[nodiscard]] Room {
 
  private:
   friend class Journal;
-  Room(Journal& journal, std::size_t bytes) : journal_(&journal), bytes_(bytes) {}
+  Room(Journal& journal, std::size_t bytes)
+      : journal_(&journal), bytes_(bytes), since_(std::chrono::steady_clock::now()) {}
 
   Journal* journal_ = nullptr;
   std::size_t bytes_ = 0;
+  std::chrono::steady_clock::time_point since_;
 };
 
 // Safe to use from any thread.
@@ -53,9 +77,7 @@ class Journal {
   using Clock = std::function<std::chrono::system_clock::time_point()>;
 
   struct Options {
-    // Whether wait() waits for the disk. Without, records survive the death of this program, and
-    // what a power failure takes are those since the last checkpoint.
-    bool durable = true;
+    Durability durability = Durability::kAll;
     std::size_t segment_size = 16UL << 20;  // Bytes after which another segment is begun.
     std::size_t checkpoint_records = 4096;
     std::chrono::milliseconds checkpoint_time{1000};
@@ -80,12 +102,14 @@ class Journal {
 
   // Writes a record, and returns its number. It survives the death of this program. With room that
   // was reserved for it, it fails only where the disk does.
-  Result<std::uint64_t> append(const Entry& entry);
+  Result<std::uint64_t> append(const Entry& entry, Haste haste = Haste::kNone);
   // Blocks until the record is as durable as the options say.
   Result<void> wait(std::uint64_t number);
   Result<void> record(const Entry& entry);  // Both.
 
-  [[nodiscard]] bool durable() const { return options_.durable; }
+  [[nodiscard]] Durability durability() const { return options_.durability; }
+  // The last record that is known to be on the disk, and all before it.
+  [[nodiscard]] std::uint64_t durable_through();
 
   // Signs what is not signed yet, and renews the head.
   Result<void> checkpoint();
@@ -94,6 +118,8 @@ class Journal {
 
  private:
   friend class Room;
+  using Steady = std::chrono::steady_clock;
+  static constexpr Steady::time_point kNever = Steady::time_point::max();
 
   Journal(std::string path, Options options, UniqueFd directory, UniqueFd head, SigningKey key);
 
@@ -107,9 +133,13 @@ class Journal {
   Result<void> rotate();
   Result<void> allocate(std::size_t beyond);
   Result<void> remove_old();
-  [[nodiscard]] bool checkpoint_due() const;
+  [[nodiscard]] Steady::time_point checkpoint_due() const;
+  void end_act(std::size_t bytes, Steady::time_point since);
+  void hurry(Haste haste);
+  void wake_thread(Steady::time_point by);
   void loop();
   void lead(std::unique_lock<std::mutex>& lock);
+  void flush_group(std::unique_lock<std::mutex>& lock);
   void gather(std::unique_lock<std::mutex>& lock);
   void wake_all();
   Result<void> flush(std::unique_lock<std::mutex>& lock, bool renew_head);
@@ -133,21 +163,27 @@ class Journal {
   std::uint64_t rotate_at_ = 0;  // The size at which another one is begun.
   std::uint64_t size_ = 0;       // Of the file.
   std::uint64_t allocated_ = 0;  // Bytes of it for which there is room on the disk.
-  bool allocates_ = true;        // Whether the file system can say so.
+  bool allocates_ = true;        // Whether the file system can promise it.
   std::size_t reserved_ = 0;
-  std::size_t acts_ = 0;      // That hold room.
-  std::uint64_t number_ = 0;  // Of the last record,
-  std::string hash_;          // its hash,
-  std::string time_;          // and its time.
-  std::uint64_t signed_ = 0;  // The last checkpoint.
-  std::chrono::steady_clock::time_point first_unsigned_{};
-  std::chrono::steady_clock::time_point not_before_{};  // For the next one.
-  std::uint64_t durable_ = 0;                           // The last record that was flushed.
-  bool leading_ = false;      // Somebody gathers a group, or flushes for it.
+  std::size_t acts_ = 0;                  // That hold room,
+  std::chrono::nanoseconds usual_act_{};  // and for how long, about.
+  std::uint64_t number_ = 0;              // Of the last record,
+  std::string hash_;                      // its hash,
+  std::string time_;                      // and its time.
+  std::uint64_t signed_ = 0;              // The last checkpoint.
+  Steady::time_point first_unsigned_{};
+  Steady::time_point not_before_{};  // For the next one.
+  std::uint64_t durable_ = 0;        // The last record that was flushed.
+  bool leading_ = false;             // Somebody gathers a group, or flushes for it.
   std::uint64_t target_ = 0;  // The last record of the group that was flushed last, or is now.
   unsigned group_ = 0;        // The number of the one that can be joined,
   std::size_t joined_ = 0;    // and how many have.
   unsigned hasty_ = 0;        // Groups that are not waited for, since nobody joined one before.
+  // When the thread flushes next, for records up to this one; and when it wakes up by itself.
+  Steady::time_point flush_due_ = kNever;
+  std::uint64_t hurried_ = 0;
+  Steady::time_point wakes_at_ = Steady::time_point::min();
+  Steady::time_point flush_began_{};  // The last one.
   std::optional<Error> failed_;
   bool stopping_ = false;
 

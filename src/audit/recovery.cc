@@ -69,14 +69,17 @@ Result<Recovered> recover_journal(int directory, const std::optional<Head>& head
       return changed("record " + std::to_string(head->number) + ", which its head covers, is not " +
                      "in " + segment_name(last));
     }
-    struct stat status {};
     const std::string name = segment_name(last);
-    if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      return Error::from_errno("look at " + name);
-    }
     if (seen.any) {
-      seen.found.cut = static_cast<std::uint64_t>(status.st_size) - seen.found.size;
-      return seen.found;
+      const UniqueFd file = GB_TRY(open_regular(directory, name, O_RDONLY));
+      struct stat status {};
+      if (::fstat(file.get(), &status) != 0) {
+        return Error::from_errno("look at " + name);
+      }
+      Recovered& found = seen.found;
+      found.has_more = static_cast<std::uint64_t>(status.st_size) > found.size;
+      found.cut = GB_TRY(written_end(file.get(), found.size)) - found.size;
+      return found;
     }
     // The program died when it had just begun this one.
     if (::unlinkat(directory, name.c_str(), 0) != 0) {

@@ -17,7 +17,8 @@ struct Recovered {
   std::uint64_t number = 0;   // The last record, 0: none,
   std::string hash{};         // its hash,
   std::string time{};         // and its time.
-  std::uint64_t cut = 0;      // Bytes behind it, which belong to no whole record.
+  bool has_more = false;      // Something stands behind it: room, or
+  std::uint64_t cut = 0;      // bytes that belong to no whole record.
   std::uint64_t unsigned_records = 0;
 };
 

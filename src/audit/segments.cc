@@ -113,10 +113,51 @@ Result<UniqueFd> open_directory(const std::string& path) {
   return directory;
 }
 
+Result<std::uint64_t> written_end(int file, std::uint64_t from) {
+  std::string block(kBlock, '\0');
+  std::uint64_t end = from;
+  for (std::uint64_t at = from;;) {
+    const ssize_t got = ::pread(file, block.data(), block.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return Error::from_errno("read the audit journal");
+    }
+    if (got == 0) {
+      return end;
+    }
+    const std::string_view read(block.data(), static_cast<std::size_t>(got));
+    if (const std::size_t last = read.find_last_not_of('\0'); last != read.npos) {
+      end = at + last + 1;
+    }
+    at += read.size();
+  }
+}
+
 Result<std::optional<LineReader::Line>> LineReader::next() {
   std::size_t searched = at_;
+  bool again = false;
   for (;;) {
     const std::size_t found = held_.find('\n', searched);
+    if (const std::size_t zero = std::string_view(held_).substr(0, found).find('\0', searched);
+        zero != std::string_view::npos) {
+      if (again) {
+        const Line line{.text = std::string_view(held_).substr(at_, zero - at_),
+                        .offset = offset_,
+                        .whole = false};
+        at_ = zero;
+        offset_ += line.text.size();
+        return line.text.empty() ? std::optional<Line>() : std::optional(line);
+      }
+      // What was room when the block was read may be a record by now.
+      again = true;
+      held_.resize(at_);
+      end_ = offset_;
+      ended_ = false;
+      searched = at_;
+      continue;
+    }
     const bool whole = found != std::string::npos && found - at_ <= kMostLine;
     if (whole || held_.size() - at_ > kMostLine || (ended_ && held_.size() > at_)) {
       const std::size_t size = whole ? found - at_ : std::min(held_.size() - at_, kMostLine);

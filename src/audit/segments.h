@@ -32,8 +32,11 @@ Result<void> replace_file(int directory,
 // The directory of a journal. kNotFound where there is none.
 Result<UniqueFd> open_directory(const std::string& path);
 
+// Where the file ends without the zeros at its end, which are room for records; not before `from`.
+Result<std::uint64_t> written_end(int file, std::uint64_t from);
+
 // Reads the lines of a file, from its beginning or from an offset that is the beginning of a line,
-// holding at most one line and one block at a time.
+// holding at most one line and one block at a time. A zero is where the file ends for it.
 class LineReader {
  public:
   explicit LineReader(UniqueFd file, std::uint64_t offset = 0)
@@ -46,6 +49,8 @@ class LineReader {
   };
   // Nothing at the end of the file. A line beyond kMostLine comes in pieces that are not whole.
   Result<std::optional<Line>> next();
+  // Behind the last line that it returned.
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
  private:
   UniqueFd file_;

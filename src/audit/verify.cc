@@ -98,17 +98,21 @@ class Verifier {
       }
       return std::move(file).error();
     }
+    const int opened = file->get();
     LineReader lines(*std::move(file));
     while (!enough()) {
       const auto line = GB_TRY(lines.next());
-      if (!line) {
+      const std::uint64_t begin = line ? line->offset : lines.offset();
+      const bool whole = line && line->whole;
+      const std::uint64_t left = whole ? 0 : GB_TRY(written_end(opened, begin)) - begin;
+      if (!whole && left == 0) {
         break;
       }
       ++at.line;
-      at.offset = line->offset;
+      at.offset = begin;
       end_ = at;
-      if (!line->whole) {
-        torn(at, *line, last_segment);
+      if (!whole) {
+        torn(at, left, last_segment);
         break;
       }
       read_line(at, line->text, at.line == 1 ? first : 0);
@@ -117,9 +121,9 @@ class Verifier {
   }
 
   // A line without an end: one that is being written, or was when the program died.
-  void torn(const Place& at, const LineReader::Line& line, bool last_segment) {
-    if (last_segment && line.text.size() < kMostLine) {
-      report_.unfinished = line.text.size();
+  void torn(const Place& at, std::uint64_t bytes, bool last_segment) {
+    if (last_segment && bytes < kMostLine) {
+      report_.unfinished = bytes;
     } else {
       add(at, report_.last + 1, "the file ends in the middle of a record");
     }

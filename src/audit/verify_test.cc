@@ -61,6 +61,21 @@ TEST_F(VerifyTest, EachFlippedByteIsFoundWithItsLine) {
   }
 }
 
+TEST_F(VerifyTest, EachByteThatBecameRoomIsFoundWithItsLine) {
+  write(1);
+  const std::string good = read(first_);
+  std::uint64_t line = 1;
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string bad = good;
+    bad[at] = '\0';
+    put(first_, bad);
+    const Report report = check();
+    ASSERT_FALSE(report.problems.empty()) << "byte " << at;
+    EXPECT_EQ(report.problems.front().line, line) << "byte " << at << "\n" << text_of(report);
+    line += good[at] == '\n' ? 1 : 0;
+  }
+}
+
 TEST_F(VerifyTest, ARecordThatWasDroppedIsNamed) {
   write(6);
   auto all = lines(first_);

@@ -123,7 +123,7 @@ Result<std::unique_ptr<audit::Journal>> open_journal(const DaemonOptions& option
     return std::unique_ptr<audit::Journal>();
   }
   auto opened = audit::Journal::open(audit::journal_directory(options.directory),
-                                     {.durable = options.audit.durable,
+                                     {.durability = options.audit.durability,
                                       .keep = options.audit.keep,
                                       .witness = options.audit.witness});
   return opened ? std::move(opened) : std::move(opened).error().within("open the audit journal");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/journal.h"
 #include "base/result.h"
 #include "daemon/trace_exporter.h"
 #include "doors/transport/http.h"
@@ -20,7 +21,7 @@ namespace glovebox {
 // What is recorded of what callers do (audit/journal.h).
 struct AuditOptions {
   bool on = true;
-  bool durable = false;                        // Answers wait for the disk.
+  audit::Durability durability = audit::Durability::kRequests;
   bool code = false;                           // Code in full, not only its hash.
   bool inputs = false;                         // What runs are given and print, too.
   std::optional<std::chrono::seconds> keep{};  // Nothing: for ever.

@@ -41,7 +41,8 @@ class Case(unittest.TestCase):
 
     def text(self):
         return "".join(
-            path.read_text() for path in sorted((self.daemon.data / "audit").glob("*.jsonl"))
+            path.read_text().rstrip("\0")
+            for path in sorted((self.daemon.data / "audit").glob("*.jsonl"))
         )
 
     def assert_intact(self):
@@ -331,6 +332,19 @@ class InFull(Case):
         sandbox.must(200, "POST", "/contexts/default/execute", {"code": code})
         start = self.records(f"&action=execute.start&sandbox={sandbox.id}")[0]
         self.assertEqual(start["details"]["code"], code)
+
+
+class Durability(Case):
+    def test_each_mode_says_so_and_executes(self):
+        for mode in ("requests", "durable", "relaxed"):
+            self.daemon.stop()
+            self.daemon.options = ["--audit", mode]
+            self.daemon.start()
+            self.assertEqual(self.records("&action=audit.open")[-1]["details"]["mode"], mode)
+            sandbox = self.daemon.create()
+            sandbox.must(200, "POST", "/contexts/default/execute", {"code": "1 + 1"})
+            self.assertEqual(len(self.records(f"&action=execute&sandbox={sandbox.id}")), 2, mode)
+            self.assert_intact()
 
 
 class Off(Case):

@@ -61,7 +61,7 @@ struct ServeOptionsText {
   std::vector<std::string> tenant_policies;
   std::string approval_time = "5m";
   std::vector<std::string> package_indexes;
-  std::string audit = "relaxed";
+  std::string audit = "requests";
   std::string audit_keep;
   std::string otlp_endpoint;
   std::string trace_ratio;
@@ -114,7 +114,9 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   options.network = parse_network_policy(text.network).value_or(NetworkPolicy::kNone);
   options.package_indexes = GB_TRY(parse_package_indexes(text.package_indexes));
   options.audit.on = text.audit != "off";
-  options.audit.durable = text.audit == "durable";
+  options.audit.durability = text.audit == "durable"   ? audit::Durability::kAll
+                             : text.audit == "relaxed" ? audit::Durability::kRelaxed
+                                                       : audit::Durability::kRequests;
   if (!text.audit_keep.empty()) {
     options.audit.keep =
         std::chrono::duration_cast<std::chrono::seconds>(GB_TRY(parse_duration(text.audit_keep)));
@@ -276,10 +278,11 @@ void add_serve(CLI::App& app, Action* action) {
                     "to them");
   command
       ->add_option("--audit", text->audit,
-                   "Record what callers do in DIR/audit: durable (answers wait for the disk), "
-                   "relaxed (a power failure may take the last second), or off")
+                   "Record what callers do in DIR/audit: requests (on the disk before the answer; "
+                   "a power failure may take how the last executions ended), durable (that is on "
+                   "the disk, too), relaxed (a power failure may take the last second), or off")
       ->type_name("MODE")
-      ->check(CLI::IsMember({"durable", "relaxed", "off"}))
+      ->check(CLI::IsMember({"requests", "durable", "relaxed", "off"}))
       ->capture_default_str();
   command->add_flag("--audit-code", options.audit.code,
                     "Record code and commands in full, not only their hashes");

@@ -95,7 +95,8 @@ Result<std::uint64_t> AuditTrail::append(const Caller& caller,
                                          std::string_view door,
                                          const Deed& deed,
                                          std::string_view decision,
-                                         std::string_view result) {
+                                         std::string_view result,
+                                         audit::Haste haste) {
   std::string details = details_of(deed);
   if (details.size() > kMostDetails) {
     details = R"({"cut":true})";
@@ -109,7 +110,8 @@ Result<std::uint64_t> AuditTrail::append(const Caller& caller,
                           .subject = deed.subject,
                           .decision = std::string(decision),
                           .result = std::string(result),
-                          .details = std::move(details)});
+                          .details = std::move(details)},
+                         haste);
 }
 
 bool AuditTrail::admit_failure(const std::string& tenant, std::uint64_t& suppressed) {
@@ -135,9 +137,10 @@ bool AuditTrail::admit_failure(const std::string& tenant, std::uint64_t& suppres
 Result<std::uint64_t> AuditTrail::note(const Caller& caller,
                                        std::string_view door,
                                        const Deed& deed,
-                                       const Error* error) {
+                                       const Error* error,
+                                       audit::Haste haste) {
   if (error == nullptr) {
-    return append(caller, door, deed, "allowed", "ok");
+    return append(caller, door, deed, "allowed", "ok", haste);
   }
   Deed failed = deed;
   std::uint64_t suppressed = 0;
@@ -154,7 +157,8 @@ Result<std::uint64_t> AuditTrail::note_end(const Caller& caller,
                                            std::string_view door,
                                            const Deed& deed,
                                            std::string_view status) {
-  return append(caller, door, deed, "allowed", status);
+  return append(caller, door, deed, "allowed", status,
+                waits_for_ends() ? audit::Haste::kNone : audit::Haste::kSoon);
 }
 
 void AuditTrail::note_refusal(const Caller& caller,
@@ -172,7 +176,7 @@ void AuditTrail::note_refusal(const Caller& caller,
   }
   // It is refused in any case: nobody waits for the disk to say so, and nobody is told of a
   // failure.
-  (void)append(caller, door, refused, "refused", result_name(error.code()));
+  (void)append(caller, door, refused, "refused", result_name(error.code()), audit::Haste::kSoon);
 }
 
 void AuditTrail::note_ending(std::string_view tenant,
@@ -199,7 +203,7 @@ void AuditTrail::note_expired_dry_run(std::string_view tenant,
 }
 
 Result<void> AuditTrail::wait(std::uint64_t record) {
-  if (record == 0 || !journal_.durable()) {
+  if (record == 0 || journal_.durability() == audit::Durability::kRelaxed) {
     return {};
   }
   const trace::Span span("audit");

@@ -57,8 +57,9 @@ class AuditTrail {
   Result<std::uint64_t> note(const Caller& caller,
                              std::string_view door,
                              const Deed& deed,
-                             const Error* error);
-  // The same with a status in place of "ok"; never bounded.
+                             const Error* error,
+                             audit::Haste haste = audit::Haste::kNone);
+  // The same with a status in place of "ok"; never bounded. On the disk soon, if not waited for.
   Result<std::uint64_t> note_end(const Caller& caller,
                                  std::string_view door,
                                  const Deed& deed,
@@ -76,6 +77,10 @@ class AuditTrail {
   void note_ending(std::string_view tenant, std::string_view sandbox, const Ending& ending);
 
   Result<void> wait(std::uint64_t record);
+  // Whether an execution is told to have ended only when the disk has the record of that.
+  [[nodiscard]] bool waits_for_ends() const {
+    return journal_.durability() == audit::Durability::kAll;
+  }
   Result<void> checkpoint() { return journal_.checkpoint(); }
 
   Result<audit::Page> read(const audit::Query& query);
@@ -100,7 +105,8 @@ class AuditTrail {
                                std::string_view door,
                                const Deed& deed,
                                std::string_view decision,
-                               std::string_view result);
+                               std::string_view result,
+                               audit::Haste haste = audit::Haste::kNone);
 
   audit::Journal& journal_;
   const Options options_;

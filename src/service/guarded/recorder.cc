@@ -235,9 +235,10 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
       start.details.contains("request") || start.details.contains("request_bytes");
   const audit::Room room =
       GB_TRY(trail_->room(start, audit::kUsualLine + (with_output ? kMostRecordedOutput : 0)));
-  // It is in the file before anything runs; that the disk has it is waited for with the end.
-  const std::uint64_t started = GB_TRY(trail_->note(caller, door_, start, nullptr));
-  end.details["start"] = started;
+  // It is in the file before anything runs, and comes to the disk meanwhile.
+  const audit::Haste haste = trail_->waits_for_ends() ? audit::Haste::kNone : audit::Haste::kNow;
+  std::uint64_t asked = GB_TRY(trail_->note(caller, door_, start, nullptr, haste));
+  end.details["start"] = asked;
   std::optional<Outcome> outcome;
   std::string verdict;
   bool left = false;
@@ -248,12 +249,13 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
       // Before the client has it, so that no tool is called that was not recorded.
       const Deed called = tool_call_of(start, *tool);
       const auto of_call = trail_->room(called);
-      const auto noted = of_call ? trail_->note(caller, door_, called, nullptr)
+      const auto noted = of_call ? trail_->note(caller, door_, called, nullptr, haste)
                                  : Result<std::uint64_t>(of_call.error());
       if (!noted) {
         recorded = noted.error();
         return false;
       }
+      asked = *noted;
     }
     if (is_verdict_event(event)) {
       outcome.emplace(event);
@@ -277,7 +279,7 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
                              : left  ? "interrupted"
                                      : "unknown";
   const std::uint64_t number = GB_TRY(trail_->note_end(caller, door_, end, status));
-  GB_TRY(trail_->wait(number));
+  GB_TRY(trail_->wait(trail_->waits_for_ends() ? number : asked));
   GB_TRY(std::move(recorded));
   if (outcome) {
     (void)sink(verdict);
