@@ -53,63 +53,15 @@ std::uint64_t image_bytes(const ImageShape& shape) {
   return all * kBlock;
 }
 
-const char* mkfs_program() {
-  for (const char* const path : {"/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"}) {
-    if (::access(path, X_OK) == 0) {
-      return path;
-    }
-  }
-  return nullptr;
-}
-
-// Standard streams on /dev/null, and nothing else of ours.
-Result<void> run_mkfs(const std::vector<std::string>& arguments) {
-  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const auto pid = sys::start_process({.program = arguments.front(),
-                                       .words = arguments,
-                                       .descriptors = {null.get(), null.get(), null.get()}});
-  if (!pid) {
-    return Error::from_errno("start mkfs.ext4", pid.error().os_error());
-  }
-  const int status = sys::wait_for_end(*pid);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return Error(ErrorCode::kUnavailable, "mkfs.ext4 failed",
-                 "check that the disk is not full, and try " + arguments.front() + " by hand");
-  }
-  return {};
-}
-
-Result<UniqueFd> create_file(const std::string& path) {
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) {
-    if (errno == EEXIST) {
-      return Error(ErrorCode::kConflict, "the disk image already exists");
-    }
-    return Error::from_errno("create a disk image");
-  }
-  return file;
-}
-
-// The name as well as the bytes.
-Result<void> make_durable(int file, const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
-  const UniqueFd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory || ::fsync(file) != 0 || ::fsync(directory.get()) != 0) {
-    return Error::from_errno("flush a disk image");
-  }
-  return {};
-}
-
 Result<void> format(const std::string& path, const ImageShape& shape) {
   {
-    const UniqueFd file = GB_TRY(create_file(path));
+    const UniqueFd file = GB_TRY(create_image_file(path));
     if (::ftruncate(file.get(), static_cast<off_t>(image_bytes(shape))) != 0) {
       return Error::from_errno("allocate space for a disk image");
     }
   }
-  const char* const mkfs = mkfs_program();
-  if (mkfs == nullptr) {
+  const std::string mkfs = find_mkfs("mkfs.ext4");
+  if (mkfs.empty()) {
     return images_usable();
   }
   // What a new file does not hold is zero already: nothing of tables and journal need be written.
@@ -260,8 +212,56 @@ Result<void> images_usable() {
   if (!knows_ext4()) {
     return refuse("this kernel has no ext4", "load the kernel module 'ext4'");
   }
-  if (mkfs_program() == nullptr) {
+  if (find_mkfs("mkfs.ext4").empty()) {
     return refuse("mkfs.ext4 is missing", "install the package e2fsprogs");
+  }
+  return {};
+}
+
+std::string find_mkfs(std::string_view name) {
+  for (const char* const directory : {"/usr/sbin/", "/sbin/"}) {
+    std::string path = std::string(directory).append(name);
+    if (::access(path.c_str(), X_OK) == 0) {
+      return path;
+    }
+  }
+  return {};
+}
+
+// Standard streams on /dev/null, and nothing else of ours.
+Result<void> run_mkfs(const std::vector<std::string>& words) {
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const auto pid = sys::start_process({.program = words.front(),
+                                       .words = words,
+                                       .descriptors = {null.get(), null.get(), null.get()}});
+  if (!pid) {
+    return Error::from_errno("start " + words.front(), pid.error().os_error());
+  }
+  const int status = sys::wait_for_end(*pid);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return Error(ErrorCode::kUnavailable, words.front() + " failed",
+                 "check that the disk is not full, and try it by hand");
+  }
+  return {};
+}
+
+Result<UniqueFd> create_image_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) {
+    if (errno == EEXIST) {
+      return Error(ErrorCode::kConflict, "the disk image already exists");
+    }
+    return Error::from_errno("create a disk image");
+  }
+  return file;
+}
+
+Result<void> make_durable(int file, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
+  const UniqueFd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory || ::fsync(file) != 0 || ::fsync(directory.get()) != 0) {
+    return Error::from_errno("flush a disk image");
   }
   return {};
 }
@@ -287,7 +287,7 @@ Result<void> copy_image(const std::string& from, const std::string& to) {
   if (!source) {
     return Error::from_errno("open a disk image");
   }
-  const UniqueFd target = GB_TRY(create_file(to));
+  const UniqueFd target = GB_TRY(create_image_file(to));
   const int failed =
       copy_contents(source.get(), target.get(), std::numeric_limits<std::int64_t>::max());
   Result<void> copied =

@@ -8,9 +8,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace glovebox {
 
@@ -35,6 +38,16 @@ Result<void> images_usable();
 // belongs to the guest's ids. One of each shape is kept in `stock`, a directory of ours that is
 // made when it is missing, and copied: making a file system takes 100 times as long as that.
 Result<void> make_image(const std::string& path, const ImageShape& shape, const std::string& stock);
+
+// A new file for an image, which only root can access. kConflict where there is one.
+Result<UniqueFd> create_image_file(const std::string& path);
+// Its name as well as its bytes are on stable storage afterwards.
+Result<void> make_durable(int file, const std::string& path);
+
+// Runs one of the mkfs programs, quietly: its words, the program's path first.
+Result<void> run_mkfs(const std::vector<std::string>& words);
+// The path of "mkfs.ext4" and the like; empty where it is not installed.
+std::string find_mkfs(std::string_view name);
 
 // Copies an image that nobody has attached, durably: without copying any data where the file
 // system can (FICLONE), else what is no hole. kConflict when `to` exists.

@@ -16,7 +16,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 
+#include "volume/detached_mount.h"
 #include "volume/image_file.h"
 
 namespace glovebox {
@@ -28,37 +30,9 @@ using namespace std::chrono_literals;
 constexpr auto kPatience = 10s;
 constexpr std::int64_t kLongestFreeze = 30'000'000'000;
 
-// Why the kernel refused, in its own words: a descriptor of fsopen() has them.
-std::string said_by(int context) {
-  std::array<char, 512> text{};
-  const ssize_t size = ::read(context, text.data(), text.size());
-  return size > 2 ? " (" + std::string(text.data() + 2, static_cast<std::size_t>(size) - 2) + ")"
-                  : std::string();
-}
-
-Result<UniqueFd> mount_device(const std::string& device, unsigned attributes) {
-  const UniqueFd context(::fsopen("ext4", FSOPEN_CLOEXEC));
-  if (!context) {
-    return Error::from_errno("fsopen ext4").with_hint("load the kernel module 'ext4'");
-  }
-  const auto set = [&](const char* key, const char* value) {
-    return ::fsconfig(context.get(), FSCONFIG_SET_STRING, key, value, 0) == 0;
-  };
-  // Tables that nobody uses stay holes.
-  const bool told =
-      set("source", device.c_str()) && set("errors", "remount-ro") &&
-      ::fsconfig(context.get(), FSCONFIG_SET_FLAG, "noinit_itable", nullptr, 0) == 0 &&
-      ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0;
-  if (!told) {
-    const int error = errno;
-    return Error::from_errno("mount " + device + said_by(context.get()), error);
-  }
-  UniqueFd mount(::fsmount(context.get(), FSMOUNT_CLOEXEC, attributes));
-  if (!mount) {
-    return Error::from_errno("fsmount " + device);
-  }
-  return mount;
-}
+// Tables that nobody uses stay holes.
+constexpr std::array<MountOption, 2> kOptions = {
+    {{"errors", "remount-ro"}, {"noinit_itable", nullptr}}};
 
 std::int64_t monotonic_ns() {
   timespec now{};
@@ -68,12 +42,16 @@ std::int64_t monotonic_ns() {
 
 // In a process of its own: were it killed with us, the file system would stay frozen, without any
 // mount by which to thaw it. System calls only: our other threads' locks are as they were.
-[[noreturn]] void copy_frozen(int root, int from, int to) noexcept {
+[[noreturn]] void work_frozen(int root,
+                              std::span<const int> descriptors,
+                              const MountedImage::Work& work) noexcept {
   // Not ours to keep open: a sandbox lives as long as the socket to its warden.
-  std::array<int, 3> kept = {root, from, to};
-  std::ranges::sort(kept);
+  std::array<int, MountedImage::kMostDescriptors + 1> kept = {root};
+  std::ranges::copy(descriptors, kept.begin() + 1);
+  const std::span<int> used(kept.data(), descriptors.size() + 1);
+  std::ranges::sort(used);
   unsigned first = 0;
-  for (const int fd : kept) {
+  for (const int fd : used) {
     if (static_cast<unsigned>(fd) > first) {
       (void)::syscall(SYS_close_range, first, static_cast<unsigned>(fd) - 1, 0);
     }
@@ -84,7 +62,7 @@ std::int64_t monotonic_ns() {
   if (::ioctl(root, FIFREEZE, 0) != 0) {
     ::_exit(errno);
   }
-  const int failed = copy_contents(from, to, monotonic_ns() + kLongestFreeze);
+  const int failed = work(monotonic_ns() + kLongestFreeze);
   (void)::ioctl(root, FITHAW, 0);
   ::_exit(failed);
 }
@@ -107,8 +85,9 @@ Result<std::shared_ptr<MountedImage>> MountedImage::open(const std::string& imag
 // The device is mounted anew each time: the kernel finds that it has the file system already, and
 // makes another mount of it. Cloning a detached mount came only with Linux 6.15.
 Result<UniqueFd> MountedImage::mount(bool read_only) const {
-  return mount_device(loop_.path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-                                      (read_only ? static_cast<unsigned>(MOUNT_ATTR_RDONLY) : 0U));
+  return mount_device("ext4", loop_.path, kOptions,
+                      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+                          (read_only ? static_cast<unsigned>(MOUNT_ATTR_RDONLY) : 0U));
 }
 
 Result<void> MountedImage::flush() const {
@@ -118,35 +97,42 @@ Result<void> MountedImage::flush() const {
   return {};
 }
 
-Result<void> MountedImage::copy(const std::string& to) const {
+Result<void> MountedImage::while_still(std::span<const int> descriptors, const Work& work) const {
+  GB_CHECK(descriptors.size() <= kMostDescriptors);
   // Most of it before the freeze, so that this is short.
   GB_TRY(flush());
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    work_frozen(root_.get(), descriptors, work);
+  }
+  if (pid < 0) {
+    return Error::from_errno("fork");
+  }
+  int status = -1;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  const int failed = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+  if (failed == ETIMEDOUT) {
+    return Error(ErrorCode::kExhausted, "copying a disk image took too long",
+                 "install btrfs-progs, or put the data directory on XFS or btrfs: then copies "
+                 "share what did not change");
+  }
+  return failed == 0 ? Result<void>() : Error::from_errno("copy a disk image", failed);
+}
+
+Result<void> MountedImage::copy(const std::string& to) const {
   const UniqueFd from(::open(image_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   const UniqueFd target(
       ::open(to.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!from || !target) {
     return Error::from_errno("copy a disk image");
   }
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    copy_frozen(root_.get(), from.get(), target.get());
-  }
-  int status = -1;
-  Result<void> copied;
-  if (pid < 0) {
-    copied = Error::from_errno("fork");
-  } else {
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    const int failed = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
-    if (failed == ETIMEDOUT) {
-      copied = Error(ErrorCode::kExhausted, "copying a disk image took too long",
-                     "put the data directory on XFS or btrfs, which support copy-on-write copies");
-    } else if (failed != 0) {
-      copied = Error::from_errno("copy a disk image", failed);
-    } else if (::fsync(target.get()) != 0) {
-      copied = Error::from_errno("flush a disk image");
-    }
+  const std::array<int, 2> used = {from.get(), target.get()};
+  auto copied = while_still(used, [&used](std::int64_t deadline_ns) {
+    return copy_contents(used[0], used[1], deadline_ns);
+  });
+  if (copied && ::fsync(target.get()) != 0) {
+    copied = Error::from_errno("flush a disk image");
   }
   if (!copied) {
     (void)::unlink(to.c_str());

@@ -2,8 +2,11 @@
 // MountedImage: a disk image whose file system is mounted, in no mount table of anybody's.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/bytes.h"
@@ -29,8 +32,17 @@ class MountedImage {
   // All that was written so far is on stable storage (syncfs(2)).
   [[nodiscard]] Result<void> flush() const;
 
-  // A copy of the image as it is now, in use: who writes waits meanwhile, at most 30 s, after which
-  // the copy is given up (kExhausted). Costs nothing where the file system can clone.
+  // What is done while nobody can write. Makes system calls only, and answers zero or an errno;
+  // ETIMEDOUT when it is not done by this time of the monotonic clock.
+  using Work = std::function<int(std::int64_t deadline_ns)>;
+  static constexpr std::size_t kMostDescriptors = 3;
+  // Does that with the image's own file whole and at rest, in a process that has these descriptors
+  // and no others: who writes waits meanwhile, at most 30 s, after which the work is given up
+  // (kExhausted).
+  [[nodiscard]] Result<void> while_still(std::span<const int> descriptors, const Work& work) const;
+
+  // A copy of the image's file as it is now, in use (see while_still()). Costs nothing where the
+  // file system can clone.
   [[nodiscard]] Result<void> copy(const std::string& to) const;
 
   struct Use {

@@ -19,7 +19,6 @@
 #include "service/keeper/judge_call.h"
 #include "service/keeper/one_shot_call.h"
 #include "spec/json/verdict_json.h"
-#include "volume/image_file.h"
 
 namespace glovebox::keeper {
 namespace {
@@ -550,7 +549,7 @@ Result<json> make_image(const json& arguments, CallContext& context) {
   const ImageShape shape{.size = Bytes{static_cast<std::uint64_t>(number(arguments, "size"))},
                          .inodes = static_cast<std::uint32_t>(
                              std::clamp<std::int64_t>(number(arguments, "inodes"), 0, UINT32_MAX))};
-  GB_TRY(glovebox::make_image(image, shape, context.keeper.paths().stock()));
+  GB_TRY(context.keeper.images().make(image, shape));
   return json();
 }
 
@@ -559,8 +558,7 @@ Result<json> copy_image(const json& arguments, CallContext& context) {
   const std::string image = GB_TRY(context.keeper.paths().resolve(text(arguments, "image")));
   const std::string to = GB_TRY(context.keeper.paths().resolve_new(text(arguments, "to")));
   if (object(arguments, "idle") == true) {
-    GB_TRY(images_usable());
-    GB_TRY(glovebox::copy_image(image, to));
+    GB_TRY(context.keeper.images().copy_idle(image, to));
   } else {
     GB_TRY(context.keeper.images().copy(image, to));
   }

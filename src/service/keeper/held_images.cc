@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/held_images.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "files/open.h"
@@ -54,7 +51,7 @@ Result<std::shared_ptr<MountedImage>> HeldImages::mounted(const std::string& ima
   if (auto found = known(image)) {
     return found;
   }
-  auto opened = GB_TRY(MountedImage::open(image));
+  auto opened = GB_TRY(pool_.open(image));
   MountedImage* const raw = opened.get();
   std::shared_ptr<MountedImage> shared(
       raw, [owner = std::move(opened), returns = returns_](MountedImage*) mutable {
@@ -88,11 +85,12 @@ Result<LentImages> HeldImages::lend(const std::vector<ImageOrder>& orders, Sandb
 
 Result<void> HeldImages::copy(const std::string& image, const std::string& to) {
   if (const auto in_use = known(image)) {
-    return in_use->copy(to);
+    return pool_.copy(image, to, in_use.get());
   }
   // Nobody's now; mounted all the same, so that nobody else changes it meanwhile, and so that what
   // a loss of power left is put in order once.
-  return GB_TRY(mounted(image))->copy(to);
+  const auto opened = GB_TRY(mounted(image));
+  return pool_.copy(image, to, opened.get());
 }
 
 void HeldImages::end_server(const std::string& image) {
@@ -130,10 +128,7 @@ Result<void> HeldImages::remove(const std::string& image) {
     }
     images_.erase(image);
   }
-  if (::unlink(image.c_str()) != 0 && errno != ENOENT) {
-    return Error::from_errno("remove a disk image");
-  }
-  return {};
+  return pool_.remove(image);
 }
 
 Result<std::shared_ptr<HeldImages::Server>> HeldImages::start_server(LentImages lent,

@@ -9,12 +9,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/named_locks.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/sandbox.h"
+#include "volume/image_pool.h"
 #include "volume/mounted_image.h"
 
 namespace glovebox::keeper {
@@ -30,6 +32,7 @@ struct ImageOrder {
 struct LentImages {
   std::vector<std::shared_ptr<MountedImage>> images;
   std::vector<UniqueFd> mounts;  // Needed until the sandbox is made.
+  std::string workspace;         // The one that is the sandbox's own; empty: none.
   // To be set when the sandbox is being ended: whoever removes an image then waits for its return
   // instead of being refused.
   std::shared_ptr<std::atomic<bool>> ending = std::make_shared<std::atomic<bool>>(false);
@@ -39,15 +42,29 @@ struct LentImages {
 // given up when the last of them has ended.
 class HeldImages {
  public:
+  // Those of a data directory.
+  explicit HeldImages(std::string directory) : pool_(std::move(directory)) {}
+
+  // A new one without any file.
+  Result<void> make(const std::string& image, const ImageShape& shape) {
+    return pool_.make(image, shape);
+  }
+
   // Adds them to what the sandbox is to be.
   Result<LentImages> lend(const std::vector<ImageOrder>& orders, SandboxSpec& spec);
 
   // A copy as it is now, whether it is in use or not.
   Result<void> copy(const std::string& image, const std::string& to);
+  // The same of one that nobody has and nobody will.
+  Result<void> copy_idle(const std::string& image, const std::string& to) {
+    return pool_.copy(image, to, nullptr);
+  }
 
   // Removes the file. kConflict when a sandbox has it; one that is being ended is waited for, for
   // some seconds.
   Result<void> remove(const std::string& image);
+  // The same, whoever has it: nobody else can have it any more.
+  Result<void> discard(const std::string& image) { return pool_.remove(image); }
 
   // A socket to a file server that sees the image as its workspace (files/open.h). It is in a
   // sandbox of its own, which is kept a while for the next.
@@ -83,6 +100,7 @@ class HeldImages {
   Result<std::shared_ptr<Server>> server(const std::string& image);
   static Result<std::shared_ptr<Server>> start_server(LentImages lent, const SandboxSpec& spec);
 
+  ImagePool pool_;
   NamedLocks named_;  // By image, taken before the mutex.
   const std::shared_ptr<Returns> returns_ = std::make_shared<Returns>();
   std::mutex& mutex_ = returns_->mutex;  // Of what follows.

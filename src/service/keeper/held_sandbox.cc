@@ -63,19 +63,12 @@ HeldSandbox::~HeldSandbox() {
   }
 }
 
-void HeldSandbox::hold(LentImages images, std::string workspace, bool shared) {
+void HeldSandbox::hold(LentImages images, bool shared) {
   if (shared) {
     gate_->forbid("it has volumes, and what is written to them could not be taken back");
   }
   images_ = std::move(images);
   images_.mounts.clear();
-  workspace_image_ = std::move(workspace);
-}
-
-void HeldSandbox::discard_workspace() const {
-  if (!workspace_image_.empty()) {
-    (void)::unlink(workspace_image_.c_str());
-  }
 }
 
 void HeldSandbox::note_oom_kills() {

@@ -56,10 +56,9 @@ class HeldSandbox {
   HeldSandbox& operator=(const HeldSandbox&) = delete;
   ~HeldSandbox();
 
-  // Disk images that it has, for as long as it lives; `workspace` is the path of the one that is
-  // its own, or empty; `shared` says that it can write to others. To be called once, before anybody
-  // else knows of it.
-  void hold(LentImages images, std::string workspace, bool shared);
+  // Disk images that it has, for as long as it lives; `shared` says that it can write to others'.
+  // To be called once, before anybody else knows of it.
+  void hold(LentImages images, bool shared);
   // That it shows another root than the host's, and what of templates must stay while it lives. To
   // be called once, before anybody else knows of it.
   void show_template(const TemplateOrder& shown, std::vector<UniqueFd> contents);
@@ -74,8 +73,8 @@ class HeldSandbox {
   // everything. To be called once, before anybody else knows of it.
   void run_as(std::string user) { image_user_ = std::move(user); }
   [[nodiscard]] const std::string& image_user() const { return image_user_; }
-  // Removes its workspace on disk, when it has one: it will never be wanted again.
-  void discard_workspace() const;
+  // The image of its workspace, which goes with it; empty: none.
+  [[nodiscard]] const std::string& workspace() const { return images_.workspace; }
 
   [[nodiscard]] std::string_view id() const { return sandbox_->id(); }
   [[nodiscard]] Sandbox& sandbox() { return *sandbox_; }
@@ -172,7 +171,6 @@ class HeldSandbox {
   Result<void> make_room_for_process();
 
   LentImages images_;
-  std::string workspace_image_;
   std::shared_ptr<Zygote> zygote_;
   std::unique_ptr<Sandbox> sandbox_;
   const Environment env_;

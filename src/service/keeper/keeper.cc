@@ -83,7 +83,8 @@ Keeper::Keeper(KeeperOptions options, Registry registry, OwnPaths paths)
     : options_(std::move(options)),
       registry_(std::move(registry)),
       paths_(std::move(paths)),
-      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      images_(paths_.directory()) {
   log_.rotate(paths_.directory() + "/keeper.log", kLogSize);
 }
 
@@ -334,12 +335,11 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   spec.mounts.push_back(GB_TRY(agents_mount()));
   spec.id = order.id;
   LentImages lent;
-  std::string workspace;
   if (!order.images.empty()) {
     lent = GB_TRY(images_.lend(order.images, spec));
     const auto own = std::ranges::find(order.images, order.home, &ImageOrder::target);
     // Only one that was made for this sandbox, under its name, may go with it.
-    workspace = own == order.images.end() || order.id.empty() ? std::string() : own->image;
+    lent.workspace = own == order.images.end() || order.id.empty() ? std::string() : own->image;
   }
   auto sandbox = GB_TRY(Sandbox::create(spec, order.tier));
   if (!order.run_as.empty()) {
@@ -349,7 +349,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   const bool shared = std::ranges::any_of(order.images, [&](const ImageOrder& image) {
     return image.target != order.home && !image.read_only;
   });
-  held->hold(std::move(lent), std::move(workspace), shared);
+  held->hold(std::move(lent), shared);
   held->show_template(order.shows, std::move(contents));
   return held;
 }
@@ -453,10 +453,20 @@ std::vector<std::shared_ptr<HeldSandbox>> Keeper::all() {
   return held;
 }
 
+void Keeper::discard_workspace(const HeldSandbox& sandbox) {
+  if (sandbox.workspace().empty()) {
+    return;
+  }
+  if (const auto removed = images_.discard(sandbox.workspace()); !removed) {
+    log_.warning("sandbox " + std::string(sandbox.id()) +
+                 ": its workspace is not removed: " + removed.error().message());
+  }
+}
+
 Result<void> Keeper::kill(std::string_view id) {
   std::shared_ptr<HeldSandbox> gone = GB_TRY(take_out(id, EndReason::kDeleted));
   gone->kill();
-  gone->discard_workspace();
+  discard_workspace(*gone);
   return {};
 }
 
@@ -649,10 +659,10 @@ void Keeper::end_overdue() {
       }
     } else if (overdue || !alive) {
       note_end(current->first, *held.sandbox);
-      chores_.post(held.tenant, [sandbox = std::move(held.sandbox), overdue] {
+      chores_.post(held.tenant, [this, sandbox = std::move(held.sandbox), overdue] {
         sandbox->kill();
         if (overdue) {
-          sandbox->discard_workspace();
+          discard_workspace(*sandbox);
         }
       });
       sandboxes_.erase(current);

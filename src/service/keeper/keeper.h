@@ -149,6 +149,8 @@ class Keeper {
   [[nodiscard]] bool stays() const { return options_.stays; }
 
  private:
+  // Removes its workspace on disk, when it has one: it will never be wanted again.
+  void discard_workspace(const HeldSandbox& sandbox);
   // Off the books, with the reason.
   Result<std::shared_ptr<HeldSandbox>> take_out(std::string_view id, EndReason reason);
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);

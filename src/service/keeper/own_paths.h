@@ -42,8 +42,6 @@ class OwnPaths {
   [[nodiscard]] Result<CreateOrder> resolve(CreateOrder order) const;
 
   [[nodiscard]] const std::string& directory() const { return path_; }
-  // Of empty images, which the daemon has no name for: they become other tenants' volumes.
-  [[nodiscard]] std::string stock() const { return path_ + "/images"; }
 
  private:
   OwnPaths(std::string path, UniqueFd directory)

@@ -13,6 +13,7 @@
 #include "service/local/disk_budget.h"
 #include "service/local/local_service.h"
 #include "service/local/own_disk.h"
+#include "volume/image_pool.h"
 
 namespace glovebox {
 namespace {
@@ -129,10 +130,7 @@ Result<QuotaLease> LocalService::keep_workspace(const Caller& caller,
   // The keeper writes it, and no more than the image may hold.
   GB_TRY(budget.spend(info.limits.disk.count));
   (void)GB_TRY(call("copy_image", {{"image", workspaces_.path(info.id)}, {"to", path}}));
-  struct stat status {};
-  return std::move(budget).settle(::lstat(path.c_str(), &status) == 0
-                                      ? static_cast<std::uint64_t>(status.st_blocks) * 512
-                                      : info.limits.disk.count);
+  return std::move(budget).settle(image_use(path));
 }
 
 Result<std::vector<std::string>> LocalService::templates(const Caller& caller) {

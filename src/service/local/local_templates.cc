@@ -21,6 +21,7 @@
 #include "service/local/kinds.h"
 #include "service/local/local_workspaces.h"
 #include "service/templates/recipe.h"
+#include "volume/image_pool.h"
 
 namespace glovebox {
 namespace {
@@ -65,12 +66,6 @@ Result<void> receive(CountedFile& file, const FileClient::Source& source) {
     GB_TRY(file.write({buffer.data(), got}));
   }
   return {};
-}
-
-std::uint64_t disk_use_of_file(const std::string& path) {
-  struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512
-                                             : 0;
 }
 
 Error busy(const std::string& what) {
@@ -405,7 +400,7 @@ Result<void> LocalTemplates::put(const TemplateRecord& record,
 
 std::uint64_t LocalTemplates::size_of(const TemplateRecord& record, const std::string& key) const {
   if (record.source == "snapshot" && key == record.content_hash) {
-    return disk_use_of_file(directory_ + "/snapshots/" + key);
+    return image_use(directory_ + "/snapshots/" + key);
   }
   const json settings = json::parse(record.settings, nullptr, false);
   const json sizes = settings.is_object() ? settings.value("sizes", json::object()) : json();

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -127,9 +126,10 @@ void LocalWorkspaces::remove_saved(std::string_view sandbox) const {
   (void)keeper_.call("remove_saved", {{"saved", saved(sandbox)}});
 }
 
+// In this order: what only stands for an image in the keeper's pool the daemon could remove, too.
 void remove_snapshot(keeper::KeeperClient& keeper, const std::string& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    (void)keeper.call("remove_image", {{"image", path}});
+  if (!keeper.call("remove_image", {{"image", path}})) {
+    (void)::unlink(path.c_str());
   }
 }
 
