@@ -2,6 +2,7 @@
 #include "egress/confinement.h"
 
 #include <grp.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,7 +21,7 @@ namespace {
 
 // Names what an event loop with sockets takes; files cannot be opened at all.
 constexpr auto kCalls = confined::allow_only(confined::join(
-    std::array<std::uint32_t, 32>{
+    std::array<std::uint32_t, 34>{
         SYS_recvmsg,      SYS_sendmsg,        SYS_epoll_wait,      SYS_recvfrom,
         SYS_sendto,       SYS_read,           SYS_write,           SYS_readv,
         SYS_writev,       SYS_epoll_ctl,      SYS_timerfd_settime, SYS_close,
@@ -28,7 +29,8 @@ constexpr auto kCalls = confined::allow_only(confined::join(
         SYS_shutdown,     SYS_setsockopt,     SYS_getsockopt,      SYS_getsockname,
         SYS_getpeername,  SYS_ioctl,          SYS_fcntl,           SYS_poll,
         SYS_bind,         SYS_epoll_create1,  SYS_timerfd_create,  SYS_eventfd2,
-        SYS_gettimeofday, SYS_rt_sigprocmask, SYS_clock_nanosleep, SYS_getpid},
+        SYS_gettimeofday, SYS_rt_sigprocmask, SYS_clock_nanosleep, SYS_getpid,
+        SYS_splice,       SYS_pipe2},
     confined::kMemoryAndEnd));
 
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
@@ -58,7 +60,7 @@ constexpr std::array<sock_filter, 12> kArguments = {{
     {BPF_RET | BPF_K, 0, 0, kKill},
 }};
 
-// 128 sessions with two sockets each, and what is being looked up.
+// 128 sessions with two sockets each, the pipes of the long ones, and what is being looked up.
 constexpr std::uint64_t kDescriptors = 1024;
 constexpr confined::Bounds kBounds{.memory = 512ULL << 20,
                                    .cpu_seconds = RLIM_INFINITY - 1,
@@ -81,6 +83,10 @@ Result<void> take_identity(std::uint32_t identity) {
 
 Result<void> confine() {
   sys::become_undumpable();
+  // splice(2) to a connection that has ended has no other way to spare us the signal.
+  if (::signal(SIGPIPE, SIG_IGN) == SIG_ERR) {
+    return Error::from_errno("signal");
+  }
   const rlimit descriptors{kDescriptors, kDescriptors};
   if (::setrlimit(RLIMIT_NOFILE, &descriptors) != 0) {
     return Error::from_errno("setrlimit");

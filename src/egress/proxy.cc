@@ -27,6 +27,9 @@ constexpr auto kPause = 20ms;
 constexpr auto kPaceStep = 100ms;
 // Refused ones count, too: behind them nobody listens any more.
 constexpr std::uint64_t kMostAccepted = 200'000;
+// With a rate, bytes go in pieces of this size at least, and of a tenth of a second.
+constexpr std::uint64_t kLeastPiece = 32UL * 1024;
+constexpr std::uint64_t kPiecesASecond = 10;
 // So that a guest that only asks does not take a processor: 3,200 questions a second.
 constexpr unsigned kQuestionsAtOnce = 64;
 
@@ -81,6 +84,16 @@ std::string_view Proxy::spend(std::uint64_t sent, std::uint64_t received) {
   return received_ > bounds().received ? "the sandbox has received too many bytes" : "";
 }
 
+std::uint64_t Proxy::room(Direction direction) const {
+  const bool out = direction == Direction::kOut;
+  const std::uint64_t most = out ? bounds().sent : bounds().received;
+  const std::uint64_t had = out ? sent_ : received_;
+  // One more than there may be is too many, which is noticed.
+  const std::uint64_t left = had < most ? most - had + 1 : 1;
+  return bounds().rate == 0 ? left
+                            : std::min(left, std::max(kLeastPiece, bounds().rate / kPiecesASecond));
+}
+
 asio::awaitable<void> Proxy::pace(std::uint64_t sent, std::uint64_t received) {
   if (bounds().rate == 0) {
     co_return;
@@ -115,6 +128,7 @@ asio::awaitable<void> Proxy::wait(asio::steady_timer& timer, std::chrono::millis
 
 asio::awaitable<void> Proxy::answer_questions() {
   std::array<std::uint8_t, 512> question{};  // RFC 1035, 4.2.1.
+  auto since = std::chrono::steady_clock::now();
   for (unsigned count = 1; !stopped_; ++count) {
     asio::ip::udp::endpoint asker;
     error_code error;
@@ -127,7 +141,11 @@ asio::awaitable<void> Proxy::answer_questions() {
       }
     }
     if (count % kQuestionsAtOnce == 0) {
-      co_await wait(breath_, kPause);
+      const auto took = std::chrono::steady_clock::now() - since;
+      if (took < kPause) {
+        co_await wait(breath_, std::chrono::ceil<std::chrono::milliseconds>(kPause - took));
+      }
+      since = std::chrono::steady_clock::now();
     }
   }
 }

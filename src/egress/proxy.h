@@ -13,13 +13,16 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "egress/awaitable.h"
+#include "egress/flow.h"
 #include "egress/names.h"
+#include "egress/pipe.h"
 #include "egress/resolver.h"
 #include "egress/route.h"
 #include "spec/connection_record.h"
@@ -38,6 +41,7 @@ struct Bounds {
   std::chrono::seconds for_dial{15};  // For each address, and for a lookup or an upstream.
   std::chrono::seconds idle{300};     // Without a byte in either direction.
   std::uint64_t rate = 0;             // Bytes a second in each direction; 0: as fast as it goes.
+  std::size_t pipes = 32;             // At a time; what finds none is copied.
 
   // With what the order allows, where that is less.
   [[nodiscard]] Bounds within(const NetworkBudget& budget) const;
@@ -81,6 +85,9 @@ class Proxy {
   void leave(Session* session, const ConnectionRecord& connection);
   // Counts bytes. Why there are too many, a literal; empty where there are not.
   std::string_view spend(std::uint64_t sent, std::uint64_t received);
+  // How many bytes a piece may have, so that it is not far beyond the budget or its rate.
+  [[nodiscard]] std::uint64_t room(Direction direction) const;
+  std::unique_ptr<Pipe> make_pipe() { return Pipe::make(pipes_, bounds().pipes); }
   // Waits until these bytes, of one direction, are within the rate.
   boost::asio::awaitable<void> pace(std::uint64_t sent, std::uint64_t received);
 
@@ -104,6 +111,7 @@ class Proxy {
   std::uint64_t accepted_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
+  std::size_t pipes_ = 0;
   // When what has passed so far would be through at the budget's rate.
   std::chrono::steady_clock::time_point sent_until_{};
   std::chrono::steady_clock::time_point received_until_{};

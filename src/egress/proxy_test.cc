@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/sys/write_all.h"
 #include "base/unique_fd.h"
 #include "egress/owner.h"
 
@@ -108,6 +110,7 @@ class ProxyTest : public ::testing::Test {
   void allow_server() { allow("127.0.0.1:" + std::to_string(server_.port)); }
 
   void start() {
+    ASSERT_NE(::signal(SIGPIPE, SIG_IGN), SIG_ERR);  // As the program does.
     Listener door = listen_on_loopback();
     port_ = door.port;
     proxy_.emplace(Surroundings{.loop = loop_,
@@ -318,6 +321,102 @@ TEST_F(ProxyTest, CarriesNoMoreBytesThanASandboxMayHave) {
   EXPECT_EQ(hear(server, 10), "0123456789");
   say(guest, "x");
   EXPECT_EQ(hear(guest), "");
+}
+
+// So many bytes that a piece in the wrong place shows.
+std::string many_bytes(std::size_t size) {
+  std::string bytes(size, '\0');
+  std::uint32_t state = 1;
+  for (char& byte : bytes) {
+    state = state * 1664525 + 1013904223;
+    byte = static_cast<char>(state >> 24);
+  }
+  return bytes;
+}
+
+class LongFlowTest : public ProxyTest, public ::testing::WithParamInterface<std::size_t> {};
+
+TEST_P(LongFlowTest, GoesBothWaysAtOnceUnchanged) {
+  bounds_.pipes = GetParam();
+  allow_server();
+  start();
+  const UniqueFd guest = ask_for_tunnel(place());
+  ASSERT_EQ(hear(guest, kOpen.size()), kOpen);
+  const UniqueFd server = accept();
+  const std::string bytes = many_bytes(5'000'000);
+  const auto send = [&bytes](const UniqueFd& to) {
+    EXPECT_TRUE(sys::write_all(to.get(), bytes));
+    EXPECT_EQ(::shutdown(to.get(), SHUT_WR), 0);
+  };
+  std::string asked;
+  std::thread asking([&] { send(guest); });
+  std::thread answering([&] { send(server); });
+  std::thread listening([&] { asked = hear(server, bytes.size() + 1); });
+  const std::string answered = hear(guest, bytes.size() + 1);
+  for (std::thread* const thread : {&asking, &answering, &listening}) {
+    thread->join();
+  }
+  EXPECT_TRUE(asked == bytes);
+  EXPECT_TRUE(answered == bytes);
+  const auto told = stop();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].sent, bytes.size());
+  EXPECT_EQ(told[0].received, bytes.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(WithPipes, LongFlowTest, ::testing::Values(0, 1, 2));
+
+TEST_F(ProxyTest, CarriesNoMoreOfALongFlowThanASandboxMayHave) {
+  bounds_.received = 3'000'000;
+  allow_server();
+  start();
+  const UniqueFd guest = ask_for_tunnel(place());
+  ASSERT_EQ(hear(guest, kOpen.size()), kOpen);
+  const UniqueFd server = accept();
+  std::thread answering(
+      [&] { EXPECT_FALSE(sys::write_all(server.get(), std::string(8'000'000, 'x'))); });
+  EXPECT_LE(hear(guest, 8'000'000).size(), bounds_.received + 1);
+  answering.join();
+  const auto told = stop();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].received, bounds_.received + 1);
+}
+
+TEST_F(ProxyTest, SendsALongBodyAndNothingBehindIt) {
+  allow_server();
+  start();
+  const std::string body = many_bytes(2'000'000);
+  const std::string to = place();
+  const UniqueFd guest = ask("PUT http://" + to + "/ HTTP/1.1\r\nHost: " + to +
+                             "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
+  const UniqueFd server = accept();
+  std::thread asking(
+      [&] { EXPECT_TRUE(sys::write_all(guest.get(), body + "GET /more HTTP/1.1\r\n\r\n")); });
+  const std::string head = "PUT / HTTP/1.1\r\nHost: " + to + "\r\nContent-Length: 2000000\r\n" +
+                           "Connection: close\r\n\r\n";
+  const std::string heard = hear(server, head.size() + body.size());
+  asking.join();
+  EXPECT_TRUE(heard.ends_with(body)) << heard.substr(0, head.size());
+  say(server, "HTTP/1.1 204 No Content\r\n\r\n");
+  ASSERT_EQ(::shutdown(server.get(), SHUT_WR), 0);
+  EXPECT_EQ(hear(guest), "HTTP/1.1 204 No Content\r\n\r\n");
+  (void)stop();
+  EXPECT_EQ(hear(server), "");
+}
+
+TEST_F(ProxyTest, OutlivesAReceiverThatLeavesALongFlow) {
+  allow_server();
+  start();
+  UniqueFd guest = ask_for_tunnel(place());
+  ASSERT_EQ(hear(guest, kOpen.size()), kOpen);
+  const UniqueFd server = accept();
+  std::thread answering(
+      [&] { EXPECT_FALSE(sys::write_all(server.get(), std::string(20'000'000, 'x'))); });
+  EXPECT_EQ(hear(guest, 1'000'000).size(), 1'000'000U);
+  guest.reset();
+  answering.join();
+  UniqueFd next = ask_for_tunnel(place());
+  EXPECT_EQ(hear(next, kOpen.size()), kOpen);
 }
 
 TEST_F(ProxyTest, LetsFurtherGuestsWaitWhileTheHouseIsFull) {

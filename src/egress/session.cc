@@ -418,33 +418,25 @@ asio::awaitable<bool> Session::send_out(std::string bytes) {
 // All that comes of the server, as it comes, until it ends. What it says can hurt the guest alone,
 // who chose to ask it.
 asio::awaitable<void> Session::bring_in(std::shared_ptr<Session> self) {
-  std::vector<char> block(kPiece);
+  Session& here = *self;
   error_code error;
-  if (!self->early_.empty()) {
-    co_await asio::async_write(self->guest_, asio::buffer(self->early_), with(error));
+  if (!here.early_.empty()) {
+    co_await asio::async_write(here.guest_, asio::buffer(here.early_), with(error));
   }
-  while (!error) {
-    const std::size_t got =
-        co_await self->server_.async_read_some(asio::buffer(block), with(error));
-    if (got > 0) {
-      if (self->hiding_) {
-        self->proxy_.surroundings().filler->hide({block.data(), got}, *self->hiding_,
-                                                 /*secure=*/false);
-      }
-      error_code gone;
-      co_await asio::async_write(self->guest_, asio::buffer(block.data(), got), with(gone));
-      const bool more = co_await self->spend(0, got);
-      if (gone || !more) {
-        self->cut();
-        co_return;
-      }
-    }
+  Flow flow{.direction = Direction::kIn};
+  if (here.hiding_) {
+    flow.change = [&here](std::span<char> piece) {
+      here.proxy_.surroundings().filler->hide(piece, *here.hiding_, /*secure=*/false);
+    };
   }
-  if (error == asio::error::eof) {
-    error_code ignored;
-    self->guest_.shutdown(tcp::socket::shutdown_send, ignored);
+  FlowEnd end = FlowEnd::kStopped;
+  if (!error) {
+    end = co_await carry(here, std::move(flow));
+  }
+  if (end == FlowEnd::kEnded) {
+    here.guest_.shutdown(tcp::socket::shutdown_send, error);
   } else {
-    self->cut();
+    here.cut();
   }
 }
 
@@ -522,18 +514,20 @@ asio::awaitable<void> Session::tunnel(const Place& place) {
   if (!more) {
     co_return;
   }
-  error_code error;
-  while (more) {
-    if (!in_.empty()) {
-      const bool sent = co_await send_out(std::exchange(in_, {}));
-      if (!sent) {
-        cut();
-        co_return;
-      }
-    }
-    more = co_await take_in(in_, kPiece);
+  if (!in_.empty()) {
+    more = co_await send_out(std::exchange(in_, {}));
   }
-  server_.shutdown(tcp::socket::shutdown_send, error);
+  FlowEnd end = FlowEnd::kStopped;
+  if (more) {
+    const Flow flow{.direction = Direction::kOut};
+    end = co_await carry(*this, flow);
+  }
+  if (end == FlowEnd::kStopped) {
+    cut();
+    co_return;
+  }
+  error_code ignored;
+  server_.shutdown(tcp::socket::shutdown_send, ignored);
 }
 
 // One request: its body ends where its head says, and nothing behind it goes on. So the server sees
@@ -547,6 +541,16 @@ asio::awaitable<void> Session::forward(const Request& request) {
   http::BodyDecoder body(request.head);
   std::vector<char> block(kPiece);
   while (!body.done()) {
+    if (in_.empty() && body.plain_bytes() > 0) {
+      const Flow rest{.direction = Direction::kOut, .most = body.plain_bytes()};
+      const FlowEnd end = co_await carry(*this, rest);
+      if (end != FlowEnd::kEnough) {
+        cut();
+        co_return;
+      }
+      body.skip(rest.most);
+      continue;
+    }
     const auto step = body.decode(in_, block);
     if (!step) {
       record_.reason = step.error().message();

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "egress/awaitable.h"
+#include "egress/flow.h"
+#include "egress/pipe.h"
 #include "egress/proxy.h"
 #include "egress/request.h"
 
@@ -47,6 +49,10 @@ class Session : public std::enable_shared_from_this<Session> {
   // Counts bytes that passed, and waits as long as the budget's rate demands. False once the
   // sandbox has had too many, which the record then says.
   boost::asio::awaitable<bool> spend(std::size_t sent, std::size_t received);
+  // The most bytes to take at a time, so that they stay within the budget and its rate.
+  [[nodiscard]] std::uint64_t room(Direction direction) const { return proxy_.room(direction); }
+  // Null where the proxy has as many pipes as it may have.
+  std::unique_ptr<Pipe> make_pipe() { return proxy_.make_pipe(); }
 
  private:
   using Verdict = ConnectionRecord::Verdict;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egress/pipe.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+namespace glovebox::egress {
+namespace {
+
+// Not more, although the kernel would give it: what is on its way should fit into a processor's
+// cache, for the guest reads it next (bench/network).
+constexpr int kSize = 256 * 1024;
+// Less than this the kernel gives a user who has many pipes; then copying is as good.
+constexpr int kUseful = 64 * 1024;
+
+}  // namespace
+
+std::unique_ptr<Pipe> Pipe::make(std::size_t& in_use, std::size_t most) {
+  std::array<int, 2> ends{};
+  if (in_use >= most || ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    return nullptr;
+  }
+  UniqueFd out(ends[0]);
+  UniqueFd in(ends[1]);
+  int size = ::fcntl(in.get(), F_SETPIPE_SZ, kSize);
+  if (size < 0) {
+    size = ::fcntl(in.get(), F_GETPIPE_SZ);
+  }
+  if (size < kUseful) {
+    return nullptr;
+  }
+  return std::unique_ptr<Pipe>(
+      new Pipe(std::move(out), std::move(in), static_cast<std::size_t>(size), in_use));
+}
+
+Pipe::Pipe(UniqueFd out, UniqueFd in, std::size_t size, std::size_t& in_use)
+    : out_(std::move(out)), in_(std::move(in)), size_(size), in_use_(in_use) {
+  ++in_use_;
+}
+
+Pipe::~Pipe() { --in_use_; }
+
+ssize_t Pipe::fill(int socket, std::size_t most) {
+  const ssize_t got =
+      ::splice(socket, nullptr, in_.get(), nullptr, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+  held_ += got > 0 ? static_cast<std::size_t>(got) : 0;
+  return got;
+}
+
+ssize_t Pipe::drain(int socket) {
+  const ssize_t sent =
+      ::splice(out_.get(), nullptr, socket, nullptr, held_, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+  held_ -= sent > 0 ? static_cast<std::size_t>(sent) : 0;
+  return sent;
+}
+
+}  // namespace glovebox::egress

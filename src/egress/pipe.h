@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pipe: what is on its way from one socket to another without leaving the kernel (splice(2)).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "base/unique_fd.h"
+
+namespace glovebox::egress {
+
+class Pipe {
+ public:
+  // Null where there are `most` already, or where the kernel gives none of a useful size. `in_use`
+  // counts the pipes that there are, and must outlive this one.
+  static std::unique_ptr<Pipe> make(std::size_t& in_use, std::size_t most);
+  ~Pipe();
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  // As read(2) of a socket that does not block, of at most so many bytes. The pipe must be empty.
+  ssize_t fill(int socket, std::size_t most);
+  // As write(2) to such a socket, of what the pipe holds.
+  ssize_t drain(int socket);
+
+  // The most bytes that one fill() takes.
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t held() const { return held_; }
+
+ private:
+  Pipe(UniqueFd out, UniqueFd in, std::size_t size, std::size_t& in_use);
+
+  UniqueFd out_;
+  UniqueFd in_;
+  std::size_t size_;
+  std::size_t held_ = 0;
+  std::size_t& in_use_;
+};
+
+}  // namespace glovebox::egress
