@@ -295,6 +295,19 @@ TEST_F(ProxyTest, EndsAGuestThatSendsNoHeadInTime) {
   EXPECT_EQ(told[0].verdict, ConnectionRecord::Verdict::kFailed);
 }
 
+TEST_F(ProxyTest, EndsATunnelWhoseGuestLeavesWithoutAWord) {
+  bounds_.sessions = 1;
+  allow_server();
+  start();
+  for (int i = 0; i < 20; ++i) {
+    UniqueFd guest = ask_for_tunnel(place());
+    ASSERT_EQ(hear(guest, kOpen.size()), kOpen);
+    const UniqueFd server = accept();
+    guest.reset();
+    EXPECT_EQ(hear(server), "");
+  }
+}
+
 TEST_F(ProxyTest, EndsATunnelThatCarriesNothing) {
   bounds_.idle = 0s;
   allow_server();

@@ -224,6 +224,7 @@ asio::awaitable<bool> Session::take_in(std::string& bytes, std::size_t most) {
   const std::size_t got =
       co_await guest_.async_read_some(asio::buffer(bytes.data() + had, most), with(error));
   bytes.resize(had + (error ? 0 : got));
+  guest_ended_ = error == asio::error::eof;
   co_return !error;
 }
 
@@ -517,8 +518,9 @@ asio::awaitable<void> Session::tunnel(const Place& place) {
   if (!in_.empty()) {
     more = co_await send_out(std::exchange(in_, {}));
   }
-  FlowEnd end = FlowEnd::kStopped;
-  if (more) {
+  FlowEnd end = more ? FlowEnd::kEnded : FlowEnd::kStopped;
+  // Asio waits for ever where it is asked for more once it has said that this was the end.
+  if (more && !guest_ended_) {
     const Flow flow{.direction = Direction::kOut};
     end = co_await carry(*this, flow);
   }

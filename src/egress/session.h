@@ -84,9 +84,10 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::optional<Place> aim_;
   const std::string over_budget_;
   Clock::time_point deadline_;
-  bool dialing_ = false;  // The deadline is that of `server_` alone.
-  std::string in_;        // Of the guest, and not worked on yet.
-  std::string early_;     // Of the server, behind the head of an upstream's answer.
+  bool dialing_ = false;      // The deadline is that of `server_` alone.
+  bool guest_ended_ = false;  // It has said that nothing more comes.
+  std::string in_;            // Of the guest, and not worked on yet.
+  std::string early_;         // Of the server, behind the head of an upstream's answer.
   const Upstream* upstream_ = nullptr;
   int refusal_ = 502;            // What the guest is told when there is no connection out.
   std::optional<Place> hiding_;  // Answers of this place over plain HTTP hide its secrets.
