@@ -14,8 +14,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-from from_pypi import install
-from served import served
+from from_pypi import install  # noqa: E402
+import calls  # noqa: E402
+from served import served  # noqa: E402
 
 
 def main():
@@ -28,19 +29,32 @@ def main():
     parser.add_argument("tests", nargs="*", help="test cases (default: all)")
     options = parser.parse_args()
     install(HERE / "python/requirements.txt", options.build)
-    if options.tests:
-        return run(options, [], options.tests)
-    status = run(options, [], ["discover", "-v", "-s", HERE / "python"])
-    if os.geteuid() == 0:  # An ordinary user has no ids for several users.
-        status = run(options, ["--e2b-root"], ["discover", "-v", "-s", HERE / "python/root"]) or status
-    return status
+    with tempfile.TemporaryDirectory(prefix="glovebox-e2b-calls-") as place:
+        returned = pathlib.Path(place) / "returned"
+        if options.tests:
+            return run(options, [], returned, options.tests)
+        status = run(options, [], returned, ["discover", "-v", "-s", HERE / "python"])
+        if os.geteuid() != 0:  # An ordinary user has no ids for several users, and no volumes.
+            return status
+        status = run(options, ["--e2b-root"], returned,
+                     ["discover", "-v", "-s", HERE / "python/root"]) or status
+        surface = subprocess.run([*recorded(), "--surface"], check=True, stdout=subprocess.PIPE,
+                                 text=True, env=environment(options)).stdout
+        return calls.report(surface.splitlines(), returned) or status
 
 
-def run(options, of_daemon, which):
-    with served(options.glovebox, *of_daemon) as environment:
-        environment["PYTHONPATH"] = f"{options.build}:{HERE / 'python'}"
-        return subprocess.run([sys.executable, "-m", "unittest", *which],
-                              env=os.environ | environment).returncode
+def recorded():
+    return [sys.executable, HERE / "python/recorded.py"]
+
+
+def environment(options):
+    return os.environ | {"PYTHONPATH": f"{options.build}:{HERE / 'python'}"}
+
+
+def run(options, of_daemon, returned, which):
+    with served(options.glovebox, *of_daemon) as daemon:
+        return subprocess.run([*recorded(), returned, *which],
+                              env=environment(options) | daemon).returncode
 
 
 if __name__ == "__main__":
