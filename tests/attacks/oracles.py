@@ -11,6 +11,7 @@ import tempfile
 
 from accounts import Accounts
 from network import RulesForOneServer
+from network_names import RulesForOneName
 
 
 class OutDirectory:
@@ -129,4 +130,7 @@ class NoOracle:
 
 ORACLES = {None: NoOracle, "out-directory": OutDirectory, "copied-in": CopiedIn,
            "accounts": Accounts,
-           "rules-for-one-server": RulesForOneServer, "lock-of-the-host": LockOfTheHost, "processor-time": ProcessorTime}
+           "rules-for-one-server": RulesForOneServer, "rules-for-one-name": RulesForOneName,
+           "lock-of-the-host": LockOfTheHost, "processor-time": ProcessorTime}
+# Those that give the attacker network rules.
+WITH_RULES = {"rules-for-one-server", "rules-for-one-name"}

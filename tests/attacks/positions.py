@@ -25,7 +25,8 @@ BASE = "/opt/base"
 PYTHON = "bin/python3"
 TELL = "import sys; print(sys.modules['attacked'].output)"
 RUN_OPTIONS = {"options", "limits", "hit", "status", "runs_compiled"}
-RUN_ORACLES = {"out-directory", "copied-in", "processor-time", "rules-for-one-server"}
+RUN_ORACLES = {"out-directory", "copied-in", "processor-time", "rules-for-one-server",
+               "rules-for-one-name"}
 
 # The attack finds no descriptor but those that it was given: what it says is a file in place of 1.
 ATTACK = """

@@ -22,9 +22,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 sys.path.append(str(HERE.parent / "conformance"))
 
+import group_f
 from differences import Expected
 from host import Host
-from oracles import ORACLES
+from oracles import ORACLES, WITH_RULES
 from parts import part_of_today
 from positions import PLACE, POSITIONS, TELL, why_not_here
 
@@ -33,7 +34,7 @@ SKIPPED = 77
 CANNOT = 125  # Of `glovebox run`: no such sandbox could be made.
 NESTED = ("nested", "nested-root")
 KEYS = {"position", "number", "title", "language", "code", "expect", "status", "options", "tiers", "control",
-        "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user"}
+        "oracle", "most", "needs", "limits", "hit", "runs_compiled", "cgroup", "user", "group_f"}
 TIERS = ["native", "landlock", "gvisor", "microvm", "docker"]
 CLONE_NEWNS, CLONE_NEWIPC = 0x20000, 0x8000000
 MS_REC, MS_PRIVATE, MNT_DETACH = 0x4000, 0x40000, 2
@@ -116,9 +117,10 @@ def load_cases(wanted):
         if unknown or not case.get("expect"):
             sys.exit(f"{path.name}: unknown keys {sorted(unknown)} or nothing expected")
         case["file"] = path.stem
-        if not wanted or case["number"] in wanted:
-            cases.append(case)
-    return cases
+        cases.append(case)
+    if wrong := group_f.problems(cases):
+        sys.exit("\n".join(wrong))
+    return [case for case in cases if not wanted or case["number"] in wanted]
 
 
 def leave_shared_namespaces():
@@ -141,7 +143,7 @@ def leave_shared_namespaces():
 def why_not_as_root_inside(case):
     if case["language"] != "python":
         return "it is no Python"
-    if case.get("oracle") == "rules-for-one-server":
+    if case.get("oracle") in WITH_RULES:
         return "its own network has no way out at all, which 155 shows"
     if case["number"] == 67:
         return "the first process of a pid namespace cannot stop itself"
@@ -266,7 +268,7 @@ class Runner:
             return f"not in this way: it is for the position {case['position']}"
         if self.arguments.position == "nested-root" and (why := why_not_as_root_inside(case)):
             return f"not in this position: {why}"
-        if self.pool and case.get("oracle") == "rules-for-one-server":
+        if self.pool and case.get("oracle") in WITH_RULES:
             return "not in this way: a pool has no sandboxes with network rules"
         if (case.get("runs_compiled") and not self.arguments.control
                 and self.arguments.tier == "landlock" and self.arguments.as_user):
