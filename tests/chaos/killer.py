@@ -7,7 +7,7 @@ import signal
 
 from daemon import wait_until
 from load import NAMES_PROCESSES
-from traces import name_of, named, parents, start_time
+from traces import has_ended, name_of, named, parents, start_time
 
 
 class Killer:
@@ -134,5 +134,5 @@ class Killer:
         started = start_time(pid)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: start_time(pid) != started or name_of(pid) == "", f"the end of {pid}")
+        wait_until(lambda: start_time(pid) != started or has_ended(pid), f"the end of {pid}")
         return True

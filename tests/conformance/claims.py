@@ -12,7 +12,7 @@ OWN_INSTANCES = {"native": ("native", "fork"), "landlock": ("landlock",)}
 SILENCE_S = 180
 LINE = re.compile(rb"\[( RUN      |       OK |  FAILED  |  SKIPPED )\] (\S+?),?(?: |$)")
 OUTCOMES = {b"       OK ": HELD, b"  FAILED  ": FAILED, b"  SKIPPED ": SKIPPED}
-WALLS = re.compile("wall|attack|forge|leave|outside", re.IGNORECASE)
+WALLS = re.compile("wall|attack|forge|leaves?no|outside", re.IGNORECASE)
 WORST = [HELD, SKIPPED, FAILED]
 
 

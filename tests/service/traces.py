@@ -52,6 +52,13 @@ def name_of(pid):
     return ""
 
 
+def has_ended(pid):
+    """Whether it is gone, or waits for its parent to ask how it ended."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
+    return True
+
+
 def named(root, name):
     """Processes below `root` with this name."""
     return [pid for pid in family(root) if name_of(pid) == name]
