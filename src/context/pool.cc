@@ -13,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Without a claim for so long the pool shrinks by one.
-constexpr auto kIdle = 10s;
+// At least how often the pool looks whether it is to shrink.
+constexpr auto kRest = 10s;
 // After a failure, so that a host that can make none is not kept busy by us.
 constexpr auto kPause = 1s;
 // Who just claimed has its first execution to itself: making the next one competes with it for the
@@ -57,12 +57,26 @@ void end(LiveContext& live) {
 
 }  // namespace
 
+ContextPool::ContextPool(PoolSpec spec)
+    : spec_(std::move(spec)),
+      starter_(spec_.context.agent.empty() ? nullptr
+                                           : std::make_unique<ContextStarter>(StarterSpec{
+                                                 .sandbox = spec_.sandbox,
+                                                 .tier = spec_.tier,
+                                                 .context = spec_.context,
+                                                 .modules = spec_.zygote.modules,
+                                                 .warm_up = spec_.warm_up,
+                                                 .uses_of_template = spec_.forks_per_zygote,
+                                                 .age_of_template = spec_.zygote_age})) {}
+
 Result<std::unique_ptr<ContextPool>> ContextPool::start(PoolSpec spec) {
   spec.sandbox.live = true;
   spec.sandbox.mounts.push_back(GB_TRY(agents_mount()));
   spec.most = std::max(spec.most, spec.least);
   std::unique_ptr<ContextPool> pool(new ContextPool(std::move(spec)));
-  (void)GB_TRY(pool->zygote());
+  if (!pool->starter_) {
+    (void)GB_TRY(pool->zygote());
+  }
   pool->wanted_ = pool->spec_.least;
   const unsigned makers = std::clamp(std::thread::hardware_concurrency(), 1U, kMostMakers);
   for (unsigned maker = 0; maker < makers; ++maker) {
@@ -125,7 +139,7 @@ void ContextPool::tell(std::string_view line) const {
 namespace {
 
 Result<LiveContext> make_in(const PoolSpec& pool, std::shared_ptr<Zygote> zygote) {
-  LiveContext live{.zygote = std::move(zygote), .sandbox = {}, .context = {}};
+  LiveContext live{.zygote = std::move(zygote)};
   SandboxSpec spec = pool.sandbox;
   spec.within = &live.zygote->realm();
   live.sandbox = GB_TRY(Sandbox::create(spec, pool.tier));
@@ -139,7 +153,7 @@ Result<LiveContext> make_in(const PoolSpec& pool, std::shared_ptr<Zygote> zygote
 
 }  // namespace
 
-Result<LiveContext> ContextPool::make() {
+Result<LiveContext> ContextPool::fork() {
   const std::shared_ptr<Zygote> used = GB_TRY(zygote());
   auto made = make_in(spec_, used);
   // Its realm may have died under our hands: the next one is another.
@@ -169,13 +183,13 @@ Result<LiveContext> ContextPool::claim() {
     changed_.notify_one();
     // What waited may have been killed with its realm, or by itself. Not under the lock: a zygote
     // that forks just now makes who asks it wait.
-    if (live.sandbox->alive() && live.zygote->alive()) {
+    if (live.alive()) {
       return live;
     }
     discard(std::move(live));
   }
   changed_.notify_one();
-  return make();
+  return starter_ ? starter_->make_now() : fork();
 }
 
 void ContextPool::discard(LiveContext used) {
@@ -201,7 +215,7 @@ ContextPool::Depth ContextPool::depth() {
 }
 
 void ContextPool::adapt(Clock::time_point now) {
-  if (now - last_claim_ >= kIdle) {
+  if (now - last_claim_ >= spec_.idle) {
     last_claim_ = now;
     wanted_ = std::max(spec_.least, wanted_ - std::min<std::size_t>(wanted_, 1));
   }
@@ -247,7 +261,7 @@ void ContextPool::keep_filled() {
   while (!stopping_) {
     adapt(Clock::now());
     if (ready_.size() + making_ >= wanted_ || scarce_) {
-      (void)changed_.wait_for(lock, kIdle);
+      (void)changed_.wait_for(lock, kRest);
     } else if (const auto quiet = last_claim_ + kSettle; !is_hurried() && Clock::now() < quiet) {
       (void)changed_.wait_until(lock, quiet);
     } else {
@@ -290,13 +304,16 @@ void ContextPool::make_one(std::unique_lock<std::mutex>& lock) {
   };
   auto made = [&] {
     const Count count(making_, lock);
-    return make();
+    return starter_ ? starter_->make_ahead() : fork();
   }();
   if (made) {
     ready_.push_back({.live = std::move(made).value(), .made = Clock::now()});
     made_one_.notify_all();
   } else {
     tell("cannot make a sandbox ahead: " + made.error().message());
+    if (starter_) {
+      wanted_ = spec_.least;  // Each try takes seconds: the next claim is reason for another one.
+    }
     (void)stopped_.wait_for(lock, kPause, [this] { return stopping_; });
   }
 }

@@ -18,12 +18,16 @@
 
 #include "base/result.h"
 #include "context/context.h"
+#include "context/context_starter.h"
+#include "context/live_context.h"
 #include "context/zygote.h"
 #include "sandbox/sandbox.h"
 
 namespace glovebox {
 
 struct PoolSpec {
+  // Contexts are forks of it, unless `context` has a command that starts them, each in a sandbox of
+  // its own (ContextStarter); of a zygote, only `modules` is used then.
   ZygoteSpec zygote;
   SandboxSpec sandbox;                                      // `within` is set by the pool.
   TierWish tier = tier_that(&TierTraits::can_hold_realms);  // Of the sandboxes.
@@ -35,6 +39,8 @@ struct PoolSpec {
   // of memory.
   std::size_t least = 2;
   std::size_t most = 64;
+  // Without a claim for so long it is one fewer.
+  std::chrono::seconds idle{10};
   // A zygote is replaced after so many forks, or so much time: its forks share one layout of memory
   // and one hash seed. What waited so long is replaced, too.
   std::uint64_t forks_per_zygote = 10'000;
@@ -43,24 +49,19 @@ struct PoolSpec {
   std::function<void(std::string_view line)> tell{};
 };
 
-// A sandbox with its context; the zygote lives as long as what was forked from it.
-struct LiveContext {
-  std::shared_ptr<Zygote> zygote;
-  std::unique_ptr<Sandbox> sandbox;
-  std::unique_ptr<Context> context;
-};
-
 // Safe to use from several threads. What it hands out belongs to one thread at a time.
 class ContextPool {
  public:
-  // Starts the first zygote, and the threads that keep the pool filled and end what was used.
+  // Starts the first zygote, if there is to be one, and the threads that keep the pool filled and
+  // end what was used.
   static Result<std::unique_ptr<ContextPool>> start(PoolSpec spec);
 
   ContextPool(const ContextPool&) = delete;
   ContextPool& operator=(const ContextPool&) = delete;
   ~ContextPool();  // Ends all that waits. What was claimed lives on with its owner.
 
-  // One that nobody has used: from the pool, or made now when the pool is empty.
+  // One that nobody has used: from the pool, or made now when the pool is empty. It has no context
+  // where that would have to be started first: its sandbox is there sooner.
   Result<LiveContext> claim();
 
   // Ends it, in the background.
@@ -87,9 +88,9 @@ class ContextPool {
     Clock::time_point made;
   };
 
-  explicit ContextPool(PoolSpec spec) : spec_(std::move(spec)) {}
+  explicit ContextPool(PoolSpec spec);
   Result<std::shared_ptr<Zygote>> zygote();
-  Result<LiveContext> make();
+  Result<LiveContext> fork();
   void tell(std::string_view line) const;
   // What the threads do until the pool stops: one keeps the pool filled, another helps it while
   // claims come faster than contexts are made, one ends what was used.
@@ -103,6 +104,7 @@ class ContextPool {
   void adapt(Clock::time_point now);
 
   PoolSpec spec_;
+  const std::unique_ptr<ContextStarter> starter_;  // None: contexts are forks of the zygote.
   std::mutex mutex_;
   // Who claims has its first execution to itself, so it wakes nobody in vain: the first is for the
   // thread that keeps the pool filled, and the others for those that their names say.

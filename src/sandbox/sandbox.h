@@ -97,15 +97,18 @@ class Sandbox {
   // our user alone. It has ended then, and end() removes what is left. Nobody else may be using it,
   // and no run may be under way. What a process has sent to a descriptor of ours can still be read
   // there. kUnsupported where the tier cannot, and then nothing has happened; after another error
-  // it is lost.
-  Result<void> save(const std::string& directory);
+  // it is lost. Without a seal it is sooner done, and nothing tells later whether the files are
+  // what was saved: for whoever keeps them from everybody, and no longer than he lives.
+  enum class Seal { kSealed, kNone };
+  Result<void> save(const std::string& directory, Seal seal = Seal::kSealed);
 
   // What save() has written, as a sandbox that goes on: of the same spec, in the tier of that name.
   // Any number may be loaded from one directory, and each continues as if it were the only one. The
   // directory stays. kInvalid for what is damaged, or does not fit what this host has.
   static Result<std::unique_ptr<Sandbox>> load(const SandboxSpec& spec,
                                                std::string_view tier,
-                                               const std::string& directory);
+                                               const std::string& directory,
+                                               Seal seal = Seal::kSealed);
 
   // Processes that outlive runs and came with a sandbox that was loaded. Those that nobody adopts
   // keep their streams as they are.

@@ -28,7 +28,7 @@ void claim(WardenLink& link, std::uint32_t channel) {
 
 }  // namespace
 
-Result<void> Sandbox::save(const std::string& directory) {
+Result<void> Sandbox::save(const std::string& directory, Seal seal) {
   Tier* const tier = GB_TRY(tier_named(tier_));
   if (!enclosure_.features.snapshots_memory) {
     return tier->save(enclosure_, directory);  // Which says why it cannot.
@@ -46,15 +46,18 @@ Result<void> Sandbox::save(const std::string& directory) {
   auto saved = tier->save(enclosure_, directory);
   kill();
   GB_TRY(std::move(saved));
-  return seal_saved_files(directory, tier_);
+  return seal == Seal::kSealed ? seal_saved_files(directory, tier_) : Result<void>();
 }
 
 Result<std::unique_ptr<Sandbox>> Sandbox::load(const SandboxSpec& spec,
                                                std::string_view tier,
-                                               const std::string& directory) {
+                                               const std::string& directory,
+                                               Seal seal) {
   GB_TRY(validate(spec.limits));
   Tier* const chosen = GB_TRY(tier_named(tier));
-  GB_TRY(check_saved_files(directory, tier));
+  if (seal == Seal::kSealed) {
+    GB_TRY(check_saved_files(directory, tier));
+  }
   std::unique_ptr<Sandbox> sandbox(new Sandbox(GB_TRY(chosen->load(spec, directory)), tier, spec));
   sandbox->link_.send(warden::Request::kWake, 0, {});
   if (auto stands = sandbox->await_walls(); !stands) {

@@ -55,6 +55,7 @@ struct TierTraits {
   bool runs_elf = true;               // Programs of this machine. Otherwise see Runner.
   bool is_deterministic = false;      // SandboxSpec::deterministic.
   bool forks_own_python = false;      // Its live sandboxes are forks of a Python of its own.
+  bool waits_warm = false;  // Its live sandboxes wait ahead of demand with a started context.
   bool only_by_name = false;          // Never taken for its strength alone, however it ranks.
 };
 

@@ -35,6 +35,12 @@ Error is_leaving() { return {ErrorCode::kConflict, "the sandbox is being paused"
 
 }  // namespace
 
+Command agent_command(const Language& language, const std::string& agents, const Limits& limits) {
+  Command command = make_agent_command(language, agents, limits);
+  command.env.emplace_back("GLOVEBOX_INLINE", kInlineBytes);
+  return command;
+}
+
 HeldSandbox::HeldSandbox(std::shared_ptr<Zygote> zygote,
                          std::unique_ptr<Sandbox> sandbox,
                          std::unique_ptr<Context> ready,
@@ -219,8 +225,7 @@ HeldContext::Starter HeldSandbox::starter(const Registry& registry, const Contex
     const Language chosen = GB_TRY(language(registry, request.language));
     const std::string agents =
         sandbox_->features().own_root ? std::string(kAgentsTarget) : GB_TRY(agents_directory());
-    Command command = make_agent_command(chosen, agents, sandbox_->limits());
-    command.env.emplace_back("GLOVEBOX_INLINE", kInlineBytes);
+    Command command = agent_command(chosen, agents, sandbox_->limits());
     command.env.insert(command.env.end(), request.env.begin(), request.env.end());
     const std::string program = command.argv.front();
     if (!image_user_.empty()) {

@@ -35,6 +35,9 @@
 
 namespace glovebox::keeper {
 
+// The command that starts a context of that language, whose agents are in `agents`.
+Command agent_command(const Language& language, const std::string& agents, const Limits& limits);
+
 // What the keeper enforces by itself, whether a daemon is there or not. The time that is left is
 // measured from when it is set, by a clock that nobody sets: a jump of the system's ends nothing.
 struct Lifetime {

@@ -53,10 +53,24 @@ constexpr const char* kWarmUp =
     "(lambda pd: pd.DataFrame({'a': [1, 2, 3]}).a.sum() if pd else 1 + 1)"
     "(__import__('sys').modules.get('pandas'))";
 
-// Whether sandboxes are made ahead for this wish, with a context in them.
-bool comes_from_pool(const TierWish& wish) {
-  return first_choice_can(wish, &TierTraits::can_hold_realms) ||
-         first_choice_can(wish, &TierTraits::forks_own_python);
+// How long a sandbox waits for a claim in a tier in which one is as large as a machine.
+constexpr std::chrono::minutes kIdleMachine{5};
+
+// Whether sandboxes are made ahead for this order, with a context in them.
+bool comes_from_pool(const CreateOrder& order) {
+  return first_choice_can(order.tier, &TierTraits::can_hold_realms) ||
+         first_choice_can(order.tier, &TierTraits::forks_own_python) ||
+         (first_choice_can(order.tier, &TierTraits::waits_warm) && !order.network &&
+          !order.shows.of_template());
+}
+
+// Empty: that of realms.
+std::string tier_of_pool(const TierWish& wish) {
+  if (first_choice_can(wish, &TierTraits::can_hold_realms)) {
+    return {};
+  }
+  const auto tiers = candidate_tiers(wish);
+  return tiers ? std::string(tiers->front()->name()) : std::string();
 }
 
 // A sandbox of the default kind shows what every live language needs: contexts of any of them may
@@ -197,15 +211,35 @@ Result<PoolSpec> Keeper::own_python_pool(const CreateOrder& order) {
   return spec;
 }
 
+// Nothing waits in it before somebody has asked for one.
+Result<PoolSpec> Keeper::started_pool(const CreateOrder& order, const std::string& tier) {
+  const Language python = GB_TRY(find_live_language(registry_, "python"));
+  PoolSpec spec;
+  spec.zygote.modules = python.preload;
+  spec.tier = {.exactly = tier};
+  spec.sandbox = GB_TRY(spec_of(order, {}));
+  spec.sandbox.limits = {};
+  const Command agent = agent_command(python, kAgentsTarget, spec.sandbox.limits);
+  spec.context = {.language = python.id, .agent = agent.argv, .env = agent.env, .cwd = order.home};
+  spec.warm_up = kWarmUp;
+  spec.least = 0;
+  spec.most = options_.most_ready;
+  spec.idle = kIdleMachine;
+  return spec;
+}
+
 // Languages' own variables hold for each of their contexts, so they are no matter of the sandbox.
 Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
   const PoolKind kind{.home = order.home,
                       .shows = order.shows,
-                      .own_python = first_choice_can(order.tier, &TierTraits::forks_own_python),
+                      .tier = tier_of_pool(order.tier),
                       .network = order.network.has_value()};
   return pools_.get(kind, [&]() -> Result<PoolSpec> {
-    if (kind.own_python) {
+    if (first_choice_can(order.tier, &TierTraits::forks_own_python)) {
       return own_python_pool(order);
+    }
+    if (!kind.tier.empty()) {
+      return started_pool(order, kind.tier);
     }
     // What is installed in another root shows when it is started there.
     const Language python =
@@ -281,7 +315,7 @@ void Keeper::keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wi
 
 // False where a later try may succeed.
 bool Keeper::warm(const CreateOrder& order) {
-  if (!comes_from_pool(order.tier)) {
+  if (!comes_from_pool(order)) {
     return true;  // Here every sandbox is made when it is asked for.
   }
   const auto made = pool(order);
@@ -314,14 +348,18 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   // The size of a file system cannot be changed later, and neither can who the guest is and whom it
   // trusts.
   if (order.images.empty() && !order.as_root && !order.nested && order.rules.empty() &&
-      credentials.credentials().authority_key.empty() && comes_from_pool(order.tier) &&
+      credentials.credentials().authority_key.empty() && comes_from_pool(order) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     auto from = pool(order);
     if (!from && first_choice_can(order.tier, &TierTraits::forks_own_python)) {
       return std::move(from).error();  // It makes them in no other way.
     }
-    if (from) {
-      LiveContext live = GB_TRY(from.value()->claim());
+    auto claimed = from ? from.value()->claim() : std::move(from).error();
+    if (from && !claimed && claimed.error().code() != ErrorCode::kUnsupported) {
+      return std::move(claimed).error();
+    }
+    if (claimed) {
+      LiveContext live = std::move(claimed).value();
       if (order.limits != usual) {
         GB_TRY(live.sandbox->set_limits(order.limits));
       }
@@ -330,6 +368,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
       held->show_template(order.shows, std::move(contents));
       return held;
     }
+    // The tier of the pool does not work here; perhaps another one fits the wish.
   }
   SandboxSpec spec = GB_TRY(spec_of(order, credentials));
   spec.mounts.push_back(GB_TRY(agents_mount()));

@@ -157,6 +157,7 @@ class Keeper {
   Result<SandboxSpec> spec_of(const CreateOrder& order, const EdgeCredentials& credentials);
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);
   Result<PoolSpec> own_python_pool(const CreateOrder& order);
+  Result<PoolSpec> started_pool(const CreateOrder& order, const std::string& tier);
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order,
                                             const EdgeCredentials& credentials);
   Result<std::shared_ptr<HeldSandbox>> load(const CreateOrder& order);

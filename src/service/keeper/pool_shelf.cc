@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kFirstPause{15};
 constexpr std::chrono::seconds kLongestPause{3'600};
 
 std::string key_of(const PoolKind& kind) {
-  return kind.home + '\0' + (kind.own_python ? "own" : "") + '\0' +
+  return kind.home + '\0' + kind.tier + '\0' +
          (kind.network ? "network" : "") + '\0' + kind.shows.key();
 }
 
@@ -27,7 +27,7 @@ std::string name_of(const std::string& home, const std::string& tenant, bool of_
 
 Result<std::shared_ptr<ContextPool>> PoolShelf::get(
     const PoolKind& kind, const std::function<Result<PoolSpec>()>& describe) {
-  const auto& [home, shows, own_python, network] = kind;
+  const auto& [home, shows, tier, network] = kind;
   std::shared_ptr<Shelved> shelved;
   std::vector<std::shared_ptr<Shelved>> gone;  // Ended after the lock.
   {

@@ -26,7 +26,7 @@ namespace glovebox::keeper {
 struct PoolKind {
   const std::string& home;
   const TemplateOrder& shows;
-  bool own_python = false;  // TierTraits::forks_own_python.
+  std::string tier{};       // Empty: that of realms.
   bool network = false;     // There is room for a proxy (service/network/egress.h).
 };
 

@@ -9,11 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "base/sys/tree.h"
 #include "sandbox/launch.h"
 #include "sandbox/moving_in.h"
 #include "sandbox/policy/policy.h"
-#include "sandbox/runtime_directory.h"
+#include "sandbox/slot_tree.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/tiers/gvisor/bundle.h"
 #include "sandbox/tiers/gvisor/runsc.h"
@@ -47,39 +46,6 @@ TierFeatures features() {
 // Of a sandbox's directory, what is for runsc.
 std::string state_in(const std::string& tree) { return tree + "/state"; }
 
-// The sandbox's directory on the host, removed again unless it is kept.
-class Tree {
- public:
-  // In the runtime directory, where only our user gets to.
-  static Result<Tree> make(Slot& slot) {
-    Tree tree(runtime_directory() + "/." + slot.name());
-    GB_TRY(slot.note_tree(tree.path_));
-    for (const std::string& path : {tree.path_, state_in(tree.path_)}) {
-      if (::mkdir(path.c_str(), 0700) != 0) {
-        return Error::from_errno("create " + path);
-      }
-    }
-    return tree;
-  }
-
-  Tree(Tree&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  Tree& operator=(Tree&&) = delete;
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
-  ~Tree() {
-    if (!path_.empty()) {
-      (void)sys::remove_tree(path_);
-    }
-  }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  std::string keep() { return std::exchange(path_, {}); }
-
- private:
-  explicit Tree(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
 // The warden waits for it. Fits into the socket, whose other end nobody reads yet.
 Result<void> send_request(int control, const SandboxSpec& spec) {
   const std::string bytes = moving_in_frame(spec, policy::own_kernel_filter());
@@ -93,7 +59,10 @@ Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
   const std::string runsc = GB_TRY(find_runsc());
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
-  Tree tree = GB_TRY(Tree::make(slot));
+  SlotTree tree = GB_TRY(SlotTree::make(slot));
+  if (::mkdir(state_in(tree.path()).c_str(), 0700) != 0) {
+    return Error::from_errno("create " + state_in(tree.path()));
+  }
   watch.lap("slot");
   Cgroup cgroup = GB_TRY(Cgroup::create(
       slot, spec.limits,

@@ -13,7 +13,9 @@ class MicrovmTier final : public Tier {
   [[nodiscard]] std::string_view name() const override { return "microvm"; }
   [[nodiscard]] int strength() const override { return 40; }
   // QEMU emulates the processors, which is slow: nobody gets that who did not ask for it.
-  [[nodiscard]] TierTraits traits() const override { return {.only_by_name = true}; }
+  [[nodiscard]] TierTraits traits() const override {
+    return {.waits_warm = true, .only_by_name = true};
+  }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;
 };
