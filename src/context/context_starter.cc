@@ -10,6 +10,9 @@
 namespace glovebox {
 namespace {
 
+// Emulated processors take a minute to import pandas, and a busy machine makes that several.
+constexpr std::chrono::minutes kWarmPatience{5};
+
 // An expression of Python's: it leaves no name behind. Shows nothing.
 std::string importing(const std::vector<std::string>& modules) {
   return "[__import__('importlib').import_module(m) for m in " + nlohmann::json(modules).dump() +
@@ -21,7 +24,10 @@ Result<void> run_unseen(Context& context, const std::string& code) {
     return {};
   }
   // Shown to nobody, but shown: making the answer ready is part of what is to be warm.
-  (void)GB_TRY(context.execute({.code = code, .store_history = false}));
+  ExecuteOptions options{.code = code, .store_history = false};
+  options.limits.wall = kWarmPatience;
+  options.limits.cpu_time = {};
+  (void)GB_TRY(context.execute(options));
   return context.alive() ? Result<void>()
                          : Error(ErrorCode::kUnavailable, "the interpreter ended as it warmed up");
 }
@@ -71,7 +77,37 @@ class ContextStarter::Template {
   std::atomic<std::uint64_t> uses_ = 0;
 };
 
+// A sandbox that stop() ends, as long as this lives.
+class ContextStarter::Starting {
+ public:
+  Starting(ContextStarter& starter, Sandbox& sandbox) : starter_(starter), sandbox_(sandbox) {
+    const std::scoped_lock lock(starter_.mutex_);
+    starter_.starting_.push_back(&sandbox_);
+    if (starter_.stopping_) {
+      sandbox_.kill();
+    }
+  }
+  Starting(const Starting&) = delete;
+  Starting& operator=(const Starting&) = delete;
+  ~Starting() {
+    const std::scoped_lock lock(starter_.mutex_);
+    std::erase(starter_.starting_, &sandbox_);
+  }
+
+ private:
+  ContextStarter& starter_;
+  Sandbox& sandbox_;
+};
+
 ContextStarter::~ContextStarter() = default;
+
+void ContextStarter::stop() {
+  const std::scoped_lock lock(mutex_);
+  stopping_ = true;
+  for (Sandbox* const sandbox : starting_) {
+    sandbox->kill();
+  }
+}
 
 std::shared_ptr<ContextStarter::Template> ContextStarter::present() {
   const std::scoped_lock lock(mutex_);
@@ -84,6 +120,7 @@ std::shared_ptr<ContextStarter::Template> ContextStarter::present() {
 Result<LiveContext> ContextStarter::start() {
   LiveContext live;
   live.sandbox = GB_TRY(Sandbox::create(spec_.sandbox, spec_.tier));
+  const Starting starting(*this, *live.sandbox);
   live.context = GB_TRY(Context::start(*live.sandbox, spec_.context));
   if (!spec_.modules.empty()) {
     GB_TRY(run_unseen(*live.context, importing(spec_.modules)));

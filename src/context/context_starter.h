@@ -49,9 +49,13 @@ class ContextStarter {
   // any.
   Result<LiveContext> make_now();
 
+  // What is being started ends, and nothing is started any more.
+  void stop();
+
  private:
   using Clock = std::chrono::steady_clock;
   class Template;
+  class Starting;
 
   // None where there is none, or it is worn.
   std::shared_ptr<Template> present();
@@ -62,6 +66,8 @@ class ContextStarter {
   std::mutex making_;  // Held while a template is made.
   std::mutex mutex_;   // Of what follows; held for a moment only.
   std::shared_ptr<Template> template_;
+  std::vector<Sandbox*> starting_;
+  bool stopping_ = false;
   Clock::time_point retry_{};  // No template is made before, since the last one was no good.
 };
 

@@ -96,6 +96,9 @@ ContextPool::~ContextPool() {
   help_wanted_.notify_one();
   discarded_one_.notify_one();
   stopped_.notify_all();
+  if (starter_) {
+    starter_->stop();
+  }
   for (std::thread& thread : threads_) {
     thread.join();
   }
