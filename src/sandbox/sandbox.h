@@ -102,7 +102,12 @@ class Sandbox {
   enum class Seal { kSealed, kNone };
   Result<void> save(const std::string& directory, Seal seal = Seal::kSealed);
 
-  // What save() has written, as a sandbox that goes on: of the same spec, in the tier of that name.
+  // Writes it as save() does, without a seal, and it goes on: of whoever uses it meanwhile, what is
+  // for its processes waits. kUnsupported as save(); after another error it goes on, or has ended.
+  Result<void> copy(const std::string& directory);
+
+  // What save() or copy() has written, as a sandbox that goes on: of the same spec, in the tier of
+  // that name.
   // Any number may be loaded from one directory, and each continues as if it were the only one. The
   // directory stays. kInvalid for what is damaged, or does not fit what this host has.
   static Result<std::unique_ptr<Sandbox>> load(const SandboxSpec& spec,

@@ -26,27 +26,47 @@ void claim(WardenLink& link, std::uint32_t channel) {
   }
 }
 
+Result<void> await_rest(WardenLink::Channel& channel) {
+  const auto deadline = WardenLink::Clock::now() + kRestPatience;
+  while (static_cast<warden::Reply>(GB_TRY(channel.receive(deadline)).type) !=
+         warden::Reply::kResting) {
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> Sandbox::save(const std::string& directory, Seal seal) {
   Tier* const tier = GB_TRY(tier_named(tier_));
   if (!enclosure_.features.snapshots_memory) {
-    return tier->save(enclosure_, directory);  // Which says why it cannot.
+    return tier->save(enclosure_, directory, Tier::Afterwards::kEnds);  // Which says why it cannot.
   }
   {
     WardenLink::Channel channel(link_);
     link_.rest(channel.number());
-    const auto deadline = WardenLink::Clock::now() + kRestPatience;
-    while (static_cast<warden::Reply>(GB_TRY(channel.receive(deadline)).type) !=
-           warden::Reply::kResting) {
-    }
+    GB_TRY(await_rest(channel));
   }
   // All that came before is with whoever it was for once this has stopped.
   relay_->stop();
-  auto saved = tier->save(enclosure_, directory);
+  auto saved = tier->save(enclosure_, directory, Tier::Afterwards::kEnds);
   kill();
   GB_TRY(std::move(saved));
   return seal == Seal::kSealed ? seal_saved_files(directory, tier_) : Result<void>();
+}
+
+Result<void> Sandbox::copy(const std::string& directory) {
+  Tier* const tier = GB_TRY(tier_named(tier_));
+  if (!enclosure_.features.snapshots_memory) {
+    return tier->save(enclosure_, directory, Tier::Afterwards::kGoesOn);  // Which says why.
+  }
+  WardenLink::Channel channel(link_);
+  link_.rest_a_while(channel.number());
+  auto copied = await_rest(channel);
+  if (copied) {
+    copied = tier->save(enclosure_, directory, Tier::Afterwards::kGoesOn);
+  }
+  link_.go_on();
+  return copied;
 }
 
 Result<std::unique_ptr<Sandbox>> Sandbox::load(const SandboxSpec& spec,

@@ -115,7 +115,9 @@ void WardenLink::send(warden::Request type,
                       std::string_view payload,
                       std::span<const int> passed) {
   const std::scoped_lock lock(mutex_);
-  if (!resting_) {
+  if (holding_) {
+    held_.push_back(kept(type, channel, payload, passed));
+  } else if (!resting_) {
     queue(type, channel, payload, passed);
   }
 }
@@ -125,6 +127,42 @@ void WardenLink::rest(std::uint32_t channel) {
   if (!std::exchange(resting_, true)) {
     queue(warden::Request::kRest, channel, {}, {});
   }
+}
+
+void WardenLink::rest_a_while(std::uint32_t channel) {
+  const std::scoped_lock lock(mutex_);
+  if (!resting_ && !std::exchange(holding_, true)) {
+    queue(warden::Request::kRest, channel, {}, {});
+  }
+}
+
+void WardenLink::go_on() {
+  const std::scoped_lock lock(mutex_);
+  if (!std::exchange(holding_, false)) {
+    return;
+  }
+  queue(warden::Request::kGoOn, 0, {}, {});
+  for (Outgoing& frame : held_) {
+    outgoing_.push_back(std::move(frame));
+  }
+  held_.clear();
+  flush();
+  if (!outgoing_.empty() && listener_ >= 0) {
+    (void)::eventfd_write(listener_, 1);
+  }
+}
+
+WardenLink::Outgoing WardenLink::kept(warden::Request type,
+                                      std::uint32_t channel,
+                                      std::string_view payload,
+                                      std::span<const int> passed) {
+  Outgoing frame;
+  append_frame(frame.bytes, static_cast<std::uint8_t>(type), channel, payload);
+  // What did not leave with the first byte must still be open when that does.
+  for (const int fd : passed) {
+    frame.passed.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  }
+  return frame;
 }
 
 void WardenLink::queue(warden::Request type,
@@ -137,11 +175,8 @@ void WardenLink::queue(warden::Request type,
   if (outgoing_.empty() && send_some(frame, passed)) {
     return;
   }
-  // What did not leave with the first byte must still be open when that does.
   if (frame.sent == 0) {
-    for (const int fd : passed) {
-      frame.passed.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    }
+    frame = kept(type, channel, payload, passed);
   }
   outgoing_.push_back(std::move(frame));
   if (listener_ >= 0) {

@@ -114,6 +114,10 @@ class WardenLink {
   // Sends kRest on this channel, and nothing that anybody sends after it.
   void rest(std::uint32_t channel);
 
+  // The same, but what anybody sends after it waits for go_on().
+  void rest_a_while(std::uint32_t channel);
+  void go_on();
+
   // Reads what is there, and hands it to its channels. Does not wait.
   void hear();
 
@@ -156,6 +160,11 @@ class WardenLink {
              std::uint32_t channel,
              std::string_view payload,
              std::span<const int> passed);
+  // A frame to be sent later, with copies of the descriptors.
+  static Outgoing kept(warden::Request type,
+                       std::uint32_t channel,
+                       std::string_view payload,
+                       std::span<const int> passed);
   [[nodiscard]] pollfd watched() const;
   void flush();
   bool send_some(Outgoing& next, std::span<const int> passed);
@@ -176,6 +185,8 @@ class WardenLink {
   std::uint32_t last_channel_ = 0;
   std::optional<Error> lost_;
   bool resting_ = false;
+  bool holding_ = false;       // From rest_a_while() to go_on().
+  std::deque<Outgoing> held_;  // What was sent meanwhile.
 };
 
 }  // namespace glovebox

@@ -58,11 +58,12 @@ enum class Request : std::uint8_t {
                        // other's. Answered by ReadyReport, or by kDone, which says what failed.
   kCompare = 19,       // SnapshotRequest; answered by kDifferences: what is not as it was then.
   kReadVersion = 20,   // VersionRequest; answered by kContent.
-  kRest = 21,          // Say nothing more, and take nothing from anybody, until kWake: answered by
-                       // kResting. What the guests do meanwhile waits for it.
+  kRest = 21,          // Say nothing more, and take nothing from anybody, until kWake or kGoOn:
+                       // answered by kResting. What the guests do meanwhile waits for it.
   kWake = 22,          // Go on, perhaps with another outside; the first that it says. Answered by
                        // kProcesses and ReadyReport. Nothing comes from a process, not even its
                        // end, until a kTaken says how much of it may.
+  kGoOn = 23,          // The rest is over, and nothing outside has changed; no answer.
   kSettle = 16,        // Answered by kSettled, once what the process has written to its standard
                        // output and error until now was sent. A process that ended has no answer.
 };
@@ -83,7 +84,7 @@ enum class Reply : std::uint8_t {
   kSettled = 75,
   kDifferences = 76,  // DifferencesReport
   kContent = 77,      // ContentReport
-  kResting = 78,      // The last frame until kWake.
+  kResting = 78,      // The last frame until kWake or kGoOn.
   kProcesses = 79,    // ProcessesReport
 };
 

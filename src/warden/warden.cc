@@ -198,7 +198,8 @@ bool Warden::read_control() {
 
 void Warden::handle(const Frame& frame) {
   // What crossed kResting on its way is about windows that begin anew.
-  if (resting_ && static_cast<Request>(frame.type) != Request::kWake) {
+  if (resting_ && static_cast<Request>(frame.type) != Request::kWake &&
+      static_cast<Request>(frame.type) != Request::kGoOn) {
     return;
   }
   switch (static_cast<Request>(frame.type)) {
@@ -270,6 +271,9 @@ void Warden::handle(const Frame& frame) {
       break;
     case Request::kWake:
       wake();
+      break;
+    case Request::kGoOn:
+      resting_ = false;
       break;
     case Request::kMoveIn:
       break;  // Done before this loop, or not asked of this warden: once is enough.

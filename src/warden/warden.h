@@ -112,7 +112,7 @@ class Warden {
   std::string outgoing_;
   std::map<std::uint32_t, Process> processes_;
   std::string ready_;
-  bool resting_ = false;              // From kRest to kWake.
+  bool resting_ = false;              // From kRest to kWake or kGoOn.
   bool ending_ = false;               // Of end_guests().
   std::uint64_t orphans_cpu_us_ = 0;  // Of processes that nobody in the sandbox waited for.
 };

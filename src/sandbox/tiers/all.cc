@@ -38,7 +38,9 @@ Error keeps_no_memory(std::string_view tier) {
 
 }  // namespace
 
-Result<void> Tier::save(const Enclosure& /*enclosure*/, const std::string& /*directory*/) {
+Result<void> Tier::save(const Enclosure& /*enclosure*/,
+                        const std::string& /*directory*/,
+                        Afterwards /*afterwards*/) {
   return keeps_no_memory(name());
 }
 

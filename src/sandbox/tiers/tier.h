@@ -55,8 +55,8 @@ struct TierTraits {
   bool runs_elf = true;               // Programs of this machine. Otherwise see Runner.
   bool is_deterministic = false;      // SandboxSpec::deterministic.
   bool forks_own_python = false;      // Its live sandboxes are forks of a Python of its own.
-  bool waits_warm = false;  // Its live sandboxes wait ahead of demand with a started context.
-  bool only_by_name = false;          // Never taken for its strength alone, however it ranks.
+  bool waits_warm = false;    // Its live sandboxes wait ahead of demand with a started context.
+  bool only_by_name = false;  // Never taken for its strength alone, however it ranks.
 };
 
 // Sockets in the network namespace of a sandbox, for its proxy. child/way_out.h says what they get.
@@ -148,9 +148,12 @@ class Tier {
 
   // Writes the sandbox, with the memory of all that runs in it, into `directory`, which is empty
   // and for our user alone. Its warden rests (spec/warden_protocol.h). Where that succeeds the
-  // sandbox has ended; where it fails, nobody knows whether it lives. kUnsupported where the tier
-  // or this host cannot (TierFeatures::snapshots_memory).
-  virtual Result<void> save(const Enclosure& enclosure, const std::string& directory);
+  // sandbox has ended, or it goes on from there; where it fails, nobody knows whether it lives.
+  // kUnsupported where the tier or this host cannot (TierFeatures::snapshots_memory).
+  enum class Afterwards { kEnds, kGoesOn };
+  virtual Result<void> save(const Enclosure& enclosure,
+                            const std::string& directory,
+                            Afterwards afterwards);
 
   // As enclose(), but of what save() has written for a sandbox of the same spec. Its warden rests
   // until it is told to wake. Whoever can change the directory can make the sandbox do anything

@@ -111,15 +111,18 @@ Result<Enclosure> GvisorTier::enclose(const SandboxSpec& spec) {
   return build(spec, {});
 }
 
-Result<void> GvisorTier::save(const Enclosure& enclosure, const std::string& directory) {
+Result<void> GvisorTier::save(const Enclosure& enclosure,
+                              const std::string& directory,
+                              Afterwards afterwards) {
   if (!enclosure.features.snapshots_memory) {
-    return Tier::save(enclosure, directory);
+    return Tier::save(enclosure, directory, afterwards);
   }
   return save_by_runsc({.program = GB_TRY(find_runsc()),
                         .id = enclosure.slot->name(),
                         .bundle = enclosure.tree,
                         .state = state_in(enclosure.tree),
-                        .image = directory});
+                        .image = directory},
+                       /*goes_on=*/afterwards == Afterwards::kGoesOn);
 }
 
 Result<Enclosure> GvisorTier::load(const SandboxSpec& spec, const std::string& directory) {

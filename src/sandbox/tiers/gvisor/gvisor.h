@@ -15,7 +15,9 @@ class GvisorTier final : public Tier {
   [[nodiscard]] TierTraits traits() const override { return {.waits_warm = true}; }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;
-  Result<void> save(const Enclosure& enclosure, const std::string& directory) override;
+  Result<void> save(const Enclosure& enclosure,
+                    const std::string& directory,
+                    Afterwards afterwards) override;
   Result<Enclosure> load(const SandboxSpec& spec, const std::string& directory) override;
 };
 

@@ -205,7 +205,7 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
   return Runsc{.process = std::move(process), .complaints = std::move(complaints)};
 }
 
-Result<void> save_by_runsc(const RunscOrder& order) {
+Result<void> save_by_runsc(const RunscOrder& order, bool goes_on) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     return Error::from_errno("pipe");
@@ -215,8 +215,11 @@ Result<void> save_by_runsc(const RunscOrder& order) {
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   std::vector<std::string> words = options_of(order);
   // Pages go to the disk as they are: it is quicker than to make them smaller.
-  words.insert(words.end(),
-               {"checkpoint", "--compression=none", "--image-path=" + order.image, order.id});
+  words.insert(words.end(), {"checkpoint", "--compression=none", "--image-path=" + order.image});
+  if (goes_on) {
+    words.emplace_back("--leave-running");
+  }
+  words.push_back(order.id);
   const pid_t pid = GB_TRY(
       sys::start_process({.program = order.program,
                           .words = std::move(words),

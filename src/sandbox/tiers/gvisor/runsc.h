@@ -38,8 +38,8 @@ struct Runsc {
 // once it runs; that the sandbox stands is known when its first process speaks.
 Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup);
 
-// Writes the kernel and the memory of the sandbox into the directory `order.image`, and ends it.
-// Needs root.
-Result<void> save_by_runsc(const RunscOrder& order);
+// Writes the kernel and the memory of the sandbox into the directory `order.image`, and ends it
+// unless it goes on. Needs root.
+Result<void> save_by_runsc(const RunscOrder& order, bool goes_on);
 
 }  // namespace glovebox
