@@ -2,7 +2,10 @@
 // Answers a machine's questions for files, over a stream of FUSE's messages.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/unique_fd.h"
 #include "sandbox/microvm/file_export.h"
@@ -16,17 +19,30 @@ class FileServer {
 
   // Waits for a question. False where the machine is gone, or asks what is no question.
   bool answer_one();
+
+  // Whether the machine has everything that it was answered.
+  [[nodiscard]] bool is_heard() const;
+  // Takes what the machine has asked, without an answer yet: it comes first then.
+  void take_questions();
+  // The names that the machine knows, and those questions, for another server to go on with. That
+  // one's go_on() comes first of all, and is false where the bytes make no sense.
+  [[nodiscard]] std::string known() const;
+  bool go_on(std::string_view known);
+  // A question was taken, or part of one.
+  [[nodiscard]] bool has_questions() const { return !taken_.empty(); }
   // Whether there is a question that nobody has answered, or part of one.
   [[nodiscard]] bool is_asked() const;
 
   // For poll(2). Ours.
   [[nodiscard]] int socket() const { return socket_.get(); }
-  [[nodiscard]] FileExport& files() { return files_; }
 
  private:
+  bool read(char* to, std::size_t size);
+
   UniqueFd socket_;
   FileExport files_;
   std::string request_;
+  std::string taken_;
 };
 
 }  // namespace glovebox::microvm

@@ -189,15 +189,15 @@ Order receive_order(int port) {
   return std::move(order).value();
 }
 
-void take_seed_and_time(const Order& order) {
+void take_seed_and_time(const char* seed, std::uint64_t time_ns) {
   // A rand_pool_info: bits, bytes, and these.
   std::array<std::uint32_t, 2 + kSeedSize / 4> pool = {kSeedSize * 8, kSeedSize};
-  std::memcpy(&pool[2], order.seed.data(), kSeedSize);
+  std::memcpy(&pool[2], seed, kSeedSize);
   const UniqueFd random(::open("/dev/urandom", O_RDWR | O_CLOEXEC));
   must(random && ::ioctl(random.get(), RNDADDENTROPY, pool.data()) == 0, "seed the random numbers");
   (void)::ioctl(random.get(), RNDRESEEDCRNG);
-  const timespec now{.tv_sec = static_cast<time_t>(order.time_ns / 1'000'000'000U),
-                     .tv_nsec = static_cast<long>(order.time_ns % 1'000'000'000U)};
+  const timespec now{.tv_sec = static_cast<time_t>(time_ns / 1'000'000'000U),
+                     .tv_nsec = static_cast<long>(time_ns % 1'000'000'000U)};
   must(::clock_settime(CLOCK_REALTIME, &now) == 0, "set the clock");
 }
 
@@ -225,6 +225,19 @@ void answer_questions(int port) {
         return;
       }
       set_limits(limits[0], limits[1]);
+      continue;
+    }
+    if (question == static_cast<char>(Question::kRenew)) {
+      std::uint64_t time_ns = 0;
+      std::array<char, kSeedSize> seed{};
+      if (!read_exactly(port, reinterpret_cast<char*>(&time_ns), sizeof time_ns) ||
+          !read_exactly(port, seed.data(), seed.size())) {
+        return;
+      }
+      take_seed_and_time(seed.data(), time_ns);
+      if (!sys::write_all(port, {&question, 1})) {
+        return;
+      }
       continue;
     }
     const Counts counts = {
@@ -400,7 +413,7 @@ void start_guests(int machine, int control, int ready) {
   }
   (void)::close(control);
   const Order order = receive_order(machine);
-  take_seed_and_time(order);
+  take_seed_and_time(order.seed.data(), order.time_ns);
   set_limits(order.memory, order.pids);
   must(::sethostname(order.hostname.c_str(), order.hostname.size()) == 0, "set the host name");
   fill_run(run, order);

@@ -64,13 +64,10 @@ pid_t start(const std::vector<std::string>& command, const Passed& passed) {
   ::_exit(complain(command[0]));
 }
 
-void add_memory(std::vector<std::string>& command,
-                const std::string& file,
-                std::string_view size,
-                bool shared) {
+void add_memory(std::vector<std::string>& command, const std::string& file, std::string_view size) {
   command.insert(command.end(), {"-object",
                                  "memory-backend-file,id=memory,size=" + std::string(size) +
-                                     ",mem-path=" + file + ",share=" + (shared ? "on" : "off"),
+                                     ",mem-path=" + file + ",share=on",
                                  "-machine", "memory-backend=memory", "-chardev",
                                  "socket,id=monitor,fd=" + std::to_string(kMonitorFd), "-mon",
                                  "chardev=monitor,mode=control"});
@@ -134,7 +131,7 @@ MachineProcess MachineProcess::boot_in(std::vector<std::string> command,
                                        const std::string& memory,
                                        std::string_view size) {
   tell_ticks(command);
-  add_memory(command, memory, size, true);
+  add_memory(command, memory, size);
   Sockets monitor = make_sockets();
   MachineProcess machine(
       start(command, {.files = files, .control = control, .monitor = monitor.theirs.get()}),
@@ -152,7 +149,8 @@ MachineProcess MachineProcess::clone(std::vector<std::string> command, int files
   if (!state || ::stat(kTemplateMemory, &memory) != 0) {
     return {-1, UniqueFd()};
   }
-  add_memory(command, kTemplateMemory, std::to_string(memory.st_size), false);
+  // It is the clone's own all the same (memory_opener.cc).
+  add_memory(command, kTemplateMemory, std::to_string(memory.st_size));
   command.insert(command.end(), {"-incoming", "defer"});
   Sockets monitor = make_sockets();
   Sockets states = make_sockets();
@@ -171,7 +169,15 @@ MachineProcess MachineProcess::clone(std::vector<std::string> command, int files
        !asked.execute("migrate-incoming", from) || !send_file(state.get(), states.ours.get()))) {
     machine.end();
   }
-  machine.monitor_ = Monitor(UniqueFd());  // Nobody asks a machine with a guest in it.
+  return machine;
+}
+
+MachineProcess MachineProcess::continue_saved(std::vector<std::string> command, int files) {
+  MachineProcess machine = clone(std::move(command), files);
+  if (machine && (!machine.monitor_.await("MIGRATION", R"("completed")") ||
+                  !machine.monitor_.execute("cont"))) {
+    machine.end();
+  }
   return machine;
 }
 

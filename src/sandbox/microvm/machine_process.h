@@ -37,6 +37,8 @@ class MachineProcess {
   static MachineProcess boot(std::vector<std::string> command, int files);
   // Starts it on the template's memory and with its state. No process where that fails.
   static MachineProcess clone(std::vector<std::string> command, int files);
+  // The same of a machine that stood still when its state was taken.
+  static MachineProcess continue_saved(std::vector<std::string> command, int files);
   // Boots it with its memory in a file of that name and size, with a stream of its own as the
   // warden's: standard output stays ours, since QEMU never waits for what it has. Its monitor has
   // been greeted.

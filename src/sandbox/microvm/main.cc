@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,8 +18,10 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "sandbox/microvm/exactly.h"
 #include "sandbox/microvm/file_server.h"
 #include "sandbox/microvm/machine_process.h"
+#include "sandbox/microvm/machine_saving.h"
 #include "sandbox/microvm/template_files.h"
 #include "sandbox/microvm/template_maker.h"
 
@@ -36,36 +39,49 @@ bool asks(const MachineProcess& machine, int files) {
   return polled[0].revents != 0;
 }
 
-// The names that a clone of the template knows; empty where they cannot be read.
+// What a clone of the template knows; empty where that cannot be read.
 std::string known_names() {
   const UniqueFd file(::open(kTemplateNames, O_RDONLY | O_CLOEXEC));
-  std::string names(kMostNames, '\0');
-  const ssize_t got = ::read(file.get(), names.data(), names.size());
-  names.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  return names;
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 ||
+      static_cast<std::size_t>(status.st_size) > kMostNames) {
+    return {};
+  }
+  std::string names(static_cast<std::size_t>(status.st_size), '\0');
+  return read_exactly(file.get(), names.data(), names.size()) ? names : std::string();
 }
 
-int run(const std::vector<std::string>& command, UniqueFd root, bool as_clone) {
+int serve_machine(
+    MachineProcess& machine, Sockets& files, UniqueFd root, UniqueFd& saving, bool has_names) {
+  files.theirs.reset();
+  (void)::close(STDOUT_FILENO);
+  (void)::close(kMachineFd);
+  FileServer server(std::move(files.ours), std::move(root));
+  if (has_names && !server.go_on(known_names())) {
+    return complain("read the template");
+  }
+  serve(server, machine, saving);
+  return 0;
+}
+
+int run(const std::vector<std::string>& command, UniqueFd root, std::string_view way) {
   Sockets files = make_sockets();
-  if (!files.theirs) {
+  UniqueFd saving = receive_saving();
+  if (!files.theirs || !saving) {
     return complain("open the files");
+  }
+  if (way == kContinue) {
+    MachineProcess machine = MachineProcess::continue_saved(command, files.theirs.get());
+    return machine ? serve_machine(machine, files, std::move(root), saving, true)
+                   : complain("continue the machine");
   }
   // On a host under load, an emulated kernel now and then takes its own processor for broken.
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
-    const bool cloned = as_clone && attempt == 1;
-    const MachineProcess machine = cloned ? MachineProcess::clone(command, files.theirs.get())
-                                          : MachineProcess::boot(command, files.theirs.get());
+    const bool cloned = way == kClone && attempt == 1;
+    MachineProcess machine = cloned ? MachineProcess::clone(command, files.theirs.get())
+                                    : MachineProcess::boot(command, files.theirs.get());
     if (machine && asks(machine, files.ours.get())) {
-      files.theirs.reset();
-      (void)::close(STDOUT_FILENO);
-      (void)::close(kMachineFd);
-      FileServer server(std::move(files.ours), std::move(root));
-      if (cloned && !server.files().remember(known_names())) {
-        return complain("read the template");
-      }
-      while (server.answer_one()) {
-      }
-      return 0;
+      return serve_machine(machine, files, std::move(root), saving, cloned);
     }
   }
   return 3;
@@ -74,8 +90,8 @@ int run(const std::vector<std::string>& command, UniqueFd root, bool as_clone) {
 }  // namespace
 }  // namespace glovebox::microvm
 
-// Usage: glovebox-microvm boot|clone COMMAND... or glovebox-microvm make SIZE COMMAND...; only
-// glovebox starts it.
+// Usage: glovebox-microvm boot|clone|continue COMMAND... or glovebox-microvm make SIZE COMMAND...;
+// only glovebox starts it.
 int main(int argc, char** argv) {
   namespace microvm = glovebox::microvm;
   using glovebox::UniqueFd;
@@ -92,5 +108,5 @@ int main(int argc, char** argv) {
   const std::string_view way = argv[1];
   const std::vector<std::string> command(argv + 2, argv + argc);
   return way == microvm::kMake ? microvm::make_template(command, std::move(root))
-                               : microvm::run(command, std::move(root), way == microvm::kClone);
+                               : microvm::run(command, std::move(root), way);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded into QEMU (LD_PRELOAD, ld.so(8)) in every clone of a machine: opens the template's memory
-// for reading, where QEMU asks for writing too. Before its version 8.2 it has no other way to map a
-// file privately, and that file is one that no sandbox can write to.
+// for reading, where QEMU asks for writing too, and maps it privately, where QEMU asks for sharing.
+// So the clone's writes are its own, and QEMU still takes the memory for that of a file, which it
+// does not have to put into the state of a machine that is saved.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,11 +15,18 @@
 
 namespace {
 
+int memory_fd = -1;
+
 int open_file(const char* path, int flags, mode_t mode) {
-  if (std::strcmp(path, glovebox::microvm::kTemplateMemory) == 0) {
+  const bool is_memory = std::strcmp(path, glovebox::microvm::kTemplateMemory) == 0;
+  if (is_memory) {
     flags = (flags & ~O_ACCMODE) | O_RDONLY;
   }
-  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+  const int fd = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+  if (is_memory) {
+    memory_fd = fd;
+  }
+  return fd;
 }
 
 }  // namespace
@@ -39,5 +48,13 @@ extern "C" {
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the name is glibc's.
 [[gnu::visibility("default")]] int __open64_2(const char* path, int flags) {
   return open_file(path, flags, 0);
+}
+
+[[gnu::visibility("default")]] void* mmap64(
+    void* at, size_t size, int protection, int flags, int fd, off64_t offset) noexcept {
+  if (fd >= 0 && fd == memory_fd) {
+    flags = (flags & ~(MAP_TYPE | MAP_SYNC)) | MAP_PRIVATE;
+  }
+  return reinterpret_cast<void*>(::syscall(SYS_mmap, at, size, protection, flags, fd, offset));
 }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our end of QEMU's monitor (docs/interop/qmp-spec of QEMU), before anything of a guest's runs in
-// the machine: what it says is not hostile yet.
+// Our end of QEMU's monitor (docs/interop/qmp-spec of QEMU). A guest that has taken QEMU over says
+// what it likes here, to a program that is behind the same walls.
 #pragma once
 
 #include <optional>

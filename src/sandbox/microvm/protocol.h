@@ -3,10 +3,9 @@
 // the machine that no guest reaches, beside the warden's own stream and that of the files.
 //
 //   glovebox -> machine   an Order: a size (u32) and so many bytes;
-//   glovebox -> machine   from then on Questions, one byte each, kLimit with two numbers (u64)
-//   after
-//                         it: memory and pids;
-//   machine -> glovebox   Counts for each kCount.
+//   glovebox -> machine   from then on Questions, one byte each; after kLimit two numbers (u64),
+//                         memory and pids; after kRenew the time (u64) and kSeedSize bytes;
+//   machine -> glovebox   Counts for each kCount, and a byte for each kRenew, once it is done.
 #pragma once
 
 #include <array>
@@ -43,7 +42,8 @@ struct Order {
   static Result<Order> decode(std::string_view bytes);
 };
 
-enum class Question : char { kCount = 'c', kLimit = 'l' };
+// kRenew is for a machine that was saved and goes on.
+enum class Question : char { kCount = 'c', kLimit = 'l', kRenew = 'r' };
 
 // In the order on the wire, as numbers of eight bytes.
 enum class Count : std::size_t {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The template of a machine: what a booted one was, with nothing of a sandbox in it, when its first
 // program waited for its order. glovebox keeps it as three files: every clone maps its memory
-// privately, loads the state of its devices, and goes on with the names of files that it knew.
+// privately, loads the state of its devices, and goes on with the names of files that it knew. A
+// sandbox that is saved is three such files as well.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@ namespace glovebox::microvm {
 // How glovebox-microvm starts a machine, as its first argument.
 inline constexpr const char* kBoot = "boot";
 inline constexpr const char* kClone = "clone";
+inline constexpr const char* kContinue = "continue";  // As a clone, of one that was saved.
 inline constexpr const char* kMake = "make";
 
 // Names in a template's directory, and where a clone's sandbox shows that, to QEMU alone.
@@ -37,6 +39,11 @@ struct Piece {
   std::uint64_t size = 0;
 };
 inline constexpr std::size_t kMostState = 16UL << 20;
-inline constexpr std::size_t kMostNames = 64UL * 1024;
+inline constexpr std::size_t kMostNames = 64UL << 20;
+
+// What is said over the stream for saving, which glovebox-microvm gets with the first byte of the
+// machine's own port: kSave asks for all of a clone, in the form above; the machine stands still
+// then until kGoOn.
+enum class Saving : char { kSave = 's', kGoOn = 'g' };
 
 }  // namespace glovebox::microvm

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/tiers/microvm/machine.h"
 
+#include <sys/socket.h>
+
 #include <chrono>
 
 #include "sandbox/child/plan.h"
+#include "sandbox/microvm/template_files.h"
 #include "sandbox/policy/policy.h"
+#include "sandbox/tiers/microvm/machine_template.h"
 #include "spec/warden_protocol.h"
 
 namespace glovebox::microvm {
@@ -66,6 +70,19 @@ Result<void> Machine::await_walls() {
     }
     return {};
   }
+}
+
+Result<void> Machine::save(const std::string& directory, bool goes_on) {
+  const auto quiet = port_.quiet();
+  const auto say = [this](Saving what) {
+    const char byte = static_cast<char>(what);
+    return ::send(saving_.get(), &byte, 1, MSG_NOSIGNAL) == 1
+               ? Result<void>()
+               : Error::from_errno("tell the machine to be saved");
+  };
+  GB_TRY(say(Saving::kSave));
+  GB_TRY(receive_machine(saving_.get(), directory, memory_));
+  return goes_on ? say(Saving::kGoOn) : Result<void>();
 }
 
 Result<void> Machine::remove() {

@@ -24,6 +24,15 @@ class Machine final : public Carrier {
                                                 const std::array<int, 3>& descriptors,
                                                 Port& port);
 
+  // The stream for saving, which glovebox-microvm has the other end of.
+  void save_over(UniqueFd stream, Bytes memory) {
+    saving_ = std::move(stream);
+    memory_ = memory;
+  }
+  // Writes the machine into the directory as the files of a template. It stands still then, or goes
+  // on.
+  Result<void> save(const std::string& directory, bool goes_on);
+
   Result<void> change_limits(const Limits& limits) override { return port_.change_limits(limits); }
   Result<void> remove() override;
 
@@ -34,6 +43,8 @@ class Machine final : public Carrier {
 
   WardenLink warden_;
   Port& port_;
+  UniqueFd saving_;
+  Bytes memory_;
 };
 
 }  // namespace glovebox::microvm

@@ -126,11 +126,11 @@ class Source {
         continue;
       }
       if (ready == 0) {
-        return Error(ErrorCode::kUnavailable, "making the template took too long");
+        return Error(ErrorCode::kUnavailable, "saving the machine took too long");
       }
       const ssize_t got = ready > 0 ? ::recv(fd_, to, size, 0) : -1;
       if (got <= 0) {
-        return Error(ErrorCode::kUnavailable, "the program that makes the template ended");
+        return Error(ErrorCode::kUnavailable, "the machine ended while it was saved");
       }
       to += got;
       size -= static_cast<std::size_t>(got);
@@ -165,7 +165,7 @@ Result<void> receive_part(Source& source,
                           std::size_t most) {
   const Piece piece = GB_TRY(source.piece());
   if (piece.at != 0 || piece.size == 0 || piece.size > most) {
-    return Error(ErrorCode::kInvalid, std::string("the template's ") + name + " makes no sense");
+    return Error(ErrorCode::kInvalid, std::string("the machine's ") + name + " makes no sense");
   }
   std::string bytes(piece.size, '\0');
   GB_TRY(source.read(bytes.data(), bytes.size()));
@@ -187,7 +187,7 @@ Result<void> receive_memory(Source& source, const std::string& directory, std::u
     }
     if (piece.size == 0 || piece.size > bytes.size() || piece.at < at || piece.at > whole ||
         piece.size > whole - piece.at) {
-      return Error(ErrorCode::kInvalid, "the memory of a template makes no sense");
+      return Error(ErrorCode::kInvalid, "the memory of a machine makes no sense");
     }
     GB_TRY(source.read(bytes.data(), piece.size));
     if (::lseek(file.get(), static_cast<off_t>(piece.at), SEEK_SET) < 0 ||
@@ -253,15 +253,8 @@ Result<void> make_in(const std::string& directory,
   const auto maker = GB_TRY(sandbox->start_detached(
       command, {.limits = spec.limits}, {theirs.get(), write_end.get(), port.second.get()}));
   theirs.reset();
-  Source source(ours.get());
-  auto made = receive_part(source, directory, kStateName, kMostState);
-  if (made) {
-    made = receive_part(source, directory, kNamesName, kMostNames);
-  }
-  if (made) {
-    made = receive_memory(source, directory, size.memory.count);
-  }
-  return made ? Result<void>() : with_complaints(std::move(made).error(), complaints.get());
+  const auto made = receive_machine(ours.get(), directory, size.memory);
+  return made ? Result<void>() : with_complaints(made.error(), complaints.get());
 }
 
 // Removes those that were used the longest time ago, until there is room for one more.
@@ -300,6 +293,13 @@ Result<UniqueFd> take_turn(const std::string& directory) {
 }
 
 }  // namespace
+
+Result<void> receive_machine(int from, const std::string& directory, Bytes memory) {
+  Source source(from);
+  GB_TRY(receive_part(source, directory, kStateName, kMostState));
+  GB_TRY(receive_part(source, directory, kNamesName, kMostNames));
+  return receive_memory(source, directory, memory.count);
+}
 
 Result<std::string> find_or_make_template(const Installation& installation,
                                           const MachineSize& size) {

@@ -19,4 +19,8 @@ namespace glovebox::microvm {
 Result<std::string> find_or_make_template(const Installation& installation,
                                           const MachineSize& size);
 
+// Writes what glovebox-microvm tells of a machine (microvm/template_files.h) into the directory:
+// the files of a template, whose memory has that size. It is not believed further than that.
+Result<void> receive_machine(int from, const std::string& directory, Bytes memory);
+
 }  // namespace glovebox::microvm

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sys/send_now.h"
 #include "sandbox/microvm/protocol.h"
 #include "sandbox/microvm/template_files.h"
 #include "sandbox/moving_in.h"
@@ -41,7 +43,8 @@ TierFeatures features() {
           .own_root = true,
           .loopback_network = true,
           .passes_descriptors = false,
-          .returns_descriptors = false};
+          .returns_descriptors = false,
+          .snapshots_memory = true};
 }
 
 struct Streams {
@@ -96,18 +99,26 @@ Result<TierFeatures> MicrovmTier::probe() {
   return features();
 }
 
-Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
-  GB_TRY(refuse_what_native_alone_has(spec, name()));
-  const microvm::Installation installation = GB_TRY(microvm::find_installation());
-  const microvm::MachineSize size = microvm::size_for(spec.limits);
-  const auto machine_template = microvm::find_or_make_template(installation, size);
+namespace {
+
+// What a machine begins as.
+struct Beginning {
+  std::vector<Mount>
+      mounts;             // With the files of the machine that it is a clone of; none: it boots.
+  bool is_saved = false;  // That machine had its order before.
+};
+
+Result<Enclosure> build(const SandboxSpec& spec,
+                        const microvm::Installation& installation,
+                        const microvm::MachineSize& size,
+                        Beginning beginning) {
   SandboxSpec native = native_spec(spec, installation, size);
-  if (machine_template) {
-    native.mounts.push_back(
-        {.source = *machine_template, .target = microvm::kTemplatePlace, .closed = true});
-  }
+  const bool is_clone = !beginning.mounts.empty();
+  native.mounts.insert(native.mounts.end(), beginning.mounts.begin(), beginning.mounts.end());
   std::vector<std::string> command = {std::string(microvm::kPrograms) + microvm::kRunner,
-                                      machine_template ? microvm::kClone : microvm::kBoot};
+                                      beginning.is_saved ? microvm::kContinue
+                                      : is_clone         ? microvm::kClone
+                                                         : microvm::kBoot};
   for (std::string& argument : microvm::machine_command(installation, size)) {
     command.push_back(std::move(argument));
   }
@@ -115,36 +126,94 @@ Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
   Stopwatch watch;
   Streams control = GB_TRY(make_streams());
   Streams machine = GB_TRY(make_streams());
+  Streams saving = GB_TRY(make_streams());
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     return Error::from_errno("pipe");
   }
   UniqueFd complaints(ends[0]);
   const UniqueFd write_end(ends[1]);
+  if (!sys::send_now(machine.ours.get(), {"", 1}, std::array{saving.theirs.get()})) {
+    return Error::from_errno("instruct the machine");
+  }
   auto port = std::make_unique<microvm::Port>(std::move(machine.ours));
-  enclosure.carrier = GB_TRY(microvm::Machine::start(
+  auto carrier = GB_TRY(microvm::Machine::start(
       enclosure, command, {control.theirs.get(), write_end.get(), machine.theirs.get()}, *port));
-  GB_TRY(port->order(GB_TRY(order_for(spec))));
-  const std::string request = moving_in_frame(spec, policy::own_kernel_filter());
-  if (::send(control.ours.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
-      std::ssize(request)) {
-    return Error::from_errno("instruct the warden");
+  carrier->save_over(std::move(saving.ours), size.memory);
+  enclosure.carrier = std::move(carrier);
+  const microvm::Order order = GB_TRY(order_for(spec));
+  if (beginning.is_saved) {
+    GB_TRY(port->renew(order));
+  } else {
+    GB_TRY(port->order(order));
+    const std::string request = moving_in_frame(spec, policy::own_kernel_filter());
+    if (::send(control.ours.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+        std::ssize(request)) {
+      return Error::from_errno("instruct the warden");
+    }
   }
   watch.lap("machine");
   enclosure.control = std::move(control.ours);
   enclosure.meter = std::move(port);
   enclosure.complaints = std::move(complaints);
   enclosure.features = features();
+  enclosure.features.snapshots_memory = is_clone;
   enclosure.machine = "QEMU TCG";
   enclosure.landlock = 0;
-  if (!machine_template) {
-    enclosure.notes.push_back("the machine booted, for there is no template of it: " +
-                              machine_template.error().message());
-  }
   for (Timing& lap : watch.laps()) {
     enclosure.timings.push_back(std::move(lap));
   }
   return enclosure;
+}
+
+}  // namespace
+
+Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
+  GB_TRY(refuse_what_native_alone_has(spec, name()));
+  const microvm::Installation installation = GB_TRY(microvm::find_installation());
+  const microvm::MachineSize size = microvm::size_for(spec.limits);
+  const auto machine_template = microvm::find_or_make_template(installation, size);
+  Beginning beginning;
+  if (machine_template) {
+    beginning.mounts.push_back(
+        {.source = *machine_template, .target = microvm::kTemplatePlace, .closed = true});
+  }
+  Enclosure enclosure = GB_TRY(build(spec, installation, size, std::move(beginning)));
+  if (!machine_template) {
+    enclosure.notes.push_back("the machine booted, for there is no template of it: " +
+                              machine_template.error().message());
+  }
+  return enclosure;
+}
+
+Result<void> MicrovmTier::save(const Enclosure& enclosure,
+                               const std::string& directory,
+                               Afterwards afterwards) {
+  if (!enclosure.features.snapshots_memory) {
+    return Error(ErrorCode::kUnsupported, "a machine that has booted cannot be saved",
+                 "create a sandbox when there is a template of its machine");
+  }
+  // This tier has made it.
+  auto& machine = static_cast<microvm::Machine&>(*enclosure.carrier);
+  return machine.save(directory, afterwards == Afterwards::kGoesOn);
+}
+
+Result<Enclosure> MicrovmTier::load(const SandboxSpec& spec, const std::string& directory) {
+  GB_TRY(refuse_what_native_alone_has(spec, name()));
+  const microvm::Installation installation = GB_TRY(microvm::find_installation());
+  const microvm::MachineSize size = microvm::size_for(spec.limits);
+  struct stat memory {};
+  if (::stat((directory + "/" + microvm::kMemoryName).c_str(), &memory) != 0 ||
+      static_cast<std::uint64_t>(memory.st_size) != size.memory.count) {
+    return Error(ErrorCode::kInvalid, "the saved machine has another size than its sandbox");
+  }
+  Beginning beginning{.mounts = {}, .is_saved = true};
+  for (const char* const name : {microvm::kMemoryName, microvm::kStateName, microvm::kNamesName}) {
+    beginning.mounts.push_back({.source = directory + "/" + name,
+                                .target = std::string(microvm::kTemplatePlace) + "/" + name,
+                                .closed = true});
+  }
+  return build(spec, installation, size, std::move(beginning));
 }
 
 }  // namespace glovebox

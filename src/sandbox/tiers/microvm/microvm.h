@@ -18,6 +18,10 @@ class MicrovmTier final : public Tier {
   }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;
+  Result<void> save(const Enclosure& enclosure,
+                    const std::string& directory,
+                    Afterwards afterwards) override;
+  Result<Enclosure> load(const SandboxSpec& spec, const std::string& directory) override;
 };
 
 }  // namespace glovebox

@@ -15,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 
 // A machine whose processors are busy answers late.
 constexpr std::chrono::seconds kPatience{3};
+// It has to start first.
+constexpr std::chrono::seconds kLoadPatience{60};
 
 Result<void> send_all(int socket, std::string_view bytes) {
   const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -45,9 +47,16 @@ bool Port::ask() const {
     return false;
   }
   Counts counts{};
-  auto* const bytes = reinterpret_cast<char*>(counts.data());
-  const auto deadline = Clock::now() + kPatience;
-  for (std::size_t have = 0; have < sizeof counts;) {
+  if (!receive(reinterpret_cast<char*>(counts.data()), sizeof counts, kPatience)) {
+    return false;
+  }
+  counts_ = counts;
+  return true;
+}
+
+bool Port::receive(char* bytes, std::size_t size, std::chrono::seconds patience) const {
+  const auto deadline = Clock::now() + patience;
+  for (std::size_t have = 0; have < size;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd polled{socket_.get(), POLLIN, 0};
@@ -56,14 +65,26 @@ bool Port::ask() const {
       continue;
     }
     const ssize_t got =
-        ready > 0 ? ::recv(socket_.get(), bytes + have, sizeof counts - have, MSG_DONTWAIT) : 0;
+        ready > 0 ? ::recv(socket_.get(), bytes + have, size - have, MSG_DONTWAIT) : 0;
     if (got <= 0) {
       return false;
     }
     have += static_cast<std::size_t>(got);
   }
-  counts_ = counts;
   return true;
+}
+
+Result<void> Port::renew(const Order& order) {
+  std::string bytes(1, static_cast<char>(Question::kRenew));
+  bytes.append(reinterpret_cast<const char*>(&order.time_ns), sizeof order.time_ns);
+  bytes.append(order.seed);
+  const std::scoped_lock lock(mutex_);
+  GB_TRY(send_all(socket_.get(), bytes));
+  char answer = 0;
+  if (!receive(&answer, 1, kLoadPatience)) {
+    return Error(ErrorCode::kUnavailable, "the machine that was saved does not go on");
+  }
+  return {};
 }
 
 std::uint64_t Port::count(Count which) const {

@@ -2,7 +2,10 @@
 // Our end of the machine's own port (microvm/protocol.h): its limits, and what it counts.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <mutex>
+#include <optional>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -21,6 +24,10 @@ class Port final : public Meter {
   // Without waiting: it fits into the socket.
   Result<void> order(const Order& order);
   Result<void> change_limits(const Limits& limits);
+  // For a machine that was saved: the time and the seed of the order. Waits until it has them.
+  Result<void> renew(const Order& order);
+  // Nothing is on its way to the machine or from it as long as this is held.
+  [[nodiscard]] std::unique_lock<std::mutex> quiet() const { return std::unique_lock(mutex_); }
 
   [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const override;
   [[nodiscard]] std::optional<Bytes> memory_peak() const override;
@@ -34,6 +41,7 @@ class Port final : public Meter {
  private:
   [[nodiscard]] std::uint64_t count(Count which) const;
   [[nodiscard]] bool ask() const;
+  bool receive(char* bytes, std::size_t size, std::chrono::seconds patience) const;
 
   mutable std::mutex mutex_;
   mutable UniqueFd socket_;
