@@ -4,6 +4,8 @@
 //   context-loop pool --runs 300       claim of a clean context from the pool, to its first result
 //   context-loop fork --runs 100       the same without a pool: sandbox, fork, first result
 //   context-loop wasm --runs 300       as pool, of the tier wasm, where there is no pandas: `1 + 1`
+//   context-loop gvisor --runs 20      as pool, in that tier, where contexts are started: beside a
+//   context-loop microvm --runs 5      claim also one from the tier's template, and a fork
 //   context-loop cell --runs 2000      `x+1` in a living context
 //   context-loop sustained --runs 800  new, one cell, gone; as many as go, by two threads
 //   context-loop burst --runs 100      that many claims at once
@@ -31,6 +33,8 @@
 #include "context/context.h"
 #include "context/pool.h"
 #include "context/zygote.h"
+#include "sandbox/slot.h"
+#include "sandbox/slot_tree.h"
 
 namespace glovebox {
 namespace {
@@ -67,7 +71,9 @@ PoolSpec pool_spec(std::size_t ready) {
 
 Result<void> run_first_cell(Context& context) {
   const std::string code = std::string(kImports) + std::string(kFirstCell);
-  const Execution execution = GB_TRY(context.execute({.code = code}));
+  ExecuteOptions options{.code = code};
+  options.limits.wall = 5min;  // Where processors are emulated.
+  const Execution execution = GB_TRY(context.execute(options));
   for (const Event& result : execution.results) {
     const auto text = result.data.find("text/plain");
     if (text != result.data.end() && text->second == "\"6\"") {
@@ -131,6 +137,106 @@ Result<void> from_wasm_pool(std::size_t runs) {
   print_statistics("first_result", std::move(first));
   print_statistics("cell", std::move(cell));
   print_statistics("charged_memory", std::move(memory));
+  return {};
+}
+
+StarterSpec starter_spec(const std::string& tier) {
+  const PoolSpec pool = pool_spec(0);
+  StarterSpec spec{.sandbox = pool.sandbox, .tier = {.exactly = tier}, .context = {}};
+  spec.sandbox.live = true;
+  spec.context.agent = {"python3", "-B", "-s", std::string(kAgentsTarget) + "/python/agent.py"};
+  spec.context.env = {{"MPLBACKEND", "module://matplotlib_inline.backend_inline"},
+                      {"OPENBLAS_NUM_THREADS", "1"}};
+  spec.modules = pool.zygote.modules;
+  spec.warm_up = pool.warm_up;
+  return spec;
+}
+
+// A copy of a living context with its memory, in a sandbox of its own, to its first result; the
+// context goes on.
+Result<double> fork_of(const SandboxSpec& spec, LiveContext& live) {
+  (void)GB_TRY(live.context->execute({.code = "x = 41"}));
+  Slot slot = GB_TRY(Slot::take());
+  const SlotTree tree = GB_TRY(SlotTree::make(slot));
+  const auto begun = Clock::now();
+  const RestingContext resting = GB_TRY(live.context->rest());
+  GB_TRY(live.sandbox->copy(tree.path()));
+  LiveContext copy;
+  copy.sandbox =
+      GB_TRY(Sandbox::load(spec, live.sandbox->tier(), tree.path(), Sandbox::Seal::kNone));
+  copy.context = GB_TRY(Context::wake(*copy.sandbox, resting));
+  const Execution execution = GB_TRY(copy.context->execute({.code = "x = x + 1; x"}));
+  const double took = micros_between(begun, Clock::now());
+  const Execution original = GB_TRY(live.context->execute({.code = "x"}));
+  const auto value = [](const Execution& of) {
+    return of.results.empty() ? std::string() : of.results.front().data.at("text/plain");
+  };
+  if (value(execution) != "\"42\"" || value(original) != "\"41\"") {
+    return Error(ErrorCode::kInternal, "the fork or its original have other variables");
+  }
+  copy.context.reset();
+  (void)copy.sandbox->end();
+  return took;
+}
+
+// Every fifth run also from nothing, where that takes no minutes.
+Result<void> started(const std::string& tier, std::size_t runs, bool from_nothing) {
+  StarterSpec spec = starter_spec(tier);
+  PoolSpec waiting;
+  waiting.sandbox = spec.sandbox;
+  waiting.tier = spec.tier;
+  waiting.context = spec.context;
+  waiting.zygote.modules = spec.modules;
+  waiting.warm_up = spec.warm_up;
+  waiting.least = 1;
+  spec.sandbox.mounts.push_back(GB_TRY(agents_mount()));
+  std::map<std::string, std::vector<double>> samples;
+  const auto end = [](LiveContext live) {
+    live.context.reset();
+    (void)live.sandbox->end();
+  };
+  ContextStarter starter(spec);
+  // The first one makes the template where the tier can have one.
+  for (std::size_t i = 0; i <= runs; ++i) {
+    const auto begun = Clock::now();
+    LiveContext live = GB_TRY(starter.make_ahead());
+    GB_TRY(run_first_cell(*live.context));
+    samples[i == 0 ? "make_template" : "ahead"].push_back(micros_between(begun, Clock::now()));
+    if (live.sandbox->features().snapshots_memory) {
+      samples["fork"].push_back(GB_TRY(fork_of(spec.sandbox, live)));
+    }
+    end(std::move(live));
+    if (from_nothing && i % 5 == 0) {
+      const auto cold = Clock::now();
+      LiveContext fresh;
+      fresh.sandbox = GB_TRY(Sandbox::create(spec.sandbox, spec.tier));
+      fresh.context = GB_TRY(Context::start(*fresh.sandbox, spec.context));
+      GB_TRY(run_first_cell(*fresh.context));
+      samples["cold"].push_back(micros_between(cold, Clock::now()));
+      end(std::move(fresh));
+    }
+  }
+  for (const auto& [name, values] : samples) {
+    print_statistics(name.c_str(), values);
+  }
+  (void)std::fflush(stdout);
+  auto pool = GB_TRY(ContextPool::start(std::move(waiting)));
+  std::vector<double> claim;
+  for (std::size_t i = 0; i < runs; ++i) {
+    if (pool->await_ready(1, Clock::now() + 600s) == 0) {
+      return Error(ErrorCode::kUnavailable, "no sandbox waits");
+    }
+    const auto begun = Clock::now();
+    LiveContext live = GB_TRY(pool->claim());
+    std::optional<Clock::time_point> first;
+    const ExecuteOptions options{.code = "1 + 1", .observer = [&first](const Event&) {
+                                   first = first.value_or(Clock::now());
+                                 }};
+    (void)GB_TRY(live.context->execute(options));
+    claim.push_back(micros_between(begun, first.value_or(Clock::now())));
+    pool->discard(std::move(live));
+  }
+  print_statistics("claim_to_first_byte", std::move(claim));
   return {};
 }
 
@@ -338,14 +444,21 @@ for i in range(10):
 int main(int argc, char** argv) {
   using namespace glovebox;  // NOLINT(google-build-using-namespace): one function.
   const std::map<std::string_view, std::function<Result<void>(std::size_t)>> modes = {
-      {"pool", from_pool},         {"fork", by_fork},       {"cell", cells},
-      {"sustained", sustained},    {"burst", burst},        {"living", living},
-      {"checkpoint", checkpoints}, {"wasm", from_wasm_pool}};
+      {"pool", from_pool},
+      {"fork", by_fork},
+      {"cell", cells},
+      {"sustained", sustained},
+      {"burst", burst},
+      {"living", living},
+      {"checkpoint", checkpoints},
+      {"wasm", from_wasm_pool},
+      {"gvisor", [](std::size_t runs) { return started("gvisor", runs, true); }},
+      {"microvm", [](std::size_t runs) { return started("microvm", runs, false); }}};
   const auto mode = argc > 1 ? modes.find(argv[1]) : modes.end();
   if (mode == modes.end() || (argc != 2 && argc != 4)) {
     std::fprintf(stderr,
-                 "usage: context-loop pool|fork|cell|sustained|burst|living|checkpoint"
-                 " [--runs N]\n");
+                 "usage: context-loop pool|fork|cell|sustained|burst|living|checkpoint|"
+                 "wasm|gvisor|microvm [--runs N]\n");
     return 2;
   }
   const std::size_t runs = argc == 4 ? std::strtoul(argv[3], nullptr, 10) : 100;
