@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sandboxes that are paused to disk: their memory outlives the keeper and the daemon."""
+"""Sandboxes whose memory is written: paused to disk, forked with it, and warm ones that wait."""
 
 import os
 import signal
 import unittest
 
-from daemon import Daemon, wait_until
+from daemon import Context, Daemon, Sandbox, wait_until
 from traces import Traces
 
 TO_DISK = {"to_disk": True}
@@ -84,6 +84,63 @@ class Saved(unittest.TestCase):
         sandbox.must(200, "POST", "/resume")
         self.assertEqual(context.value("len(x), x[-1:]"), "20971520 bytearray(b'7')")
 
+    def fork(self, sandbox, count=1):
+        forks = sandbox.must(201, "POST", "/fork", {"count": count, "memory": True})["sandboxes"]
+        for each in forks:
+            self.addCleanup(self.daemon.ask, "DELETE", f"/v1/sandboxes/{each['id']}")
+        return [Sandbox(self.daemon, each["id"]) for each in forks]
+
+    def test_forks_have_the_variables_and_the_original_goes_on(self):
+        sandbox = self.create()
+        context = sandbox.context()
+        context.execute("import random; x = [1, 2]; open('f', 'w').write('kept')")
+        forks = [Context(each, context.id) for each in self.fork(sandbox, 2)]
+        for number, fork in enumerate(forks):
+            self.assertEqual(fork.value(f"x.append({number}) or x, open('f').read()"),
+                             f"[1, 2, {number}] kept")
+        self.assertEqual(context.value("x, open('f').read()"), "[1, 2] kept")
+        drawn = {each.value("random.random()") for each in (context, *forks)}
+        self.assertEqual(len(drawn), 3)
+        self.assertEqual(sandbox.context().value("1 + 1"), "2")
+        # Nothing of the copy stays on the disk.
+        left = list((self.daemon.data / "workspaces").glob("*.saved*"))
+        self.assertEqual(left, [])
+
+    def test_a_fork_with_memory_is_refused_while_code_runs_and_where_the_tier_cannot(self):
+        sandbox = self.create()
+        context = sandbox.context()
+        running = context.start("print('up', flush=True); input()", allow_input=True)
+        running.until("input_request")
+        told = sandbox.must(409, "POST", "/fork", {"memory": True})
+        self.assertIn("code is running", told["message"])
+        context.must(204, "POST", "/interrupt")
+        running.until("verdict")
+        sandbox.must(204, "POST", "/pause")
+        self.assertIn("paused", sandbox.must(409, "POST", "/fork", {"memory": True})["message"])
+        sandbox.must(200, "POST", "/resume")
+        self.assertEqual(context.value("1 + 1"), "2")
+        native = self.daemon.create(tier="native")
+        self.addCleanup(self.daemon.ask, "DELETE", native.path)
+        native.must(501, "POST", "/fork", {"memory": True})
+
+    def test_after_the_first_one_sandboxes_wait_with_a_warm_context_of_their_own(self):
+        self.create()
+        ready = 'glovebox_pool_ready{template="default (gvisor)"} '
+
+        def waiting():
+            text = self.daemon.must(200, "GET", "/metrics").body.decode()
+            return any(line.startswith(ready) and not line.endswith(" 0")
+                       for line in text.splitlines())
+
+        wait_until(waiting, "a sandbox that waits", patience_s=120)
+        first = Context(self.create(), "default")
+        self.assertEqual(first.value("import sys; 'IPython' in sys.modules"), "True")
+        self.assertEqual(first.value("[n for n in dir() if not n.startswith('_')]"), "['sys']")
+        wait_until(waiting, "another one", patience_s=120)
+        second = Context(self.create(), "default")
+        self.assertNotEqual(*[each.value("import random; random.random()")
+                              for each in (first, second)])
+
     def test_only_a_sandbox_in_which_nothing_of_a_client_runs_is_paused_to_disk(self):
         sandbox = self.create()
         context = sandbox.context()
@@ -122,6 +179,33 @@ class Saved(unittest.TestCase):
         sandbox.kill()
         self.assertTrue(sandbox.is_gone())
         self.assertFalse(self.directory(sandbox).exists())
+
+
+class SavedMachines(unittest.TestCase):
+    """The same of the tier microvm, whose processors are emulated: little is done here."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.discard)
+        cls.daemon.start()
+        cls.probe = cls.daemon.ask("POST", "/v1/sandboxes", {"tier": "microvm"})
+        if cls.probe.status == 501:
+            raise unittest.SkipTest(cls.probe.json["message"])
+
+    def test_a_machine_is_forked_and_paused_to_disk_with_its_variables(self):
+        sandbox = Sandbox(self.daemon, self.probe.json["id"])
+        context = sandbox.context("bash")
+        context.execute("x=5; echo kept > f")
+        (made,) = sandbox.must(201, "POST", "/fork", {"memory": True})["sandboxes"]
+        fork = Context(Sandbox(self.daemon, made["id"]), context.id)
+        draw = "x=$((x + 1)); echo $x $(cat f) $(od -An -N8 -tx8 /dev/urandom)"
+        told = [each.execute(draw)["stdout"].split() for each in (context, fork)]
+        self.assertEqual([each[:2] for each in told], [["6", "kept"]] * 2)
+        self.assertNotEqual(told[0][2], told[1][2])
+        fork.sandbox.must(204, "POST", "/pause", TO_DISK)
+        fork.sandbox.must(200, "POST", "/resume")
+        self.assertEqual(fork.execute(draw)["stdout"].split()[:2], ["7", "kept"])
 
 
 if __name__ == "__main__":

@@ -134,12 +134,16 @@ export class Sandbox implements AsyncDisposable {
     return (await this.client.call("snapshotSandbox", { ...rest, path: { id: this.id }, body: { name } })).template;
   }
 
-  /** Creates sandboxes with the same files; contexts and processes are not copied. */
-  async fork(options: RequestOptions & { count?: number | undefined; lifetime?: models.Duration | undefined } = {}):
+  /**
+   * Creates sandboxes with the same files; processes of clients are not copied. `memory` copies contexts with
+   * their variables, too; the tier must be gvisor.
+   */
+  async fork(options: RequestOptions &
+    { count?: number | undefined; lifetime?: models.Duration | undefined; memory?: boolean | undefined } = {}):
     Promise<Sandbox[]> {
-    const { count, lifetime, ...rest } = options;
+    const { count, lifetime, memory, ...rest } = options;
     const made = await this.client.call("forkSandbox",
-      { ...rest, path: { id: this.id }, body: { count, timeout: lifetime } });
+      { ...rest, path: { id: this.id }, body: { count, timeout: lifetime, memory } });
     return made.sandboxes.map((each) => new Sandbox(this.client, each.id));
   }
 

@@ -84,6 +84,7 @@ struct OneOptionsText {
   std::string name;
   std::string timeout;
   unsigned count = 1;
+  bool memory = false;
 };
 
 Result<int> snapshot(const OneOptionsText& options) {
@@ -103,6 +104,9 @@ Result<int> fork(const OneOptionsText& options) {
   Json request{{"count", options.count}};
   if (!options.timeout.empty()) {
     request["timeout"] = options.timeout;
+  }
+  if (options.memory) {
+    request["memory"] = true;
   }
   const Json made =
       GB_TRY(daemon.ask("POST", "/v1/sandboxes/" + encode(options.id) + "/fork", request));
@@ -179,14 +183,16 @@ void add_sandbox_lifecycle(CLI::App& group, Action* action) {
       ->type_name("NAME");
   auto forking = std::make_shared<OneOptionsText>();
   auto* const forks = add_one(group, "fork", "Create sandboxes with the same files",
-                              "Prints their ids. Processes and contexts are not "
-                              "copied.\n\nExamples:\n  glovebox sandbox fork ID "
-                              "--count 3",
+                              "Prints their ids. Processes and contexts are not copied without "
+                              "--memory.\n\nExamples:\n  glovebox sandbox fork ID --count 3\n"
+                              "  glovebox sandbox fork ID --memory",
                               forking, fork, action);
   forks->add_option("--count", forking->count, "Number of sandboxes to create")
       ->type_name("N")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
+  forks->add_flag("--memory", forking->memory,
+                  "Copy the memory, too: contexts keep their variables (tier gvisor)");
   forks
       ->add_option("--timeout", forking->timeout,
                    "Lifetime of the new sandboxes [default: the original's remaining lifetime]")

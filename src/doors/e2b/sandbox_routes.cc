@@ -282,8 +282,9 @@ Result<void> SandboxRoutes::fork(ControlCall& call) {
     return invalid("the count must be between 1 and 100");
   }
   const milliseconds timeout = GB_TRY(timeout_of(body, kFirstGenerationTimeout));
-  const auto forks = GB_TRY(
-      service_.fork(call.caller, call.arguments[0], static_cast<std::size_t>(count), timeout));
+  const auto forks =
+      GB_TRY(service_.fork(call.caller, call.arguments[0],
+                           {.count = static_cast<std::size_t>(count), .timeout = timeout}));
   Json entries = Json::array();
   for (const SandboxInfo& each : forks) {
     // A fork is a sandbox of its own: the secrets of its origin must not open it.

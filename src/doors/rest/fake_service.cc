@@ -132,10 +132,9 @@ Result<std::string> FakeService::snapshot(const Caller&,
 }
 Result<std::vector<SandboxInfo>> FakeService::fork(const Caller&,
                                                    std::string_view id,
-                                                   std::size_t count,
-                                                   std::optional<std::chrono::milliseconds>) {
+                                                   const ForkRequest& request) {
   GB_TRY(known(id));
-  return std::vector<SandboxInfo>(count, info_of("copy"));
+  return std::vector<SandboxInfo>(request.count, info_of("copy"));
 }
 Result<ContextInfo> FakeService::create_context(const Caller&,
                                                 std::string_view sandbox,

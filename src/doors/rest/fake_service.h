@@ -82,8 +82,7 @@ class FakeService final : public SandboxService {
                                std::string_view name) override;
   Result<std::vector<SandboxInfo>> fork(const Caller& caller,
                                         std::string_view id,
-                                        std::size_t count,
-                                        std::optional<std::chrono::milliseconds> timeout) override;
+                                        const ForkRequest& request) override;
   Result<ContextInfo> create_context(const Caller& caller,
                                      std::string_view sandbox,
                                      const ContextRequest& request) override;

@@ -74,7 +74,7 @@ class GuardTest : public testing::Test {
         row("usage", {"read"}, sandbox, [&s](C c) { return s.usage(c, "sb1"); }),
         row("connections", {"read"}, sandbox, [&s](C c) { return s.connections(c, "sb1"); }),
         row("snapshot", {"run"}, tenant, [&s](C c) { return s.snapshot(c, "sb1", "x"); }),
-        row("fork", {"run"}, tenant, [&s](C c) { return s.fork(c, "sb1", 1, {}); }),
+        row("fork", {"run"}, tenant, [&s](C c) { return s.fork(c, "sb1", {}); }),
         row("create_context", {"run"}, sandbox,
             [&s](C c) { return s.create_context(c, "sb1", {}); }),
         row("contexts", {"read", "run"}, sandbox, [&s](C c) { return s.contexts(c, "sb1"); }),

@@ -118,12 +118,14 @@ Result<void> snapshot_sandbox(Call& call) {
 
 Result<void> fork_sandbox(Call& call) {
   Fields fields = GB_TRY(call.fields());
-  const auto count = static_cast<std::size_t>(fields.count("count", 1, 100).value_or(1));
-  const auto timeout = fields.duration("timeout");
+  const ForkRequest request{
+      .count = static_cast<std::size_t>(fields.count("count", 1, 100).value_or(1)),
+      .timeout = fields.duration("timeout"),
+      .memory = fields.flag("memory").value_or(false)};
   GB_TRY(fields.done());
   Json sandboxes = Json::array();
   for (const SandboxInfo& info :
-       GB_TRY(call.service.fork(call.caller, call.parameters[0], count, timeout))) {
+       GB_TRY(call.service.fork(call.caller, call.parameters[0], request))) {
     sandboxes.push_back(to_json(info));
   }
   call.send_json(201, "sandboxes", {{"sandboxes", std::move(sandboxes)}});

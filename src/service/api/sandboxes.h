@@ -137,6 +137,13 @@ struct SandboxChange {
   std::optional<SandboxInfo> made_from{};
 };
 
+struct ForkRequest {
+  std::size_t count = 1;
+  std::optional<std::chrono::milliseconds> timeout{};  // Nothing: what is left of the original's.
+  // With the memory of all that runs, contexts with their variables. Else with the files alone.
+  bool memory = false;
+};
+
 struct SandboxUsage {
   SystemTime at{};
   double cpus = 0;                        // Its limit.
@@ -176,12 +183,11 @@ class Sandboxes {
   virtual Result<std::string> snapshot(const Caller& caller,
                                        std::string_view id,
                                        std::string_view name) = 0;
-  // Copies with the files as they are now. Contexts are not copied (contract of the tier native).
-  virtual Result<std::vector<SandboxInfo>> fork(
-      const Caller& caller,
-      std::string_view id,
-      std::size_t count,
-      std::optional<std::chrono::milliseconds> timeout) = 0;
+  // Copies with the files as they are now, while it goes on. With the memory: kUnsupported where
+  // its tier cannot, kConflict while it is paused, or while code or a client's process runs in it.
+  virtual Result<std::vector<SandboxInfo>> fork(const Caller& caller,
+                                                std::string_view id,
+                                                const ForkRequest& request) = 0;
 
   // How a sandbox of the caller's ended, or a context of one that lives where `context` names one.
   // Nothing of what lives, was never there, is another tenant's, or is no longer remembered. For

@@ -2,6 +2,7 @@
 #include "service/guarded/cell_history.h"
 
 #include <set>
+#include <vector>
 
 namespace glovebox {
 
@@ -61,7 +62,26 @@ void CellHistory::copy(std::string_view tenant,
     return;
   }
   const std::scoped_lock lock(mutex_);
+  put(tenants_[std::string(tenant)], Key(sandbox, fork), std::move(known));
+}
+
+void CellHistory::copy_all(std::string_view tenant,
+                           std::string_view sandbox,
+                           std::string_view copy) {
+  const std::scoped_lock lock(mutex_);
   OfTenant& own = tenants_[std::string(tenant)];
+  std::vector<std::pair<std::string, Known>> copied;
+  for (auto each = own.contexts.lower_bound(Key(sandbox, std::string()));
+       each != own.contexts.end() && each->first.first == sandbox; ++each) {
+    copied.emplace_back(each->first.second, each->second);
+  }
+  for (auto& [context, known] : copied) {
+    put(own, Key(copy, context), std::move(known));
+  }
+}
+
+// Of a context that is new.
+void CellHistory::put(OfTenant& own, Key key, Known known) {
   if (own.contexts.size() >= kMostContexts) {
     return;
   }
@@ -69,7 +89,7 @@ void CellHistory::copy(std::string_view tenant,
     known = {.code = {}, .whole = false};
   }
   own.bytes += known.code.size();
-  own.contexts.insert_or_assign(Key(sandbox, fork), std::move(known));
+  own.contexts.insert_or_assign(std::move(key), std::move(known));
 }
 
 void CellHistory::drop_dead(const std::string& tenant,

@@ -44,6 +44,9 @@ class CellHistory {
             std::string_view context,
             std::string_view fork);
 
+  // A sandbox whose contexts begin where those of another one are, under the same names.
+  void copy_all(std::string_view tenant, std::string_view sandbox, std::string_view copy);
+
  private:
   using Key = std::pair<std::string, std::string>;  // Sandbox and context.
   struct OfTenant {
@@ -51,6 +54,7 @@ class CellHistory {
     std::size_t bytes = 0;
   };
 
+  static void put(OfTenant& own, Key key, Known known);
   void drop_dead(const std::string& tenant,
                  const std::function<bool(const std::string& sandbox)>& lives);
 

@@ -266,17 +266,26 @@ Result<std::string> GuardedService::snapshot(const Caller& caller,
       [](const auto& made, Deed& deed) { deed.subject = *made; });
 }
 
-Result<std::vector<SandboxInfo>> GuardedService::fork(
-    const Caller& caller,
-    std::string_view sandbox,
-    std::size_t count,
-    std::optional<std::chrono::milliseconds> timeout) {
+Result<std::vector<SandboxInfo>> GuardedService::fork(const Caller& caller,
+                                                      std::string_view sandbox,
+                                                      const ForkRequest& request) {
   return recorder_.act(
       caller, deed("sandbox.fork", sandbox), guard_.work(caller),
-      [&] { return unless_stopped(caller, inner_.fork(caller, sandbox, count, timeout)); },
-      [](const auto& made, Deed& deed) {
+      [&]() -> Result<std::vector<SandboxInfo>> {
+        auto made = GB_TRY(unless_stopped(caller, inner_.fork(caller, sandbox, request)));
+        for (const SandboxInfo& info : made) {
+          if (request.memory) {
+            policies_.copied(caller, sandbox, info.id);
+          }
+        }
+        return made;
+      },
+      [&](const auto& made, Deed& deed) {
         for (const SandboxInfo& info : *made) {
           deed.details["sandboxes"].push_back(info.id);
+        }
+        if (request.memory) {
+          deed.details["memory"] = true;
         }
       });
 }

@@ -59,8 +59,7 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
                                std::string_view name) override;
   Result<std::vector<SandboxInfo>> fork(const Caller& caller,
                                         std::string_view sandbox,
-                                        std::size_t count,
-                                        std::optional<std::chrono::milliseconds> timeout) override;
+                                        const ForkRequest& request) override;
 
   // Contexts.
   Result<ContextInfo> create_context(const Caller& caller,

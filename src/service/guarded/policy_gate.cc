@@ -444,6 +444,10 @@ void PolicyGate::forked(const Caller& caller,
   history_.copy(caller.tenant, sandbox, context, fork);
 }
 
+void PolicyGate::copied(const Caller& caller, std::string_view sandbox, std::string_view copy) {
+  history_.copy_all(caller.tenant, sandbox, copy);
+}
+
 Result<void> PolicyGate::run(const Caller& caller,
                              const RunRequest& request,
                              const EventSink& sink) {

@@ -65,6 +65,8 @@ class PolicyGate {
               std::string_view sandbox,
               std::string_view context,
               std::string_view fork);
+  // A sandbox whose contexts begin where those of another one are.
+  void copied(const Caller& caller, std::string_view sandbox, std::string_view copy);
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink);
   Result<void> judge(const Caller& caller, const JudgeRequest& request, const EventSink& sink);
   // What is typed at a terminal, or written to standard input later, is not analysed: such a

@@ -146,6 +146,7 @@ Result<json> figures(const json&, CallContext& context) {
   json pools = json::array();
   for (const PoolShelf::Figures& pool : context.keeper.pools().figures()) {
     pools.push_back({{"home", pool.home},
+                     {"tier", pool.tier},
                      {"of_template", pool.of_template},
                      {"ready", pool.depth.ready},
                      {"wanted", pool.depth.wanted}});
@@ -262,6 +263,13 @@ Result<json> resume(const json& arguments, CallContext& context) {
 Result<json> save(const json& arguments, CallContext& context) {
   const std::string to = GB_TRY(context.keeper.paths().resolve_new(text(arguments, "to")));
   GB_TRY(context.keeper.save(text(arguments, "sandbox"), to,
+                             Bytes{static_cast<std::uint64_t>(number(arguments, "room"))}));
+  return json();
+}
+
+Result<json> copy(const json& arguments, CallContext& context) {
+  const std::string to = GB_TRY(context.keeper.paths().resolve_new(text(arguments, "to")));
+  GB_TRY(context.keeper.copy(text(arguments, "sandbox"), to,
                              Bytes{static_cast<std::uint64_t>(number(arguments, "room"))}));
   return json();
 }
@@ -609,6 +617,7 @@ constexpr std::array kCalls = {
     Call{"pause", pause, kLong},
     Call{"resume", resume, kLong},
     Call{"save", save, kLong},
+    Call{"copy", copy, kLong},
     Call{"remove_saved", remove_saved, kLong},
     Call{"usage", usage, kShort},
     Call{"connections", connections, kShort},

@@ -101,6 +101,7 @@ inline constexpr auto kFields<CreateOrder> =
                Field{"rules", &CreateOrder::rules},
                Field{"indexes", &CreateOrder::indexes},
                Field{"saved", &CreateOrder::saved},
+               Field{"copied", &CreateOrder::copied},
                Field{"tier", &CreateOrder::tier},
                Field{"expires", kWithin<&CreateOrder::lifetime, &Lifetime::expires>},
                Field{"on_timeout", kWithin<&CreateOrder::lifetime, &Lifetime::on_timeout>}};

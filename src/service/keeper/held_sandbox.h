@@ -108,6 +108,8 @@ class HeldSandbox {
   // ended then. kConflict while a context executes or a client's process lives, and kUnsupported
   // where its tier cannot: it goes on as before. After any other error it is lost.
   Result<void> save(const std::string& directory);
+  // The same, but it goes on, and so do its contexts, which are busy meanwhile.
+  Result<void> copy(const std::string& directory);
   // To be called once, on one that was loaded from there, before anybody else knows of it: it has
   // its contexts again, and what the keeper had started in it ends.
   Result<void> wake(const Registry& registry, const std::string& directory);
@@ -166,6 +168,13 @@ class HeldSandbox {
                                            std::unique_ptr<Context> ready);
   [[nodiscard]] HeldContext::Shared shared();
   [[nodiscard]] Result<Language> language(const Registry& registry, std::string_view name) const;
+  // What its contexts are to be found by; nobody uses them while it is held.
+  struct AtRest {
+    std::vector<HeldContext::AtRest> turns;
+    std::string told;
+  };
+  // Requires the mutex. kConflict while a context executes or a client's process lives.
+  Result<AtRest> come_to_rest();
   // The registry must outlive it.
   HeldContext::Starter starter(const Registry& registry, const ContextRequest& request);
   [[nodiscard]] std::shared_ptr<HeldContext> find(std::string_view id) const;

@@ -53,7 +53,7 @@ Result<json> read_contexts(const std::string& directory) {
 Result<void> write_contexts(const std::string& directory, const std::string& text) {
   if (text.size() >= kMostBytes) {
     return Error(ErrorCode::kExhausted, "the sandbox has too many contexts to be saved",
-                 "delete some of them, or pause the sandbox in memory");
+                 "delete some of them");
   }
   const std::string path = directory + kContexts;
   const UniqueFd file(
@@ -64,36 +64,42 @@ Result<void> write_contexts(const std::string& directory, const std::string& tex
 
 }  // namespace
 
+Result<HeldSandbox::AtRest> HeldSandbox::come_to_rest() {
+  const auto living =
+      std::ranges::find_if(processes_, [](const auto& entry) { return !entry.second->ended(); });
+  if (living != processes_.end() || starting_ > 0) {
+    return Error(ErrorCode::kConflict, "a process that a client has started runs in the sandbox",
+                 "end it first");
+  }
+  AtRest rest;
+  json contexts = json::array();
+  for (const Named& named : contexts_) {
+    rest.turns.push_back(GB_TRY(named.context->rest()));
+    const auto& resting = rest.turns.back().resting;
+    if (!resting && !named.context->info().alive) {
+      continue;  // Its interpreter has ended: there is nothing to come back to.
+    }
+    contexts.push_back({{"id", named.id},
+                        {"request", keeper::to_json(named.context->request())},
+                        {"resting", resting ? to_json(*resting) : json()}});
+  }
+  const json all = {{"next", next_context_}, {"contexts", std::move(contexts)}};
+  rest.told = all.dump(-1, ' ', false, json::error_handler_t::replace);
+  return rest;
+}
+
 Result<void> HeldSandbox::save(const std::string& directory) {
   const auto pass = GB_TRY(gate_->enter());
   if (!sandbox_->features().snapshots_memory) {
     return sandbox_->save(directory);  // Which says why it cannot.
   }
-  std::vector<HeldContext::AtRest> turns;
-  json contexts = json::array();
+  AtRest rest;
   {
     const std::scoped_lock lock(mutex_);
-    const auto living =
-        std::ranges::find_if(processes_, [](const auto& entry) { return !entry.second->ended(); });
-    if (living != processes_.end() || starting_ > 0) {
-      return Error(ErrorCode::kConflict, "a process that a client has started runs in the sandbox",
-                   "end it first, or pause the sandbox in memory");
-    }
-    for (const Named& named : contexts_) {
-      turns.push_back(GB_TRY(named.context->rest()));
-      const auto& resting = turns.back().resting;
-      if (!resting && !named.context->info().alive) {
-        continue;  // Its interpreter has ended: there is nothing to come back to.
-      }
-      contexts.push_back({{"id", named.id},
-                          {"request", keeper::to_json(named.context->request())},
-                          {"resting", resting ? to_json(*resting) : json()}});
-    }
+    rest = GB_TRY(come_to_rest());
     leaving_ = true;
   }
-  const json all = {{"next", next_context_}, {"contexts", std::move(contexts)}};
-  const std::string text = all.dump(-1, ' ', false, json::error_handler_t::replace);
-  if (auto written = write_contexts(directory, text); !written) {
+  if (auto written = write_contexts(directory, rest.told); !written) {
     const std::scoped_lock lock(mutex_);
     leaving_ = false;
     return written;
@@ -103,6 +109,23 @@ Result<void> HeldSandbox::save(const std::string& directory) {
     sandbox_->kill();
   }
   return saved;
+}
+
+Result<void> HeldSandbox::copy(const std::string& directory) {
+  const auto pass = GB_TRY(gate_->enter());
+  if (!sandbox_->features().snapshots_memory) {
+    return sandbox_->copy(directory);  // Which says why it cannot.
+  }
+  if (paused()) {
+    return Error(ErrorCode::kConflict, "the sandbox is paused", "resume it first");
+  }
+  AtRest rest;
+  {
+    const std::scoped_lock lock(mutex_);
+    rest = GB_TRY(come_to_rest());
+  }
+  GB_TRY(write_contexts(directory, rest.told));
+  return sandbox_->copy(directory);
 }
 
 Result<void> HeldSandbox::wake(const Registry& registry, const std::string& directory) {

@@ -61,7 +61,7 @@ bool comes_from_pool(const CreateOrder& order) {
   return first_choice_can(order.tier, &TierTraits::can_hold_realms) ||
          first_choice_can(order.tier, &TierTraits::forks_own_python) ||
          (first_choice_can(order.tier, &TierTraits::waits_warm) && !order.network &&
-          !order.shows.of_template());
+          !order.shows.of_template() && order.limits == Limits());
 }
 
 // Empty: that of realms.
@@ -398,7 +398,9 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::load(const CreateOrder& order) {
   spec.mounts.push_back(GB_TRY(agents_mount()));
   spec.id = order.id;
   std::vector<UniqueFd> contents = GB_TRY(hold_contents(order.shows));
-  auto sandbox = GB_TRY(Sandbox::load(spec, order.tier.exactly, order.saved));
+  auto sandbox =
+      GB_TRY(Sandbox::load(spec, order.tier.exactly, order.saved,
+                           order.copied ? Sandbox::Seal::kNone : Sandbox::Seal::kSealed));
   auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, order.env);
   held->show_template(order.shows, std::move(contents));
   GB_TRY(held->wake(registry_, order.saved));
@@ -443,7 +445,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
     endings_.forget(held->id());  // Of one that is made again over what it left on disk.
     sandboxes_[std::string(held->id())] = {.sandbox = held, .tenant = order.tenant};
   }
-  if (!order.saved.empty()) {
+  if (!order.saved.empty() && !order.copied) {
     // What it did once it shall not do again.
     (void)sys::remove_tree(order.saved);
   }
@@ -510,12 +512,24 @@ Result<void> Keeper::kill(std::string_view id) {
 }
 
 Result<void> Keeper::save(std::string_view id, const std::string& to, Bytes room) {
+  return write_memory(id, to, room, &HeldSandbox::save, /*goes_on=*/false);
+}
+
+Result<void> Keeper::copy(std::string_view id, const std::string& to, Bytes room) {
+  return write_memory(id, to, room, &HeldSandbox::copy, /*goes_on=*/true);
+}
+
+Result<void> Keeper::write_memory(std::string_view id,
+                                  const std::string& to,
+                                  Bytes room,
+                                  Result<void> (HeldSandbox::*write)(const std::string& directory),
+                                  bool goes_on) {
   const std::string draft = to + "-draft";
   struct statvfs disk {};
   if (::statvfs(paths_.directory().c_str(), &disk) == 0 &&
       disk.f_bavail * disk.f_frsize < room.count) {
     return Error(ErrorCode::kExhausted, "the disk has no room for the memory of this sandbox",
-                 "free some space in the data directory, or pause the sandbox in memory");
+                 "free some space in the data directory");
   }
   std::shared_ptr<HeldSandbox> held;
   {
@@ -525,13 +539,13 @@ Result<void> Keeper::save(std::string_view id, const std::string& to, Bytes room
       return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
     }
     if (std::exchange(found->second.saving, true)) {
-      return Error(ErrorCode::kConflict, "the sandbox is being saved already");
+      return Error(ErrorCode::kConflict, "the memory of the sandbox is being written already");
     }
     held = found->second.sandbox;
   }
   (void)sys::remove_tree(draft);
   Result<void> saved = ::mkdir(draft.c_str(), 0700) == 0
-                           ? held->save(draft)
+                           ? (*held.*write)(draft)
                            : Error::from_errno("create a directory for the saved sandbox");
   if (saved && ::rename(draft.c_str(), to.c_str()) != 0) {
     saved = Error::from_errno("name the saved sandbox");
@@ -543,7 +557,7 @@ Result<void> Keeper::save(std::string_view id, const std::string& to, Bytes room
   if (const auto found = sandboxes_.find(id);
       found != sandboxes_.end() && found->second.sandbox == held) {
     found->second.saving = false;
-    if (saved) {
+    if (saved && !goes_on) {
       sandboxes_.erase(found);
     }
   }

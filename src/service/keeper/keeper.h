@@ -66,6 +66,7 @@ struct CreateOrder {
   // A directory that save() has written, which this continues, under its `id`; it is removed once
   // that lives. Empty: a new sandbox.
   std::string saved{};
+  bool copied = false;  // copy() has written it: it stays.
 };
 
 // One that nobody decided about in time, and that was discarded.
@@ -118,6 +119,9 @@ class Keeper {
   // it. kConflict while code or a client's process runs in it, kExhausted where the disk has not
   // `room`; in these cases, and where its tier cannot, it goes on as before.
   Result<void> save(std::string_view id, const std::string& to, Bytes room);
+  // The same, but it goes on in every case in which it lives. What is written is for this keeper
+  // alone, and for as long as it lives.
+  Result<void> copy(std::string_view id, const std::string& to, Bytes room);
   // For this reason; its workspace on disk stays.
   Result<void> end(std::string_view id, EndReason reason);
   // The same for all. Returns how many there were.
@@ -161,6 +165,11 @@ class Keeper {
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order,
                                             const EdgeCredentials& credentials);
   Result<std::shared_ptr<HeldSandbox>> load(const CreateOrder& order);
+  Result<void> write_memory(std::string_view id,
+                            const std::string& to,
+                            Bytes room,
+                            Result<void> (HeldSandbox::*write)(const std::string& directory),
+                            bool goes_on);
   void keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wish);
   bool warm(const CreateOrder& order);
   // Of one that is dead or overdue, under mutex_.

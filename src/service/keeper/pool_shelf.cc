@@ -15,8 +15,8 @@ constexpr std::chrono::seconds kFirstPause{15};
 constexpr std::chrono::seconds kLongestPause{3'600};
 
 std::string key_of(const PoolKind& kind) {
-  return kind.home + '\0' + kind.tier + '\0' +
-         (kind.network ? "network" : "") + '\0' + kind.shows.key();
+  return kind.home + '\0' + kind.tier + '\0' + (kind.network ? "network" : "") + '\0' +
+         kind.shows.key();
 }
 
 std::string name_of(const std::string& home, const std::string& tenant, bool of_template) {
@@ -36,6 +36,7 @@ Result<std::shared_ptr<ContextPool>> PoolShelf::get(
     if (!found) {
       found = std::make_shared<Shelved>();
       found->home = home;
+      found->tier = tier;
       found->tenant = shows.tenant;
       found->of_template = shows.of_template();
       found->paths = shows.contents;
@@ -99,7 +100,8 @@ std::vector<PoolShelf::Figures> PoolShelf::figures() {
     const std::scoped_lock lock(mutex_);
     for (const auto& [kind, each] : shelved_) {
       found.push_back(
-          {{.home = each->home, .of_template = each->of_template, .depth = {}}, each->pool});
+          {{.home = each->home, .tier = each->tier, .of_template = each->of_template, .depth = {}},
+           each->pool});
     }
   }
   std::vector<Figures> figures;

@@ -26,8 +26,8 @@ namespace glovebox::keeper {
 struct PoolKind {
   const std::string& home;
   const TemplateOrder& shows;
-  std::string tier{};       // Empty: that of realms.
-  bool network = false;     // There is room for a proxy (service/network/egress.h).
+  std::string tier{};    // Empty: that of realms.
+  bool network = false;  // There is room for a proxy (service/network/egress.h).
 };
 
 // Safe to use from several threads. While one pool starts, the others serve.
@@ -46,6 +46,7 @@ class PoolShelf {
 
   struct Figures {
     std::string home;
+    std::string tier;  // As PoolKind's.
     bool of_template = false;
     ContextPool::Depth depth;
   };
@@ -72,6 +73,7 @@ class PoolShelf {
     std::chrono::seconds pause{0};  // After the last failure; `retry` is when it is over.
     Clock::time_point retry{};
     std::string home;
+    std::string tier;
     std::string tenant;
     bool of_template = false;
     std::vector<UniqueFd> contents;

@@ -23,9 +23,11 @@ ServiceFigures::Keeper to_keeper(const json& said) {
     const bool built = each.value("of_template", false);
     const std::string home = each.value("home", std::string());
     // What has no path for a home is for our own use: the analysers of code.
-    const std::string name = built                   ? "(built)"
-                             : home.starts_with('/') ? std::string(pool_name(home))
-                                                     : "(" + home + ")";
+    const std::string tier = each.value("tier", std::string());
+    const std::string name = (built                   ? "(built)"
+                              : home.starts_with('/') ? std::string(pool_name(home))
+                                                      : "(" + home + ")") +
+                             (tier.empty() ? "" : " (" + tier + ")");
     ServiceFigures::Pool& pool = pools[name];
     pool.ready += each.value("ready", std::uint64_t{0});
     pool.wanted += each.value("wanted", std::uint64_t{0});

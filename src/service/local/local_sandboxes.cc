@@ -184,6 +184,21 @@ Result<void> LocalService::pause_to_disk(const Caller& caller, SandboxInfo info)
   return saved ? Result<void>() : std::move(saved).error();
 }
 
+Result<QuotaLease> LocalService::copy_memory(const Caller& caller,
+                                             const SandboxInfo& info,
+                                             const std::string& to) {
+  const auto lock = changing_.take(info.id, kTurn);
+  if (!lock) {
+    return busy(info.id);
+  }
+  const SandboxUsage used =
+      keeper::to_usage(GB_TRY(call_about(caller, info.id, "usage", json::object())));
+  const Bytes room{used.memory_used.count + kBesideMemory.count};
+  QuotaLease lease = GB_TRY(quotas_.reserve(caller.tenant, disk_use(room)));
+  (void)GB_TRY(call_about(caller, info.id, "copy", {{"to", to}, {"room", room.count}}));
+  return lease;
+}
+
 Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view id) {
   const SandboxInfo before = GB_TRY(book_.find(caller.tenant, id));
   if (workspaces_.has(before)) {

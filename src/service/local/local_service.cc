@@ -548,7 +548,9 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
                             .images = std::move(images),
                             .shows = std::move(shows),
                             .network = std::move(network),
-                            .rules = info.rules};
+                            .rules = info.rules,
+                            .saved = base.copied,
+                            .copied = !base.copied.empty()};
   packages_.add_to(order);
   auto made =
       keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});
@@ -580,7 +582,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
       return told;
     }
   }
-  if (base.parts) {
+  if (base.parts && base.copied.empty()) {
     if (auto begun = begin_template(caller, id, *base.parts); !begun) {
       (void)kill(caller, id);
       return std::move(begun).error().within("run the template's start command");

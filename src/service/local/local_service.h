@@ -109,8 +109,7 @@ class LocalService final : public SandboxService {
                                std::string_view name) override;
   Result<std::vector<SandboxInfo>> fork(const Caller& caller,
                                         std::string_view id,
-                                        std::size_t count,
-                                        std::optional<std::chrono::milliseconds> timeout) override;
+                                        const ForkRequest& request) override;
 
   Result<ContextInfo> create_context(const Caller& caller,
                                      std::string_view sandbox,
@@ -233,6 +232,7 @@ class LocalService final : public SandboxService {
     Kind kind;
     std::string archive;                   // The snapshot's files; empty: none.
     std::string image{};                   // Of one whose workspace is on disk; empty: none.
+    std::string copied{};                  // What the keeper's copy() has written; empty: none.
     std::optional<Limits> image_limits{};  // The size and the inodes of that, where it says them.
     std::optional<TemplateParts> parts{};  // Of one that was built.
   };
@@ -304,6 +304,14 @@ class LocalService final : public SandboxService {
                                                                     bool may_miss = false);
   Result<void> change_network(const Caller& caller, std::string_view id, const NetworkRules& rules);
   Result<SandboxInfo> revive_sandbox(const Caller& caller, SandboxInfo info);
+  // Both for fork(). The memory is counted until it is removed.
+  Result<QuotaLease> copy_memory(const Caller& caller,
+                                 const SandboxInfo& info,
+                                 const std::string& to);
+  Result<std::vector<SandboxInfo>> make_copies(const Caller& caller,
+                                               const SandboxInfo& info,
+                                               const ForkRequest& fork,
+                                               const Base& base);
   Result<void> pause_to_disk(const Caller& caller, SandboxInfo info);
   [[nodiscard]] bool is_being_saved(std::string_view id);
   Result<Base> base_of(const Caller& caller, const std::string& template_name);

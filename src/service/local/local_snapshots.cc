@@ -248,26 +248,41 @@ Result<std::string> LocalService::snapshot(const Caller& caller,
   return known;
 }
 
-Result<std::vector<SandboxInfo>> LocalService::fork(
-    const Caller& caller,
-    std::string_view id,
-    std::size_t count,
-    std::optional<std::chrono::milliseconds> timeout) {
-  if (count == 0 || count > kMostCopies) {
+Result<std::vector<SandboxInfo>> LocalService::fork(const Caller& caller,
+                                                    std::string_view id,
+                                                    const ForkRequest& fork) {
+  if (fork.count == 0 || fork.count > kMostCopies) {
     return Error(ErrorCode::kInvalid, "count must be from 1 to " + std::to_string(kMostCopies));
   }
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   Base base = GB_TRY(base_of(caller, info));
+  if (fork.memory) {
+    const std::string name = random_name();
+    base.copied = workspaces_.saved(name);
+    const QuotaLease counted = GB_TRY(copy_memory(caller, info, base.copied));
+    auto copies = make_copies(caller, info, fork, base);
+    workspaces_.remove_saved(name);
+    return copies;
+  }
   const std::string archive = directory_ + kSnapshots + "/" + random_name();
   const QuotaLease counted = GB_TRY(keep_workspace(caller, info, archive));
   (info.storage == Storage::kDisk ? base.image : base.archive) = archive;
+  auto copies = make_copies(caller, info, fork, base);
+  remove_snapshot(keeper_, archive);
+  return copies;
+}
+
+Result<std::vector<SandboxInfo>> LocalService::make_copies(const Caller& caller,
+                                                           const SandboxInfo& info,
+                                                           const ForkRequest& fork,
+                                                           const Base& base) {
   SandboxRequest request{.template_name = base.name};
   request.storage = info.storage;
   request.volumes = info.volumes;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       info.expires - std::chrono::system_clock::now());
   // One that slept beyond its time has none to give.
-  request.timeout = timeout.value_or(left.count() > 0 ? left : request.timeout);
+  request.timeout = fork.timeout.value_or(left.count() > 0 ? left : request.timeout);
   request.tier = {.exactly = info.tier, .at_least = {}};
   request.on_timeout = info.on_timeout;
   request.auto_resume = info.auto_resume;
@@ -290,7 +305,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
   request.extra = info.extra;
   std::vector<SandboxInfo> copies;
   Result<void> made;
-  while (made && copies.size() < count) {
+  while (made && copies.size() < fork.count) {
     auto copy = create_from(caller, request, {}, base);
     if (copy) {
       copies.push_back(std::move(copy).value());
@@ -298,7 +313,6 @@ Result<std::vector<SandboxInfo>> LocalService::fork(
       made = std::move(copy).error();
     }
   }
-  remove_snapshot(keeper_, archive);
   if (!made) {
     for (const SandboxInfo& copy : copies) {
       (void)kill(caller, copy.id);

@@ -20,9 +20,10 @@ struct ServiceFigures {
     QuotaUse use;
   };
   struct Pool {
-    std::string template_name;  // Of the shipped ones, or "(built)" for all others together.
-    std::uint64_t ready = 0;    // Sandboxes that wait,
-    std::uint64_t wanted = 0;   // and how many are to.
+    // Of the shipped ones, or "(built)" for all others together; with the tier of another kind.
+    std::string template_name;
+    std::uint64_t ready = 0;   // Sandboxes that wait,
+    std::uint64_t wanted = 0;  // and how many are to.
   };
   struct Keeper {
     std::uint64_t threads = 0;

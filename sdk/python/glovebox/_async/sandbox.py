@@ -216,10 +216,15 @@ class AsyncSandbox:
         return str(made["template"])
 
     async def fork(
-        self, count: int = 1, *, timeout: Optional[Duration] = None
+        self, count: int = 1, *, timeout: Optional[Duration] = None, memory: bool = False
     ) -> "List[AsyncSandbox]":
-        """Creates sandboxes with the same files. Contexts and processes are not copied."""
+        """Creates sandboxes with the same files. Processes of clients are not copied.
+
+        `memory` copies contexts with their variables, too; the tier must be gvisor.
+        """
         body: Dict[str, Any] = {"count": count}
+        if memory:
+            body["memory"] = True
         if timeout is not None:
             body["timeout"] = timeout
         made = await self.client.ask(routes.FORK_SANDBOX, {"id": self.id}, body=body)

@@ -70,11 +70,11 @@ export interface Operations {
     body?: { name?: string | undefined } | undefined;
     response: { schema: "glovebox.snapshot/1"; template: string };
   };
-  /** Creates sandboxes with the same files; contexts are not copied. Scope run. */
+  /** Creates sandboxes with the same files, and with 'memory' the same contexts and their variables. Scope run. */
   forkSandbox: {
     path: { id: string };
     query: {};
-    body?: { count?: number | undefined; timeout?: models.Duration | undefined } | undefined;
+    body?: { count?: number | undefined; timeout?: models.Duration | undefined; memory?: boolean | undefined } | undefined;
     response: { schema: "glovebox.sandboxes/1"; sandboxes: models.Sandbox[] };
   };
   /** Returns a sandbox's current resource usage. Scope read. */
