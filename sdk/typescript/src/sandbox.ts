@@ -136,7 +136,7 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * Creates sandboxes with the same files; processes of clients are not copied. `memory` copies contexts with
-   * their variables, too; the tier must be gvisor.
+   * their variables, too; the tier must be gvisor or microvm.
    */
   async fork(options: RequestOptions &
     { count?: number | undefined; lifetime?: models.Duration | undefined; memory?: boolean | undefined } = {}):

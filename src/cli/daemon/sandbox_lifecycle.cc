@@ -192,7 +192,7 @@ void add_sandbox_lifecycle(CLI::App& group, Action* action) {
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   forks->add_flag("--memory", forking->memory,
-                  "Copy the memory, too: contexts keep their variables (tier gvisor)");
+                  "Copy the memory, too: contexts keep their variables (tiers gvisor and microvm)");
   forks
       ->add_option("--timeout", forking->timeout,
                    "Lifetime of the new sandboxes [default: the original's remaining lifetime]")

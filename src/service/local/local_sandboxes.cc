@@ -16,8 +16,9 @@ using namespace std::chrono_literals;
 // For others who change or revive the same sandbox; each of them has a deadline.
 constexpr auto kTurn = 60s;
 
-// Of a saved sandbox, what is no memory of its guests': its kernel's.
-constexpr Bytes kBesideMemory{32UL << 20};
+// Of a saved sandbox, what is no memory of its guests': its kernel's, and in the tier microvm all
+// that the machine has beside them.
+constexpr Bytes kBesideMemory{96UL << 20};
 
 Error busy(std::string_view id) {
   return {ErrorCode::kConflict,

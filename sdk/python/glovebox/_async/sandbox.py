@@ -198,7 +198,7 @@ class AsyncSandbox:
     async def pause(self, to_disk: bool = False) -> None:
         """Stops its processes and keeps their memory.
 
-        `to_disk` writes the memory to disk and frees it; the tier must be gvisor.
+        `to_disk` writes the memory to disk and frees it; the tier must be gvisor or microvm.
         """
         body = {"to_disk": True} if to_disk else None
         await self.client.ask(routes.PAUSE_SANDBOX, {"id": self.id}, body=body)
@@ -220,7 +220,7 @@ class AsyncSandbox:
     ) -> "List[AsyncSandbox]":
         """Creates sandboxes with the same files. Processes of clients are not copied.
 
-        `memory` copies contexts with their variables, too; the tier must be gvisor.
+        `memory` copies contexts with their variables, too; the tier must be gvisor or microvm.
         """
         body: Dict[str, Any] = {"count": count}
         if memory:
