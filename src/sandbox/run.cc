@@ -110,6 +110,11 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
     request.argv.push_back(relocated(argument, tree));
   }
   request.cwd = relocated(command.cwd, tree);
+  const bool closes = !sandbox.write_rules_.closed.empty();
+  if (closes && !request.cwd.starts_with('/')) {
+    // By its path: the warden's own directory is in the mount where nothing is closed.
+    request.cwd = std::string(kWorkspace) + "/" + request.cwd;
+  }
   request.open_files = open_files_here(limits);
   if (limits.cpu_time.count() > 0) {
     request.cpu_seconds = static_cast<std::uint64_t>((limits.cpu_time.count() + 999) / 1000);
@@ -127,7 +132,13 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
     request.file_size = limits.disk.count;
   }
   request.deadline_ms = static_cast<std::uint64_t>((limits.wall + kBackstop).count());
-  request.writes_everywhere = sandbox.write_rules_.everywhere || options.acts_for_clients;
+  request.writes_everywhere =
+      (sandbox.write_rules_.everywhere && !closes) || options.acts_for_clients;
+  if (sandbox.write_rules_.everywhere && closes) {
+    // A domain of its own all the same (landlock(7)): from there, nobody can trace, and so get at
+    // the directories of, what works in that mount.
+    request.writable.emplace_back("/");
+  }
   for (const std::string& place : sandbox.write_rules_.places) {
     request.writable.push_back(relocated(place, tree));
   }

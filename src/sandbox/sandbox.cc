@@ -97,7 +97,20 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
   used_ = enclosure_.features.own_kernel;
   walls_.user = spec.as_root ? "root" : "user";
   walls_.exec = spec.rules.exec.empty() ? "any" : "rules";
-  walls_.write = spec.rules.write.empty() ? "any" : "rules";
+  const bool closes = enclosure_.features.own_root;
+  walls_.write =
+      spec.rules.write.everywhere && (write_rules_.closed.empty() || !closes) ? "any" : "rules";
+  if (!write_rules_.closed.empty() && !closes) {
+    notes_.push_back("the " + tier_ + " tier has no mounts: '" + write_rules_.closed.front() +
+                     "' and what else the policy refuses can be written");
+    write_rules_.closed.clear();
+  }
+  if (std::ranges::any_of(write_rules_.closed, [](const std::string& place) {
+        return place.starts_with(".git/hooks/");
+      })) {
+    // 'git init' copies examples of hooks, and gives up where it cannot.
+    env_.insert(env_.begin(), {"GIT_TEMPLATE_DIR", ""});
+  }
   if (spec.relay) {
     enclosure_.features.passes_descriptors = false;
     enclosure_.features.returns_descriptors = false;

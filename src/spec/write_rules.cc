@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t kMostPlaces = 1'024;
 constexpr std::size_t kLongestPlace = 256;
+// Each is a mount, and so is each directory above it.
+constexpr std::size_t kMostClosed = 64;
+constexpr std::ptrdiff_t kDeepestClosed = 8;
 constexpr std::string_view kWhole = "./";  // The workspace.
 
 // A directory also covers a file of its name: it is that file.
@@ -48,6 +51,11 @@ bool is_place(std::string_view place) {
   }
 }
 
+bool can_be_closed(const std::string& place) {
+  return is_place(place) && place != kWhole && !place.starts_with('/') &&
+         std::ranges::count(place, '/') <= kDeepestClosed;
+}
+
 }  // namespace
 
 void WriteRules::restrict_to(const std::vector<std::string>& others) {
@@ -76,7 +84,8 @@ void WriteRules::restrict_to(const std::vector<std::string>& others) {
 }
 
 Result<void> validate(const WriteRules& rules) {
-  if (rules.places.size() > kMostPlaces || !std::ranges::all_of(rules.places, is_place)) {
+  if (rules.places.size() > kMostPlaces || !std::ranges::all_of(rules.places, is_place) ||
+      rules.closed.size() > kMostClosed || !std::ranges::all_of(rules.closed, can_be_closed)) {
     return Error(ErrorCode::kInvalid, "too many or invalid rules for files");
   }
   return {};

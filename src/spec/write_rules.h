@@ -16,9 +16,12 @@ struct WriteRules {
   // file. Relative to the workspace, "./" itself, or absolute; without "." and "..". None lies in
   // another one.
   std::vector<std::string> places{};
+  // Where nothing can be written, whether something is there or not: as above, but relative to the
+  // workspace and in it. Only a tier with mounts of its own can hold that.
+  std::vector<std::string> closed{};
 
   // No wall at all.
-  [[nodiscard]] bool empty() const { return everywhere; }
+  [[nodiscard]] bool empty() const { return everywhere && closed.empty(); }
 
   // Leaves what lies in one of these places, too.
   void restrict_to(const std::vector<std::string>& others);
@@ -26,7 +29,8 @@ struct WriteRules {
   friend bool operator==(const WriteRules&, const WriteRules&) = default;
 };
 
-// kInvalid for more than a policy file can hold, and for a place that is no path of the above form.
+// kInvalid for more than a policy file or a file system can hold, and for a place that is no path
+// of the above form.
 Result<void> validate(const WriteRules& rules);
 
 }  // namespace glovebox

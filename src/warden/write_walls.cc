@@ -46,6 +46,9 @@ Result<UniqueFd> open_place(const Workspace& workspace, int top, std::string_vie
   if (place == "./") {
     return workspace.open(".", O_PATH | O_DIRECTORY);
   }
+  if (place == "/") {
+    return sys::open_beneath(top, ".", O_PATH | O_DIRECTORY);
+  }
   const bool directory = place.ends_with('/');
   const bool absolute = place.starts_with('/');
   const std::string path(absolute ? place.substr(1) : place);

@@ -49,6 +49,7 @@ inline constexpr std::uint32_t kAtRecursive = 0x8000;
 // include/uapi/linux/mount.h: open_tree and move_mount, as of Linux 5.2.
 inline constexpr std::uint32_t kOpenTreeClone = 0x1;
 inline constexpr std::uint32_t kMoveMountFromEmptyPath = 0x4;
+inline constexpr std::uint32_t kMoveMountToEmptyPath = 0x40;
 
 // arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.6.
 inline constexpr long kSysFchmodat2 = 452;

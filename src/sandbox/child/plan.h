@@ -67,6 +67,14 @@ struct Bind {
   bool optional;             // Left out when the source or the target does not exist.
 };
 
+// A directory or file of the workspace that becomes a mount of its own, and so can be neither moved
+// nor removed nor replaced; made if it is missing. No link is followed to it.
+struct Pin {
+  const char* path;  // Relative to the workspace; those in front of it in the plan are above it.
+  bool directory;
+  bool closed;  // And nothing can be written there.
+};
+
 // A detached mount of the parent's, to be attached at `target`, which must exist.
 struct Graft {
   int mount_fd;
@@ -146,6 +154,11 @@ struct Plan {
   std::span<const Overlay> overlays;
   std::span<const Bind> binds;
   std::span<const Graft> grafts;
+  // Where the workspace is. With pins, it is mounted a second time over itself: they hold for all
+  // who get there by a path, and not for the warden, which stays in the mount below, nor for what
+  // it lets the archiver do.
+  const char* pinned_place = nullptr;
+  std::span<const Pin> pins;
   // Where a devpts of the sandbox's own goes, and its options (Documentation/filesystems/devpts.rst
   // of Linux); none without a place.
   const char* terminals_place = nullptr;

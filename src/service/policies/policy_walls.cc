@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/policies/policy_walls.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -53,19 +54,53 @@ ExecRules exec_rules_of(const std::vector<Policy>& policies) {
   return rules;
 }
 
+// Without what names the workspace itself.
+std::string_view in_workspace(std::string_view pattern) {
+  constexpr std::array<std::string_view, 3> kHomes = {"~/", "/workspace/", "./"};
+  for (const std::string_view home : kHomes) {
+    if (pattern.starts_with(home)) {
+      return pattern.substr(home.size());
+    }
+  }
+  return pattern;
+}
+
+// What a pattern names in the workspace, as a place of WriteRules::closed: one file, or a directory
+// with all that is in it. Nothing for what has wildcards elsewhere, or lies elsewhere.
+std::optional<std::string> closed_place_of(std::string_view pattern) {
+  std::string place(in_workspace(pattern));
+  while (place.ends_with("/*") || place.ends_with("/**")) {
+    place.resize(place.rfind('/') + 1);
+  }
+  const bool valid = place.find_first_of("*?") == place.npos &&
+                     validate(WriteRules{.closed = {place}}).has_value();
+  return valid ? std::optional(std::move(place)) : std::nullopt;
+}
+
+// Beside them, nothing in a closed place may be allowed: the kernel leaves no hole in it.
+void close_places(const RuleList& files, std::vector<std::string>& closed) {
+  for (const Entry& entry : files.entries) {
+    const auto place =
+        entry.action == Action::kRefuse ? closed_place_of(entry.pattern) : std::nullopt;
+    const bool has_hole =
+        place && std::ranges::any_of(files.entries, [&](const Entry& other) {
+          return other.action != Action::kRefuse && in_workspace(other.pattern).starts_with(*place);
+        });
+    if (place && !has_hole) {
+      closed.push_back(*place);
+    }
+  }
+}
+
 // The directory or file that holds everything that a pattern for files can match, as a place of
 // WriteRules; empty for what lies nowhere that a guest can write, as "../x" does. Nothing for a
 // pattern that can match anywhere.
 std::optional<std::string> place_of(std::string_view pattern) {
-  constexpr std::array<std::string_view, 3> kHomes = {"~/", "/workspace/", "./"};
-  for (const std::string_view home : kHomes) {
-    if (pattern.starts_with(home)) {
-      pattern.remove_prefix(home.size());
-      if (pattern.find_first_of("*?") == 0) {
-        return "./";
-      }
-      break;
+  if (const std::string_view rest = in_workspace(pattern); rest.size() < pattern.size()) {
+    if (rest.find_first_of("*?") == 0) {
+      return "./";
     }
+    pattern = rest;
   }
   const std::size_t wildcard = pattern.find_first_of("*?");
   std::string place(pattern.substr(0, wildcard));
@@ -99,7 +134,10 @@ WriteRules write_rules_of(const std::vector<Policy>& policies) {
     if (is_wall) {
       rules.restrict_to(places);
     }
+    close_places(files, rules.closed);
   }
+  std::ranges::sort(rules.closed);
+  rules.closed.erase(std::unique(rules.closed.begin(), rules.closed.end()), rules.closed.end());
   return rules;
 }
 

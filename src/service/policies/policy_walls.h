@@ -15,8 +15,9 @@ namespace glovebox {
 // What the kernel can hold of the policies. Of commands: the programs that they refuse whatever
 // their arguments, and those that they do not name where they refuse the rest; no rule about
 // arguments. Of files: where a policy refuses to write what it does not name, only the directories
-// and files that its patterns name can be written. It cannot hold what they ask about, because a
-// person may agree.
+// and files that its patterns name can be written; and what a policy refuses to write is closed
+// where that is one file or one directory of the workspace. It cannot hold what they ask about,
+// because a person may agree.
 GuestRules guest_rules_of(const std::vector<policy::Policy>& policies);
 
 // The same for a sandbox that runs one program of the language. Fails with kRefused where that is

@@ -88,8 +88,23 @@ TEST(PolicyWallsTest, APathThatLeadsOutIsNoPlace) {
   EXPECT_TRUE(write_of({"allow = ['../x/*', 'a/../b']\notherwise = 'refuse'"}).places.empty());
 }
 
-TEST(PolicyWallsTest, ARefusedFileAQuestionAndAPatternThatMatchesAnywhereAreNoWalls) {
+TEST(PolicyWallsTest, ARefusedFileOrDirectoryOfTheWorkspaceIsClosed) {
+  using Places = std::vector<std::string>;
+  EXPECT_EQ(write_of({"refuse = ['.git/hooks/*', '~/.ssh/**', './.env', '/workspace/a/b']"}).closed,
+            (Places{".env", ".git/hooks/", ".ssh/", "a/b"}));
   EXPECT_TRUE(write_of({"refuse = ['.git/hooks/*']"}).everywhere);
+  EXPECT_EQ(write_of({"allow = ['out/*']\nrefuse = ['out/x/*']\notherwise = 'refuse'"}).closed,
+            Places{"out/x/"});
+  EXPECT_EQ(write_of({"refuse = ['a']", "refuse = ['a', 'b']"}).closed, (Places{"a", "b"}));
+}
+
+TEST(PolicyWallsTest, WhatIsNoOneFileOrHasAHoleIsNotClosed) {
+  EXPECT_TRUE(write_of({"refuse = ['*.pem', '.*', 'src/*.lock', '/etc/*', '../x', '~/*', './*']",
+                        "refuse = ['a/*']\nallow = ['a/b']", "ask = ['.env']"})
+                  .empty());
+}
+
+TEST(PolicyWallsTest, AQuestionAndAPatternThatMatchesAnywhereAreNoWalls) {
   EXPECT_TRUE(write_of({"allow = ['out/*']\notherwise = 'ask'"}).everywhere);
   EXPECT_TRUE(write_of({"allow = ['*.csv', 'out/*']\notherwise = 'refuse'"}).everywhere);
 }

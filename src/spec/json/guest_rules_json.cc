@@ -52,14 +52,22 @@ std::optional<ExecRules> read_exec(const json& object) {
 }
 
 std::optional<WriteRules> read_write(const json& object) {
-  if (!object.contains("write")) {
-    return WriteRules();
+  WriteRules rules;
+  if (object.contains("write")) {
+    auto places = strings_in(object, "write");
+    if (!places) {
+      return std::nullopt;
+    }
+    rules.everywhere = false;
+    rules.places = *std::move(places);
   }
-  auto places = strings_in(object, "write");
-  if (!places) {
-    return std::nullopt;
+  if (object.contains("closed")) {
+    auto closed = strings_in(object, "closed");
+    if (!closed) {
+      return std::nullopt;
+    }
+    rules.closed = *std::move(closed);
   }
-  WriteRules rules{.everywhere = false, .places = *std::move(places)};
   return validate(rules) ? std::optional(std::move(rules)) : std::nullopt;
 }
 
@@ -76,6 +84,9 @@ std::string to_json(const GuestRules& rules) {
   json object{{"lists", std::move(lists)}, {"written", rules.exec.written}};
   if (!rules.write.everywhere) {
     object["write"] = rules.write.places;
+  }
+  if (!rules.write.closed.empty()) {
+    object["closed"] = rules.write.closed;
   }
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }

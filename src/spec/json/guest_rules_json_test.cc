@@ -10,9 +10,10 @@ TEST(GuestRulesJsonTest, RulesComeBackAsTheyWere) {
   const ExecRules exec{.lists = {{.refuse = {"nc"}, .allow = {"python3*"}, .others = false}},
                        .written = false};
   const WriteRules write{.everywhere = false, .places = {"/tmp/", "out/"}};
-  for (const GuestRules& rules : {GuestRules{.exec = exec}, GuestRules{.write = write},
-                                  GuestRules{.exec = exec, .write = write},
-                                  GuestRules{.write = {.everywhere = false}}, GuestRules{}}) {
+  for (const GuestRules& rules :
+       {GuestRules{.exec = exec}, GuestRules{.write = write},
+        GuestRules{.exec = exec, .write = write}, GuestRules{.write = {.everywhere = false}},
+        GuestRules{.write = {.closed = {".env", ".git/hooks/"}}}, GuestRules{}}) {
     EXPECT_EQ(read_stored_guest_rules(to_json(rules)), rules);
   }
 }
@@ -22,7 +23,10 @@ TEST(GuestRulesJsonTest, WhatCannotBeReadLetsNothingStartOrBeWritten) {
        {"x", "[]", "{}", R"({"written":true})", R"({"written":true,"lists":[1]})",
         R"({"written":true,"lists":[{"refuse":[""],"allow":[],"others":true}]})",
         R"({"written":true,"lists":[],"write":1})",
-        R"({"written":true,"lists":[],"write":["../x"]})"}) {
+        R"({"written":true,"lists":[],"write":["../x"]})",
+        R"({"written":true,"lists":[],"closed":["/etc/"]})",
+        R"({"written":true,"lists":[],"closed":["./"]})",
+        R"({"written":true,"lists":[],"closed":["a/b/c/d/e/f/g/h/i/j"]})"}) {
     const GuestRules rules = read_stored_guest_rules(text);
     const std::vector<std::string> names = {"true"};
     EXPECT_FALSE(rules.exec.lets_start(names)) << text;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <string_view>
 
@@ -435,6 +436,33 @@ Result<void> RootPlan::restrict_programs(const SandboxSpec& spec) {
   return {};
 }
 
+void RootPlan::add_pins(const SandboxSpec& spec) {
+  struct Kind {
+    bool directory = false;
+    bool closed = false;
+  };
+  std::map<std::string, Kind> pins;  // In the order of their paths, so what is above comes first.
+  for (const std::string& place : spec.rules.write.closed) {
+    const bool directory = place.ends_with('/');
+    const std::string path = place.substr(0, place.size() - (directory ? 1 : 0));
+    for (std::size_t slash = path.find('/'); slash != path.npos;
+         slash = path.find('/', slash + 1)) {
+      pins[path.substr(0, slash)].directory = true;
+    }
+    Kind& kind = pins[path];
+    kind = {.directory = kind.directory || directory, .closed = true};
+  }
+  std::string within;  // What is closed already, with all that is in it.
+  for (const auto& [path, kind] : pins) {
+    if (within.empty() || !path.starts_with(within)) {
+      pins_.push_back({keep(path), kind.directory, kind.closed});
+      within = kind.closed ? path + "/" : "";
+    }
+  }
+  pinned_place_ = keep(spec.home.substr(1));
+  more_inodes_ += static_cast<std::uint32_t>(pins_.size());
+}
+
 Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
   plan.as_root_ = spec.as_root;
@@ -474,6 +502,7 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   for (const Attachment& attachment : spec.attachments) {
     GB_TRY(plan.add_attachment(attachment));
   }
+  plan.add_pins(spec);
   plan.add_proc_masks();
   plan.add_machine(spec.limits);
   plan.options_ = plan.keep(
@@ -493,6 +522,8 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.overlays = overlays_;
   plan.binds = binds_;
   plan.grafts = grafts_;
+  plan.pinned_place = pinned_place_;
+  plan.pins = pins_;
   plan.terminals_place = kTerminals;
   plan.terminals_options = kTerminalOptions;
   plan.warden_files_place = kMasks;

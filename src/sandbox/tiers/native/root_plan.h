@@ -63,6 +63,7 @@ class RootPlan {
   void add_etc(const SandboxSpec& spec);
   void add_own_etc(const SandboxSpec& spec);
   void add_own_files(const SandboxSpec& spec);
+  void add_pins(const SandboxSpec& spec);
   void add_proc_masks();
   // What Landlock allows, where guests may start only some programs.
   Result<void> restrict_programs(const SandboxSpec& spec);
@@ -104,6 +105,8 @@ class RootPlan {
   std::vector<child::Bind> masks_;
   std::vector<const char*> warden_files_;
   std::vector<child::Graft> grafts_;
+  std::vector<child::Pin> pins_;
+  const char* pinned_place_ = nullptr;
   std::optional<ExecAccess> exec_;
   std::vector<child::AccessRule> rules_;
   std::vector<child::TextFile> files_;
