@@ -177,6 +177,10 @@ int serve(const ServeOptionsText& text) {
   return served ? 0 : report(served.error());
 }
 
+// One program has few connections, and its requests come one after the other: each costs a hop less
+// if a thread waits for it.
+constexpr std::chrono::seconds kHostLinger{60};
+
 // For the program that started us (embed/): it ends us, and so does its end.
 Result<void> serve_host_program(const ServeOptionsText& text) {
   DaemonOptions options = GB_TRY(options_of(text));
@@ -194,6 +198,7 @@ Result<void> serve_host_program(const ServeOptionsText& text) {
   options.server.passing = ::fcntl(embed::kSocket, F_DUPFD_CLOEXEC, 0);
   options.warm = {"default"};
   options.drain = {};  // Who closes an engine waits for nothing else.
+  options.server.linger = kHostLinger;
   options.keeper_ends_too = true;
   return run_daemon(std::move(options), stop.get(), [](std::uint16_t) {
     const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0U)));

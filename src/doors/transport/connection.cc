@@ -29,8 +29,10 @@ constexpr std::size_t kPiece = 16 * 1024;
 constexpr std::uint64_t kSmallBody = 16 * 1024;
 // What an idle connection may keep allocated.
 constexpr std::size_t kKept = 2 * 1024;
-// How long a handler's thread waits for the next request.
+// How long any handler's thread waits for the next request, and for the rest of its head; and of
+// how many handlers one may wait as long as ServerOptions::linger says.
 constexpr auto kLinger = 5ms;
+constexpr std::size_t kHandlersForLingering = 128;
 // How long the peer has to read an answer that ends the connection: closing at once would reset it.
 constexpr auto kEndPatience = 2s;
 // What a handler sends of a file before it looks whether others wait.
@@ -169,6 +171,7 @@ class LoopConnection final : public Connection {
   void work(Clock::duration waited);
   Exchange::Next answer(bool& outside);
   bool linger();
+  bool await_request();
   void send_file();
   void start_relay();
   void start_pieces();
@@ -525,7 +528,7 @@ bool LoopConnection::linger() {
     if (in_.size() >= shared_.options.max_header_bytes) {
       return false;
     }
-    if (!channel_->has_pending() && !await(*channel_, Channel::Status::kWantRead, kLinger)) {
+    if (!channel_->has_pending() && !await_request()) {
       return false;
     }
     const std::size_t held = in_.size();
@@ -537,6 +540,16 @@ bool LoopConnection::linger() {
     }
   }
   return !shared_.draining && !lacks_small_body();
+}
+
+// Its first bytes, or the next ones.
+bool LoopConnection::await_request() {
+  const std::size_t most = shared_.options.max_handlers / kHandlersForLingering;
+  const bool longer = in_.empty() && shared_.lingering++ < most;
+  const auto patience = longer ? shared_.options.linger : kLinger;
+  const bool came = await(*channel_, Channel::Status::kWantRead, patience);
+  shared_.lingering -= in_.empty() ? 1 : 0;
+  return came;
 }
 
 Exchange::Next LoopConnection::answer(bool& outside) {

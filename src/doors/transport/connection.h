@@ -38,6 +38,7 @@ struct Shared {
   boost::asio::io_context* io = nullptr;
   std::atomic<bool> draining{false};
   std::atomic<std::size_t> working{0};       // Requests under way.
+  std::atomic<std::size_t> lingering{0};     // Connections whose thread waits for a request longer.
   std::function<void(std::uint64_t)> ended;  // The connection of this number is no more.
 };
 

@@ -177,6 +177,10 @@ struct ServerOptions {
   // At most half of the handlers wait for bodies. The slowest body makes room for another, unless
   // it is younger than this.
   std::chrono::milliseconds body_grace{5'000};
+  // How long the thread that gave an answer waits for the next request of that connection before it
+  // leaves it to the loop: what comes within that time is worked on without waking a second thread.
+  // More than the default holds for a few connections at once.
+  std::chrono::milliseconds linger{5};
   std::chrono::seconds idle_patience{600};   // Between requests;
   std::chrono::seconds crowded_patience{5};  // the same while others find no room.
 };

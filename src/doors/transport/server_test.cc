@@ -269,6 +269,23 @@ TEST(ServerTest, MoreRequestsThanHandlersWaitForTheirTurn) {
   EXPECT_EQ(most, 2);
 }
 
+TEST(ServerTest, ThreadsThatLingerHoldUpNeitherOthersNorTheEnd) {
+  for (const std::size_t handlers : {2, 256}) {
+    ServerOptions options;
+    options.max_handlers = handlers;
+    options.linger = 600s;
+    const auto server = serve(echo, options);
+    std::vector<TestClient> clients;
+    for (int i = 0; i < 10; ++i) {
+      clients.push_back(TestClient::tcp(server->port()));
+      ASSERT_EQ(clients.back().request("GET", "/first").status, 200);
+    }
+    for (TestClient& client : clients) {
+      EXPECT_EQ(client.request("GET", "/second").status, 200);
+    }
+  }
+}
+
 TEST(ServerTest, SlowRequestsOfWhoHasMostConnectionsMakeRoomForOthers) {
   ServerOptions options;
   options.max_connections = 4;
