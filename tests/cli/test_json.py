@@ -99,7 +99,7 @@ class Recording:
             if "type" not in event:
                 self.wrong.append(f"{title}: an event without a type")
             seen.setdefault(event.get("type"), event)
-        if not {"schema"} <= set(event) and event["type"] in ("verdict", "failed", "built"):
+        if not {"schema"} <= set(event) and event["type"] in ("verdict", "failed", "built", "finished"):
             self.wrong.append(f"{title}: the last event has no schema")
         for name, event in sorted(seen.items()):
             # How many of them come in between is a matter of time.
@@ -175,6 +175,12 @@ def record_clients(recording, daemon, folder):
     document("tenant", "ls")
     document("emergency-stop", "--tenant", "acme")
     document("emergency-stop", "--list")
+    (folder / "project").mkdir()
+    (folder / "project/a.txt").write_text("1\n")
+    agent = ("agent", "--template", "default", "project", "--discard", "--command",
+             "echo out; echo 2 > a.txt; ln -s /etc/passwd out")
+    recording.document("glovebox agent --json", ask(*agent, "--json"))
+    recording.events("glovebox agent --events", ask(*agent, "--events").splitlines())
 
 
 def record_rest(recording, daemon):

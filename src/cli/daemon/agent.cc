@@ -10,10 +10,12 @@
 #include "base/text.h"
 #include "cli/agent/profile.h"
 #include "cli/daemon/agent_decision.h"
+#include "cli/daemon/agent_report.h"
 #include "cli/daemon/agent_session.h"
 #include "cli/daemon/commands.h"
 #include "cli/daemon/table.h"
 #include "cli/interrupts.h"
+#include "cli/output_writer.h"
 
 namespace glovebox::cli {
 namespace {
@@ -26,6 +28,9 @@ diff and applied if you agree. The daemon needs 'glovebox serve --network public
 'agent' is built once; see docs/agents.md.
 
 Words after '--' go to the agent.
+
+With --json and --events, nobody is asked: without one of the options for changes, they stay in the
+sandbox.
 
 Exit status: the agent's own; 125 glovebox error; 2 usage error.
 
@@ -47,6 +52,8 @@ struct AgentOptionsText {
   bool no_keys = false;
   bool no_history = false;
   bool keep = false;
+
+  [[nodiscard]] bool for_program() const { return order.daemon.json || order.events; }
 };
 
 int list_agents() {
@@ -100,6 +107,13 @@ void say_where_they_are(const AgentSession& session, const Checkout& checkout) {
             << " DIR/' copies them, 'glovebox sandbox kill " << session.id() << "' ends it\n";
 }
 
+// The document, or the last event, which is the same.
+void print(const Json& document, bool as_event) {
+  Json whole = as_event ? Json{{"type", "finished"}} : Json::object();
+  whole.update(document);
+  write_fully(STDOUT_FILENO, whole.dump() + "\n");
+}
+
 Result<int> run_agent(const AgentOptionsText& options) {
   AgentOrder order = options.order;
   order.profile = GB_TRY(profile_of(options));
@@ -107,6 +121,7 @@ Result<int> run_agent(const AgentOptionsText& options) {
   order.with_history = !options.no_history;
   DecisionOptions decision = options.decision;
   decision.agent = order.profile.name;
+  decision.for_program = options.for_program();
   Checkout checkout =
       GB_TRY(Checkout::open(options.directory.empty() ? "." : options.directory, {}));
   int ended_by = 0;
@@ -121,15 +136,25 @@ Result<int> run_agent(const AgentOptionsText& options) {
   }
   // From here on, the agent's work may be in the sandbox and nowhere else.
   const auto finish = [&]() -> Result<int> {
-    const int status = GB_TRY(session.run());
+    Json said;
+    const int status =
+        GB_TRY(options.for_program() ? session.run_for_program(said) : session.run());
     Changes changes = GB_TRY(session.changes());
-    const Outcome outcome =
+    Decided decided =
         GB_TRY(decide(decision, checkout, session.before(), std::move(changes), status));
-    if (outcome == Outcome::kKeep) {
+    const bool kept = decided.outcome == Outcome::kKept || options.keep;
+    if (kept) {
       session.keep();
-    }
-    if (outcome == Outcome::kKeep || options.keep) {
       say_where_they_are(session, checkout);
+    }
+    if (options.for_program()) {
+      const AgentReport report{.agent = order.profile.name,
+                               .sandbox = session.id(),
+                               .kept = kept,
+                               .copied = session.before().size(),
+                               .command = std::move(said),
+                               .decided = std::move(decided)};
+      print(to_json(report, checkout, decision.branch), order.events);
     }
     return status;
   };
@@ -148,6 +173,10 @@ Result<int> run_agent(const AgentOptionsText& options) {
 Result<int> agent(const AgentOptionsText& options, const std::vector<std::string>& words) {
   if (options.list) {
     return list_agents();
+  }
+  if (options.for_program() && options.decision.diff == "-") {
+    return Error(ErrorCode::kInvalid, "--diff - writes to standard output, and so does the JSON",
+                 "write the patch to a file");
   }
   AgentOptionsText made = options;
   made.order.words = words;
@@ -235,6 +264,10 @@ void add_agent(CLI::App& app,
       ->group(kSandboxOptions);
   add_network_options(*command, order.network);
   add_limit_options(*command, order.limits);
+  auto* const json = command->add_flag("--json", order.daemon.json,
+                                       "Print the result as one JSON object; ask nobody");
+  command->add_flag("--events", order.events, "Print events as JSON lines as they happen")
+      ->excludes(json);
   add_daemon_address(*command, order.daemon);
   command->callback([action, options, words] {
     *action = [options, words] { return ended(agent(*options, words)); };

@@ -40,47 +40,54 @@ class Decision {
         checkout_(checkout),
         before_(before),
         changes_(changes),
-        terminal_(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
+        terminal_(!options.for_program && ::isatty(STDIN_FILENO) == 1 &&
+                  ::isatty(STDOUT_FILENO) == 1),
         // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
         colour_(::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr) {}
 
-  Result<Outcome> make(int agent_status) {
+  Result<Decided> make(int agent_status) {
+    decided_.outcome = GB_TRY(choose(agent_status));
+    decided_.left_behind = changes_.left_behind;
+    return std::move(decided_);
+  }
+
+ private:
+  Result<Outcome> choose(int agent_status) {
     if (changes_.changes.empty() && changes_.left_behind.empty()) {
       say("glovebox: the agent changed no files");
       GB_TRY(write_patch());
-      return Outcome::kDone;
+      return Outcome::kUnchanged;
     }
     show_names();
     GB_TRY(write_patch());
-    if (options_.diff != "-") {
+    if (options_.diff != "-" && !options_.for_program) {
       show_patch(kMostShownLines);
     }
-    if (changes_.changes.empty()) {
-      return options_.discard ? Outcome::kDone : Outcome::kKeep;
-    }
     if (options_.discard) {
-      return Outcome::kDone;
+      return Outcome::kDiscarded;
+    }
+    if (changes_.changes.empty()) {
+      return Outcome::kKept;
     }
     if (options_.apply || !options_.branch.empty()) {
       if (agent_status != 0) {
         say("glovebox: the agent ended with status " + std::to_string(agent_status) +
             ", so nothing was applied");
-        return Outcome::kKeep;
+        return Outcome::kKept;
       }
       return take_over();
     }
     if (!terminal_) {
       if (!options_.diff.empty() && !has_binary_) {
-        return Outcome::kDone;  // All of it is in the patch.
+        return Outcome::kWritten;
       }
       say("glovebox: nothing was applied: there is no terminal to ask at");
       say("  hint: use --apply, --branch BRANCH, --diff FILE or --discard");
-      return Outcome::kKeep;
+      return Outcome::kKept;
     }
     return ask();
   }
 
- private:
   // Its text against what is here; of a file that was changed here, none.
   [[nodiscard]] std::optional<ChangeText> text_of(const Change& change) const {
     const auto found = before_.find(change.path);
@@ -98,13 +105,21 @@ class Decision {
     std::size_t shown = 0;
     for (const Change& change : changes_.changes) {
       const auto text = text_of(change);
+      const bool runs_unasked = caution_about(change.path) == Caution::kPerson;
       has_binary_ = has_binary_ || (text && text->binary);
-      if (++shown <= kMostShownNames) {
+      if (options_.for_program) {
+        decided_.changes.push_back({.path = change.path,
+                                    .kind = change.kind,
+                                    .added = text ? text->added : 0,
+                                    .removed = text ? text->removed : 0,
+                                    .binary = text && text->binary,
+                                    .executable = change.executable,
+                                    .is_link = change.is_link,
+                                    .runs_unasked = runs_unasked});
+      } else if (++shown <= kMostShownNames) {
         write_fully(STDOUT_FILENO,
                     text ? shown_change(change, *text, colour_) +
-                               (caution_about(change.path) == Caution::kPerson
-                                    ? "  (tools run it unasked)\n"
-                                    : "\n")
+                               (runs_unasked ? "  (tools run it unasked)\n" : "\n")
                          : "! " + printable(change.path) + "  was changed here meanwhile\n");
       }
     }
@@ -170,14 +185,13 @@ class Decision {
       GB_TRY(apply_changes(checkout_.fd(), before_, changes_.changes));
       say("glovebox: applied " + count_of(changes_.changes.size(), "change") + " to " +
           printable(checkout_.path()));
-    } else {
-      const std::string commit =
-          GB_TRY(commit_changes(checkout_, changes_.changes, options_.branch,
-                                "Changes by " + options_.agent + " in a sandbox\n"));
-      say("glovebox: committed " + count_of(changes_.changes.size(), "change") + " to the branch " +
-          printable(options_.branch) + " (" + commit.substr(0, 12) + ")");
+      return Outcome::kApplied;
     }
-    return Outcome::kDone;
+    decided_.commit = GB_TRY(commit_changes(checkout_, changes_.changes, options_.branch,
+                                            "Changes by " + options_.agent + " in a sandbox\n"));
+    say("glovebox: committed " + count_of(changes_.changes.size(), "change") + " to the branch " +
+        printable(options_.branch) + " (" + decided_.commit.substr(0, 12) + ")");
+    return Outcome::kCommitted;
   }
 
   // A line of the person; nothing at the end of input and for an interrupt.
@@ -217,13 +231,13 @@ class Decision {
       const auto line = line_of_person(interrupts);
       if (!line || *line == "k" || *line == "keep") {
         say(line ? "" : "\n");
-        return Outcome::kKeep;
+        return Outcome::kKept;
       }
       if (*line == "y" || *line == "yes") {
         return take_over();
       }
       if (*line == "n" || *line == "no") {
-        return Outcome::kDone;
+        return Outcome::kDiscarded;
       }
       if (*line == "a" || *line == "all") {
         show_patch(SIZE_MAX);
@@ -239,6 +253,7 @@ class Decision {
   const bool colour_;
   bool has_binary_ = false;
   bool is_cut_ = false;
+  Decided decided_;
 };
 
 // Moves what is not to be taken over to what is left behind.
@@ -259,7 +274,7 @@ void heed_cautions(Changes& changes, bool asks_nobody) {
 
 }  // namespace
 
-Result<Outcome> decide(const DecisionOptions& options,
+Result<Decided> decide(const DecisionOptions& options,
                        const Checkout& checkout,
                        const CheckoutFiles& before,
                        Changes changes,

@@ -2,7 +2,9 @@
 // What becomes of an agent's changes: they are shown, and the person decides, or an option did.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "cli/agent/changes.h"
 #include "cli/agent/checkout.h"
@@ -12,21 +14,44 @@ namespace glovebox::cli {
 struct DecisionOptions {
   bool apply = false;
   bool discard = false;
-  std::string branch;  // Instead of the working files.
-  std::string diff;    // A file for the patch; "-" is standard output.
-  std::string agent;   // For the message of a commit.
+  std::string branch;        // Instead of the working files.
+  std::string diff;          // A file for the patch; "-" is standard output.
+  std::string agent;         // For the message of a commit.
+  bool for_program = false;  // Nobody is shown or asked anything on standard output.
 };
 
 enum class Outcome {
-  kDone,  // Applied, discarded, or nothing to do.
-  kKeep,  // They are in the sandbox and nowhere else.
+  kUnchanged,
+  kApplied,
+  kCommitted,
+  kDiscarded,
+  kWritten,  // To the patch, all of them.
+  kKept,     // They are in the sandbox and nowhere else.
+};
+
+struct DecidedChange {
+  std::string path;
+  Change::Kind kind = Change::Kind::kModified;
+  std::size_t added = 0;  // Lines.
+  std::size_t removed = 0;
+  bool binary = false;
+  bool executable = false;
+  bool is_link = false;
+  bool runs_unasked = false;  // Tools run it (caution_about()).
+};
+
+struct Decided {
+  Outcome outcome = Outcome::kUnchanged;
+  std::string commit{};                  // Of kCommitted.
+  std::vector<DecidedChange> changes{};  // By path.
+  std::vector<LeftBehind> left_behind{};
 };
 
 // Shows the changes on standard output and does what the options say, or what the person at the
 // terminal says. With --apply, which asks nobody, files that tools run unasked are left behind
 // (caution_about()). Without either, and with an agent that failed under --apply, they are kept.
 // Errors leave the checkout as it is, or say what of it was changed.
-Result<Outcome> decide(const DecisionOptions& options,
+Result<Decided> decide(const DecisionOptions& options,
                        const Checkout& checkout,
                        const CheckoutFiles& before,
                        Changes changes,

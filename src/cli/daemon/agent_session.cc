@@ -15,7 +15,6 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "cli/daemon/sandbox_process.h"
 #include "cli/daemon/transfer_line.h"
 #include "cli/daemon/whole_file.h"
 #include "cli/interrupts.h"
@@ -261,11 +260,22 @@ Result<Json> AgentSession::run_script(const char* script, std::vector<std::strin
                      {{"argv", argv}, {"limits", {{"time", kMostPatience}}}});
 }
 
+ProcessOrder AgentSession::agent_process() const {
+  return {.argv = command_of(order_), .cwd = checkout_.name()};
+}
+
 Result<int> AgentSession::run() {
-  ProcessOrder process;
-  process.argv = command_of(order_);
-  process.cwd = checkout_.name();
-  const bool terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  return run(agent_process(), ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1);
+}
+
+Result<int> AgentSession::run_for_program(Json& said) {
+  ProcessOrder process = agent_process();
+  process.events = order_.events;
+  process.into = &said;
+  return run(process, false);
+}
+
+Result<int> AgentSession::run(const ProcessOrder& process, bool terminal) {
   auto status = terminal ? run_in_terminal(order_.daemon, sandbox_, process)
                          : run_process(order_.daemon, sandbox_, process);
   // Signals that were the agent's end us again; the sandbox stays then.

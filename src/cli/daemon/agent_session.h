@@ -10,6 +10,7 @@
 #include "cli/agent/profile.h"
 #include "cli/daemon/daemon_client.h"
 #include "cli/daemon/remote_options.h"
+#include "cli/daemon/sandbox_process.h"
 
 namespace glovebox::cli {
 
@@ -24,6 +25,7 @@ struct AgentOrder {
   LimitsText limits;
   bool with_keys = true;
   bool with_history = true;
+  bool events = false;  // JSON lines of what the agent does, on standard output.
 };
 
 class AgentSession {
@@ -43,6 +45,9 @@ class AgentSession {
 
   // Runs the agent, in our terminal where we have one. Its exit status.
   Result<int> run();
+  // Runs it without a terminal, and keeps what it said: a glovebox.command/1. Null where it did not
+  // end.
+  Result<int> run_for_program(Json& said);
   // What it changed.
   Result<Changes> changes();
   // The sandbox stays, until its timeout.
@@ -58,6 +63,8 @@ class AgentSession {
   Result<void> create();
   Result<void> copy_in(Checkout& checkout, int& ended_by);
   Result<void> make_repository(bool bundled);
+  Result<int> run(const ProcessOrder& process, bool terminal);
+  [[nodiscard]] ProcessOrder agent_process() const;
   Result<Json> run_script(const char* script, std::vector<std::string> words);
   Result<std::set<std::string>> names_in(const char* file);
 

@@ -95,18 +95,20 @@ class Output {
   void take(const std::string& line, const Json& said, const std::string& type) {
     if (order_.events) {
       write_fully(STDOUT_FILENO, line + "\n");
-      return;
     }
+    const bool collects = order_.into != nullptr || (order_.json && !order_.events);
     if (type == "stdout" || type == "stderr") {
       const std::string bytes = bytes_in(said);
-      if (!order_.json) {
-        write_fully(type == "stdout" ? STDOUT_FILENO : STDERR_FILENO, bytes);
+      if (!collects) {
+        if (!order_.events) {
+          write_fully(type == "stdout" ? STDOUT_FILENO : STDERR_FILENO, bytes);
+        }
         return;
       }
       Collected& kept = type == "stdout" ? out_ : err_;
       kept.total += bytes.size();
       kept.text.append(bytes, 0, kMostCollected - std::min(kMostCollected, kept.text.size()));
-    } else if (type == "ended" && order_.json) {
+    } else if (type == "ended" && collects) {
       // What POST …/commands returns.
       Json whole{{"schema", schema_of("command")}};
       whole.update(said);
@@ -119,7 +121,11 @@ class Output {
         whole["truncated"][name] = kept->total > kept->text.size();
         whole["bytes"][name] = kept->total;
       }
-      write_fully(STDOUT_FILENO, whole.dump() + "\n");
+      if (order_.into != nullptr) {
+        *order_.into = std::move(whole);
+      } else {
+        write_fully(STDOUT_FILENO, whole.dump() + "\n");
+      }
     }
   }
 

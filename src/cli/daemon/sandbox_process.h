@@ -15,8 +15,9 @@ struct ProcessOrder {
   Json env = Json::object();
   std::string user{};
   std::string timeout{};
-  bool json = false;    // One object at the end.
-  bool events = false;  // JSON lines as they happen.
+  bool json = false;     // One object at the end.
+  bool events = false;   // JSON lines as they happen.
+  Json* into = nullptr;  // Takes the object in place of standard output; beside events as well.
 };
 
 // The request of an order. kInvalid for words that JSON cannot carry.
