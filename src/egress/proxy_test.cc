@@ -303,6 +303,8 @@ TEST_F(ProxyTest, EndsATunnelWhoseGuestLeavesWithoutAWord) {
     UniqueFd guest = ask_for_tunnel(place());
     ASSERT_EQ(hear(guest, kOpen.size()), kOpen);
     const UniqueFd server = accept();
+    const linger reset{.l_onoff = i % 2, .l_linger = 0};
+    ASSERT_EQ(::setsockopt(guest.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
     guest.reset();
     EXPECT_EQ(hear(server), "");
   }

@@ -224,7 +224,7 @@ asio::awaitable<bool> Session::take_in(std::string& bytes, std::size_t most) {
   const std::size_t got =
       co_await guest_.async_read_some(asio::buffer(bytes.data() + had, most), with(error));
   bytes.resize(had + (error ? 0 : got));
-  guest_ended_ = error == asio::error::eof;
+  guest_ended_ = static_cast<bool>(error);
   co_return !error;
 }
 
@@ -519,7 +519,7 @@ asio::awaitable<void> Session::tunnel(const Place& place) {
     more = co_await send_out(std::exchange(in_, {}));
   }
   FlowEnd end = more ? FlowEnd::kEnded : FlowEnd::kStopped;
-  // Asio waits for ever where it is asked for more once it has said that this was the end.
+  // Asio waits for ever where it is asked for more after the end, or after an error.
   if (more && !guest_ended_) {
     const Flow flow{.direction = Direction::kOut};
     end = co_await carry(*this, flow);

@@ -85,7 +85,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::string over_budget_;
   Clock::time_point deadline_;
   bool dialing_ = false;      // The deadline is that of `server_` alone.
-  bool guest_ended_ = false;  // It has said that nothing more comes.
+  bool guest_ended_ = false;  // Nothing more comes of it.
   std::string in_;            // Of the guest, and not worked on yet.
   std::string early_;         // Of the server, behind the head of an upstream's answer.
   const Upstream* upstream_ = nullptr;

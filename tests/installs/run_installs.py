@@ -20,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/cli"))
 import program  # noqa: E402
 
+program.PATIENCE_S = 300  # More than the --time of each sandbox.
 SKIPPED = 77
 DEBIAN = ("deb.debian.org",)
 PYPI = ("pypi.org:443", "files.pythonhosted.org:443")
@@ -122,13 +123,13 @@ class Installs(program.Case):
             "go run .", GO, "modules\n", "--file", f"{source}:main.go")
 
 
-def missing():
+def missing(programs=("apt-get", "npm", "node", "go"), urls=REGISTRIES):
     if os.geteuid() != 0:
         return "needs root"
-    for name in ("apt-get", "npm", "node", "go"):
+    for name in programs:
         if shutil.which(name) is None:
             return f"{name} is not installed"
-    for url in REGISTRIES:
+    for url in urls:
         try:
             urllib.request.urlopen(url, timeout=20).close()
         except (urllib.error.URLError, TimeoutError) as problem:
