@@ -32,6 +32,7 @@ AUTHORITIES = pathlib.Path("/usr/local/share/ca-certificates")
 MAKE_USER = "useradd --create-home builder\n"
 # Runs the function `work` as each of them, in a directory of its own.
 AS_BOTH = """
+unset ${!XDG_@}  # Those of root's directories.
 cd /root && (work)
 export -f work
 su --shell /bin/bash builder -c 'cd ~ && work'
@@ -78,7 +79,7 @@ work() {
   go mod init example.com/a >/dev/null 2>&1
   printf 'package main\\nimport ("fmt"; "golang.org/x/example/hello/reverse")\\n' > main.go
   echo 'func main() { fmt.Println("go", reverse.String("24")) }' >> main.go
-  go get golang.org/x/example/hello@v0.0.0-20230515183114-5bec75697667 >/dev/null 2>&1
+  go get golang.org/x/example/hello@v0.0.0-20250915201037-7f05d217867b >/dev/null 2>&1
   go run .
 }
 """
