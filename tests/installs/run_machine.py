@@ -67,7 +67,7 @@ work() {
 POM
   echo 'class Tried { public static void main(String[] words) {
     System.out.println(org.apache.commons.lang3.StringUtils.reverse("24 nevam")); } }' > src/main/java/Tried.java
-  mvn -q -B package
+  mvn -q -B -Dstyle.color=never package
   java -cp "target/tried-1.jar:$(find ~/.m2 -name 'commons-lang3-3.14.0.jar')" Tried
 }
 """
