@@ -23,6 +23,7 @@
 #include "sandbox/several_users.h"
 #include "sandbox/slot.h"
 #include "spec/json/schema.h"
+#include "volume/image_pool.h"
 
 namespace glovebox::cli {
 namespace {
@@ -94,6 +95,21 @@ Finding users() {
           {}};
 }
 
+// What a daemon's workspaces on disk and volumes cost to copy.
+Finding disk() {
+  if (const auto usable = images_usable(); !usable) {
+    return {"disk", false, usable.error().message(), usable.error().hint()};
+  }
+  if (const auto usable = pool_usable(); !usable) {
+    return {"disk", false,
+            "forks and snapshots of workspaces on disk copy them whole, unless the data directory "
+            "is on XFS or btrfs: " +
+                usable.error().message(),
+            usable.error().hint()};
+  }
+  return {"disk", true, "forks and snapshots of workspaces on disk share what did not change", {}};
+}
+
 // The proof: a sandbox of this tier, built, with the walls that its warden saw from inside.
 Finding tier(Tier& tier) {
   Finding finding{std::string(kTier) + std::string(tier.name()), false, {}, {}};
@@ -160,7 +176,7 @@ void defer_to_place(const Place& place, const Lacks& lacks, std::vector<Finding>
 }
 
 std::vector<Finding> examine() {
-  std::vector<Finding> findings = {kernel(), warden(), cgroups(), landlock(), users()};
+  std::vector<Finding> findings = {kernel(), warden(), cgroups(), landlock(), users(), disk()};
   Lacks lacks{.cgroup = !findings[2].good, .landlock = landlock_abi() == 0};
   for (Tier* const each : all_tiers()) {
     findings.push_back(tier(*each));

@@ -20,7 +20,7 @@ class Doctor(Case):
         answer = glovebox("doctor", "--json")
         self.assert_status(answer, 0)
         found = {finding["what"]: finding for finding in answer.verdict["findings"]}
-        self.assertLessEqual({"kernel", "place", "warden", "cgroup", "landlock", "users", "leftovers"}, set(found))
+        self.assertLessEqual({"kernel", "place", "warden", "cgroup", "landlock", "users", "disk", "leftovers"}, set(found))
         tiers = [what for what, finding in found.items() if what.startswith("tier ")
                  and finding["ok"]]
         self.assertNotEqual(tiers, [], "status 0 promises a tier")
