@@ -31,6 +31,15 @@ struct Attachment {
   std::string target;
 };
 
+// A file system on disk for a root guest: its workspace, and all that it changes of its root but
+// for /run, /tmp, /dev and new names at the top.
+struct RootDisk {
+  // As an Attachment's; but set-user-id programs work.
+  int mount_fd = -1;
+  // Nothing of a sandbox is in it yet.
+  bool fresh = true;
+};
+
 // Whether guests may have something mounted at this path: one outside the parts of the system, and
 // neither above nor below another target. kInvalid says what is wrong.
 Result<void> check_targets(const std::vector<Attachment>& attachments, std::string_view home);
@@ -83,6 +92,8 @@ struct SandboxSpec {
   // of policy/capabilities.h, set-user-id programs that work, and a root that can be written,
   // within the limit of disk (tiers/native/written_root.cc). Only the native tier can do so.
   bool as_root = false;
+  // Beside that: what it writes is here, not in memory.
+  std::optional<RootDisk> root_disk{};
   // Beside that: it is not made where root would be the only user.
   bool needs_users = false;
   // Beside that: `user` may become root by sudo without a password, where the root has it.

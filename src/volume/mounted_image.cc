@@ -73,7 +73,7 @@ Result<std::shared_ptr<MountedImage>> MountedImage::open(const std::string& imag
   std::shared_ptr<MountedImage> mounted(new MountedImage);
   mounted->image_ = image;
   mounted->loop_ = GB_TRY(attach_loop(image, kPatience));
-  mounted->mount_ = GB_TRY(mounted->mount(false));
+  mounted->mount_ = GB_TRY(mounted->mount(Access::kWrite));
   mounted->root_ = UniqueFd(
       ::openat(mounted->mount_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!mounted->root_) {
@@ -84,10 +84,12 @@ Result<std::shared_ptr<MountedImage>> MountedImage::open(const std::string& imag
 
 // The device is mounted anew each time: the kernel finds that it has the file system already, and
 // makes another mount of it. Cloning a detached mount came only with Linux 6.15.
-Result<UniqueFd> MountedImage::mount(bool read_only) const {
-  return mount_device("ext4", loop_.path, kOptions,
-                      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-                          (read_only ? static_cast<unsigned>(MOUNT_ATTR_RDONLY) : 0U));
+Result<UniqueFd> MountedImage::mount(Access access) const {
+  unsigned attributes = MOUNT_ATTR_NODEV;
+  attributes |= access == Access::kRead ? static_cast<unsigned>(MOUNT_ATTR_RDONLY) : 0U;
+  attributes |=
+      access == Access::kWriteWithSetUserId ? 0U : static_cast<unsigned>(MOUNT_ATTR_NOSUID);
+  return mount_device("ext4", loop_.path, kOptions, attributes);
 }
 
 Result<void> MountedImage::flush() const {

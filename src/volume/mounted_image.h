@@ -26,8 +26,9 @@ class MountedImage {
   MountedImage& operator=(const MountedImage&) = delete;
 
   // One more mount of the same file system, detached (fsmount(2)): to be given to one sandbox.
-  // Without set-user-id programs and devices.
-  [[nodiscard]] Result<UniqueFd> mount(bool read_only) const;
+  // Without devices, and without set-user-id programs unless they are asked for.
+  enum class Access { kRead, kWrite, kWriteWithSetUserId };
+  [[nodiscard]] Result<UniqueFd> mount(Access access) const;
 
   // All that was written so far is on stable storage (syncfs(2)).
   [[nodiscard]] Result<void> flush() const;

@@ -88,8 +88,8 @@ TEST_F(MountedImages, AreNeverAttachedTwice) {
 
 TEST_F(MountedImages, AreOneFileSystemInAllTheirMounts) {
   const auto image = open("image");
-  const auto first = image->mount(false);
-  const auto second = image->mount(true);
+  const auto first = image->mount(MountedImage::Access::kWrite);
+  const auto second = image->mount(MountedImage::Access::kRead);
   ASSERT_TRUE(first);
   ASSERT_TRUE(second) << second.error().message();
   ASSERT_TRUE(write_at(first->get(), "shared", "text", false));

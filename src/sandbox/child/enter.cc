@@ -312,17 +312,44 @@ class Entrance {
     if (const long r = raw(SYS_chdir, kPlace); r < 0) {
       return r;
     }
-    for (const Directory& directory : plan_.directories) {
+    if (plan_.disk_fd >= 0) {
+      if (const long r = attach_disk(); r < 0) {
+        return r;
+      }
+    }
+    return make_directories(plan_.directories);
+  }
+
+  // What a disk holds from before stays as it is.
+  [[nodiscard]] bool may_be_there(long result) const noexcept {
+    return result == -EEXIST && plan_.disk_fd >= 0;
+  }
+
+  long make_directories(std::span<const Directory> directories) noexcept {
+    for (const Directory& directory : directories) {
       long result = raw(SYS_mkdir, directory.path, directory.mode);
       if (result == 0 && (directory.mode & 01022) != 0) {
         result = raw(SYS_chmod, directory.path, directory.mode);
       }
-      if (result < 0) {
+      if (result < 0 && !may_be_there(result)) {
         return result;
       }
       ++detail_;
     }
     return 0;
+  }
+
+  long attach_disk() noexcept {
+    if (const long r = make_directories(plan_.disk_targets); r < 0) {
+      return r;
+    }
+    if (const long r = attach(plan_.disk_fd, plan_.disk_place); r < 0) {
+      return r;
+    }
+    if (const long r = make_directories(plan_.disk_directories); r < 0) {
+      return r;
+    }
+    return bind_all(plan_.disk_binds);
   }
 
   long bind(const Bind& bind) noexcept {
@@ -512,7 +539,7 @@ class Entrance {
   long write_files() noexcept {
     for (const TextFile& file : plan_.files) {
       const long result = write_text(file, O_CREAT | O_EXCL | O_NOFOLLOW);
-      if (result < 0) {
+      if (result < 0 && !may_be_there(result)) {
         return result;
       }
       ++detail_;
@@ -525,7 +552,7 @@ class Entrance {
     }
     for (const Symlink& link : plan_.links) {
       const long result = raw(SYS_symlink, link.target, link.path);
-      if (result < 0) {
+      if (result < 0 && !may_be_there(result)) {
         return result;
       }
       ++detail_;

@@ -146,6 +146,14 @@ struct Plan {
   // File system view; without it the guest sees the host's files as far as Landlock lets it.
   bool own_root = false;
   const char* root_options = nullptr;  // Of its tmpfs: size, nr_inodes, mode (tmpfs(5)).
+  // A file system on disk with what a root guest writes: a detached mount of the parent's, or -1.
+  // It goes to `disk_place` once `disk_targets` are made, and then `disk_directories` are made in
+  // it and `disk_binds` shown, all before the rest. What was made there once is there already.
+  int disk_fd = -1;
+  const char* disk_place = nullptr;
+  std::span<const Directory> disk_targets;
+  std::span<const Directory> disk_directories;
+  std::span<const Bind> disk_binds;
   std::span<const Directory> directories;
   // A whole other root, which pieces are bound from and which then goes out of sight: a mount that
   // belongs nowhere yet (open_tree(2)), or -1 where `binds` have it by its path; and its place.

@@ -135,7 +135,7 @@ Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_v
     return refuse("does not enforce the rules of a policy for commands and files",
                   " or the landlock tier");
   }
-  if (!spec.attachments.empty()) {
+  if (!spec.attachments.empty() || spec.root_disk) {
     return refuse("cannot mount volumes", " as root, or a workspace in memory");
   }
   if (!spec.root.empty()) {

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/held_images.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
+#include "base/sys/tree.h"
 #include "files/open.h"
 #include "volume/image_file.h"
 
@@ -19,6 +31,62 @@ constexpr auto kPatience = 30s;
 // For a sandbox that is being ended to give its images up.
 constexpr auto kReturn = 10s;
 
+// Of an image that is a root guest's: whether a sandbox has lived with it. Guests cannot set it
+// (xattr(7), trusted attributes).
+constexpr const char* kRootMark = "trusted.glovebox.root";
+constexpr std::string_view kNewRoot = "new";
+constexpr std::string_view kMadeRoot = "made";
+
+enum class RootState { kNone, kFresh, kMade };
+
+Result<void> mark(const MountedImage& image, std::string_view how) {
+  if (::fsetxattr(image.root_fd(), kRootMark, how.data(), how.size(), 0) != 0) {
+    return Error::from_errno("mark a disk image as one with a root");
+  }
+  return {};
+}
+
+// At most this many: a guest may have made millions.
+std::vector<std::string> some_entries(int directory) {
+  constexpr std::size_t kMost = 1000;
+  std::vector<std::string> names;
+  const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy),
+                                                    ::closedir);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  for (const dirent* entry = nullptr;
+       entries && names.size() < kMost && (entry = ::readdir(entries.get())) != nullptr;) {
+    if (const std::string_view name = entry->d_name; name != "." && name != "..") {
+      names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
+// Of a sandbox that never came to life there may be directories of ours, half made.
+Result<void> begin_root(const MountedImage& image) {
+  GB_TRY(mark(image, kNewRoot));
+  for (const std::string& name : some_entries(image.root_fd())) {
+    GB_TRY(sys::remove_tree_at(image.root_fd(), name));
+  }
+  return {};
+}
+
+// An image that nobody has written to can become one with a root.
+Result<RootState> state_of(const MountedImage& image) {
+  std::array<char, 8> text{};
+  const ssize_t size = ::fgetxattr(image.root_fd(), kRootMark, text.data(), text.size());
+  if (size < 0 && errno != ENODATA) {
+    return Error::from_errno("look for a root in a disk image");
+  }
+  const std::string_view how(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  if (how == kMadeRoot) {
+    return RootState::kMade;
+  }
+  return how == kNewRoot || some_entries(image.root_fd()).empty() ? RootState::kFresh
+                                                                  : RootState::kNone;
+}
+
 Limits server_limits() {
   Limits limits;
   limits.memory = 128_MiB;
@@ -28,6 +96,10 @@ Limits server_limits() {
 }
 
 }  // namespace
+
+Result<void> HeldImages::note_root(const LentImages& lent) {
+  return lent.new_root ? mark(*lent.new_root, kMadeRoot) : Result<void>();
+}
 
 std::shared_ptr<MountedImage> HeldImages::known(const std::string& image) {
   const std::scoped_lock lock(mutex_);
@@ -69,16 +141,39 @@ Result<LentImages> HeldImages::lend(const std::vector<ImageOrder>& orders, Sandb
   for (const ImageOrder& order : orders) {
     spec.attachments.push_back({.mount_fd = -1, .target = order.target});
   }
+  std::optional<std::size_t> root;
   // Before anything is mounted for it.
   GB_TRY(check_targets(spec.attachments, spec.home));
   GB_TRY(images_usable());
   for (std::size_t i = 0; i < orders.size(); ++i) {
     auto image = GB_TRY(mounted(orders[i].image));
-    lent.mounts.push_back(GB_TRY(image->mount(orders[i].read_only)));
+    using enum MountedImage::Access;
+    auto access = orders[i].read_only ? kRead : kWrite;
+    if (orders[i].target == spec.home) {
+      const RootState state = GB_TRY(state_of(*image));
+      if (state == RootState::kMade && !spec.as_root) {
+        return Error(ErrorCode::kInvalid, "the snapshot holds a root file system that was changed",
+                     "create the sandbox with user 'root'");
+      }
+      if (spec.as_root && state == RootState::kFresh) {
+        GB_TRY(begin_root(*image));
+      }
+      if (spec.as_root && state != RootState::kNone) {
+        access = kWriteWithSetUserId;
+        spec.root_disk = {.fresh = state == RootState::kFresh};
+        lent.new_root = state == RootState::kFresh ? image : nullptr;
+        root = i;
+      }
+    }
+    lent.mounts.push_back(GB_TRY(image->mount(access)));
     lent.images.push_back(std::move(image));
     spec.attachments[i].mount_fd = lent.mounts.back().get();
     const std::scoped_lock lock(mutex_);
     users_.emplace(orders[i].image, lent.ending);
+  }
+  if (root) {
+    spec.root_disk->mount_fd = spec.attachments[*root].mount_fd;
+    spec.attachments.erase(spec.attachments.begin() + static_cast<std::ptrdiff_t>(*root));
   }
   return lent;
 }

@@ -33,6 +33,8 @@ struct LentImages {
   std::vector<std::shared_ptr<MountedImage>> images;
   std::vector<UniqueFd> mounts;  // Needed until the sandbox is made.
   std::string workspace;         // The one that is the sandbox's own; empty: none.
+  // One that holds the sandbox's root as well, where that is to be marked as made.
+  std::shared_ptr<MountedImage> new_root;
   // To be set when the sandbox is being ended: whoever removes an image then waits for its return
   // instead of being refused.
   std::shared_ptr<std::atomic<bool>> ending = std::make_shared<std::atomic<bool>>(false);
@@ -50,8 +52,13 @@ class HeldImages {
     return pool_.make(image, shape);
   }
 
-  // Adds them to what the sandbox is to be.
+  // Adds them to what the sandbox is to be. For a root guest the one at its home holds what it
+  // writes of its root as well, but for an image that began without. kInvalid where one holds a
+  // root, and the guest is none.
   Result<LentImages> lend(const std::vector<ImageOrder>& orders, SandboxSpec& spec);
+
+  // That a sandbox with these lives: the next one goes on with the root that they hold.
+  static Result<void> note_root(const LentImages& lent);
 
   // A copy as it is now, whether it is in use or not.
   Result<void> copy(const std::string& image, const std::string& to);

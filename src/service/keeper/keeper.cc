@@ -384,6 +384,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   if (!order.run_as.empty()) {
     GB_TRY(give_workspace(*sandbox, order));
   }
+  GB_TRY(HeldImages::note_root(lent));
   auto held = std::make_shared<HeldSandbox>(nullptr, std::move(sandbox), nullptr, std::move(env));
   const bool shared = std::ranges::any_of(order.images, [&](const ImageOrder& image) {
     return image.target != order.home && !image.read_only;

@@ -19,6 +19,9 @@ using namespace std::chrono_literals;
 
 // How soon the quota of a sandbox that ended by itself is free again.
 constexpr auto kLookEvery = 250ms;
+// Our own files and directories on the disk of a root guest.
+constexpr Bytes kRootBytes = 4_MiB;
+constexpr std::uint32_t kRootInodes = 512;
 // More executions at once than processors: most of them wait for something.
 // Whoever waits holds a thread of the server's: that has 1,024 for such, of which a tenant gets a
 // quarter.
@@ -526,7 +529,12 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   std::string own_id;  // The keeper's to choose, but for one whose workspace is there before it.
   if (info.storage == Storage::kDisk) {
     own_id = random_name();
-    GB_TRY(workspaces_.make(own_id, info.limits, base.image));
+    Limits room = info.limits;
+    if (info.as_root) {
+      room.disk = {room.disk.count + kRootBytes.count};
+      room.inodes += kRootInodes;
+    }
+    GB_TRY(workspaces_.make(own_id, room, base.image, base.image_in_use));
     images.push_back({.image = workspaces_.path(own_id), .target = base.kind.home});
   }
   keeper::CreateOrder order{.tenant = caller.tenant,

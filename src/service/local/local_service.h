@@ -232,6 +232,7 @@ class LocalService final : public SandboxService {
     Kind kind;
     std::string archive;                   // The snapshot's files; empty: none.
     std::string image{};                   // Of one whose workspace is on disk; empty: none.
+    bool image_in_use = false;             // That is a living sandbox's, not a snapshot.
     std::string copied{};                  // What the keeper's copy() has written; empty: none.
     std::optional<Limits> image_limits{};  // The size and the inodes of that, where it says them.
     std::optional<TemplateParts> parts{};  // Of one that was built.
@@ -329,6 +330,8 @@ class LocalService final : public SandboxService {
   Result<QuotaLease> keep_workspace(const Caller& caller,
                                     const SandboxInfo& info,
                                     const std::string& path);
+  // Nothing waits for a decision that could take back what is in it.
+  Result<void> check_settled(const SandboxInfo& info);
   Result<void> unpack_workspace(const Caller& caller,
                                 std::string_view id,
                                 const std::string& archive);

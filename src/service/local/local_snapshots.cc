@@ -113,13 +113,18 @@ std::set<std::string> LocalService::content_in_use() const {
   return used;
 }
 
-Result<QuotaLease> LocalService::keep_workspace(const Caller& caller,
-                                                const SandboxInfo& info,
-                                                const std::string& path) {
-  // What may be taken back yet is in no copy. One that sleeps on its disk has nothing like that.
+// What may be taken back yet is in no copy. One that sleeps on its disk has nothing like that.
+Result<void> LocalService::check_settled(const SandboxInfo& info) {
   if (!sleeps_on_disk(info)) {
     (void)GB_TRY(call("settled", {{"sandbox", info.id}}));
   }
+  return {};
+}
+
+Result<QuotaLease> LocalService::keep_workspace(const Caller& caller,
+                                                const SandboxInfo& info,
+                                                const std::string& path) {
+  GB_TRY(check_settled(info));
   if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
     return own_disk_error("create the directory for snapshots");
   }
@@ -256,6 +261,8 @@ Result<std::vector<SandboxInfo>> LocalService::fork(const Caller& caller,
   }
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   Base base = GB_TRY(base_of(caller, info));
+  // A single copy of a disk needs no other in between; several are of the same moment.
+  const bool direct = info.storage == Storage::kDisk && count == 1;
   if (fork.memory) {
     const std::string name = random_name();
     base.copied = workspaces_.saved(name);
@@ -265,8 +272,15 @@ Result<std::vector<SandboxInfo>> LocalService::fork(const Caller& caller,
     return copies;
   }
   const std::string archive = directory_ + kSnapshots + "/" + random_name();
-  const QuotaLease counted = GB_TRY(keep_workspace(caller, info, archive));
+  QuotaLease counted;
+  if (direct) {
+    GB_TRY(check_settled(info));
+    base.image = workspaces_.path(info.id);
+    base.image_in_use = true;
+  } else {
+    counted = GB_TRY(keep_workspace(caller, info, archive));
   (info.storage == Storage::kDisk ? base.image : base.archive) = archive;
+  }
   auto copies = make_copies(caller, info, fork, base);
   remove_snapshot(keeper_, archive);
   return copies;
@@ -312,6 +326,8 @@ Result<std::vector<SandboxInfo>> LocalService::make_copies(const Caller& caller,
     } else {
       made = std::move(copy).error();
     }
+  }
+  if (!direct) {
   }
   if (!made) {
     for (const SandboxInfo& copy : copies) {

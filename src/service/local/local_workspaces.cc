@@ -106,13 +106,14 @@ bool LocalWorkspaces::has_saved(const SandboxInfo& info) const {
 
 Result<void> LocalWorkspaces::make(std::string_view sandbox,
                                    const Limits& limits,
-                                   const std::string& image) {
-  (void)GB_TRY(
-      image.empty()
-          ? keeper_.call(
-                "make_image",
-                {{"image", path(sandbox)}, {"size", limits.disk.count}, {"inodes", limits.inodes}})
-          : keeper_.call("copy_image", {{"image", image}, {"to", path(sandbox)}, {"idle", true}}));
+                                   const std::string& image,
+                                   bool in_use) {
+  (void)GB_TRY(image.empty()
+                   ? keeper_.call("make_image", {{"image", path(sandbox)},
+                                                 {"size", limits.disk.count},
+                                                 {"inodes", limits.inodes}})
+                   : keeper_.call("copy_image",
+                                  {{"image", image}, {"to", path(sandbox)}, {"idle", !in_use}}));
   return {};
 }
 

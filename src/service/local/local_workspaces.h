@@ -35,8 +35,12 @@ class LocalWorkspaces {
   [[nodiscard]] bool has(const SandboxInfo& info) const;
   [[nodiscard]] bool has_saved(const SandboxInfo& info) const;
 
-  // An empty one with the size and the inodes of the limits, or a copy of `image`.
-  Result<void> make(std::string_view sandbox, const Limits& limits, const std::string& image);
+  // An empty one with the size and the inodes of the limits, or a copy of `image`, which is in use
+  // or never will be.
+  Result<void> make(std::string_view sandbox,
+                    const Limits& limits,
+                    const std::string& image,
+                    bool in_use);
   void remove(std::string_view sandbox) const;
   void remove_saved(std::string_view sandbox) const;
 

@@ -66,25 +66,25 @@ std::string id_map(unsigned inside, unsigned outside, unsigned count = 1) {
 // The files of a lent file system belong to whom the numbers on the disk say inside, whatever
 // numbers these have outside (mount_setattr(2), MOUNT_ATTR_IDMAP). Before the child attaches them:
 // a mount that is visible somewhere cannot be mapped any more. Zero or a negative errno.
-long map_ids(int mount_fd, const UniqueFd& user_ns, std::uint64_t more = 0) {
-  const abi::MountAttr mapped{
-      .attr_set = abi::kMountIdmap | abi::kMountNosuid | abi::kMountNodev | more,
-      .userns_fd = static_cast<std::uint64_t>(user_ns.get())};
+long map_ids(int mount_fd, const UniqueFd& user_ns, std::uint64_t more = abi::kMountNosuid) {
+  const abi::MountAttr mapped{.attr_set = abi::kMountIdmap | abi::kMountNodev | more,
+                              .userns_fd = static_cast<std::uint64_t>(user_ns.get())};
   return sys::raw(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &mapped, sizeof mapped);
 }
 
-Result<void> lend(const std::vector<Attachment>& attachments,
-                  const UniqueFd& user_ns,
-                  bool can_start) {
-  for (const Attachment& attachment : attachments) {
-    const long set = map_ids(attachment.mount_fd, user_ns, can_start ? 0 : abi::kMountNoexec);
-    if (set < 0) {
-      return Error::from_errno("map the ids of the mount at " + attachment.target,
-                               static_cast<int>(-set))
-          .with_hint("use Linux 5.12 or later");
-    }
+Result<void> lend(const SandboxSpec& spec, const UniqueFd& user_ns) {
+  const auto check = [](long set, const std::string& target) {
+    return set >= 0
+               ? Result<void>()
+               : Error::from_errno("map the ids of the mount at " + target, static_cast<int>(-set))
+                     .with_hint("use Linux 5.12 or later");
+  };
+  const std::uint64_t more = abi::kMountNosuid | (spec.rules.exec.written ? 0 : abi::kMountNoexec);
+  for (const Attachment& attachment : spec.attachments) {
+    GB_TRY(check(map_ids(attachment.mount_fd, user_ns, more), attachment.target));
   }
-  return {};
+  return spec.root_disk ? check(map_ids(spec.root_disk->mount_fd, user_ns, 0), "/")
+                        : Result<void>();
 }
 
 // A root guest owns the files of the root that it is shown.
@@ -240,7 +240,8 @@ Result<TierFeatures> NativeTier::probe() {
 
 Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   GB_TRY(check_guest_is_not_root());
-  if (!spec.attachments.empty() && (::geteuid() != 0 || spec.within != nullptr || spec.realm)) {
+  if ((!spec.attachments.empty() || spec.root_disk) &&
+      (::geteuid() != 0 || spec.within != nullptr || spec.realm)) {
     return Error(ErrorCode::kUnsupported,
                  "volumes and workspaces on disk require a separate sandbox and root",
                  "run glovebox as root, or use a workspace in memory");
@@ -396,9 +397,10 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   inner.reset();
   way_out_to.reset();
   if (plan.awaits_maps) {
-    if (given && (!spec.attachments.empty() || !setup->files.mounts_to_map().empty())) {
+    if (given &&
+        (!spec.attachments.empty() || spec.root_disk || !setup->files.mounts_to_map().empty())) {
       const UniqueFd user_ns = GB_TRY(user_namespace_of(child.pid()));
-      GB_TRY(lend(spec.attachments, user_ns, spec.rules.exec.written));
+      GB_TRY(lend(spec, user_ns));
       show_owners(setup->files.mounts_to_map(), user_ns, notes);
     }
     const char go = 1;

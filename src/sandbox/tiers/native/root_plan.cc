@@ -301,8 +301,10 @@ void RootPlan::add_writable(const SandboxSpec& spec) {
   add_directory("tmp", 01777);
   add_directory("dev/shm", 01777);
   const std::uint64_t attributes = spec.rules.exec.written ? 0 : abi::kMountNoexec;
-  for (const char* const path : {keep(home), "tmp", "dev/shm"}) {
-    binds_.push_back({path, path, attributes, false});
+  const char* const kept_home = keep(home);
+  for (const char* const path : {kept_home, "tmp", "dev/shm"}) {
+    const bool on_disk = path == kept_home && disk_fd_ >= 0;
+    binds_.push_back({on_disk ? kDiskWorkspace : path, path, attributes, false});
   }
   if (!is_of_other_root("var")) {
     add_directory("var", 0755);
@@ -466,6 +468,9 @@ void RootPlan::add_pins(const SandboxSpec& spec) {
 Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
   RootPlan plan;
   plan.as_root_ = spec.as_root;
+  if (spec.root_disk) {
+    plan.add_disk(spec);
+  }
   plan.nested_ = spec.nested;
   plan.written_ = spec.rules.exec.written ? ~0ULL : ~abi::kFsExecute;
   if (spec.root.empty() && spec.as_root) {
@@ -516,6 +521,11 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
 void RootPlan::apply(child::Plan& plan) const {
   plan.own_root = true;
   plan.root_options = options_;
+  plan.disk_fd = disk_fd_;
+  plan.disk_place = kLayers;
+  plan.disk_targets = disk_targets_;
+  plan.disk_directories = disk_directories_;
+  plan.disk_binds = disk_binds_;
   plan.directories = directories_;
   plan.other_root_fd = other_root_.get();
   plan.other_root_place = has_other_root_ ? kOtherRoot : nullptr;

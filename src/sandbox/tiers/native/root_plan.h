@@ -20,8 +20,10 @@ namespace glovebox {
 // What Landlock allows a guest there.
 std::span<const child::AccessRule> native_access_rules();
 
-// Where a root guest's changes of each directory are, out of its sight (written_root.cc).
+// Where a root guest's changes of each directory are, out of its sight (written_root.cc); it is the
+// whole of its disk, where it has one.
 inline constexpr const char* kLayers = "run/layers";
+inline constexpr const char* kDiskWorkspace = "run/layers/workspace";
 
 // A read-only mount of a directory or a file, which the child takes along. Only whoever may mount
 // outside can have one; nothing for whoever may not, who is the same user inside and finds the
@@ -79,6 +81,10 @@ class RootPlan {
                            Owners owners,
                            int own_levels = 0);
   void add_own_levels(const std::string& source, const std::string& upper, int levels);
+  // Whether what is written there once is there already.
+  [[nodiscard]] bool is_written() const { return disk_fd_ >= 0 && !disk_is_fresh_; }
+  // What of the root is on the sandbox's disk beside the layers.
+  void add_disk(const SandboxSpec& spec);
   Result<void> add_written_system();
   Result<void> add_written_etc(const SandboxSpec& spec);
   void copy_public_files(const std::string& source, const std::string& target);
@@ -94,6 +100,11 @@ class RootPlan {
   std::vector<UniqueFd> taken_;  // Mounts of grafts and overlays.
   std::vector<int> to_map_;
   std::vector<child::Overlay> overlays_;
+  int disk_fd_ = -1;
+  bool disk_is_fresh_ = true;
+  std::vector<child::Directory> disk_targets_;
+  std::vector<child::Directory> disk_directories_;
+  std::vector<child::Bind> disk_binds_;
   bool as_root_ = false;
   bool nested_ = false;
   bool has_other_root_ = false;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/digest/digest.h"
 #include "base/sys/beneath.h"
 #include "sandbox/guest_ids.h"
 #include "sandbox/system_view.h"
@@ -90,6 +91,16 @@ constexpr std::array<std::pair<const char*, std::uint32_t>, 27> kFreshDirectorie
      {"etc", 0755},
      {"etc/profile.d", 0755},
      {"etc/init.d", 0755}}};
+
+// On a sandbox's disk, beside the layers: what is no layer.
+constexpr const char* kDiskRoot = "run/layers/root";
+
+// By its name, so that on a disk it is found again; not with it, because that is part of a mount's
+// options, and the names in another root are others' choice.
+std::string layer_of(std::string_view target) {
+  constexpr std::size_t kDigits = 32;
+  return std::string(kLayers) + "/of." + sha256_hex(target).substr(0, kDigits);
+}
 
 // The whole of a regular file that is not absurdly large; empty where there is none.
 std::string text_of(int fd) {
@@ -189,7 +200,36 @@ void RootPlan::copy_public_files(const std::string& source, const std::string& t
   }
 }
 
+// Directories of the top that hold what the guest writes, in another root those that it has none
+// of: there each of its own is a layer.
+void RootPlan::add_disk(const SandboxSpec& spec) {
+  disk_fd_ = spec.root_disk->mount_fd;
+  disk_is_fresh_ = spec.root_disk->fresh;
+  const auto target = [this](const char* path, std::uint32_t mode) {
+    disk_targets_.push_back({path, mode});
+    known_directories_.emplace_back(path);
+  };
+  target("run", 0755);
+  target(kLayers, 0700);
+  disk_directories_.push_back({kDiskWorkspace, 0755});
+  disk_directories_.push_back({kDiskRoot, 0755});
+  for (const auto& [path, mode] : kFreshDirectories) {
+    const std::string_view name = path;
+    if (name.find('/') != std::string_view::npos || name == "run" ||
+        (!spec.root.empty() && name != "home" && name != "opt")) {
+      continue;
+    }
+    target(path, mode);
+    const char* const kept = keep(std::string(kDiskRoot) + "/" + path);
+    disk_directories_.push_back({kept, mode});
+    disk_binds_.push_back({kept, path, 0, false});
+  }
+}
+
 void RootPlan::add_text(std::string path, std::string text, std::uint32_t mode) {
+  if (is_written()) {
+    return;
+  }
   more_bytes_ += (text.size() + kPage - 1) / kPage * kPage;
   ++more_inodes_;
   const char* const kept = keep(std::move(path));
@@ -233,7 +273,7 @@ Result<void> RootPlan::add_overlay(const std::string& source,
                                    const std::string& target,
                                    Owners owners,
                                    int own_levels) {
-  const std::string layer = std::string(kLayers) + "/" + std::to_string(overlays_.size());
+  const std::string layer = layer_of(target);
   const std::string upper = layer + "/upper";
   const std::string work = layer + "/work";
   const std::string lower = layer + "/lower";
@@ -249,7 +289,7 @@ Result<void> RootPlan::add_overlay(const std::string& source,
   add_directory(work, 0755);
   // Beside those three, the layer's own and the one that the kernel makes in `work`.
   more_inodes_ += 5;
-  if (own_levels > 0) {
+  if (own_levels > 0 && !is_written()) {
     add_own_levels(source, upper, own_levels);
   }
   UniqueFd taken = GB_TRY(take_along(source));
@@ -331,17 +371,17 @@ Result<void> RootPlan::add_accounts(const SandboxSpec& spec, const std::string& 
 Result<void> RootPlan::add_written_etc(const SandboxSpec& spec) {
   std::string etc = "etc";
   if (!spec.root.empty()) {
-    const auto overlay = std::ranges::find(overlays_, std::string_view("etc"),
-                                           [](const child::Overlay& o) { return o.target; });
-    etc = std::string(kLayers) + "/" + std::to_string(overlay - overlays_.begin()) + "/upper";
+    etc = layer_of("etc") + "/upper";
   } else {
     for (const char* const name : kEtcFiles) {
       if (std::string text = public_text(std::string("/etc/") + name); !text.empty()) {
         add_text(etc + "/" + name, std::move(text));
       }
     }
-    links_.push_back({"etc/os-release", "../usr/lib/os-release"});
-    links_.push_back({"etc/mtab", "../proc/self/mounts"});
+    if (!is_written()) {
+      links_.push_back({"etc/os-release", "../usr/lib/os-release"});
+      links_.push_back({"etc/mtab", "../proc/self/mounts"});
+    }
     for (const char* const name : kCopiedDirectories) {
       copy_public_files(std::string("/etc/") + name, etc + "/" + name);
     }
