@@ -42,7 +42,8 @@ std::vector<std::string> capability_names(std::uint64_t set) {
 
 }  // namespace
 
-Result<void> read_walls(const warden::ReadyReport& ready, const Enclosure& enclosure,
+Result<void> read_walls(const warden::ReadyReport& ready,
+                        const Enclosure& enclosure,
                         Walls& walls) {
   if (ready.namespaces.size() != 7) {
     return Error(ErrorCode::kInternal, "the warden reported the wrong namespaces");
@@ -89,7 +90,8 @@ Result<void> read_walls(const warden::ReadyReport& ready, const Enclosure& enclo
 }
 
 std::vector<std::string> notes_on_walls(const warden::ReadyReport& ready,
-                                        const Enclosure& enclosure, const Walls& walls) {
+                                        const Enclosure& enclosure,
+                                        const Walls& walls) {
   std::vector<std::string> notes;
   if (enclosure.nested) {
     notes.emplace_back(

@@ -19,7 +19,8 @@ Result<void> read_walls(const warden::ReadyReport& ready, const Enclosure& enclo
 
 // What a person should know of walls that read_walls() has read.
 std::vector<std::string> notes_on_walls(const warden::ReadyReport& ready,
-                                        const Enclosure& enclosure, const Walls& walls);
+                                        const Enclosure& enclosure,
+                                        const Walls& walls);
 
 // Whether memory is limited by measuring it, as no cgroup does it.
 bool watches_memory(const Enclosure& enclosure);

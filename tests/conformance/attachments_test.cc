@@ -37,7 +37,8 @@ class Attachments : public testing::Test {
   [[nodiscard]] Result<std::unique_ptr<Sandbox>> attempt(const std::string& target,
                                                          const std::string& tier,
                                                          bool read_only = false) const {
-    const UniqueFd mount = GB_TRY(image_->mount(read_only));
+    const UniqueFd mount = GB_TRY(
+        image_->mount(read_only ? MountedImage::Access::kRead : MountedImage::Access::kWrite));
     SandboxSpec spec;
     spec.attachments = {{.mount_fd = mount.get(), .target = target}};
     return Sandbox::create(spec, {.exactly = tier, .at_least = {}});

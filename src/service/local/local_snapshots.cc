@@ -261,8 +261,6 @@ Result<std::vector<SandboxInfo>> LocalService::fork(const Caller& caller,
   }
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   Base base = GB_TRY(base_of(caller, info));
-  // A single copy of a disk needs no other in between; several are of the same moment.
-  const bool direct = info.storage == Storage::kDisk && count == 1;
   if (fork.memory) {
     const std::string name = random_name();
     base.copied = workspaces_.saved(name);
@@ -271,16 +269,16 @@ Result<std::vector<SandboxInfo>> LocalService::fork(const Caller& caller,
     workspaces_.remove_saved(name);
     return copies;
   }
-  const std::string archive = directory_ + kSnapshots + "/" + random_name();
-  QuotaLease counted;
-  if (direct) {
+  // A single copy of a disk needs no other in between; several are of the same moment.
+  if (info.storage == Storage::kDisk && fork.count == 1) {
     GB_TRY(check_settled(info));
     base.image = workspaces_.path(info.id);
     base.image_in_use = true;
-  } else {
-    counted = GB_TRY(keep_workspace(caller, info, archive));
-  (info.storage == Storage::kDisk ? base.image : base.archive) = archive;
+    return make_copies(caller, info, fork, base);
   }
+  const std::string archive = directory_ + kSnapshots + "/" + random_name();
+  const QuotaLease counted = GB_TRY(keep_workspace(caller, info, archive));
+  (info.storage == Storage::kDisk ? base.image : base.archive) = archive;
   auto copies = make_copies(caller, info, fork, base);
   remove_snapshot(keeper_, archive);
   return copies;
@@ -326,8 +324,6 @@ Result<std::vector<SandboxInfo>> LocalService::make_copies(const Caller& caller,
     } else {
       made = std::move(copy).error();
     }
-  }
-  if (!direct) {
   }
   if (!made) {
     for (const SandboxInfo& copy : copies) {
