@@ -133,9 +133,11 @@ class Saved(unittest.TestCase):
                        for line in text.splitlines())
 
         wait_until(waiting, "a sandbox that waits", patience_s=120)
-        first = Context(self.create(), "default")
+        sandbox = self.create()
+        first = Context(sandbox, "default")
         self.assertEqual(first.value("'IPython' in __import__('sys').modules"), "True")
-        self.assertEqual(first.value("[n for n in dir() if not n.startswith('_')]"), "[]")
+        names = "[each for each in dir() if not each.startswith('_')]"
+        self.assertEqual(first.value(names), sandbox.context().value(names))
         wait_until(waiting, "another one", patience_s=120)
         second = Context(self.create(), "default")
         self.assertNotEqual(*[each.value("__import__('random').random()")
