@@ -122,7 +122,6 @@ os.execve(sys.executable, ["python3", *sys.argv[1:]], dict(os.environ, ATTACKED=
         return command, {"PYTHONPATH": self.root + PLACE}
 
 
-
 class Vmm(Zygote):
     """QEMU itself boots the machine whose clones are attacked. Needs mounts of its own."""
     judged_as = "native"
@@ -140,10 +139,10 @@ class Vmm(Zygote):
         self.options = []
         self.write("qemu", f"""#!/usr/bin/python3 -IB
 import sys
-if any(word.endswith("share=on") for word in sys.argv):
-    import os
-    os.execv({self.real_program!r}, [{self.program!r}, *sys.argv[1:]])
 if "-incoming" not in sys.argv:
+    if any(word.endswith("share=on") for word in sys.argv):
+        import os
+        os.execv({self.real_program!r}, [{self.program!r}, *sys.argv[1:]])  # Makes the template.
     sys.exit(1)  # What was said last is what is told.
 sys.path.insert(0, {self.place!r})
 import base64, os, zlib
@@ -163,5 +162,6 @@ os.write(2, b"{self.mark}" + said + b"\\n")
         """What the attack has printed, of a verdict that says why there was no sandbox."""
         _, mark, text = verdict.get("message", "").partition(self.mark)
         return zlib.decompress(base64.b64decode(text)).decode() if mark else None
+
 
 POSITIONS = {"vmm": Vmm, "zygote": Zygote, "template-root": TemplateRoot}

@@ -59,7 +59,8 @@ std::string content_of(const std::string& path) {
 }
 
 // As the kernel lists them (proc(5)), in the order of their addresses, which is that of the memory:
-// BEGIN-END MODE OFFSET DEVICE INODE PATH.
+// BEGIN-END MODE OFFSET DEVICE INODE PATH. Behind the path of a file that was removed since, as the
+// daemon does with what it has loaded, stands that it was.
 std::vector<Mapping> mappings_of(const std::string& process) {
   std::vector<Mapping> found;
   const std::string maps = content_of(process + "/maps");
@@ -67,7 +68,7 @@ std::vector<Mapping> mappings_of(const std::string& process) {
     const std::size_t end = std::min(maps.find('\n', at), maps.size());
     const std::string line = maps.substr(at, end - at);
     at = end + 1;
-    if (!line.ends_with(kTemplateMemory)) {
+    if (!line.substr(std::min(line.find('/'), line.size())).starts_with(kTemplateMemory)) {
       continue;
     }
     char* next = nullptr;
