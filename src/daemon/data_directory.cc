@@ -15,6 +15,7 @@
 
 #include "base/unique_fd.h"
 #include "daemon/directory_lock.h"
+#include "volume/image_pool.h"
 
 namespace glovebox {
 namespace {
@@ -57,13 +58,14 @@ bool is_image(const std::string& path) {
   constexpr off_t kMagicAt = 1024 + 56;
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   std::array<unsigned char, 2> magic{};
-  return file && ::pread(file.get(), magic.data(), magic.size(), kMagicAt) == 2 &&
-         magic[0] == 0x53 && magic[1] == 0xef;
+  const bool is_ext4 = file && ::pread(file.get(), magic.data(), magic.size(), kMagicAt) == 2 &&
+                       magic[0] == 0x53 && magic[1] == 0xef;
+  return is_ext4 || is_pooled(path);
 }
 
 bool is_keepers(std::string_view name) {
-  return name == "images" || name.starts_with("keeper.") || name == "snapshots" ||
-         std::ranges::find(kLookedAt, name) != kLookedAt.end();
+  return name == "images" || name == "snapshots" || name.starts_with("keeper.") ||
+         name.starts_with("pool.img") || std::ranges::find(kLookedAt, name) != kLookedAt.end();
 }
 
 // What was root's and becomes the daemon's. As long as nobody else can reach any of it.

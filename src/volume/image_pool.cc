@@ -51,11 +51,6 @@ bool stands_for_another(const struct stat& status) {
   return S_ISREG(status.st_mode) && status.st_blocks == 0;
 }
 
-bool stands_for_another(const std::string& image) {
-  struct stat status {};
-  return ::lstat(image.c_str(), &status) == 0 && stands_for_another(status);
-}
-
 // By trying: file systems differ, and so do their settings.
 bool clones_files(const std::string& directory) {
   const UniqueFd from(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -131,6 +126,11 @@ class Place {
 };
 
 }  // namespace
+
+bool is_pooled(const std::string& image) {
+  struct stat status {};
+  return ::lstat(image.c_str(), &status) == 0 && stands_for_another(status);
+}
 
 std::uint64_t image_use(const std::string& image) {
   struct stat status {};
@@ -213,8 +213,15 @@ Result<std::unique_ptr<ImagePool::Mounted>> ImagePool::Mounted::make(const std::
 Result<std::unique_ptr<ImagePool::Mounted>> ImagePool::Mounted::open(const std::string& directory,
                                                                      const std::string& file) {
   struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) {
+  if (::lstat(file.c_str(), &status) != 0) {
     return Error::from_errno("stat the pool of disk images");
+  }
+  // The kernel is to mount it. Where others may make files beside it, they cannot put another in
+  // the place of one that is ours (sticky directories, inode(7)).
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1 ||
+      (status.st_mode & 077) != 0) {
+    return Error(ErrorCode::kRefused, "others can write to the pool of disk images " + file,
+                 "remove it if you do not know who made it");
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);
   const std::uint64_t room =
@@ -321,7 +328,7 @@ void ImagePool::Mounted::sweep(const std::string& directory) const {
         ::openat(root_.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     for (const std::string& name :
          part == kStock ? std::vector<std::string>() : entries_of(inside.get())) {
-      if (!stands_for_another(directory + "/" + part + "/" + name)) {
+      if (!is_pooled(directory + "/" + part + "/" + name)) {
         (void)remove_subvolume(inside.get(), name.c_str());
       }
     }
@@ -393,7 +400,7 @@ Result<void> ImagePool::make(const std::string& image, const ImageShape& shape) 
 }
 
 Result<std::shared_ptr<MountedImage>> ImagePool::open(const std::string& image) {
-  if (!stands_for_another(image)) {
+  if (!is_pooled(image)) {
     return MountedImage::open(image);
   }
   Mounted* const pool = GB_TRY(mounted());
@@ -409,17 +416,17 @@ Result<void> ImagePool::copy(const std::string& image,
   }
   GB_TRY(pool->check_room());
   Place place = GB_TRY(Place::take(to));
-  GB_TRY(stands_for_another(image) ? pool->snapshot(name_of(image), name_of(to), used)
-                                   : pool->import(image, name_of(to), used));
+  GB_TRY(is_pooled(image) ? pool->snapshot(name_of(image), name_of(to), used)
+                          : pool->import(image, name_of(to), used));
   return std::move(place).keep(image_use(pool->file(name_of(to))));
 }
 
 Result<void> ImagePool::remove(const std::string& image) {
-  const bool is_pooled = stands_for_another(image);
+  const bool was_pooled = is_pooled(image);
   if (::unlink(image.c_str()) != 0 && errno != ENOENT) {
     return Error::from_errno("remove a disk image");
   }
-  if (!is_pooled) {
+  if (!was_pooled) {
     return {};
   }
   // If it cannot be opened now, the next keeper's sweep of it removes what is left.

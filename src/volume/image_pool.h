@@ -25,6 +25,9 @@
 
 namespace glovebox {
 
+// Whether the file stands for an image in the pool.
+bool is_pooled(const std::string& image);
+
 // How many bytes an image takes, or took when its copy was made; what it shares with others counts
 // as its own. Zero where there is none.
 std::uint64_t image_use(const std::string& image);

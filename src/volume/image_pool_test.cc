@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -74,6 +75,16 @@ std::string read_at(const MountedImage& image, const std::string& name) {
   const ssize_t size = ::read(file.get(), text.data(), text.size());
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return text;
+}
+
+TEST_F(ImagePools, AreNotMountedWhereAnotherHasMadeThem) {
+  const std::string file = directory_ + "/pool.img";
+  std::ofstream(file) << "x";
+  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+  ASSERT_EQ(::chown(file.c_str(), 65534, 65534), 0);
+  const auto made = pool_->make(image("one"), kShape);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::kRefused) << made.error().message();
 }
 
 TEST_F(ImagePools, CopyAnImageInUseAndShareWhatDidNotChange) {
