@@ -193,6 +193,7 @@ Result<void> serve_host_program(const ServeOptionsText& text) {
   if (!text.data_given) {
     own.emplace(GB_TRY(PrivateDirectory::make()));
     options.directory = own->path();
+    options.audit.durability = audit::Durability::kRelaxed;  // Its journal ends with it.
   }
   // The server closes its copy as soon as nothing comes any more; the host waits for the last one.
   options.server.passing = ::fcntl(embed::kSocket, F_DUPFD_CLOEXEC, 0);
