@@ -101,10 +101,6 @@ PendingWrite Database::begin_write(Work work, Durability durability) {
   return writer_.begin(std::move(work), durability);
 }
 
-void Database::leave_write(Work work, Durability durability) {
-  writer_.leave(std::move(work), durability);
-}
-
 Result<Database::Reader> Database::borrow() {
   std::unique_lock lock(mutex_);
   returned_.wait(lock, [this] { return !idle_.empty() || opened_ < kMostReaders; });

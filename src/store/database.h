@@ -53,8 +53,6 @@ class Database {
 
   // The same without waiting: `work` must own what it uses.
   PendingWrite begin_write(Work work, Durability durability = Durability::kPower);
-  // For what nobody waits for, as Writer::leave().
-  void leave_write(Work work, Durability durability);
 
   // Runs `work(connection)`, which answers a Result<T> and cannot write. What it answers must not
   // refer to the connection, and it must not read again by way of the Database.

@@ -2,7 +2,6 @@
 #include "store/writer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -14,7 +13,6 @@ namespace detail {
 struct Job {
   Work work;
   Durability durability;
-  bool awaited;
   Result<void> result;  // Of the work, then of the commit.
 
   std::mutex mutex;
@@ -36,8 +34,6 @@ namespace {
 
 // So that the first of a group does not wait for a thousand others.
 constexpr std::size_t kMostInGroup = 256;
-// How long what nobody waits for may wait for others to be written with.
-constexpr std::chrono::milliseconds kGather{10};
 
 }  // namespace
 
@@ -60,25 +56,15 @@ Writer::~Writer() {
 }
 
 PendingWrite Writer::begin(Work work, Durability durability) {
-  return PendingWrite(add(std::move(work), durability, true));
-}
-
-void Writer::leave(Work work, Durability durability) {
-  (void)add(std::move(work), durability, false);
-}
-
-std::shared_ptr<detail::Job> Writer::add(Work work, Durability durability, bool awaited) {
   auto job = std::make_shared<detail::Job>();
   job->work = std::move(work);
   job->durability = durability;
-  job->awaited = awaited;
   {
     const std::scoped_lock lock(mutex_);
     queue_.push_back(job);
-    awaited_ += awaited ? 1 : 0;
   }
   wanted_.notify_one();
-  return job;
+  return PendingWrite(std::move(job));
 }
 
 void Writer::loop() {
@@ -88,13 +74,10 @@ void Writer::loop() {
     if (queue_.empty()) {
       return;
     }
-    (void)wanted_.wait_for(lock, kGather, [this] { return stopping_ || awaited_ > 0; });
     const auto end =
         queue_.begin() + static_cast<std::ptrdiff_t>(std::min(queue_.size(), kMostInGroup));
     Group group(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
     queue_.erase(queue_.begin(), end);
-    awaited_ -= static_cast<std::size_t>(
-        std::ranges::count_if(group, [](const auto& job) { return job->awaited; }));
     lock.unlock();
     commit(group);
     lock.lock();

@@ -57,14 +57,10 @@ class Writer {
   ~Writer();  // Finishes what was begun.
 
   PendingWrite begin(Work work, Durability durability);
-  // For what nobody waits for: it is written in its turn, within milliseconds, with what comes
-  // meanwhile; so the processor is first for who asked. A failure is not told.
-  void leave(Work work, Durability durability);
 
  private:
   using Group = std::vector<std::shared_ptr<detail::Job>>;
 
-  std::shared_ptr<detail::Job> add(Work work, Durability durability, bool awaited);
   void loop();
   void commit(Group& group);
   Result<void> run_all(Group& group);
@@ -75,7 +71,6 @@ class Writer {
   std::mutex mutex_;
   std::condition_variable wanted_;
   std::deque<std::shared_ptr<detail::Job>> queue_;
-  std::size_t awaited_ = 0;  // How many of the queue somebody waits for.
   bool stopping_ = false;
   std::thread thread_;  // Last: it uses all of the above.
 };

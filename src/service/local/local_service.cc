@@ -575,7 +575,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
     }
   } else {
     // Not waited for: the keeper knows it too, and a daemon that starts asks the keeper.
-    records_.leave_insert(record_of(entry), Durability::kProcess);
+    (void)records_.begin_insert(record_of(entry), Durability::kProcess);
   }
   const std::string id = info.id;
   book_.put(entry, std::move(lease));
