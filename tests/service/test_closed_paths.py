@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a policy closes in a workspace stays closed in a daemon's sandboxes, and in what comes of them."""
+import unittest
+
+from daemon import Daemon, Sandbox
+
+# In a file, where no analysis sees what it does.
+ATTEMPT = b"""import os
+for attempt in (lambda: open('.git/hooks/new', 'w'), lambda: os.rename('.git', 'moved'),
+                lambda: os.rmdir('.git/hooks')):
+    try:
+        attempt()
+        print('done')
+    except OSError as error:
+        print(error.strerror)
+open('a', 'w').write('open')
+"""
+CLOSED = "Read-only file system\nDevice or resource busy\nDevice or resource busy\n"
+POLICY = ["coding-agent"]
+
+
+class ClosedPaths(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon().start()
+        cls.addClassCleanup(cls.daemon.discard)
+
+    def create(self, **wishes):
+        sandbox = self.daemon.create(policy=POLICY, **wishes)
+        self.addCleanup(self.daemon.ask, "DELETE", sandbox.path)
+        return sandbox
+
+    def assert_closed(self, sandbox):
+        run = {"argv": ["python3", "attempt.py"]}
+        self.assertEqual(sandbox.must(200, "POST", "/commands", run)["stdout"], CLOSED)
+        self.assertEqual(sandbox.read("a"), b"open")
+
+    def test_they_are_closed_for_commands_interpreters_and_uploads(self):
+        sandbox = self.create()
+        sandbox.write("attempt.py", ATTEMPT)
+        self.assert_closed(sandbox)
+        context = sandbox.context()
+        self.assertEqual(context.execute("import attempt")["stdout"], CLOSED)
+        sandbox.must(403, "PUT", "/files/.git/hooks/new", b"x")
+
+    def test_they_are_closed_in_forks_and_in_what_is_made_of_snapshots(self):
+        sandbox = self.create()
+        sandbox.write("attempt.py", ATTEMPT)
+        (made,) = sandbox.must(201, "POST", "/fork", {})["sandboxes"]
+        self.assert_closed(Sandbox(self.daemon, made["id"]))
+        sandbox.must(201, "POST", "/snapshot", {"name": "with-closed"})
+        self.assert_closed(self.create(template="with-closed"))
+
+
+if __name__ == "__main__":
+    unittest.main()
