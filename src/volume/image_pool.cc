@@ -321,14 +321,17 @@ Result<void> ImagePool::Mounted::rename(const std::string& from, const std::stri
   return {};
 }
 
-// What nothing in the data directory stands for: of a keeper that died at it.
+// What nothing in the data directory has the name of: of a keeper that died at it. A file that a
+// backup has filled where it was a hole stands for nothing, but it shows that the image is wanted.
 void ImagePool::Mounted::sweep(const std::string& directory) const {
   for (const std::string& part : entries_of(root_.get())) {
     const UniqueFd inside(
         ::openat(root_.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     for (const std::string& name :
          part == kStock ? std::vector<std::string>() : entries_of(inside.get())) {
-      if (!is_pooled(directory + "/" + part + "/" + name)) {
+      struct stat status {};
+      const std::string image = directory + "/" + part + "/" + name;
+      if (::lstat(image.c_str(), &status) != 0 && errno == ENOENT) {
         (void)remove_subvolume(inside.get(), name.c_str());
       }
     }

@@ -118,6 +118,17 @@ TEST_F(ImagePools, KeepTheirImagesWhenTheyAreOpenedAgain) {
   EXPECT_EQ(read_at(*open("lasting"), "file"), "kept");
 }
 
+TEST_F(ImagePools, KeepAnImageWhoseFileABackupHasFilled) {
+  ASSERT_TRUE(write_at(*make("kept"), "file", "kept"));
+  const auto size = std::filesystem::file_size(image("kept"));
+  pool_.emplace(directory_);
+  { std::ofstream(image("kept")) << std::string(8192, '\0'); }
+  ASSERT_TRUE(make("other"));  // Opens the pool.
+  std::filesystem::resize_file(image("kept"), 0);
+  std::filesystem::resize_file(image("kept"), size);
+  EXPECT_EQ(read_at(*open("kept"), "file"), "kept");
+}
+
 TEST_F(ImagePools, UseImagesOfTheTimeBeforeThemAndTakeTheirCopiesIn) {
   ASSERT_TRUE(make_image(image("old"), kShape, directory_ + "/images"));
   const auto old = open("old");

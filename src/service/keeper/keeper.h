@@ -159,6 +159,8 @@ class Keeper {
   Result<std::shared_ptr<HeldSandbox>> take_out(std::string_view id, EndReason reason);
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);
   Result<SandboxSpec> spec_of(const CreateOrder& order, const EdgeCredentials& credentials);
+  // Whether sandboxes are made ahead for this order, with a context in them.
+  static bool comes_from_pool(const CreateOrder& order);
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);
   Result<PoolSpec> own_python_pool(const CreateOrder& order);
   Result<PoolSpec> started_pool(const CreateOrder& order, const std::string& tier);
