@@ -141,13 +141,22 @@ Result<LiveContext> ContextStarter::load(const std::shared_ptr<Template>& from) 
   return live;
 }
 
+// Loaded memory is read from the template page by page, as it is touched: who waits for nobody can
+// do that before a first cell has to.
+Result<LiveContext> ContextStarter::load_ahead(const std::shared_ptr<Template>& from) {
+  LiveContext live = GB_TRY(load(from));
+  const Starting starting(*this, *live.sandbox);
+  GB_TRY(run_unseen(*live.context, spec_.warm_up));
+  return live;
+}
+
 Result<LiveContext> ContextStarter::make_ahead() {
   if (const auto from = present()) {
-    return load(from);
+    return load_ahead(from);
   }
   const std::scoped_lock making(making_);
   if (const auto from = present()) {  // Somebody has made it meanwhile.
-    return load(from);
+    return load_ahead(from);
   }
   LiveContext live = GB_TRY(start());
   {
@@ -163,7 +172,7 @@ Result<LiveContext> ContextStarter::make_ahead() {
     template_ = made;
     retry_ = {};
   }
-  return load(made);
+  return load_ahead(made);
 }
 
 Result<LiveContext> ContextStarter::make_now() {

@@ -61,6 +61,7 @@ class ContextStarter {
   std::shared_ptr<Template> present();
   Result<LiveContext> start();
   Result<LiveContext> load(const std::shared_ptr<Template>& from);
+  Result<LiveContext> load_ahead(const std::shared_ptr<Template>& from);
 
   const StarterSpec spec_;
   std::mutex making_;  // Held while a template is made.

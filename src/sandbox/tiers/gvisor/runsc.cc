@@ -28,6 +28,10 @@ namespace glovebox {
 namespace {
 
 constexpr int kLastFd = 2;
+// Open in all of its processes, so that their tables of descriptors are large from the beginning.
+// The sentry puts one at 256: if its table had to grow for that, a thread of it would wait for a
+// grace period of RCU (expand_fdtable() of the kernel), which is tens of milliseconds.
+constexpr int kHighFd = 500;
 // Of a guest with all the memory that it may have, on a slow disk.
 constexpr int kSavePatience = 120'000;
 
@@ -67,6 +71,8 @@ GB_NO_SANITIZER long become(const Start& start) {
   if (const long r = sys::raw(SYS_close_range, kLastFd + 1, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
     return r;
   }
+  // Where the limit of descriptors is below, it starts without.
+  (void)sys::raw(SYS_dup2, start.null, kHighFd);
   return sys::raw(SYS_execve, start.program, start.argv, start.env);
 }
 
