@@ -272,6 +272,14 @@ Result<void> ImagePool::Mounted::check_room() const {
   return room.f_bavail * room.f_frsize < kLeastRoom ? pool_full() : Result<void>();
 }
 
+// Nobody is kept from writing meanwhile: freezing the ext4 (FIFREEZE) waits for three grace periods
+// of RCU, which would be most of the time that a copy takes. A copy of one moment is what a loss of
+// power leaves, and the ext4's journal puts that in order, if of two writes with a flush of the
+// device between them the snapshot never has the second alone. It never does:
+//  - The flush is an fsync(2) of the image's file. What that has logged is in the file's tree
+//    before btrfs commits (pending_ordered), and no fsync begins between that and the snapshot.
+//  - A write in place, which the snapshot shares, was decided upon before there was a snapshot.
+// Some of the latter may still be under way when it is made.
 Result<void> ImagePool::Mounted::snapshot(const std::string& from,
                                           const std::string& to,
                                           const MountedImage* used) {
@@ -282,14 +290,25 @@ Result<void> ImagePool::Mounted::snapshot(const std::string& from,
   if (!subvolume) {
     return Error::from_errno("open a disk image in the pool");
   }
-  const auto take = [&](std::int64_t) {
-    return snapshot_subvolume(subvolume.get(), target.part.get(), target.name.c_str());
-  };
   if (used != nullptr) {
-    return used->while_still(std::array{subvolume.get(), target.part.get()}, take);
+    GB_TRY(used->settle());
   }
-  const int failed = take(0);
-  return failed == 0 ? Result<void>() : Error::from_errno("copy a disk image", failed);
+  if (const int failed =
+          snapshot_subvolume(subvolume.get(), target.part.get(), target.name.c_str());
+      failed != 0) {
+    return Error::from_errno("copy a disk image", failed);
+  }
+  if (used == nullptr) {
+    return {};
+  }
+  const UniqueFd file(::openat(subvolume.get(), kImage + 1, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  // The copy's reader would find what was there before them.
+  const int failed = file ? wait_for_writes(file.get()) : errno;
+  if (failed != 0) {
+    (void)remove_subvolume(target.part.get(), target.name.c_str());
+    return Error::from_errno("copy a disk image", failed);
+  }
+  return {};
 }
 
 Result<void> ImagePool::Mounted::import(const std::string& image,

@@ -7,10 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "base/unique_fd.h"
 
@@ -110,6 +113,47 @@ TEST_F(ImagePools, CopyAnImageInUseAndShareWhatDidNotChange) {
   EXPECT_EQ(read_at(*copy, "file"), "changed in the copy");
   EXPECT_EQ(read_at(*first, "file"), "changed in the first");
   EXPECT_EQ(read_at(*open("copy1"), "file"), "before");
+}
+
+TEST_F(ImagePools, CopyOfAnImageThatOthersWriteToWhatWasFlushed) {
+  constexpr int kFiles = 8;
+  const auto first = make("first");
+  ASSERT_TRUE(first);
+  std::atomic<bool> stop = false;
+  std::atomic<int> flushed = 0;
+  std::thread writer([&] {
+    for (int i = 0; !stop && i < 100'000; ++i) {
+      const std::string number = std::to_string(i % kFiles);
+      (void)write_at(*first, "unflushed" + number, std::string(20'000, 'x'));
+      const UniqueFd file(::openat(first->root_fd(), ("file" + number + ".new").c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+      const std::string text = std::to_string(i);
+      if (::write(file.get(), text.data(), text.size()) < 0 || ::fsync(file.get()) != 0 ||
+          ::renameat(first->root_fd(), ("file" + number + ".new").c_str(), first->root_fd(),
+                     ("file" + number).c_str()) != 0) {
+        break;
+      }
+      flushed = i + 1;
+    }
+  });
+  for (int round = 0; round < 5; ++round) {
+    while (flushed < (round + 2) * kFiles) {
+      std::this_thread::yield();
+    }
+    const int before = flushed;
+    const std::string name = "copy" + std::to_string(round);
+    const auto copied = pool_->copy(image("first"), image(name), first.get());
+    EXPECT_TRUE(copied) << copied.error().message();
+    const auto copy = open(name);
+    for (int i = before - kFiles; copy && i < before; ++i) {
+      const std::string file = "file" + std::to_string(i % kFiles);
+      const std::string text = read_at(*copy, file);
+      EXPECT_EQ(text.find_first_not_of("0123456789"), text.npos) << file;
+      EXPECT_GE(std::atoi(text.c_str()), i) << file;
+    }
+  }
+  stop = true;
+  writer.join();
 }
 
 TEST_F(ImagePools, KeepTheirImagesWhenTheyAreOpenedAgain) {

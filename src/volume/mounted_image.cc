@@ -30,6 +30,9 @@ using namespace std::chrono_literals;
 constexpr auto kPatience = 10s;
 constexpr std::int64_t kLongestFreeze = 30'000'000'000;
 
+// EXT4_IOC_CHECKPOINT, which the headers have from Linux 6.2 on.
+constexpr unsigned long kCheckpoint = _IOW('f', 43, std::uint32_t);
+
 // Tables that nobody uses stay holes.
 constexpr std::array<MountOption, 2> kOptions = {
     {{"errors", "remount-ro"}, {"noinit_itable", nullptr}}};
@@ -42,13 +45,9 @@ std::int64_t monotonic_ns() {
 
 // In a process of its own: were it killed with us, the file system would stay frozen, without any
 // mount by which to thaw it. System calls only: our other threads' locks are as they were.
-[[noreturn]] void work_frozen(int root,
-                              std::span<const int> descriptors,
-                              const MountedImage::Work& work) noexcept {
+[[noreturn]] void copy_frozen(int root, int from, int to) noexcept {
   // Not ours to keep open: a sandbox lives as long as the socket to its warden.
-  std::array<int, MountedImage::kMostDescriptors + 1> kept = {root};
-  std::ranges::copy(descriptors, kept.begin() + 1);
-  const std::span<int> used(kept.data(), descriptors.size() + 1);
+  std::array<int, 3> used = {root, from, to};
   std::ranges::sort(used);
   unsigned first = 0;
   for (const int fd : used) {
@@ -62,7 +61,7 @@ std::int64_t monotonic_ns() {
   if (::ioctl(root, FIFREEZE, 0) != 0) {
     ::_exit(errno);
   }
-  const int failed = work(monotonic_ns() + kLongestFreeze);
+  const int failed = copy_contents(from, to, monotonic_ns() + kLongestFreeze);
   (void)::ioctl(root, FITHAW, 0);
   ::_exit(failed);
 }
@@ -99,13 +98,20 @@ Result<void> MountedImage::flush() const {
   return {};
 }
 
-Result<void> MountedImage::while_still(std::span<const int> descriptors, const Work& work) const {
-  GB_CHECK(descriptors.size() <= kMostDescriptors);
+Result<void> MountedImage::settle() const {
+  GB_TRY(flush());
+  // Where it fails, whoever mounts a copy applies the journal.
+  const std::uint32_t flags = 0;
+  (void)::ioctl(root_.get(), kCheckpoint, &flags);
+  return {};
+}
+
+Result<void> MountedImage::copy_still(int from, int to) const {
   // Most of it before the freeze, so that this is short.
   GB_TRY(flush());
   const pid_t pid = ::fork();
   if (pid == 0) {
-    work_frozen(root_.get(), descriptors, work);
+    copy_frozen(root_.get(), from, to);
   }
   if (pid < 0) {
     return Error::from_errno("fork");
@@ -129,10 +135,7 @@ Result<void> MountedImage::copy(const std::string& to) const {
   if (!from || !target) {
     return Error::from_errno("copy a disk image");
   }
-  const std::array<int, 2> used = {from.get(), target.get()};
-  auto copied = while_still(used, [&used](std::int64_t deadline_ns) {
-    return copy_contents(used[0], used[1], deadline_ns);
-  });
+  auto copied = copy_still(from.get(), target.get());
   if (copied && ::fsync(target.get()) != 0) {
     copied = Error::from_errno("flush a disk image");
   }

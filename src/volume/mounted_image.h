@@ -2,11 +2,8 @@
 // MountedImage: a disk image whose file system is mounted, in no mount table of anybody's.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "base/bytes.h"
@@ -33,17 +30,13 @@ class MountedImage {
   // All that was written so far is on stable storage (syncfs(2)).
   [[nodiscard]] Result<void> flush() const;
 
-  // What is done while nobody can write. Makes system calls only, and answers zero or an errno;
-  // ETIMEDOUT when it is not done by this time of the monotonic clock.
-  using Work = std::function<int(std::int64_t deadline_ns)>;
-  static constexpr std::size_t kMostDescriptors = 3;
-  // Does that with the image's own file whole and at rest, in a process that has these descriptors
-  // and no others: who writes waits meanwhile, at most 30 s, after which the work is given up
-  // (kExhausted).
-  [[nodiscard]] Result<void> while_still(std::span<const int> descriptors, const Work& work) const;
+  // The same, and what the journal holds of it is in its place, as far as the kernel can do that
+  // (Linux 5.14). A copy of the image's file as it is at any one moment afterwards has all of it,
+  // and of what is written meanwhile what a loss of power would have left.
+  [[nodiscard]] Result<void> settle() const;
 
-  // A copy of the image's file as it is now, in use (see while_still()). Costs nothing where the
-  // file system can clone.
+  // A copy of the image's file as it is now, in use. Costs nothing where the file system can
+  // clone; who writes waits meanwhile, at most 30 s, after which the copy is given up (kExhausted).
   [[nodiscard]] Result<void> copy(const std::string& to) const;
 
   struct Use {
@@ -59,6 +52,7 @@ class MountedImage {
 
  private:
   MountedImage() = default;
+  [[nodiscard]] Result<void> copy_still(int from, int to) const;
 
   std::string image_;
   LoopDevice loop_;

@@ -2,6 +2,8 @@
 #include "volume/subvolume.h"
 
 #include <linux/btrfs.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <sys/ioctl.h>
 
 #include <cerrno>
@@ -34,6 +36,15 @@ int snapshot_subvolume(int from, int directory, const char* name) noexcept {
   btrfs_ioctl_vol_args_v2 arguments{};
   arguments.fd = from;
   return call(directory, BTRFS_IOC_SNAP_CREATE_V2, arguments, name);
+}
+
+// For that, direct writes included, btrfs has no call but this: it waits for the whole file's
+// before it says where any of it is.
+int wait_for_writes(int file) noexcept {
+  fiemap first{};
+  first.fm_length = 1;
+  first.fm_flags = FIEMAP_FLAG_SYNC;
+  return ::ioctl(file, FS_IOC_FIEMAP, &first) == 0 ? 0 : errno;
 }
 
 int remove_subvolume(int directory, const char* name) noexcept {

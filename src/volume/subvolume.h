@@ -14,6 +14,9 @@ int make_subvolume(int directory, const char* name) noexcept;
 // returns, and so is all that was written to `from` before.
 int snapshot_subvolume(int from, int directory, const char* name) noexcept;
 
+// Writes to the file that had begun, past its page cache too, are in their place.
+int wait_for_writes(int file) noexcept;
+
 // The name goes at once; the space comes back in the background, once no file in it is open.
 int remove_subvolume(int directory, const char* name) noexcept;
 
