@@ -4,9 +4,9 @@
 conformance suite, from npm.
 
 They are installed as node/package-lock.json names them into a directory outside the repository, and so
-is the Node that the suite needs. Of the suite, every scenario that its requirements score must pass;
-what is not scored (extensions that we do not have) is only reported. Exit status 77 when npm is missing
-or its registry cannot be reached.
+is the Node that the suite needs. Of the suite, every scenario must pass, also those that its
+requirements do not score: extensions, and what was added later. Exit status 77 when npm is missing or
+its registry cannot be reached.
 """
 import argparse
 import contextlib
@@ -42,7 +42,8 @@ def install(build):
     except npm_packages.Unavailable as problem:
         npm_packages.skip(problem)
     # Node looks for packages beside the program.
-    shutil.copy(HERE / "node/every_tool.mjs", build / "every_tool.mjs")
+    for program in ("every_tool.mjs", "tasks.mjs"):
+        shutil.copy(HERE / "node" / program, build / program)
     return node
 
 
@@ -68,10 +69,11 @@ def main():
     options = parser.parse_args()
     node = install(options.build)
     failed = []
-    for line in ("sdk", "client"):
-        done = subprocess.run([node, options.build / "every_tool.mjs", line, HERE / "calls.json"],
+    for words in (["every_tool.mjs", "sdk", HERE / "calls.json"],
+                  ["every_tool.mjs", "client", HERE / "calls.json"], ["tasks.mjs"]):
+        done = subprocess.run([node, options.build / words[0], *words[1:]],
                               env=os.environ | {"GLOVEBOX": GLOVEBOX}, timeout=PATIENCE_S)
-        failed += [line] if done.returncode else []
+        failed += [" ".join(map(str, words[:2]))] if done.returncode else []
     failed += inspector_cli.run(node, options.build)
     with fixtures() as url:
         for package, arguments in SUITES:
@@ -81,8 +83,10 @@ def main():
                                   cwd=options.build)
             words = " ".join([package, *arguments])
             passed = len(re.findall("^✓", done.stdout, re.MULTILINE))
-            print(f"{words}: exit status {done.returncode}, {passed} scenarios without a failure")
-            if done.returncode or not passed:
+            broken = len(re.findall("^✗", done.stdout, re.MULTILINE))
+            print(f"{words}: exit status {done.returncode}, {passed} scenarios without a failure, "
+                  f"{broken} with one")
+            if done.returncode or broken or not passed:
                 print(done.stdout[-4_000:], done.stderr[-1_000:])
                 failed.append(words)
     if failed:

@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 from client import GLOVEBOX, PATIENCE_S, STATELESS, text_of
@@ -375,6 +376,43 @@ class Http(unittest.TestCase):
         self.assertEqual(status, 410)
         self.assertIn("send the request again", messages[0]["error"]["message"])
         self.send(None, method="DELETE", Mcp_Session_Id=session)
+
+    def test_a_task_outlives_its_connection_and_is_its_keys_alone(self):
+        meta = {"io.modelcontextprotocol/clientCapabilities": {
+            "elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}}
+
+        def ask(method, task, key=None, **more):
+            status, messages = self.stateless(method, {"taskId": task} | more,
+                                              headers={"Mcp_Name": task}, meta=meta, key=key)
+            return status, messages[-1]
+
+        def settled(task, wanted):
+            end = time.monotonic() + PATIENCE_S
+            while time.monotonic() < end:
+                state = ask("tasks/get", task)[1]["result"]
+                if state["status"] == wanted:
+                    return state
+            raise AssertionError(state)
+
+        code = "name = input('name? ')\n'hello ' + name"
+        _, messages = self.stateless(
+            "tools/call", {"name": "run_code", "arguments": {"code": code}}, meta=meta)
+        task = messages[-1]["result"]["taskId"]
+        key, = settled(task, "input_required")["inputRequests"]
+        other = json.loads(self.admin("key", "create", "--json"))["key"]
+        for method in ("tasks/get", "tasks/cancel"):
+            status, answer = ask(method, task, key=other)
+            self.assertEqual((status, answer["error"]["code"]), (400, -32602))
+        ask("tasks/update", task, inputResponses={
+            key: {"action": "accept", "content": {"input": "Ada"}}})
+        data = settled(task, "completed")["result"]["structuredContent"]
+        self.assertEqual(data["result"], "'hello Ada'")
+        self.assertEqual(self.call("run_code", code="name", sandbox=data["sandbox"])
+                         ["structuredContent"]["result"], "'Ada'")
+        # The header has to name the task.
+        status, messages = self.stateless("tasks/get", {"taskId": task}, meta=meta,
+                                          headers={"Mcp_Name": "another"})
+        self.assertEqual((status, messages[-1]["error"]["code"]), (400, -32020))
 
 
 if __name__ == "__main__":

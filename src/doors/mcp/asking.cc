@@ -202,7 +202,7 @@ Result<AskedVerdict> go_on(ToolCall& call, std::unique_ptr<AskingExecution> exec
     if (!question) {
       continue;  // It became moot.
     }
-    if (call.call.stateless()) {
+    if (call.call.asks_by_response()) {
       if (auto asking = ask_by_response(call, *question, execution)) {
         asked.question = *std::move(asking);
         return asked;
@@ -283,7 +283,7 @@ Result<AskedVerdict> perform(ToolCall& call,
   }
   Conversation& conversation = call.call.conversation();
   std::function<void()> changed;
-  if (!call.call.stateless()) {
+  if (!call.call.asks_by_response()) {
     changed = [&conversation] { conversation.wake(); };
   }
   return go_on(call, std::make_unique<AskingExecution>(

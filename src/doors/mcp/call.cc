@@ -12,6 +12,8 @@ constexpr std::array<std::string_view, 8> kLevels = {"debug", "info",     "notic
                                                      "error", "critical", "alert",  "emergency"};
 // What a person needs to fill in a form.
 constexpr std::chrono::minutes kAnswerPatience{10};
+// In a task, whose client may look for questions later.
+constexpr std::chrono::minutes kTaskPatience{60};
 
 }  // namespace
 
@@ -61,6 +63,12 @@ bool Call::client_can(std::string_view capability) const {
   return client_capabilities_.is_object() && client_capabilities_.contains(capability);
 }
 
+bool Call::client_extends(std::string_view extension) const {
+  const auto found = client_can("extensions") ? client_capabilities_.find("extensions")
+                                              : client_capabilities_.end();
+  return found != client_capabilities_.end() && found->is_object() && found->contains(extension);
+}
+
 bool Call::client_has_forms() const {
   if (!client_can("elicitation")) {
     return false;
@@ -71,7 +79,10 @@ bool Call::client_has_forms() const {
 }
 
 void Call::progress(double progress, std::optional<double> total, std::string_view message) const {
-  if (!wants_progress()) {
+  if (outlet_.print) {
+    outlet_.print(message);
+  }
+  if (progress_token_.is_null()) {
     return;
   }
   Json params{{"progressToken", progress_token_}, {"progress", progress}};
@@ -96,11 +107,12 @@ void Call::log(std::string_view level, const Json& data) const {
 Result<Params> Call::ask(std::string_view method,
                          const Json& params,
                          const std::function<bool()>& is_moot) const {
-  if (stateless()) {
+  if (asks_by_response()) {
     return Error(ErrorCode::kUnsupported,
                  "revision " + version_ + " lets a server ask nothing during a request");
   }
-  return conversation_.ask(method, params, outlet_, cancellation_, kAnswerPatience, is_moot);
+  return conversation_.ask(method, params, outlet_, cancellation_,
+                           outlet_.ask ? kTaskPatience : kAnswerPatience, is_moot);
 }
 
 }  // namespace glovebox::mcp

@@ -16,6 +16,8 @@
 namespace glovebox::mcp {
 
 inline constexpr std::string_view kStateless = "2026-07-28";
+// The only revision before that one whose clients can ask for a task.
+inline constexpr std::string_view kWithTasks = "2025-11-25";
 
 // The conversation, the entry and what the outlet needs outlive it. One thread.
 class Call {
@@ -28,6 +30,7 @@ class Call {
        Cancellation& cancellation,
        Outlet outlet);
 
+  [[nodiscard]] const Message& message() const { return message_; }
   [[nodiscard]] const std::string& method() const { return message_.method; }
   [[nodiscard]] const Params& params() const { return message_.params; }
   // "name" of the request and its "arguments"; empty where they are absent.
@@ -38,6 +41,8 @@ class Call {
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] bool stateless() const { return version_ == kStateless; }
   [[nodiscard]] bool client_can(std::string_view capability) const;
+  [[nodiscard]] bool client_extends(std::string_view extension) const;
+  [[nodiscard]] const Params& client_capabilities() const { return client_capabilities_; }
   // Whether the client shows its user a form and returns what was filled in.
   [[nodiscard]] bool client_has_forms() const;
 
@@ -46,7 +51,10 @@ class Call {
   [[nodiscard]] Cancellation& cancellation() const { return cancellation_; }
 
   // Notifications about the request. Nothing is sent where the client did not ask for any.
-  [[nodiscard]] bool wants_progress() const { return !progress_token_.is_null(); }
+  void tell(std::string_view message) const { outlet_(message); }
+  [[nodiscard]] bool wants_progress() const {
+    return !progress_token_.is_null() || outlet_.print != nullptr;
+  }
   void progress(double progress, std::optional<double> total, std::string_view message) const;
   void log(std::string_view level, const Json& data) const;
 
@@ -57,7 +65,9 @@ class Call {
     }
   }
 
-  // Asks the client (revisions with sessions): fails with kUnsupported in a stateless request.
+  // Whether the client is asked by the response to the request, which it then sends again.
+  [[nodiscard]] bool asks_by_response() const { return stateless() && outlet_.ask == nullptr; }
+  // Asks the client in another way; fails with kUnsupported where asks_by_response().
   // `is_moot` as Conversation::ask() has it.
   [[nodiscard]] Result<Params> ask(std::string_view method,
                                    const Json& params,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/mcp/conversation.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace glovebox::mcp {
 namespace {
 
 constexpr std::size_t kMaxSubscriptions = 256;
+constexpr std::chrono::seconds kAskAgainEvery{1};
 
 }  // namespace
 
@@ -97,16 +99,27 @@ Result<Params> Conversation::ask(std::string_view method,
     id = "glovebox-" + std::to_string(next_question_++);
     questions_[Json(id).dump()] = &question;
   }
-  outlet(request_text(id, method, params));
+  if (outlet.ask) {
+    outlet.ask(id, method, params);
+  } else {
+    outlet(request_text(id, method, params));
+  }
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   std::unique_lock lock(mutex_);
-  (void)changed_.wait_for(lock, patience, [&] {
-    return question.answered || over_ || cancellation.canceled() || (is_moot && is_moot());
-  });
+  while (!question.answered && !over_ && !cancellation.canceled() && !(is_moot && is_moot()) &&
+         std::chrono::steady_clock::now() < deadline) {
+    (void)changed_.wait_until(
+        lock, std::min(deadline, std::chrono::steady_clock::now() + kAskAgainEvery));
+  }
   questions_.erase(Json(id).dump());
   lock.unlock();
   if (!question.answered) {
-    outlet(notification_text("notifications/cancelled",
-                             {{"requestId", id}, {"reason", "nobody waits for it any more"}}));
+    if (outlet.withdraw) {
+      outlet.withdraw(id);
+    } else {
+      outlet(notification_text("notifications/cancelled",
+                               {{"requestId", id}, {"reason", "nobody waits for it any more"}}));
+    }
     return Error(ErrorCode::kUnavailable, "the client did not respond to " + std::string(method));
   }
   return std::move(question.answer);

@@ -29,6 +29,11 @@ struct Outlet {
   std::function<void(std::string_view message)> send;
   // Ends the connection of a client that resumes its stream elsewhere. Empty where none can.
   std::function<void()> release{};
+  // These are empty but in a task, whose client looks for what it is asked and told: a request to
+  // the client, that nobody wants its response any more, and what a program prints.
+  std::function<void(const std::string& id, std::string_view method, const Json& params)> ask{};
+  std::function<void(const std::string& id)> withdraw{};
+  std::function<void(std::string_view text)> print{};
 
   void operator()(std::string_view message) const { send(message); }
 };
@@ -93,7 +98,8 @@ class Conversation {
 
   // Sends a request to the client and waits for the response. Fails with kUnavailable, and tells
   // the client so, when the request that asks is canceled, no response comes within the time, or
-  // `is_moot` says after a wake() that nobody wants it any more. That must not wait.
+  // `is_moot` says that nobody wants it any more, which must not wait. It is asked once a second,
+  // and after a wake().
   Result<Params> ask(std::string_view method,
                      const Json& params,
                      const Outlet& outlet,
@@ -106,6 +112,7 @@ class Conversation {
   void take_response(const Message& response);
 
   [[nodiscard]] DefaultSandbox& sandbox() const { return *sandbox_; }
+  [[nodiscard]] std::shared_ptr<DefaultSandbox> shared_sandbox() const { return sandbox_; }
 
   // Resources whose changes the client wants to hear of. False when there are too many.
   bool subscribe(const std::string& uri);

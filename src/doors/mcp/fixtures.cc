@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "doors/mcp/task_fixtures.h"
+
 namespace glovebox::mcp {
 namespace {
 
@@ -140,6 +142,8 @@ const std::map<std::string, Inquiry, std::less<>>& inquiries() {
        {.rounds = {{{"user_name", question("What is your name?", "name")},
                     {"greeting", sampling("Generate a greeting", 50)}}},
         .result = "Inputs: "}},
+      {std::string(kAsksBeforeItsTask),
+       {.rounds = {{{"user_name", question("What is your name?", "name")}}}, .result = "Hello, "}},
       {"test_streaming_elicitation",
        {.rounds = {{{"user_name", question("What is your name?", "name")}}}, .result = "Hello, "}},
       {"test_input_required_result_prompt",
@@ -194,6 +198,11 @@ Json listed_tools() {
       add(name, none);
     }
   }
+  for (const Json& each : task_fixtures()) {
+    tools.push_back(each);
+  }
+  add("test_mirrored_argument", Json::parse(R"({"type": "object", "required": ["region"],
+    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}})"));
   // Keywords of JSON Schema 2020-12, which nothing on the way may drop.
   add("json_schema_2020_12_tool", Json::parse(R"({
     "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
@@ -340,6 +349,17 @@ Json Fixtures::capabilities(bool stateless) const {
   return capabilities;
 }
 
+std::optional<TaskUse> Fixtures::task_use(const Call& call) const {
+  return use_of_task_fixture(call);
+}
+
+std::vector<Features::Mirrored> Fixtures::mirrored(std::string_view tool) const {
+  if (tool != "test_mirrored_argument") {
+    return {};
+  }
+  return {{.argument = "region", .name = "Region"}};
+}
+
 std::optional<Reply> Fixtures::handle(const Call& call) {
   const std::string& method = call.method();
   if (method == "tools/list") {
@@ -432,8 +452,14 @@ Reply Fixtures::call_tool(const Call& call) const {
     return ask(call, elicitation("Choose", enum_variants(), Json::array()),
                "Elicitation completed: ");
   }
+  if (name == "test_mirrored_argument") {
+    return text_result(argument("region"));
+  }
   if (inquiries().contains(name) && !is_prompt(name)) {
     return ask_for_input(call);
+  }
+  if (auto reply = call_task_fixture(call)) {
+    return *std::move(reply);
   }
   return RpcError{.code = code::kInvalidParams, .message = "unknown tool"};
 }

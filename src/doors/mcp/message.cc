@@ -83,13 +83,18 @@ std::string to_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Json error_json(const RpcError& error) {
+  Json json{{"code", error.code}, {"message", error.message}};
+  if (!error.data.is_null()) {
+    json["data"] = error.data;
+  }
+  return json;
+}
+
 std::string response_text(const Json& id, const Reply& reply) {
   Json message{{"jsonrpc", "2.0"}, {"id", id}};
   if (const auto* const error = std::get_if<RpcError>(&reply)) {
-    message["error"] = {{"code", error->code}, {"message", error->message}};
-    if (!error->data.is_null()) {
-      message["error"]["data"] = error->data;
-    }
+    message["error"] = error_json(*error);
   } else {
     message["result"] = std::get<Json>(reply);
   }

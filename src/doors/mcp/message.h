@@ -60,6 +60,8 @@ std::string response_text(const Json& id, const Reply& reply);
 std::string notification_text(std::string_view method, const Json& params);
 std::string request_text(const Json& id, std::string_view method, const Json& params);
 std::string to_text(const Json& json);
+// The error as messages hold it.
+Json error_json(const RpcError& error);
 
 // The value of a member that is a string; nothing when it is absent or of another type.
 std::optional<std::string> text_member(const Params& object, std::string_view name);

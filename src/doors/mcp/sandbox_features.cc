@@ -14,6 +14,9 @@ namespace glovebox::mcp {
 namespace {
 
 constexpr std::string_view kFiles = "glovebox://files/";
+// What takes longer becomes a task, for clients that know them. Most calls have their result by
+// then, without further requests.
+constexpr std::chrono::seconds kTaskAfter{3};
 
 std::string write_instructions(const SandboxFeaturesOptions& options) {
   std::string text =
@@ -96,10 +99,15 @@ Json SandboxFeatures::capabilities(bool stateless) const {
   return capabilities;
 }
 
+std::optional<TaskUse> SandboxFeatures::task_use(const Call& call) const {
+  return may_be_task(call.name()) ? std::optional(TaskUse{.patience = kTaskAfter}) : std::nullopt;
+}
+
 std::optional<Reply> SandboxFeatures::handle(const Call& call) {
   const std::string& method = call.method();
   if (method == "tools/list") {
-    return Json{{"tools", tool_list({.packages = options_.packages})}};
+    return Json{{"tools", tool_list({.packages = options_.packages,
+                                     .tasks = call.version() == kWithTasks})}};
   }
   if (method == "tools/call") {
     return call_tool(call);

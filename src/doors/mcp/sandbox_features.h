@@ -42,6 +42,8 @@ class SandboxFeatures final : public Features {
   [[nodiscard]] Info info() const override;
   [[nodiscard]] std::string instructions() const override;
   [[nodiscard]] Json capabilities(bool stateless) const override;
+  [[nodiscard]] bool has_tasks() const override { return true; }
+  [[nodiscard]] std::optional<TaskUse> task_use(const Call& call) const override;
   std::optional<Reply> handle(const Call& call) override;
 
  private:

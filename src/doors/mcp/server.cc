@@ -85,7 +85,7 @@ std::optional<std::string> Server::stateless_version(const Message& request) {
 
 bool Server::is_long(const Message& request) {
   return request.method == "tools/call" || request.method == "resources/read" ||
-         request.method == "prompts/get";
+         request.method == "prompts/get" || waits_for_task(request.method);
 }
 
 void Server::take(const Message& message, Conversation& conversation) {
@@ -112,8 +112,14 @@ Reply Server::initialize(const Message& request, Conversation& conversation) con
   const bool known = std::ranges::find(kWithSessions, *wanted) != kWithSessions.end();
   const std::string version = known ? *wanted : std::string(kWithSessions.front());
   conversation.begin(version, request.params.value("capabilities", Params::object()));
+  Json capabilities = features_.capabilities(false);
+  if (features_.has_tasks() && version == kWithTasks) {
+    capabilities["tasks"] = {{"list", Json::object()},
+                             {"cancel", Json::object()},
+                             {"requests", {{"tools", {{"call", Json::object()}}}}}};
+  }
   return Json{{"protocolVersion", version},
-              {"capabilities", features_.capabilities(false)},
+              {"capabilities", std::move(capabilities)},
               {"serverInfo", info()},
               {"instructions", features_.instructions()}};
 }
@@ -123,8 +129,12 @@ Json Server::discover() const {
   for (const std::string_view each : kWithSessions) {
     supported.push_back(each);
   }
+  Json capabilities = features_.capabilities(true);
+  if (features_.has_tasks()) {
+    capabilities["extensions"][std::string(kTasksExtension)] = Json::object();
+  }
   return {{"supportedVersions", std::move(supported)},
-          {"capabilities", features_.capabilities(true)},
+          {"capabilities", std::move(capabilities)},
           {"instructions", features_.instructions()}};
 }
 
@@ -150,8 +160,7 @@ Reply Server::reply(const Message& request,
     if (method == "server/discover") {
       return discover();
     }
-    const Call call(request, *named, *capabilities, caller, conversation, cancellation, outlet);
-    return features_.handle(call).value_or(unknown_method(method));
+    return handle(Call(request, *named, *capabilities, caller, conversation, cancellation, outlet));
   }
   if (method == "initialize") {
     return initialize(request, conversation);
@@ -171,9 +180,34 @@ Reply Server::reply(const Message& request,
   if (method == "resources/subscribe" || method == "resources/unsubscribe") {
     return subscribe(request, conversation);
   }
-  const Call call(request, version, conversation.capabilities(), caller, conversation, cancellation,
-                  outlet);
-  return features_.handle(call).value_or(unknown_method(method));
+  return handle(Call(request, version, conversation.capabilities(), caller, conversation,
+                     cancellation, outlet));
+}
+
+Reply Server::handle(const Call& call) {
+  const auto answer = [this](const Call& each) {
+    return features_.handle(each).value_or(unknown_method(each.method()));
+  };
+  if (!features_.has_tasks()) {
+    return answer(call);
+  }
+  if (auto about_tasks = answer_about_tasks(call, tasks_)) {
+    return *std::move(about_tasks);
+  }
+  if (call.method() != "tools/call") {
+    return answer(call);
+  }
+  const auto use = features_.task_use(call);
+  if (takes_task(call)) {
+    if (use) {
+      return call_as_task(call, tasks_, *use, answer);
+    }
+    // Where the server decides, it has just decided.
+    return call.stateless() ? answer(call)
+                            : Reply(RpcError{.code = code::kUnknownMethod,
+                                             .message = "this tool cannot be called as a task"});
+  }
+  return use && use->required && call.stateless() ? Reply(needs_tasks()) : answer(call);
 }
 
 std::string Server::answer(const Message& request,

@@ -9,10 +9,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "doors/mcp/call.h"
 #include "doors/mcp/conversation.h"
 #include "doors/mcp/message.h"
+#include "doors/mcp/tasks.h"
 #include "service/api/caller.h"
 
 namespace glovebox::mcp {
@@ -30,6 +32,17 @@ class Features {
   // For the model: how to use the tools.
   [[nodiscard]] virtual std::string instructions() const = 0;
   [[nodiscard]] virtual Json capabilities(bool stateless) const = 0;
+  // Whether calls of its tools may become tasks, and whether this one may.
+  [[nodiscard]] virtual bool has_tasks() const { return false; }
+  [[nodiscard]] virtual std::optional<TaskUse> task_use(const Call&) const { return std::nullopt; }
+  // The arguments of a tool that clients over HTTP repeat in headers ("Mcp-Param-NAME").
+  struct Mirrored {
+    std::string argument;
+    std::string name;
+  };
+  [[nodiscard]] virtual std::vector<Mirrored> mirrored(std::string_view /*tool*/) const {
+    return {};
+  }
   // Nothing for a method that it does not know. Blocks as long as the call takes.
   virtual std::optional<Reply> handle(const Call& call) = 0;
 };
@@ -50,6 +63,8 @@ class Server {
   // A notification or a response of the client.
   static void take(const Message& message, Conversation& conversation);
 
+  [[nodiscard]] const Features& features() const { return features_; }
+
   // Whether it may take long: it runs code, or waits for somebody.
   [[nodiscard]] static bool is_long(const Message& request);
 
@@ -62,11 +77,13 @@ class Server {
               Cancellation& cancellation,
               const Caller& caller,
               const Outlet& outlet);
+  Reply handle(const Call& call);
   Reply initialize(const Message& request, Conversation& conversation) const;
   [[nodiscard]] Json discover() const;
   [[nodiscard]] Json info() const;
 
   Features& features_;
+  Tasks tasks_;
 };
 
 // The error of an unknown revision, which lists those that we speak.

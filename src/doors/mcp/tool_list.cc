@@ -136,6 +136,10 @@ bool takes_sandbox(const std::string& name) {
 
 }  // namespace
 
+bool may_be_task(std::string_view tool) {
+  return tool == "run_code" || tool == "run_command" || tool == "install_packages";
+}
+
 Json tool_list(const ToolChoice& choice) {
   Json tools = Json::array();
   for (Json& tool : Json::parse(kTools)) {
@@ -150,6 +154,9 @@ Json tool_list(const ToolChoice& choice) {
     tool["inputSchema"]["additionalProperties"] = false;
     // Nothing leaves the sandbox, but what its network rules allow.
     tool["annotations"]["openWorldHint"] = false;
+    if (choice.tasks && may_be_task(name)) {
+      tool["execution"] = {{"taskSupport", "optional"}};
+    }
     tools.push_back(std::move(tool));
   }
   return tools;

@@ -118,7 +118,7 @@ void HttpDoor::post(http::Request& request, http::Response& response, const Call
       (void)response.send(202, {}, "");
       return;
     }
-    if (const auto wrong = check_headers(request, message)) {
+    if (const auto wrong = check_headers(request, message, server_.features())) {
       (void)response.send(400, {{"Content-Type", "application/json"}},
                           response_text(message.id, *wrong));
       return;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/base64.h"
-#include "doors/mcp/server.h"
 #include "doors/transport/status.h"
 
 namespace glovebox::mcp {
@@ -14,7 +13,8 @@ RpcError mismatch(const std::string& what) {
   return {.code = code::kHeaderMismatch, .message = what};
 }
 
-// Values that no header can hold are sent as "=?base64?…?=".
+// Values that no header can hold are sent as "=?base64?…?=". Nothing when that is not written as
+// RFC 4648 does, for a router may read it with less patience than we would.
 std::optional<std::string> decoded(std::string_view value) {
   constexpr std::string_view kBegin = "=?base64?";
   constexpr std::string_view kEnd = "?=";
@@ -22,7 +22,10 @@ std::optional<std::string> decoded(std::string_view value) {
       value.size() < kBegin.size() + kEnd.size()) {
     return std::string(value);
   }
-  return from_base64(value.substr(kBegin.size(), value.size() - kBegin.size() - kEnd.size()));
+  const std::string_view coded =
+      value.substr(kBegin.size(), value.size() - kBegin.size() - kEnd.size());
+  auto text = from_base64(coded);
+  return text && to_base64(*text) == coded ? text : std::nullopt;
 }
 
 // The only one of its name, or nothing.
@@ -37,6 +40,46 @@ std::optional<std::string_view> only_header(const http::Request& request, std::s
     }
   }
   return found;
+}
+
+// The parameter that Mcp-Name repeats; null for a method without one.
+const char* named_by(std::string_view method) {
+  if (method == "tools/call" || method == "prompts/get") {
+    return "name";
+  }
+  if (method == "tasks/get" || method == "tasks/update" || method == "tasks/cancel") {
+    return "taskId";
+  }
+  return method == "resources/read" ? "uri" : nullptr;
+}
+
+// What a header has to hold for the value; nothing for a value that none repeats.
+std::optional<std::string> mirrored_text(const Params& value) {
+  if (value.is_string()) {
+    return value.get<std::string>();
+  }
+  return value.is_boolean() || value.is_number_integer() ? std::optional(value.dump())
+                                                         : std::nullopt;
+}
+
+std::optional<RpcError> check_mirrored(const http::Request& request,
+                                       const Message& message,
+                                       const std::vector<Features::Mirrored>& mirrored) {
+  const auto arguments = message.params.find("arguments");
+  for (const auto& [argument, name] : mirrored) {
+    const std::string header_name = "mcp-param-" + name;
+    const auto header = only_header(request, header_name);
+    const bool given = arguments != message.params.end() && arguments->is_object() &&
+                       arguments->contains(argument);
+    const auto expected = given ? mirrored_text(arguments->at(argument)) : std::nullopt;
+    const bool agrees = expected ? header && decoded(*header) == expected
+                                 : !request.header(header_name).has_value();
+    if (!agrees) {
+      return mismatch("the header Mcp-Param-" + name + " must hold the argument '" + argument +
+                      "'");
+    }
+  }
+  return std::nullopt;
 }
 
 // The host of "scheme://host:port" or "host:port".
@@ -56,7 +99,9 @@ bool is_this_machine(std::string_view host) {
 
 }  // namespace
 
-std::optional<RpcError> check_headers(const http::Request& request, const Message& message) {
+std::optional<RpcError> check_headers(const http::Request& request,
+                                      const Message& message,
+                                      const Features& features) {
   const auto version = Server::stateless_version(message);
   if (!version) {
     return RpcError{.code = code::kInvalidParams,
@@ -72,17 +117,18 @@ std::optional<RpcError> check_headers(const http::Request& request, const Messag
   if (only_header(request, "mcp-method") != std::string_view(message.method)) {
     return mismatch("the header Mcp-Method must name the method of the message");
   }
-  const bool by_name = message.method == "tools/call" || message.method == "prompts/get";
-  if (!by_name && message.method != "resources/read") {
+  const char* const member = named_by(message.method);
+  if (member == nullptr) {
     return std::nullopt;
   }
-  const auto named = text_member(message.params, by_name ? "name" : "uri");
+  const auto named = text_member(message.params, member);
   const auto name = only_header(request, "mcp-name");
   if (!name || (named && decoded(*name) != named)) {
-    return mismatch("the header Mcp-Name must hold the " + std::string(by_name ? "name" : "URI") +
-                    " in the message");
+    return mismatch("the header Mcp-Name must hold \"" + std::string(member) + "\" of the message");
   }
-  return std::nullopt;
+  return message.method == "tools/call" && named
+             ? check_mirrored(request, message, features.mirrored(*named))
+             : std::nullopt;
 }
 
 bool may_come_from(const http::Request& request, const std::vector<std::string>& origins) {

@@ -8,13 +8,16 @@
 #include <vector>
 
 #include "doors/mcp/message.h"
+#include "doors/mcp/server.h"
 #include "doors/transport/http.h"
 
 namespace glovebox::mcp {
 
 // The error of a stateless request whose headers are missing or say something else than its
 // message; nothing when they agree.
-std::optional<RpcError> check_headers(const http::Request& request, const Message& message);
+std::optional<RpcError> check_headers(const http::Request& request,
+                                      const Message& message,
+                                      const Features& features);
 
 // Whether a web page may send the request: one of this machine to this machine, or of a listed
 // origin. What no page sends has no Origin, and may.
