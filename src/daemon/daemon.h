@@ -15,6 +15,7 @@
 #include "service/guarded/policy_gate.h"
 #include "service/packages/package_index.h"
 #include "spec/network_rules.h"
+#include "store/keeping.h"
 
 namespace glovebox {
 
@@ -57,6 +58,8 @@ struct DaemonOptions {
   std::vector<std::string> warm{};
   // The keeper and the sandboxes end with this process, even if it is killed.
   bool keeper_ends_too = false;
+  // What is written need not outlive this process, or the keeper.
+  Keeping keeping = Keeping::kLasting;
 };
 
 // Serves until `stop_fd` becomes readable; then what is under way is finished. `ready` is told the

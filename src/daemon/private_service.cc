@@ -43,6 +43,7 @@ Result<std::unique_ptr<PrivateService>> PrivateService::start(const Options& opt
                                              [] { return Result<void>(); }, log,
                                              {.package_sources = options.package_sources,
                                               .package_indexes = options.package_indexes,
+                                              .keeping = Keeping::kUntilEnd,
                                               .network = options.network,
                                               .warm = {"default"}}));
   return made;

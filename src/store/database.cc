@@ -86,19 +86,24 @@ Result<void> bring_up_to_date(Connection& connection, std::span<const Migration>
 }  // namespace
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path,
-                                                 std::span<const Migration> steps) {
+                                                 std::span<const Migration> steps,
+                                                 Keeping keeping) {
   Connection connection = GB_TRY(Connection::open(path));
   Result<void> current = bring_up_to_date(connection, steps);
   if (!current) {
     return std::move(current).error().within("open " + path);
   }
-  return std::unique_ptr<Database>(new Database(path, std::move(connection)));
+  return std::unique_ptr<Database>(new Database(path, std::move(connection), keeping));
 }
 
 Database::~Database() = default;
 
 PendingWrite Database::begin_write(Work work, Durability durability) {
   return writer_.begin(std::move(work), durability);
+}
+
+void Database::leave_write(Work work, Durability durability) {
+  writer_.leave(std::move(work), durability);
 }
 
 Result<Database::Reader> Database::borrow() {

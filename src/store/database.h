@@ -29,7 +29,8 @@ class Database {
   // Opens or creates the file and brings it to the version of this program. kUnsupported where it
   // is of a later version, kInvalid where it is not ours; both leave it as it was.
   static Result<std::unique_ptr<Database>> open(const std::string& path,
-                                                std::span<const Migration> steps = migrations());
+                                                std::span<const Migration> steps = migrations(),
+                                                Keeping keeping = Keeping::kLasting);
 
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -53,6 +54,8 @@ class Database {
 
   // The same without waiting: `work` must own what it uses.
   PendingWrite begin_write(Work work, Durability durability = Durability::kPower);
+  // For what nobody waits for, as Writer::leave().
+  void leave_write(Work work, Durability durability);
 
   // Runs `work(connection)`, which answers a Result<T> and cannot write. What it answers must not
   // refer to the connection, and it must not read again by way of the Database.
@@ -80,8 +83,8 @@ class Database {
     std::unique_ptr<Connection> connection_;
   };
 
-  Database(std::string path, Connection writing)
-      : path_(std::move(path)), writer_(std::move(writing)) {}
+  Database(std::string path, Connection writing, Keeping keeping)
+      : path_(std::move(path)), writer_(std::move(writing), keeping) {}
   Result<Reader> borrow();
 
   std::string path_;

@@ -160,6 +160,25 @@ TEST_F(DatabaseTest, AWriteThatFailsLeavesNoTraceAndHurtsNobodyInItsGroup) {
   EXPECT_EQ(number("SELECT sum(number) FROM kept"), 4);
 }
 
+TEST_F(DatabaseTest, WhatNobodyWaitsForIsWrittenInItsTurnAndBeforeTheDatabaseCloses) {
+  database_.reset();
+  database_ = Database::open(path_, kSteps, Keeping::kUntilEnd).value();
+  const auto insert = [](std::int64_t number) {
+    return [=](Connection& connection) -> Result<void> {
+      (void)GB_TRY(connection.run("INSERT INTO kept (number) VALUES (?1)", number));
+      return {};
+    };
+  };
+  database_->leave_write(insert(1), Durability::kProcess);
+  database_->leave_write(insert(1), Durability::kProcess);  // Fails, and hurts nobody.
+  EXPECT_EQ(database_->begin_write(insert(1)).wait().error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(rows(), 1);
+  database_->leave_write(insert(2), Durability::kProcess);
+  database_.reset();
+  database_ = Database::open(path_, kSteps).value();
+  EXPECT_EQ(rows(), 2);
+}
+
 TEST_F(DatabaseTest, AFullDiskFailsTheWholeGroupAndLaterWritesWork) {
   std::latch first_runs(1);
   std::latch others_wait(1);

@@ -123,8 +123,8 @@ Result<void> SandboxRecords::insert(const SandboxRecord& record, Durability dura
                          durability);
 }
 
-PendingWrite SandboxRecords::begin_insert(SandboxRecord record, Durability durability) {
-  return database_.begin_write(
+void SandboxRecords::leave_insert(SandboxRecord record, Durability durability) {
+  database_.leave_write(
       [owned = std::move(record)](Connection& connection) { return insert_in(connection, owned); },
       durability);
 }

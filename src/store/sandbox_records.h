@@ -54,8 +54,8 @@ class SandboxRecords {
   // kConflict when the id is taken, kNotFound when there is no such tenant. With kProcess, a
   // sandbox that a power failure ends anyway is not there afterwards.
   Result<void> insert(const SandboxRecord& record, Durability durability);
-  // The same without waiting, so that the sandbox can be made meanwhile.
-  PendingWrite begin_insert(SandboxRecord record, Durability durability);
+  // Soon, for who does not wait for it: the writes that follow find it there.
+  void leave_insert(SandboxRecord record, Durability durability);
 
   // kNotFound too when it is another tenant's.
   Result<SandboxRecord> find(std::string_view tenant, std::string_view id);

@@ -2,6 +2,7 @@
 #include "store/writer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace detail {
 struct Job {
   Work work;
   Durability durability;
+  bool awaited;
   Result<void> result;  // Of the work, then of the commit.
 
   std::mutex mutex;
@@ -34,6 +36,8 @@ namespace {
 
 // So that the first of a group does not wait for a thousand others.
 constexpr std::size_t kMostInGroup = 256;
+// How long what nobody waits for may wait for others to be written with.
+constexpr std::chrono::milliseconds kGather{10};
 
 }  // namespace
 
@@ -43,8 +47,8 @@ Result<void> PendingWrite::wait() {
   return job_->result;
 }
 
-Writer::Writer(Connection connection)
-    : connection_(std::move(connection)), thread_(&Writer::loop, this) {}
+Writer::Writer(Connection connection, Keeping keeping)
+    : connection_(std::move(connection)), keeping_(keeping), thread_(&Writer::loop, this) {}
 
 Writer::~Writer() {
   {
@@ -56,15 +60,25 @@ Writer::~Writer() {
 }
 
 PendingWrite Writer::begin(Work work, Durability durability) {
+  return PendingWrite(add(std::move(work), durability, true));
+}
+
+void Writer::leave(Work work, Durability durability) {
+  (void)add(std::move(work), durability, false);
+}
+
+std::shared_ptr<detail::Job> Writer::add(Work work, Durability durability, bool awaited) {
   auto job = std::make_shared<detail::Job>();
   job->work = std::move(work);
   job->durability = durability;
+  job->awaited = awaited;
   {
     const std::scoped_lock lock(mutex_);
     queue_.push_back(job);
+    awaited_ += awaited ? 1 : 0;
   }
   wanted_.notify_one();
-  return PendingWrite(std::move(job));
+  return job;
 }
 
 void Writer::loop() {
@@ -74,10 +88,15 @@ void Writer::loop() {
     if (queue_.empty()) {
       return;
     }
+    if (keeping_ == Keeping::kUntilEnd) {
+      (void)wanted_.wait_for(lock, kGather, [this] { return stopping_ || awaited_ > 0; });
+    }
     const auto end =
         queue_.begin() + static_cast<std::ptrdiff_t>(std::min(queue_.size(), kMostInGroup));
     Group group(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
     queue_.erase(queue_.begin(), end);
+    awaited_ -= static_cast<std::size_t>(
+        std::ranges::count_if(group, [](const auto& job) { return job->awaited; }));
     lock.unlock();
     commit(group);
     lock.lock();
@@ -95,9 +114,10 @@ void Writer::commit(Group& group) {
 }
 
 Result<void> Writer::run_all(Group& group) {
-  const bool flush = std::any_of(group.begin(), group.end(), [](const auto& job) {
-    return job->durability == Durability::kPower;
-  });
+  const bool flush =
+      keeping_ == Keeping::kLasting && std::any_of(group.begin(), group.end(), [](const auto& job) {
+        return job->durability == Durability::kPower;
+      });
   GB_TRY(set_flush(flush ? Durability::kPower : Durability::kProcess));
   Transaction transaction = GB_TRY(Transaction::begin(connection_));
   for (const std::shared_ptr<detail::Job>& job : group) {

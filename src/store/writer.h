@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "store/connection.h"
+#include "store/keeping.h"
 
 namespace glovebox {
 
@@ -51,26 +52,33 @@ class [[nodiscard]] PendingWrite {
 // Safe to use from any thread.
 class Writer {
  public:
-  explicit Writer(Connection connection);
+  explicit Writer(Connection connection, Keeping keeping = Keeping::kLasting);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
   ~Writer();  // Finishes what was begun.
 
   PendingWrite begin(Work work, Durability durability);
+  // For what nobody waits for: it is written in its turn. A failure is not told. With kUntilEnd,
+  // that may be milliseconds later, with what comes meanwhile, so that the processor is first for
+  // whoever asked. With kLasting it is at once: a death of this program must not take it.
+  void leave(Work work, Durability durability);
 
  private:
   using Group = std::vector<std::shared_ptr<detail::Job>>;
 
+  std::shared_ptr<detail::Job> add(Work work, Durability durability, bool awaited);
   void loop();
   void commit(Group& group);
   Result<void> run_all(Group& group);
   Result<void> set_flush(Durability durability);
 
   Connection connection_;
+  const Keeping keeping_;
   Durability set_ = Durability::kPower;
   std::mutex mutex_;
   std::condition_variable wanted_;
   std::deque<std::shared_ptr<detail::Job>> queue_;
+  std::size_t awaited_ = 0;  // How many of the queue somebody waits for.
   bool stopping_ = false;
   std::thread thread_;  // Last: it uses all of the above.
 };

@@ -194,6 +194,7 @@ Result<void> serve_host_program(const ServeOptionsText& text) {
     own.emplace(GB_TRY(PrivateDirectory::make()));
     options.directory = own->path();
     options.audit.durability = audit::Durability::kRelaxed;  // Its journal ends with it.
+    options.keeping = Keeping::kUntilEnd;
   }
   // The server closes its copy as soon as nothing comes any more; the host waits for the last one.
   options.server.passing = ::fcntl(embed::kSocket, F_DUPFD_CLOEXEC, 0);

@@ -82,7 +82,7 @@ Result<std::unique_ptr<LocalService>> LocalService::open(const std::string& dire
                                                          Log& log,
                                                          const Options& options) {
   auto packages = GB_TRY(LocalPackages::open(options.package_sources, options.package_indexes));
-  auto database = GB_TRY(Database::open(directory + "/glovebox.db"));
+  auto database = GB_TRY(Database::open(directory + "/glovebox.db", migrations(), options.keeping));
   auto tenants = GB_TRY(Tenants::open(*database, [] { return std::chrono::system_clock::now(); }));
   (void)GB_TRY(tenants->make_first_key(directory + "/api-key"));
   std::string signing_key = GB_TRY(make_key_file(directory + "/signing-key"));
@@ -575,7 +575,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
     }
   } else {
     // Not waited for: the keeper knows it too, and a daemon that starts asks the keeper.
-    (void)records_.begin_insert(record_of(entry), Durability::kProcess);
+    records_.leave_insert(record_of(entry), Durability::kProcess);
   }
   const std::string id = info.id;
   book_.put(entry, std::move(lease));

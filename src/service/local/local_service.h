@@ -57,6 +57,7 @@ class LocalService final : public SandboxService {
     std::vector<PackageIndex> package_indexes{};
     // How long records of sandboxes are kept that have ended.
     std::chrono::milliseconds keep_records = kKeepRecords;
+    Keeping keeping = Keeping::kLasting;  // Of the data directory.
     // For all tenants. Of sandboxes that are there already, it changes nothing.
     NetworkPolicy network = NetworkPolicy::kNone;
     bool allow_nested = false;  // Sandboxes may be SandboxSpec::nested.
