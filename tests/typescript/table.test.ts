@@ -8,6 +8,7 @@ import { daemon } from "./rows/daemon.js";
 import { environment } from "./rows/environment.js";
 import { errors } from "./rows/errors.js";
 import { files } from "./rows/files.js";
+import { login } from "./rows/login.js";
 import { network } from "./rows/network.js";
 import { retries } from "./rows/retries.js";
 import { runs } from "./rows/runs.js";
@@ -18,7 +19,7 @@ import { tools } from "./rows/tools.js";
 import type { Row, World } from "./table.js";
 
 const table: Readonly<Record<string, readonly Row[]>> = {
-  commands, contexts, daemon, errors, files, network, retries, runs, sandboxes, stored, terminals, tools,
+  commands, contexts, daemon, errors, files, login, network, retries, runs, sandboxes, stored, terminals, tools,
 };
 
 function given(name: string): string {

@@ -77,6 +77,8 @@ export class McpError extends GloveboxError {
     super(message, details);
   }
 }
+/** Nobody is signed in to an MCP server, and why. */
+export class LoginError extends GloveboxError {}
 /** Thrown by `Verdict.orThrow` and `CommandResult.orThrow`: what ran did not end well. */
 export class ExecutionError<Result = unknown> extends GloveboxError {
   constructor(message: string, readonly result: Result, code: string) {

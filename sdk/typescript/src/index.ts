@@ -9,7 +9,8 @@ export { Files, SandboxFiles, type ArchiveFormat, type FileContent, type ReadOpt
   type WriteOptions } from "./files.js";
 export type * as models from "./generated/models.js";
 export { type OperationId, type Operations, type Route, routes } from "./generated/operations.js";
-export { McpServer, type Complete, type HeaderMap, type McpHttpOptions, type McpOptions, type McpProgramOptions, type McpServers } from "./mcp.js";
+export { McpServer, type Complete, type HeaderMap, type HeaderSource, type McpHttpOptions, type McpOptions, type McpProgramOptions, type McpServers } from "./mcp.js";
+export { McpLogin, type McpLoginOptions } from "./oauth.js";
 export { Packages, type InstallOptions } from "./packages.js";
 export { Ports, type PortToken } from "./ports.js";
 export { judge, run, type JudgeOptions, type OneRunOptions } from "./run.js";

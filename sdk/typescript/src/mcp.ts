@@ -41,8 +41,15 @@ export interface McpProgramOptions extends McpOptions {
 
 export interface McpHttpOptions extends McpOptions {
   /** Sent with every request, such as `authorization`; never to another address that the server names. A function is
-   *  asked for them before each request, so that a token can be renewed. */
-  headers?: HeaderMap | (() => HeaderMap | Promise<HeaderMap>) | undefined;
+   *  asked for them before each request, so that a token can be renewed; so is an `McpLogin`, which signs a person in. */
+  headers?: HeaderMap | (() => HeaderMap | Promise<HeaderMap>) | HeaderSource | undefined;
+}
+
+/** What knows the headers of a request, and hears of those that the server does not take. */
+export interface HeaderSource {
+  headers(): Promise<HeaderMap>;
+  /** The server has returned 401 to a request with these headers. Whether it is worth another try. */
+  refused(headers: HeaderMap): Promise<boolean>;
 }
 
 export type HeaderMap = Readonly<Record<string, string>>;

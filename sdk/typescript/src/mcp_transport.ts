@@ -4,7 +4,7 @@
 import type { ChildProcess } from "node:child_process";
 import { ConnectionError, InvalidError, McpError, TimeoutError } from "./errors.js";
 import { LineSplitter } from "./events.js";
-import type { McpHttpOptions, McpProgramOptions } from "./mcp.js";
+import type { HeaderMap, HeaderSource, McpHttpOptions, McpProgramOptions } from "./mcp.js";
 import { headerValue } from "./mcp_headers.js";
 
 export type Message = Record<string, unknown>;
@@ -244,7 +244,17 @@ export class HttpTransport extends Transport {
   }
 
   async #fetch(method: string, message: Message | undefined, signal: AbortSignal): Promise<Response> {
-    const given = typeof this.#headers === "function" ? await this.#headers() : this.#headers;
+    const source = this.#headers;
+    if (typeof source === "function") return await this.#fetchWith(await source(), method, message, signal);
+    if (!isSource(source)) return await this.#fetchWith(source, method, message, signal);
+    const given = await source.headers();
+    const response = await this.#fetchWith(given, method, message, signal);
+    if (response.status !== 401 || !await source.refused(given)) return response;
+    await response.body?.cancel();
+    return await this.#fetchWith(await source.headers(), method, message, signal);
+  }
+
+  async #fetchWith(given: HeaderMap, method: string, message: Message | undefined, signal: AbortSignal): Promise<Response> {
     const headers = new Headers({ ...given, accept: "application/json, text/event-stream" });
     if (message) headers.set("content-type", "application/json");
     if (this.#session !== null) headers.set("mcp-session-id", this.#session);
@@ -263,6 +273,10 @@ export class HttpTransport extends Transport {
       throw new ConnectionError(`cannot reach the MCP server at ${this.#url.href}`, { code: "unreachable", cause: error });
     }
   }
+}
+
+function isSource(headers: NonNullable<McpHttpOptions["headers"]>): headers is HeaderSource {
+  return typeof headers["headers" as keyof typeof headers] === "function";
 }
 
 /** What a response consists of. */

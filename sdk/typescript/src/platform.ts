@@ -14,6 +14,21 @@ export function defaultSocket(): string {
   return `${root ? "/var/lib/glovebox" : `${variable("HOME") ?? "/tmp"}/.glovebox`}/api.sock`;
 }
 
+/** Opens a page in the browser of whoever uses this machine. False where there is none. */
+export async function openBrowser(address: string): Promise<boolean> {
+  const { spawn } = await import("node:child_process");
+  const [program, ...words] = process.platform === "darwin" ? ["open"]
+    : process.platform === "win32" ? ["rundll32", "url.dll,FileProtocolHandler"] : ["xdg-open"];
+  return await new Promise((resolve) => {
+    const child = spawn(program ?? "", [...words, address], { stdio: "ignore", detached: true });
+    child.once("error", () => resolve(false));
+    child.once("spawn", () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}
+
 /** `fetch`, but over a Unix socket. The host of the address is only a name. */
 export function fetchOverSocket(path: string): typeof fetch {
   return async (input, init = {}) => {

@@ -5,8 +5,11 @@ import sys
 import textwrap
 
 from claims import same, within
-from glovebox import McpServer, ToolLimits
+from glovebox import McpLogin, McpServer, ToolLimits
 from served import ROOT
+
+sys.path.append(str(ROOT / "sdk/python/tests/servers"))
+import authorization  # noqa: E402  pylint: disable=wrong-import-position
 
 SERVER = [sys.executable, str(ROOT / "sdk/python/tests/servers/mcp_server.py")]
 
@@ -144,6 +147,16 @@ async def a_session_answers_modules_and_tools(world):
                     last = event
                 same(last.verdict.text, "'x!'")
                 within("NameError", str((await session.execute("add(1)")).error))
+
+
+async def a_person_signs_in_to_a_server_whose_tools_code_calls(world):
+    with authorization.world() as guarded:
+        login = McpLogin(guarded.mcp, open_page=guarded.visit)
+        with McpServer.connect(guarded.mcp, headers=login, probe=0) as server:
+            async with await world.sandbox() as sandbox:
+                verdict = await sandbox.execute(
+                    "from mcp.guarded import read\nread()", mcp={"guarded": server})
+                same(verdict.text, "'read'")
 
 
 async def calls_of_all_modules_have_one_limit(world):

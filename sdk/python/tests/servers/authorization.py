@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An authorization server, and an MCP server that wants its tokens: at one address, for tests."""
+"""An authorization server, and an MCP server that wants its tokens: at one address, for tests.
+
+As a program it prints the address of the MCP server, and is told by lines of JSON on its standard
+input what is to change: {"set": {"expires": 1}}, {"clear": ["tokens"]}. After each it prints what
+it knows. It ends with its input.
+"""
 import base64
 import contextlib
 import hashlib
 import http.server
 import json
+import sys
 import threading
 import urllib.error
 import urllib.parse
@@ -145,3 +151,20 @@ def world():
         finally:
             made.shutdown()
             thread.join()
+
+
+def main():
+    with world() as made:
+        print(made.mcp, flush=True)
+        for line in sys.stdin:
+            wanted = json.loads(line)
+            for name, value in wanted.get("set", {}).items():
+                setattr(made, name, value)
+            for name in wanted.get("clear", ()):
+                getattr(made, name).clear()
+            print(json.dumps({"asked": made.asked, "registered": made.registered,
+                              "tokens": sorted(made.tokens), "issuer": made.issuer}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
