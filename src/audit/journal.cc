@@ -216,12 +216,18 @@ void Journal::fail(const Error& error) {
         Error(ErrorCode::kUnavailable, "the audit journal cannot be written: " + error.message(),
               "look after the disk of " + path_ + ", then restart the daemon");
   }
+  unused_ = 0;  // Who wants room is told.
   wake_all();
+}
+
+void Journal::publish_room() {
+  unused_ = failed_ ? 0 : allocates_ ? allocated_ - size_ : UINT64_MAX;
 }
 
 Result<void> Journal::allocate(std::size_t beyond) {
   const std::uint64_t wanted = size_ + reserved_ + beyond;
   if (wanted <= allocated_ || !allocates_) {
+    publish_room();
     return {};
   }
   const std::uint64_t least = (wanted - allocated_ + kPage - 1) / kPage * kPage;
@@ -230,10 +236,12 @@ Result<void> Journal::allocate(std::size_t beyond) {
                     static_cast<off_t>(bytes)) == 0) {
       GB_TRY(write_zeros(file_->get(), allocated_, bytes));
       allocated_ += bytes;
+      publish_room();
       return {};
     }
     if (errno == EOPNOTSUPP || errno == ENOSYS) {
       allocates_ = false;
+      publish_room();
       return {};
     }
     if (errno != ENOSPC && errno != EDQUOT) {
@@ -244,22 +252,29 @@ Result<void> Journal::allocate(std::size_t beyond) {
 }
 
 Result<Room> Journal::reserve(std::size_t bytes, bool from_reserve) {
+  const std::size_t beyond = from_reserve ? kPage : kReserve;
+  const std::uint64_t reserved = reserved_ += bytes;
+  ++acts_;
+  Room room(*this, bytes);  // Which gives back what it could not have.
+  // A segment that is begun meanwhile counts this too, or has made `unused_` 0 before.
+  if (reserved + beyond <= unused_) {
+    return room;
+  }
   const std::scoped_lock lock(mutex_);
   if (failed_) {
     return *failed_;
   }
-  GB_TRY(allocate(bytes + (from_reserve ? kPage : kReserve)));
-  reserved_ += bytes;
-  ++acts_;
-  return Room(*this, bytes);
+  GB_TRY(allocate(beyond));
+  return room;
 }
 
 void Journal::end_act(std::size_t bytes, Steady::time_point since) {
-  const std::scoped_lock lock(mutex_);
   reserved_ -= bytes;
   --acts_;
   const std::chrono::nanoseconds took = Steady::now() - since;
-  usual_act_ += (std::min(took, kLongAct) - usual_act_) / kShare;
+  // About is enough: of two that end at once, one may not count.
+  const std::chrono::nanoseconds usual = usual_act_.load(std::memory_order_relaxed);
+  usual_act_.store(usual + (std::min(took, kLongAct) - usual) / kShare, std::memory_order_relaxed);
 }
 
 Result<void> Journal::begin_segment() {
@@ -268,6 +283,7 @@ Result<void> Journal::begin_segment() {
   auto file = std::make_shared<UniqueFd>(
       GB_TRY(open_regular(directory_.get(), name, O_RDWR | O_CREAT | O_EXCL)));
   const auto before = std::exchange(file_, std::move(file));
+  unused_ = 0;
   const std::uint64_t size = std::exchange(size_, 0);
   const std::uint64_t allocated = std::exchange(allocated_, 0);
   auto room = allocate(kReserve);
@@ -279,6 +295,7 @@ Result<void> Journal::begin_segment() {
     file_ = before;
     size_ = size;
     allocated_ = allocated;
+    publish_room();
     return room;
   }
   if (before) {
@@ -358,12 +375,14 @@ Result<void> Journal::write_line(std::string_view line) {
         fail(error);
       }
       allocated_ = size_;
+      publish_room();
       return error.os_error() == ENOSPC || error.os_error() == EDQUOT ? full(path_) : error;
     }
     done += static_cast<std::size_t>(wrote);
   }
   size_ += line.size();
   allocated_ = std::max(allocated_, size_);
+  publish_room();
   return {};
 }
 
@@ -400,7 +419,9 @@ Result<void> Journal::write_body(std::string_view fields, bool with_signature) {
     signed_ = number_;
   } else if (number_ == signed_ + 1) {
     first_unsigned_ = Steady::now();
-    wake_thread(checkpoint_due());
+    if (wakes_before(checkpoint_due())) {
+      changed_.notify_one();
+    }
   }
   return {};
 }
@@ -422,51 +443,63 @@ Result<void> Journal::write(std::string_view fields) {
   }
   GB_TRY(write_body(fields, false));
   if (number_ - signed_ >= options_.checkpoint_records) {
-    wake_thread(checkpoint_due());
+    if (wakes_before(checkpoint_due())) {
+      changed_.notify_one();
+    }
   }
   return {};
 }
 
 Result<std::uint64_t> Journal::append(const Entry& entry, Haste haste) {
   const std::string fields = fields_of(entry);
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   GB_TRY(write(fields));
-  if (haste != Haste::kNone && options_.durability != Durability::kRelaxed) {
-    hurry(haste);
+  const std::uint64_t number = number_;
+  const bool wakes =
+      haste == Haste::kSoon && options_.durability != Durability::kRelaxed && hurry();
+  lock.unlock();
+  if (wakes) {
+    changed_.notify_one();
   }
-  return number_;
+  return number;
 }
 
-std::uint64_t Journal::durable_through() {
-  const std::scoped_lock lock(mutex_);
-  return durable_;
-}
-
-void Journal::hurry(Haste haste) {
-  const auto now = Steady::now();
+// Whether the thread must be woken up for it.
+bool Journal::hurry() {
   hurried_ = number_;
+  flush_due_ = std::min(flush_due_, Steady::now() + kSoon);
+  return !leading_ && wakes_before(flush_due_);  // Who leads wakes it up at the end.
+}
+
+// Whether somebody must wake up the thread so that it does not sleep beyond `by`; then that is the
+// caller's to do.
+bool Journal::wakes_before(Steady::time_point by) {
+  if (by >= wakes_at_) {
+    return false;
+  }
+  wakes_at_ = Steady::time_point::min();
+  return true;
+}
+
+void Journal::flush_meanwhile(std::uint64_t number) {
+  if (options_.durability == Durability::kRelaxed || durable_ >= number) {
+    return;
+  }
+  std::unique_lock lock(mutex_);
   // Twice in the time that an act takes: each finds its record on the disk when it waits for that,
   // and the more there are at a time, the more share a flush.
-  flush_due_ =
-      std::min(flush_due_,
-               haste == Haste::kNow ? std::max(now, flush_began_ + usual_act_ / 2) : now + kSoon);
-  if (!leading_) {  // Who leads wakes it up at the end.
-    wake_thread(flush_due_);
-  }
-}
-
-void Journal::wake_thread(Steady::time_point by) {
-  if (by < wakes_at_) {
-    changed_.notify_one();
+  const bool shares = acts_ > 1 && Steady::now() < flush_began_ + usual_act_.load() / 2;
+  if (!leading_ && !failed_ && !shares && durable_ < number) {
+    flush_group(lock);
   }
 }
 
 Result<void> Journal::wait(std::uint64_t number) {
-  if (options_.durability == Durability::kRelaxed) {
+  if (options_.durability == Durability::kRelaxed || durable_ >= number) {
     return {};
   }
   std::unique_lock lock(mutex_);
-  if (number > std::max(target_, durable_) && ++joined_ * 2 >= acts_) {
+  if (number > std::max(target_, durable_.load()) && ++joined_ * 2 >= acts_) {
     gathered_.notify_one();
   }
   while (durable_ < number && !failed_) {
@@ -492,10 +525,16 @@ void Journal::flush_group(std::unique_lock<std::mutex>& lock) {
   joined_ = 0;
   (void)flush(lock, false);
   leading_ = false;
+  const bool wakes = wakes_before(flush_due_);
+  // Who is woken up finds the lock free.
+  lock.unlock();
   flushed_[mine].notify_all();
   // One of those that came meanwhile leads them.
   flushed_[1 - mine].notify_one();
-  wake_thread(flush_due_);
+  if (wakes) {
+    changed_.notify_one();
+  }
+  lock.lock();
 }
 
 void Journal::gather(std::unique_lock<std::mutex>& lock) {
@@ -550,6 +589,10 @@ void Journal::loop() {
       flush_group(lock);
     } else {
       wakes_at_ = failed_ ? kNever : std::min(flush_due, checkpoint_due());
+      if (hurried_ != std::exchange(slept_on_, hurried_)) {
+        // More will come: who writes that finds that it wakes up early enough by itself.
+        wakes_at_ = std::min(wakes_at_, now + kSoon);
+      }
       if (wakes_at_ == kNever) {
         changed_.wait(lock);
       } else {
@@ -588,7 +631,7 @@ Result<void> Journal::flush(std::unique_lock<std::mutex>& lock, bool renew_head)
       ::fdatasync(file->get()) == 0 ? Result<void>() : Error::from_errno("flush the audit journal");
   lock.lock();
   if (flushed) {
-    durable_ = std::max(durable_, target);
+    durable_ = std::max(durable_.load(), target);
     if (renew_head) {
       lock.unlock();
       flushed = publish(head);

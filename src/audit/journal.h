@@ -2,15 +2,17 @@
 // Journal: what happened, in order, in files that show whether somebody has changed them.
 //
 // Whoever appends writes the line itself, in its turn. Of those that wait for the disk, one flushes
-// for all with one fdatasync(2): it first lets others join who are about to. A thread flushes what
-// is wanted later (Haste), so that this costs nobody's time, signs a checkpoint after some records
-// or some time, and renews the head. What is promised to fit is allocated before (reserve()), so
+// for all with one fdatasync(2): it first lets others join who are about to. Who will wait, and has
+// nothing to do before, flushes meanwhile (flush_meanwhile()): so no thread hands over to another.
+// A thread flushes what nobody waits for (Haste), signs a checkpoint after some records or some
+// time, and renews the head. What is promised to fit is allocated before (reserve()), so
 // that an act that has begun can be recorded although the disk has filled up meanwhile. It is
 // allocated as zeros: a flush of records then changes nothing about the file that the file system
 // would have to write to a journal of its own.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -45,11 +47,10 @@ enum class Durability {
 // "relaxed", "requests", "durable".
 [[nodiscard]] std::string_view to_string(Durability durability);
 
-// When a record is brought to the disk that nobody waits for yet.
+// When a record is brought to the disk that nobody waits for.
 enum class Haste {
   kNone,  // With the next one that is, or with a checkpoint.
   kSoon,  // Within some milliseconds.
-  kNow,   // It will be waited for, and is brought there meanwhile.
 };
 
 // Room for the records of one act, which is held until they are written, and waited for where that
@@ -103,13 +104,17 @@ class Journal {
   // Writes a record, and returns its number. It survives the death of this program. With room that
   // was reserved for it, it fails only where the disk does.
   Result<std::uint64_t> append(const Entry& entry, Haste haste = Haste::kNone);
+  // For a thread that will wait() for the record and has nothing to do before: flushes it, and all
+  // before it. Returns at once where that is done, where somebody flushes at the moment, or where
+  // others are at work and one of them will, so that they share a flush.
+  void flush_meanwhile(std::uint64_t number);
   // Blocks until the record is as durable as the options say.
   Result<void> wait(std::uint64_t number);
   Result<void> record(const Entry& entry);  // Both.
 
   [[nodiscard]] Durability durability() const { return options_.durability; }
   // The last record that is known to be on the disk, and all before it.
-  [[nodiscard]] std::uint64_t durable_through();
+  [[nodiscard]] std::uint64_t durable_through() const { return durable_; }
 
   // Signs what is not signed yet, and renews the head.
   Result<void> checkpoint();
@@ -135,8 +140,9 @@ class Journal {
   Result<void> remove_old();
   [[nodiscard]] Steady::time_point checkpoint_due() const;
   void end_act(std::size_t bytes, Steady::time_point since);
-  void hurry(Haste haste);
-  void wake_thread(Steady::time_point by);
+  [[nodiscard]] bool hurry();
+  [[nodiscard]] bool wakes_before(Steady::time_point by);
+  void publish_room();
   void loop();
   void lead(std::unique_lock<std::mutex>& lock);
   void flush_group(std::unique_lock<std::mutex>& lock);
@@ -164,17 +170,19 @@ class Journal {
   std::uint64_t size_ = 0;       // Of the file.
   std::uint64_t allocated_ = 0;  // Bytes of it for which there is room on the disk.
   bool allocates_ = true;        // Whether the file system can promise it.
-  std::size_t reserved_ = 0;
-  std::size_t acts_ = 0;                  // That hold room,
-  std::chrono::nanoseconds usual_act_{};  // and for how long, about.
-  std::uint64_t number_ = 0;              // Of the last record,
-  std::string hash_;                      // its hash,
-  std::string time_;                      // and its time.
-  std::uint64_t signed_ = 0;              // The last checkpoint.
+  // Those that are atomic are changed and read without the lock too.
+  std::atomic<std::uint64_t> unused_ = 0;  // Of what is allocated, what reserve() may count on.
+  std::atomic<std::uint64_t> reserved_ = 0;
+  std::atomic<std::size_t> acts_ = 0;                                             // That hold room,
+  std::atomic<std::chrono::nanoseconds> usual_act_{std::chrono::nanoseconds(0)};  // for how long.
+  std::uint64_t number_ = 0;  // Of the last record,
+  std::string hash_;          // its hash,
+  std::string time_;          // and its time.
+  std::uint64_t signed_ = 0;  // The last checkpoint.
   Steady::time_point first_unsigned_{};
-  Steady::time_point not_before_{};  // For the next one.
-  std::uint64_t durable_ = 0;        // The last record that was flushed.
-  bool leading_ = false;             // Somebody gathers a group, or flushes for it.
+  Steady::time_point not_before_{};         // For the next one.
+  std::atomic<std::uint64_t> durable_ = 0;  // The last record that was flushed.
+  bool leading_ = false;                    // Somebody gathers a group, or flushes for it.
   std::uint64_t target_ = 0;  // The last record of the group that was flushed last, or is now.
   unsigned group_ = 0;        // The number of the one that can be joined,
   std::size_t joined_ = 0;    // and how many have.
@@ -182,6 +190,7 @@ class Journal {
   // When the thread flushes next, for records up to this one; and when it wakes up by itself.
   Steady::time_point flush_due_ = kNever;
   std::uint64_t hurried_ = 0;
+  std::uint64_t slept_on_ = 0;  // What was hurried when it fell asleep last.
   Steady::time_point wakes_at_ = Steady::time_point::min();
   Steady::time_point flush_began_{};  // The last one.
   std::optional<Error> failed_;

@@ -202,6 +202,13 @@ void AuditTrail::note_expired_dry_run(std::string_view tenant,
                          .details = "{}"});
 }
 
+void AuditTrail::flush_meanwhile(std::uint64_t record) {
+  if (journal_.durability() != audit::Durability::kRelaxed) {
+    const trace::Span span("audit");
+    journal_.flush_meanwhile(record);
+  }
+}
+
 Result<void> AuditTrail::wait(std::uint64_t record) {
   if (record == 0 || journal_.durability() == audit::Durability::kRelaxed) {
     return {};

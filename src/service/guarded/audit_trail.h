@@ -76,6 +76,8 @@ class AuditTrail {
   // A sandbox has ended, for whatever reason.
   void note_ending(std::string_view tenant, std::string_view sandbox, const Ending& ending);
 
+  // As Journal::flush_meanwhile() and Journal::wait().
+  void flush_meanwhile(std::uint64_t record);
   Result<void> wait(std::uint64_t record);
   // Whether an execution is told to have ended only when the disk has the record of that.
   [[nodiscard]] bool waits_for_ends() const {

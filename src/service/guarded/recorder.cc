@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "base/digest/digest.h"
 #include "service/guarded/replay_records.h"
@@ -213,8 +214,12 @@ Result<void> Recorder::execute(const Caller& caller,
   const std::string tenant = caller.tenant;
   const std::string sandbox = deed.sandbox;
   std::optional<EmergencyStop> stop;
+  bool passed_on = false;
   const EventSink stoppable = [&](std::string_view event) {
     stop = service_.stop_of(tenant, sandbox);
+    if (event.empty() && !std::exchange(passed_on, true)) {
+      return !stop;  // The keeper has the request, which is nothing to tell anybody.
+    }
     return !stop && sink(event);
   };
   auto done = trail_ == nullptr ? call(stoppable)
@@ -236,15 +241,18 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
   const audit::Room room =
       GB_TRY(trail_->room(start, audit::kUsualLine + (with_output ? kMostRecordedOutput : 0)));
   // It is in the file before anything runs, and comes to the disk meanwhile.
-  const audit::Haste haste = trail_->waits_for_ends() ? audit::Haste::kNone : audit::Haste::kNow;
-  std::uint64_t asked = GB_TRY(trail_->note(caller, door_, start, nullptr, haste));
+  std::uint64_t asked = GB_TRY(trail_->note(caller, door_, start, nullptr));
   end.details["start"] = asked;
   std::optional<Outcome> outcome;
   std::string verdict;
   bool left = false;
   std::uint64_t tool_calls = 0;
+  const audit::Haste haste = trail_->waits_for_ends() ? audit::Haste::kNone : audit::Haste::kSoon;
   Result<void> recorded;
   const auto done = call([&](std::string_view event) {
+    if (event.empty() && !trail_->waits_for_ends()) {
+      trail_->flush_meanwhile(asked);
+    }
     if (const auto tool = tool_call_in(event); tool && ++tool_calls <= kMostToolCalls) {
       // Before the client has it, so that no tool is called that was not recorded.
       const Deed called = tool_call_of(start, *tool);

@@ -55,9 +55,9 @@ class Recorder {
 
   // Something that runs code: ACTION.start is recorded before it begins, and ACTION.end, with the
   // status, before the verdict is told. Calls of tools are recorded as they come. What was asked
-  // for comes to the disk while it is done, and the verdict waits for that; for ACTION.end too,
-  // where the journal's durability is kAll. It is interrupted when an emergency stop comes to hold
-  // for it.
+  // for comes to the disk while it is done, in the caller's thread, and the verdict waits for that;
+  // for ACTION.end too, where the journal's durability is kAll. It is interrupted when an emergency
+  // stop comes to hold for it.
   using Execution = std::function<Result<void>(const EventSink& sink)>;
   Result<void> execute(const Caller& caller,
                        Deed deed,

@@ -250,6 +250,13 @@ Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
     return unresponsive();
   }
   auto wire = GB_TRY(ask(name, std::move(arguments), wish.handed));
+  const auto goes_on = [&](std::string_view event) {
+    return wish.on_event == nullptr || !*wish.on_event || (*wish.on_event)(event);
+  };
+  const Error canceled(ErrorCode::kUnavailable, "the request was canceled");
+  if (!goes_on({})) {
+    return canceled;
+  }
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(ends - Clock::now());
     if (left <= 0ms) {
@@ -264,9 +271,8 @@ Result<nlohmann::json> KeeperClient::exchange(std::string_view name,
       return unresponsive();
     }
     if (!message || message->type == MessageType::kEvent) {
-      if (wish.on_event != nullptr && *wish.on_event &&
-          !(*wish.on_event)(message ? std::string_view(message->text) : "")) {
-        return Error(ErrorCode::kUnavailable, "the request was canceled");
+      if (!goes_on(message ? std::string_view(message->text) : "")) {
+        return canceled;
       }
       continue;
     }

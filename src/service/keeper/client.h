@@ -48,7 +48,8 @@ class KeeperClient {
  public:
   explicit KeeperClient(std::string socket_path) : path_(std::move(socket_path)) {}
 
-  // What comes before the answer; empty once a second while nothing comes. False ends the call,
+  // What comes before the answer; empty when the request was sent, so that something else can be
+  // done meanwhile, and then once a second while nothing comes. False ends the call,
   // which then fails with kUnavailable. What only waits in the keeper is given up there; what is
   // being done goes on.
   using OnEvent = std::function<bool(std::string_view event)>;
