@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls whose client is asked: by code for what input() reads, and by a policy whether code may
-// run.
+// Calls whose client is asked: by code for what input() reads, by a policy whether code may run,
+// and whether the sandbox keeps what a dry run has changed.
 #include <functional>
 #include <memory>
 #include <utility>
 
-#include "base/text.h"
+#include "doors/mcp/dry_run.h"
+#include "doors/mcp/for_person.h"
 #include "doors/mcp/progress.h"
 #include "doors/mcp/tools.h"
 
@@ -18,17 +19,13 @@ constexpr const char* kInput = "input";
 constexpr const char* kApproval = "approval";
 constexpr const char* kRun = "run";
 constexpr const char* kRemember = "remember";
+constexpr const char* kDryRun = "dry_run";
+constexpr const char* kKeep = "keep";
 // Of a prompt, which the code has written: a person reads it.
 constexpr std::size_t kMostPrompt = 1'000;
 // Of what a policy found, and of each line of code that is shown with it.
 constexpr std::size_t kMostFindings = 10;
 constexpr std::size_t kMostShownLine = 160;
-// Of what a dry run has changed.
-constexpr std::size_t kMostChanges = 20;
-
-std::string for_person(std::string_view text, std::size_t most) {
-  return printable(AnsiStripper().strip(to_utf8(text.substr(0, most))));
-}
 
 Json form(const std::string& message, const Json& properties) {
   return {{"message", message},
@@ -55,40 +52,23 @@ std::string_view line_at(std::string_view code, std::uint32_t line) {
   return code.substr(0, code.find('\n'));
 }
 
-// Which files and variables a dry run has changed, and what it has started or wanted to reach.
 std::string dry_run_lines(const Approval& approval) {
   if (approval.dry_run.empty()) {
     return approval.no_dry_run.empty() ? "" : "There was no dry run: " + approval.no_dry_run + "\n";
   }
-  const Json run = Json::parse(approval.dry_run, nullptr, false);
-  std::string text;
-  std::size_t told = 0;
-  const auto add = [&](std::string_view what, const Json& list, const char* name) {
-    for (const Json& each : list.is_array() ? list : Json::array()) {
-      if (++told <= kMostChanges) {
-        text += "    " + std::string(what) + " " + for_person(text_of(each, name), kMostShownLine) +
-                "\n";
-      }
-    }
-  };
-  const auto member = [](const Json& object, const char* name) {
-    return object.is_object() ? object.value(name, Json()) : Json();
-  };
-  for (const char* const kind : {"added", "modified", "deleted"}) {
-    add(std::string(kind) + " file", member(member(run, "files"), kind), "path");
-  }
-  for (const char* const kind : {"added", "changed", "removed"}) {
-    add(std::string(kind) + " variable", member(member(run, "variables"), kind), "name");
-  }
-  add("started", member(run, "processes"), "command");
-  add("wanted to reach", member(run, "hosts"), "host");
-  if (told > kMostChanges) {
-    text += "    and " + std::to_string(told - kMostChanges) + " more changes\n";
-  }
+  const std::string text = dry_run_changes(Json::parse(approval.dry_run, nullptr, false));
   return text.empty()
              ? "A dry run of it changed nothing; running it keeps that.\n"
              : "A dry run of it did this; running it keeps that (diffs: glovebox approve " +
                    approval.id + "):\n" + text;
+}
+
+Json dry_run_form(const Question& question) {
+  const std::string text = dry_run_changes(Json::parse(question.dry_run, nullptr, false));
+  return form((text.empty() ? "A dry run of code in a sandbox has changed nothing.\n"
+                            : "A dry run of code in a sandbox did this:\n" + text) +
+                  "Should the sandbox keep it? Otherwise it is undone.",
+              {{kKeep, {{"type", "boolean"}, {"title", "Keep it"}, {"default", false}}}});
 }
 
 // What the policy found, with the lines that it is about, and what the program would be granted.
@@ -118,10 +98,14 @@ Json approval_form(const Approval& approval) {
                        {"default", false}}}});
 }
 
-const char* name_of(const Question& question) { return question.approval ? kApproval : kInput; }
+const char* name_of(const Question& question) {
+  return question.approval ? kApproval : question.dry_run.empty() ? kInput : kDryRun;
+}
 
 Json form_of(const Question& question) {
-  return question.approval ? approval_form(*question.approval) : input_form(question.prompt);
+  return question.approval          ? approval_form(*question.approval)
+         : question.dry_run.empty() ? input_form(question.prompt)
+                                    : dry_run_form(question);
 }
 
 // What was filled in, as an object; nothing unless the form was accepted.
@@ -153,14 +137,18 @@ void answer(AskingExecution& execution, const Question& question, const Params& 
   if (question.approval) {
     const auto content = filled_in(response);
     execution.decide(question.number, is_ticked(content, kRun), is_ticked(content, kRemember));
+  } else if (!question.dry_run.empty() && text_member(response, "action") == "cancel") {
+    execution.pass_over(question.number);
+  } else if (!question.dry_run.empty()) {
+    execution.conclude(question.number, is_ticked(filled_in(response), kKeep));
   } else {
     execution.answer(question.number, line_of(response));
   }
 }
 
-// Of a question that the client leaves open. Somebody else can still approve.
+// Of a question that the client leaves open. Somebody else can still approve, and a dry run waits.
 void leave_open(AskingExecution& execution, const Question& question) {
-  if (question.approval) {
+  if (question.approval || !question.dry_run.empty()) {
     execution.pass_over(question.number);
   } else {
     execution.answer(question.number, {});

@@ -15,6 +15,7 @@ namespace {
 // What is printed and waits to be told.
 constexpr std::size_t kMostPrinted = 16'384;
 constexpr int kTellEvery = 100;  // Milliseconds.
+constexpr std::chrono::seconds kLookForDryRunEvery{2};
 constexpr std::string_view kStateOf = "call:";
 
 }  // namespace
@@ -48,7 +49,9 @@ void AskingExecution::run(const Work& work) {
   } catch (const std::exception&) {  // No memory, or no threads.
     done = Error(ErrorCode::kExhausted, "out of memory or threads");
   }
-  if (!done) {
+  if (done) {
+    ask_about_dry_run();
+  } else {
     const std::scoped_lock lock(mutex_);
     verdict_ = std::move(done).error();
   }
@@ -181,6 +184,7 @@ std::optional<AskingExecution::Question> AskingExecution::pop(std::uint64_t numb
   }
   Question question = std::move(questions_.front().question);
   questions_.pop_front();
+  answered_.notify_all();
   return question;
 }
 
@@ -205,6 +209,65 @@ void AskingExecution::decide(std::uint64_t number, bool agree, bool remember) {
     (void)desks_.approvals->decide(
         caller_, question->approval->id,
         {.agree = agree, .hash = question->approval->hash, .remember = remember});
+  }
+}
+
+void AskingExecution::conclude(std::uint64_t number, bool keep) {
+  {
+    const std::scoped_lock lock(mutex_);
+    keep_ = keep;
+  }
+  (void)pop(number);
+}
+
+// Not once somebody else has decided, its time is over, or its sandbox has ended.
+bool AskingExecution::dry_run_waits(const std::string& id) {
+  const auto waiting = desks_.service.dry_runs(caller_, place_.sandbox);
+  return waiting && std::ranges::any_of(*waiting, [&](const std::string& each) {
+           return text_of(Json::parse(each, nullptr, false), "id") == id;
+         });
+}
+
+void AskingExecution::ask_about_dry_run() {
+  std::unique_lock lock(mutex_);
+  if (!verdict_ || !verdict_->is_object()) {
+    return;
+  }
+  Json run = verdict_->value("dry_run", Json());
+  const std::string id = text_of(run, "id");
+  if (id.empty() || run.contains("committed")) {
+    return;
+  }
+  const std::uint64_t number = ++asked_;
+  questions_.clear();
+  questions_.push_back({.question = {.number = number, .dry_run = run.dump()}});
+  (void)::eventfd_write(changed_.get(), 1);
+  auto look = std::chrono::steady_clock::now() + kLookForDryRunEvery;
+  while (!questions_.empty() && !interrupted_) {
+    (void)answered_.wait_for(lock, std::chrono::milliseconds(kTellEvery));
+    if (!questions_.empty() && std::chrono::steady_clock::now() >= look) {
+      lock.unlock();
+      const bool waits = dry_run_waits(id);
+      lock.lock();
+      if (!waits) {
+        questions_.clear();
+      }
+      look = std::chrono::steady_clock::now() + kLookForDryRunEvery;
+    }
+  }
+  questions_.clear();
+  const std::optional<bool> keep = keep_;
+  lock.unlock();
+  if (!keep) {
+    return;
+  }
+  const auto decided =
+      desks_.service.decide_dry_run(caller_, place_.sandbox, id, {.commit = *keep, .seal = {}});
+  lock.lock();
+  if (decided) {
+    (*verdict_)["dry_run"]["committed"] = *keep;
+  } else {
+    (*verdict_)["dry_run"]["problem"] = decided.error().message();
   }
 }
 

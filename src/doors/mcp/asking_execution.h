@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -57,7 +58,10 @@ class AskingExecution {
     std::uint64_t number = 0;   // Of this execution, from 1.
     std::uint64_t request = 0;  // Of input.
     std::string prompt{};
-    std::optional<Approval> approval{};  // Nothing: a line of input is asked for.
+    std::optional<Approval> approval{};  // Nothing: not whether something may run.
+    // What a dry run has changed, as JSON, and whether to keep it; empty: that is not asked. Where
+    // there is neither, a line of input is.
+    std::string dry_run{};
   };
   // A person answers each of them.
   static constexpr std::size_t kMostQuestions = 100;
@@ -86,6 +90,8 @@ class AskingExecution {
   void answer(std::uint64_t number, const std::optional<std::string>& line);
   // The decision about an approval.
   void decide(std::uint64_t number, bool agree, bool remember);
+  // Whether the sandbox keeps what a dry run has changed.
+  void conclude(std::uint64_t number, bool keep);
   // Leaves it to others, who may have been asked as well.
   void pass_over(std::uint64_t number);
 
@@ -107,6 +113,9 @@ class AskingExecution {
   std::optional<Question> pop(std::uint64_t number);
   [[nodiscard]] std::optional<Approval> approval_of(const Json& event) const;
   void reply_to_unanswerable();
+  // Where the verdict is of a dry run that waits: asks about it and does what the client says.
+  void ask_about_dry_run();
+  bool dry_run_waits(const std::string& id);
 
   const Desks desks_;
   const Caller caller_;
@@ -117,6 +126,8 @@ class AskingExecution {
   std::atomic<bool> ended_ = false;
   std::mutex replying_;  // Replies go in the order of the questions.
   mutable std::mutex mutex_;
+  std::condition_variable answered_;
+  std::optional<bool> keep_;
   std::string printed_;
   std::deque<Waiting> questions_;
   std::uint64_t asked_ = 0;

@@ -63,10 +63,13 @@ bool Call::client_can(std::string_view capability) const {
   return client_capabilities_.is_object() && client_capabilities_.contains(capability);
 }
 
-bool Call::client_extends(std::string_view extension) const {
-  const auto found = client_can("extensions") ? client_capabilities_.find("extensions")
-                                              : client_capabilities_.end();
-  return found != client_capabilities_.end() && found->is_object() && found->contains(extension);
+const Params* Call::client_extension(std::string_view extension) const {
+  if (!client_can("extensions")) {
+    return nullptr;
+  }
+  const Params& extensions = client_capabilities_.at("extensions");
+  const auto found = extensions.is_object() ? extensions.find(extension) : extensions.end();
+  return found != extensions.end() ? &*found : nullptr;
 }
 
 bool Call::client_has_forms() const {

@@ -41,7 +41,8 @@ class Call {
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] bool stateless() const { return version_ == kStateless; }
   [[nodiscard]] bool client_can(std::string_view capability) const;
-  [[nodiscard]] bool client_extends(std::string_view extension) const;
+  // What the client says of an extension; null where it does not have it.
+  [[nodiscard]] const Params* client_extension(std::string_view extension) const;
   [[nodiscard]] const Params& client_capabilities() const { return client_capabilities_; }
   // Whether the client shows its user a form and returns what was filled in.
   [[nodiscard]] bool client_has_forms() const;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doors/mcp/app.h"
+#include "doors/mcp/dry_run.h"
 #include "doors/mcp/tools.h"
 #include "language/registry.h"
 
@@ -17,6 +19,14 @@ constexpr std::size_t kMostImages = 16;
 constexpr std::size_t kMostImageBytes = 8UL << 20;
 constexpr std::array<std::string_view, 4> kImages = {"image/png", "image/jpeg", "image/gif",
                                                      "image/webp"};
+
+constexpr std::size_t kMostDisplayBytes = 1UL << 20;
+struct Display {
+  std::string_view type;
+  std::string_view member;  // Of the structured content.
+};
+constexpr std::array<Display, 2> kDisplays = {{{"application/vnd.glovebox.table+json", "tables"},
+                                               {"application/vnd.glovebox.chart+json", "charts"}}};
 
 std::string without_colours(std::string_view text) { return AnsiStripper().strip(text); }
 
@@ -55,6 +65,25 @@ void put_results(ToolCall& call, ToolResult& result, const Json& results) {
   put_text(call, result, "result", "", texts);
 }
 
+// Charts and tables as data, for the page that shows them; as many as there is room for.
+void put_displays(ToolResult& result, const Json& results) {
+  std::size_t room = kMostDisplayBytes;
+  for (const Json& each : results) {
+    const Json data = each.value("data", Json::object());
+    for (const auto& [type, member] : kDisplays) {
+      const auto shown = data.find(std::string(type));
+      if (shown == data.end() || !shown->is_object()) {
+        continue;
+      }
+      const std::size_t size = to_text(*shown).size();
+      if (size <= room) {
+        room -= size;
+        result.data()[std::string(member)].push_back(*shown);
+      }
+    }
+  }
+}
+
 std::string why(const Json& verdict) {
   const std::string status = text_of(verdict, "status");
   if (status == "timeout") {
@@ -81,7 +110,11 @@ Result<ToolResult> result_of(ToolCall& call, const Json& verdict) {
   const std::string status = text_of(verdict, "status");
   result.data()["status"] = status;
   put_text(call, result, "stdout", "", without_colours(text_of(verdict, "stdout")));
-  put_results(call, result, verdict.value("results", Json::array()));
+  const Json results = verdict.value("results", Json::array());
+  put_results(call, result, results);
+  if (shows_apps(call.call)) {
+    put_displays(result, results);
+  }
   put_text(call, result, "stderr", "[stderr]\n", without_colours(text_of(verdict, "stderr")));
   if (const auto error = verdict.find("error"); error != verdict.end() && error->is_object()) {
     const std::string name = text_of(*error, "name");
@@ -92,6 +125,7 @@ Result<ToolResult> result_of(ToolCall& call, const Json& verdict) {
                               {"traceback", traceback}};
     result.add_text(traceback.empty() ? name + ": " + excerpt(value).text : traceback);
   }
+  put_dry_run(call, result, verdict);
   if (const auto exit = verdict.find("exit_code");
       exit != verdict.end() && exit->is_number_integer()) {
     result.data()["exit_code"] = *exit;
@@ -190,6 +224,7 @@ Result<ToolResult> run_code(ToolCall& call) {
   const std::string name = arguments.text("language");
   const std::string wanted = arguments.text("context");
   const bool fresh = arguments.flag("fresh");
+  const bool dry_run = arguments.flag("dry_run");
   const auto time =
       arguments.seconds("timeout", call.options.most_time).value_or(call.options.time);
   const std::string named = arguments.text("sandbox");
@@ -199,6 +234,10 @@ Result<ToolResult> run_code(ToolCall& call) {
   }
   const Language language = GB_TRY(language_of(name));
   if (fresh || (wanted.empty() && language.agent.empty())) {
+    if (dry_run) {
+      return Error(ErrorCode::kInvalid, "a dry run needs an interpreter: this would run fresh",
+                   "leave out 'dry_run': nothing of a fresh run stays");
+    }
     return result_of(call, GB_TRY(perform(call, {}, fresh_run(call, language, code, time))));
   }
   const std::string sandbox = GB_TRY(call.sandbox());
@@ -206,6 +245,7 @@ Result<ToolResult> run_code(ToolCall& call) {
   ExecuteRequest request;
   request.code = code;
   request.limits.wall = time;
+  request.dry_run = dry_run;
   const AskingExecution::Place place{.sandbox = sandbox, .context = context};
   auto asked = perform(call, place, execution(call, place, std::move(request)));
   if (!asked) {

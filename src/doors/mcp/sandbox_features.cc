@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
+#include "doors/mcp/app.h"
 #include "doors/mcp/tool_list.h"
 #include "doors/mcp/tools.h"
 #include "language/registry.h"
@@ -17,6 +18,7 @@ constexpr std::string_view kFiles = "glovebox://files/";
 // What takes longer becomes a task, for clients that know them. Most calls have their result by
 // then, without further requests.
 constexpr std::chrono::seconds kTaskAfter{3};
+constexpr std::chrono::milliseconds kListTimeToLive{60'000};
 
 std::string write_instructions(const SandboxFeaturesOptions& options) {
   std::string text =
@@ -106,8 +108,15 @@ std::optional<TaskUse> SandboxFeatures::task_use(const Call& call) const {
 std::optional<Reply> SandboxFeatures::handle(const Call& call) {
   const std::string& method = call.method();
   if (method == "tools/list") {
-    return Json{{"tools", tool_list({.packages = options_.packages,
-                                     .tasks = call.version() == kWithTasks})}};
+    const bool app = shows_apps(call);
+    Json listed{{"tools", tool_list({.packages = options_.packages,
+                                     .tasks = call.version() == kWithTasks,
+                                     .app = app})}};
+    if (app && call.stateless()) {  // Not a list for everybody.
+      listed["ttlMs"] = kListTimeToLive.count();
+      listed["cacheScope"] = "private";
+    }
+    return listed;
   }
   if (method == "tools/call") {
     return call_tool(call);
@@ -138,6 +147,9 @@ Reply SandboxFeatures::call_tool(const Call& call) {
 
 Json SandboxFeatures::list_resources(const Call& call) const {
   Json resources = Json::array();
+  if (shows_apps(call)) {
+    resources.push_back(app_resource());
+  }
   for (const auto& output : outputs_.all(call.caller().tenant)) {
     resources.push_back({{"uri", output->uri},
                          {"name", output->name},
@@ -151,6 +163,9 @@ Reply SandboxFeatures::read_resource(const Call& call) const {
   const auto named = text_member(call.params(), "uri");
   if (!named || named->size() > 8'192) {
     return RpcError{.code = code::kInvalidParams, .message = "\"uri\" must be a string"};
+  }
+  if (*named == kAppUri && shows_apps(call)) {
+    return app_contents();
   }
   std::string uri = *named;
   const std::uint64_t offset = take_offset(uri);

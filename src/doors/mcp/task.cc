@@ -110,9 +110,8 @@ void Task::note_question(Question question) {
 
 bool Task::forget_question(std::string_view question) {
   const std::scoped_lock lock(mutex_);
-  const bool known = std::erase_if(questions_, [&](const Question& each) {
-                       return each.id == question;
-                     }) > 0;
+  const bool known =
+      std::erase_if(questions_, [&](const Question& each) { return each.id == question; }) > 0;
   if (known && questions_.empty() && !is_over_now()) {
     change(Status::kWorking);
   }
@@ -162,8 +161,7 @@ void Task::wait(const Cancellation& cancellation, Clock::time_point deadline) co
 
 bool Task::asks(std::string_view question) const {
   const std::scoped_lock lock(mutex_);
-  return std::ranges::any_of(questions_,
-                             [&](const Question& each) { return each.id == question; });
+  return std::ranges::any_of(questions_, [&](const Question& each) { return each.id == question; });
 }
 
 void Task::answer(std::string_view question, const Params& response) {

@@ -37,8 +37,8 @@ class Task {
     Status status = Status::kWorking;
     std::string note{};  // For people: the last line that was printed, or what failed.
     std::chrono::system_clock::time_point updated{};
-    std::vector<Question> questions{};       // That wait for an answer.
-    std::shared_ptr<const Reply> reply{};    // Of a task that is completed or has failed.
+    std::vector<Question> questions{};     // That wait for an answer.
+    std::shared_ptr<const Reply> reply{};  // Of a task that is completed or has failed.
   };
   // Answers the call that it is given, which asks and tells the task's client.
   using Work = std::function<Reply(const Call& call)>;

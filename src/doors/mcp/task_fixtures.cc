@@ -25,11 +25,10 @@ void sleep(const Call& call, double seconds) {
 
 // Whether the client's user has accepted a form with one field.
 bool asks(const Call& call, const std::string& message, const Json& property) {
-  const auto answer = call.ask("elicitation/create",
-                               {{"mode", "form"},
-                                {"message", message},
-                                {"requestedSchema",
-                                 {{"type", "object"}, {"properties", property}}}});
+  const auto answer = call.ask(
+      "elicitation/create", {{"mode", "form"},
+                             {"message", message},
+                             {"requestedSchema", {{"type", "object"}, {"properties", property}}}});
   return answer && text_member(*answer, "action") == "accept";
 }
 
@@ -85,8 +84,8 @@ std::optional<Reply> call_task_fixture(const Call& call) {
   }
   if (name == "slow_compute") {
     const auto seconds = call.arguments().find("seconds");
-    sleep(call, seconds != call.arguments().end() && seconds->is_number() ? seconds->get<double>()
-                                                                          : 0);
+    sleep(call,
+          seconds != call.arguments().end() && seconds->is_number() ? seconds->get<double>() : 0);
     return said("done");
   }
   if (name == "failing_job") {

@@ -65,8 +65,7 @@ Reply result_of_task(const Call& call, Task& task) {
     for (const Task::Question& each : task.state().questions) {
       Json params = each.params;
       params["_meta"][std::string(kRelated)] = related;
-      auto response =
-          call.ask(each.method, params, [&] { return !task.asks(each.id); });
+      auto response = call.ask(each.method, params, [&] { return !task.asks(each.id); });
       if (response) {
         task.answer(each.id, *response);
       } else if (response.error().code() == ErrorCode::kRefused) {
@@ -95,11 +94,11 @@ std::chrono::milliseconds wanted_time(const Call& call) {
   constexpr std::chrono::milliseconds kMost = Tasks::kTimeToLive;
   const auto most = static_cast<std::uint64_t>(kMost.count());
   return std::max<std::chrono::milliseconds>(
-      kLeastTimeToLive,
-      std::chrono::milliseconds(std::min(wanted->get<std::uint64_t>(), most)));
+      kLeastTimeToLive, std::chrono::milliseconds(std::min(wanted->get<std::uint64_t>(), most)));
 }
 
-std::optional<Reply> answer_in_session(const Call& call, Tasks& tasks,
+std::optional<Reply> answer_in_session(const Call& call,
+                                       Tasks& tasks,
                                        const std::shared_ptr<Task>& task) {
   const std::string& method = call.method();
   if (method == "tasks/list") {
@@ -147,7 +146,8 @@ std::optional<Reply> answer_stateless(const Call& call, const std::shared_ptr<Ta
   }
   const auto responses = call.params().find("inputResponses");
   if (responses == call.params().end() || !responses->is_object()) {
-    return RpcError{.code = code::kInvalidParams, .message = "\"inputResponses\" must be an object"};
+    return RpcError{.code = code::kInvalidParams,
+                    .message = "\"inputResponses\" must be an object"};
   }
   for (const auto& [question, response] : responses->items()) {
     if (response.is_object()) {
@@ -182,7 +182,8 @@ std::vector<std::shared_ptr<Task>> Tasks::sweep(std::string_view tenant) {
   return gone;
 }
 
-std::shared_ptr<Task> Tasks::begin(const Call& call, std::chrono::milliseconds time_to_live,
+std::shared_ptr<Task> Tasks::begin(const Call& call,
+                                   std::chrono::milliseconds time_to_live,
                                    Task::Work work) {
   std::vector<std::shared_ptr<Task>> gone;
   const std::scoped_lock lock(mutex_);
@@ -234,7 +235,7 @@ RpcError needs_tasks() {
 
 bool takes_task(const Call& call) {
   if (call.stateless()) {
-    return call.client_extends(kTasksExtension);
+    return call.client_extension(kTasksExtension) != nullptr;
   }
   const auto task = call.params().find("task");
   return call.version() == kWithTasks && task != call.params().end() && task->is_object();

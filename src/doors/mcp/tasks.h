@@ -36,7 +36,8 @@ class Tasks {
   static constexpr std::chrono::hours kTimeToLive{2};
 
   // Null when its tenant, or this machine, has too many under way.
-  std::shared_ptr<Task> begin(const Call& call, std::chrono::milliseconds time_to_live,
+  std::shared_ptr<Task> begin(const Call& call,
+                              std::chrono::milliseconds time_to_live,
                               Task::Work work);
   // Null when it is gone, or is somebody else's.
   [[nodiscard]] std::shared_ptr<Task> find(const Caller& caller, std::string_view id);

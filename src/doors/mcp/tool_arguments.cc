@@ -58,6 +58,13 @@ bool ToolArguments::flag(std::string_view name) {
   return value != nullptr && value->get<bool>();
 }
 
+bool ToolArguments::required_flag(std::string_view name) {
+  if (arguments_.is_object() && !arguments_.contains(name)) {
+    refuse(name, "is missing");
+  }
+  return flag(name);
+}
+
 std::optional<std::uint64_t> ToolArguments::count(std::string_view name, std::uint64_t most) {
   const Params* const value = take(name);
   if (value == nullptr) {

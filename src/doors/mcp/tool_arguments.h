@@ -23,6 +23,7 @@ class ToolArguments {
   std::string text(std::string_view name);
   std::string required_text(std::string_view name);
   bool flag(std::string_view name);
+  bool required_flag(std::string_view name);
   std::optional<std::uint64_t> count(std::string_view name, std::uint64_t most);
   std::optional<std::chrono::milliseconds> seconds(std::string_view name,
                                                    std::chrono::milliseconds most);

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "doors/mcp/app.h"
+
 namespace glovebox::mcp {
 namespace {
 
@@ -17,6 +19,7 @@ constexpr std::string_view kTools = R"json([
   "language":{"type":"string","description":"Default python; see list_languages"},
   "context":{"type":"string","description":"Interpreter from an earlier result, or \"new\"; default: the language's own"},
   "fresh":{"type":"boolean","description":"Run once in a sandbox that is deleted afterwards"},
+  "dry_run":{"type":"boolean","description":"Return what it changes, which waits for finish_dry_run"},
   "timeout":{"type":"number","description":"Seconds"}},"required":["code"]},
  "outputSchema":{"type":"object","properties":{
   "status":{"type":"string","description":"ok, error, compile_error, timeout, out_of_memory, ..."},
@@ -105,6 +108,12 @@ constexpr std::string_view kTools = R"json([
   "checkpoint":{"type":"integer","description":"Default: the newest"}}},
  "outputSchema":{"type":"object","properties":{"checkpoint":{"type":"integer"}},"required":["checkpoint"]},
  "annotations":{"destructiveHint":true}},
+{"name":"finish_dry_run","title":"Finish a dry run",
+ "description":"Keep what a dry run of run_code has changed, or undo it.",
+ "inputSchema":{"type":"object","properties":{"keep":{"type":"boolean"},
+  "dry_run":{"type":"string","description":"Its id; default: the one that waits"}},"required":["keep"]},
+ "outputSchema":{"type":"object","properties":{"kept":{"type":"boolean"}},"required":["kept"]},
+ "annotations":{"destructiveHint":true}},
 {"name":"fork","title":"Fork",
  "description":"Start another interpreter with the memory of a checkpoint or, by default, of now. It works in a copy of the files.",
  "inputSchema":{"type":"object","properties":{"context":{"type":"string"},"checkpoint":{"type":"integer"}}},
@@ -154,6 +163,9 @@ Json tool_list(const ToolChoice& choice) {
     tool["inputSchema"]["additionalProperties"] = false;
     // Nothing leaves the sandbox, but what its network rules allow.
     tool["annotations"]["openWorldHint"] = false;
+    if (choice.app && name == "run_code") {
+      tool["_meta"] = app_of_tool();
+    }
     if (choice.tasks && may_be_task(name)) {
       tool["execution"] = {{"taskSupport", "optional"}};
     }

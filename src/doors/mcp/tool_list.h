@@ -11,6 +11,7 @@ namespace glovebox::mcp {
 struct ToolChoice {
   bool packages = false;  // Whether packages can be installed.
   bool tasks = false;     // Whether the list says which calls the client can make tasks of.
+  bool app = false;       // Whether it names the page that shows results.
 };
 
 // Whether a call of the tool may take so long that a client wants a task for it.

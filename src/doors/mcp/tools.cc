@@ -14,7 +14,7 @@ struct NamedTool {
   std::string_view name;
   Tool tool;
 };
-constexpr std::array<NamedTool, 16> kByName = {{{"run_code", run_code},
+constexpr std::array<NamedTool, 17> kByName = {{{"run_code", run_code},
                                                 {"run_command", run_command},
                                                 {"read_file", read_file},
                                                 {"write_file", write_file},
@@ -25,6 +25,7 @@ constexpr std::array<NamedTool, 16> kByName = {{{"run_code", run_code},
                                                 {"ports", ports},
                                                 {"checkpoint", checkpoint},
                                                 {"rollback", rollback},
+                                                {"finish_dry_run", finish_dry_run},
                                                 {"fork", fork},
                                                 {"restart", restart},
                                                 {"list_languages", list_languages},

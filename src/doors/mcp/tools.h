@@ -101,6 +101,7 @@ Result<ToolResult> list_files(ToolCall& call);
 Result<ToolResult> ports(ToolCall& call);
 Result<ToolResult> checkpoint(ToolCall& call);
 Result<ToolResult> rollback(ToolCall& call);
+Result<ToolResult> finish_dry_run(ToolCall& call);
 Result<ToolResult> fork(ToolCall& call);
 Result<ToolResult> restart(ToolCall& call);
 Result<ToolResult> list_languages(ToolCall& call);

@@ -42,7 +42,7 @@ async def main():
         names = [tool["name"] for tool in tools]
         assert names == [name for name, _, _ in CALLS[:2]] + [
             "read_file", "write_file", "edit_file", "list_files", "search_files", "ports",
-            "checkpoint", "rollback", "fork", "restart", "list_languages", "create_sandbox",
+            "checkpoint", "rollback", "finish_dry_run", "fork", "restart", "list_languages", "create_sandbox",
             "delete_sandbox"], names
         text = json.dumps({"tools": tools}, separators=(",", ":"))
         tokens = len(bpe_openai.get_encoding("cl100k_base").encode(text))
