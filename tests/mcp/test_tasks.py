@@ -112,10 +112,17 @@ class Extension(unittest.TestCase):
 
     def test_a_call_canceled_before_it_is_a_task_is_over(self):
         with Client(version=STATELESS, capabilities=TASKS) as client:
-            number = client.send("tools/call", {"name": "run_code", "arguments": {
-                "code": "import time\nprint('begun', flush=True)\ntime.sleep(60)"}}, progressToken=1)
+            client.call("run_code", code="import time")
+            for _ in range(10):
+                number = client.send("tools/call", {"name": "run_code", "arguments": {
+                    "code": "print('begun', flush=True)\ntime.sleep(60)"}}, progressToken=1)
+                first = client.take()
+                if "result" not in first:
+                    break
+                # The machine was so slow that it is a task already.
+                client.request("tasks/cancel", {"taskId": first["result"]["taskId"]})
             # Until then it is told of as any call is.
-            self.assertEqual(client.take()["params"]["message"], "begun\n")
+            self.assertEqual(first["params"]["message"], "begun\n")
             client.notify("notifications/cancelled", {"requestId": number})
             again = client.call("run_code", code="5")
             if again["resultType"] == "task":  # The interpreter was still busy.

@@ -102,7 +102,7 @@ Result<ToolResult> finish_dry_run(ToolCall& call) {
   }
   ToolResult result;
   result.data()["kept"] = keep;
-  result.add_text(keep           ? "the changes were kept"
+  result.add_text(keep         ? "the changes were kept"
                   : id.empty() ? "no dry run waits: there is nothing to undo"
                                : "the changes were undone");
   call.tell_sandbox(result, sandbox);

@@ -27,6 +27,7 @@ std::string KeptOutputs::keep(std::string_view tenant,
   }
   use.bytes += size;
   ++use.entries;
+  ++use.changes;
   total_ += size;
   kept_.push_back({.tenant = std::string(tenant), .output = output});
   while (total_ > kMost) {
@@ -43,6 +44,7 @@ void KeptOutputs::drop_oldest(std::optional<std::string_view> tenant) {
   Use& use = used_[oldest->tenant];
   use.bytes -= size;
   --use.entries;
+  ++use.changes;
   total_ -= size;
   kept_.erase(oldest);
 }
@@ -53,6 +55,12 @@ std::shared_ptr<const KeptOutputs::Output> KeptOutputs::find(std::string_view te
   const auto found = std::ranges::find_if(
       kept_, [&](const Kept& each) { return each.tenant == tenant && each.output->uri == uri; });
   return found == kept_.end() ? nullptr : found->output;
+}
+
+std::uint64_t KeptOutputs::changes(std::string_view tenant) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = used_.find(tenant);
+  return found == used_.end() ? 0 : found->second.changes;
 }
 
 std::vector<std::shared_ptr<const KeptOutputs::Output>> KeptOutputs::all(

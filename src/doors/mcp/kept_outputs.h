@@ -36,6 +36,8 @@ class KeptOutputs {
   // Null when it is gone, or is another tenant's.
   [[nodiscard]] std::shared_ptr<const Output> find(std::string_view tenant,
                                                    std::string_view uri) const;
+  // Another number whenever all() is another list.
+  [[nodiscard]] std::uint64_t changes(std::string_view tenant) const;
   // Oldest first.
   [[nodiscard]] std::vector<std::shared_ptr<const Output>> all(std::string_view tenant) const;
 
@@ -52,6 +54,7 @@ class KeptOutputs {
   struct Use {
     std::size_t bytes = 0;
     std::size_t entries = 0;
+    std::uint64_t changes = 0;
   };
   std::map<std::string, Use, std::less<>> used_;
   std::size_t total_ = 0;

@@ -95,7 +95,9 @@ Features::Info SandboxFeatures::info() const {
 
 Json SandboxFeatures::capabilities(bool stateless) const {
   Json capabilities{{"tools", Json::object()}, {"resources", Json::object()}};
-  if (!stateless) {
+  if (stateless) {
+    capabilities["resources"] = {{"subscribe", true}, {"listChanged", true}};
+  } else {
     capabilities["logging"] = Json::object();
   }
   return capabilities;
@@ -129,6 +131,9 @@ std::optional<Reply> SandboxFeatures::handle(const Call& call) {
                  Json::array({{{"uriTemplate", std::string(KeptOutputs::kScheme) + "{id}"},
                                {"name", "output"},
                                {"description", "A long output, in pages"}},
+                              {{"uriTemplate", "glovebox://task/{id}"},
+                               {"name", "task"},
+                               {"description", "The end of what a task has printed"}},
                               {{"uriTemplate", std::string(kFiles) + "{sandbox}/{+path}"},
                                {"name", "file"},
                                {"description", "A file of a sandbox"}}})}};

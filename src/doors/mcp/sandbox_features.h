@@ -44,6 +44,9 @@ class SandboxFeatures final : public Features {
   [[nodiscard]] Json capabilities(bool stateless) const override;
   [[nodiscard]] bool has_tasks() const override { return true; }
   [[nodiscard]] std::optional<TaskUse> task_use(const Call& call) const override;
+  [[nodiscard]] std::uint64_t resource_changes(const Caller& caller) const override {
+    return outputs_.changes(caller.tenant);
+  }
   std::optional<Reply> handle(const Call& call) override;
 
  private:

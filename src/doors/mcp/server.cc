@@ -5,12 +5,15 @@
 #include <array>
 #include <utility>
 
+#include "doors/mcp/subscriptions.h"
+
 namespace glovebox::mcp {
 namespace {
 
 // With `initialize`, the newest first.
 constexpr std::array<std::string_view, 4> kWithSessions = {"2025-11-25", "2025-06-18", "2025-03-26",
                                                            "2024-11-05"};
+constexpr std::string_view kListen = "subscriptions/listen";
 constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
 constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 constexpr std::string_view kInfoKey = "io.modelcontextprotocol/serverInfo";
@@ -85,7 +88,8 @@ std::optional<std::string> Server::stateless_version(const Message& request) {
 
 bool Server::is_long(const Message& request) {
   return request.method == "tools/call" || request.method == "resources/read" ||
-         request.method == "prompts/get" || waits_for_task(request.method);
+         request.method == "prompts/get" || request.method == kListen ||
+         waits_for_task(request.method);
 }
 
 void Server::take(const Message& message, Conversation& conversation) {
@@ -193,6 +197,9 @@ Reply Server::handle(const Call& call) {
   }
   if (auto about_tasks = answer_about_tasks(call, tasks_)) {
     return *std::move(about_tasks);
+  }
+  if (call.method() == kListen && call.stateless()) {
+    return listen(call, tasks_, [&] { return features_.resource_changes(call.caller()); });
   }
   if (call.method() != "tools/call") {
     return answer(call);

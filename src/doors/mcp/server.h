@@ -6,6 +6,7 @@
 // it begin with `initialize`.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ class Features {
   // Whether calls of its tools may become tasks, and whether this one may.
   [[nodiscard]] virtual bool has_tasks() const { return false; }
   [[nodiscard]] virtual std::optional<TaskUse> task_use(const Call&) const { return std::nullopt; }
+  // Another number whenever the caller's list of resources is another one.
+  [[nodiscard]] virtual std::uint64_t resource_changes(const Caller&) const { return 0; }
   // The arguments of a tool that clients over HTTP repeat in headers ("Mcp-Param-NAME").
   struct Mirrored {
     std::string argument;

@@ -12,13 +12,15 @@
 namespace glovebox::mcp {
 namespace {
 
+constexpr std::size_t kMostPrintedKept = 64UL * 1'024;
 // Of what is printed, as much as a line for people is made of.
-constexpr std::size_t kMostPrinted = 1'024;
+constexpr std::size_t kMostRead = 1'024;
 constexpr std::size_t kMostNote = 200;
 // How soon it is noticed that nobody waits any more.
 constexpr std::chrono::milliseconds kNoticeEvery{100};
 
 std::string last_line(std::string_view printed) {
+  printed.remove_prefix(printed.size() > kMostRead ? printed.size() - kMostRead : 0);
   const std::string text = AnsiStripper().strip(to_utf8(printed));
   std::string_view rest(text);
   const std::size_t end = rest.find_last_not_of(" \t\r\n");
@@ -96,6 +98,7 @@ void Task::run(const Work& work) {
 
 void Task::change(Status status) {
   status_ = status;
+  ++changes_;
   updated_ = std::chrono::system_clock::now();
   changed_.notify_all();
 }
@@ -112,16 +115,17 @@ bool Task::forget_question(std::string_view question) {
   const std::scoped_lock lock(mutex_);
   const bool known =
       std::erase_if(questions_, [&](const Question& each) { return each.id == question; }) > 0;
-  if (known && questions_.empty() && !is_over_now()) {
-    change(Status::kWorking);
+  if (known && !is_over_now()) {
+    change(questions_.empty() ? Status::kWorking : Status::kInputRequired);
   }
   return known;
 }
 
 void Task::note_printed(std::string_view text) {
   const std::scoped_lock lock(mutex_);
-  printed_ += text.substr(text.size() > kMostPrinted ? text.size() - kMostPrinted : 0);
-  printed_.erase(0, printed_.size() > kMostPrinted ? printed_.size() - kMostPrinted : 0);
+  printed_ += text;
+  printed_bytes_ += text.size();
+  printed_.erase(0, printed_.size() > kMostPrintedKept ? printed_.size() - kMostPrintedKept : 0);
 }
 
 Task::State Task::state() const {
@@ -144,6 +148,21 @@ bool Task::is_over() const {
 std::size_t Task::bytes() const {
   const std::scoped_lock lock(mutex_);
   return bytes_;
+}
+
+std::string Task::printed() const {
+  const std::scoped_lock lock(mutex_);
+  return printed_;
+}
+
+std::uint64_t Task::printed_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return printed_bytes_;
+}
+
+std::uint64_t Task::changes() const {
+  const std::scoped_lock lock(mutex_);
+  return changes_;
 }
 
 void Task::detach() {

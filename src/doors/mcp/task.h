@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -64,6 +65,11 @@ class Task {
   [[nodiscard]] bool is_over() const;
   // Of what it keeps after its end.
   [[nodiscard]] std::size_t bytes() const;
+  // The end of what it has printed, and the bytes of all of it.
+  [[nodiscard]] std::string printed() const;
+  [[nodiscard]] std::uint64_t printed_bytes() const;
+  // How often its status or its questions were others; at least once.
+  [[nodiscard]] std::uint64_t changes() const;
 
   // The request that began it gets no more notifications.
   void detach();
@@ -105,6 +111,8 @@ class Task {
   Status status_ = Status::kWorking;
   std::chrono::system_clock::time_point updated_ = created_;
   std::string printed_;  // The end of it.
+  std::uint64_t printed_bytes_ = 0;
+  std::uint64_t changes_ = 1;
   std::vector<Question> questions_;
   std::shared_ptr<const Reply> reply_;
   std::size_t bytes_ = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/text.h"
 #include "base/time_text.h"
 
 namespace glovebox::mcp {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPollTasksEvery{1'000};
 constexpr std::chrono::minutes kLeastTimeToLive{1};
+constexpr std::string_view kOutputs = "glovebox://task/";
 constexpr std::string_view kRelated = "io.modelcontextprotocol/related-task";
 
 std::string_view name_of(Task::Status status) {
@@ -34,8 +36,9 @@ Json summary_of(const Task& task, const Task::State& state, bool stateless) {
   return json;
 }
 
-// With what it asks or has led to, as the extension puts it into one object.
-Json detail_of(const Task& task) {
+}  // namespace
+
+Json detail_of_task(const Task& task) {
   const Task::State state = task.state();
   Json json = summary_of(task, state, true);
   for (const Task::Question& each : state.questions) {
@@ -52,9 +55,23 @@ Json detail_of(const Task& task) {
   return json;
 }
 
+std::string uri_of_output(const Task& task) { return std::string(kOutputs) + task.id(); }
+
+std::shared_ptr<Task> task_of_output(const Caller& caller, Tasks& tasks, std::string_view uri) {
+  return uri.starts_with(kOutputs) ? tasks.find(caller, uri.substr(kOutputs.size())) : nullptr;
+}
+
+namespace {
+
 Reply unknown_task() {
   return RpcError{.code = code::kInvalidParams,
                   .message = "no such task: it was never there, or its time is over"};
+}
+
+Json printed_by(const Task& task, const std::string& uri) {
+  return {{"contents", Json::array({{{"uri", uri},
+                                     {"mimeType", "text/plain"},
+                                     {"text", AnsiStripper().strip(to_utf8(task.printed()))}}})}};
 }
 
 // The result of the task, once it is over; meanwhile its client is asked what it asks.
@@ -138,7 +155,7 @@ std::optional<Reply> answer_stateless(const Call& call, const std::shared_ptr<Ta
     return unknown_task();
   }
   if (method == "tasks/get") {
-    return detail_of(*task);
+    return detail_of_task(*task);
   }
   if (method == "tasks/cancel") {
     task->cancel();
@@ -269,6 +286,11 @@ Reply call_as_task(const Call& call, Tasks& tasks, const TaskUse& use, const Tas
 }
 
 std::optional<Reply> answer_about_tasks(const Call& call, Tasks& tasks) {
+  if (call.method() == "resources/read") {
+    const auto uri = text_member(call.params(), "uri");
+    const auto task = uri ? task_of_output(call.caller(), tasks, *uri) : nullptr;
+    return task ? std::optional<Reply>(printed_by(*task, *uri)) : std::nullopt;
+  }
   if (!call.method().starts_with("tasks/")) {
     return std::nullopt;
   }

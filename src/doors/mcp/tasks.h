@@ -69,7 +69,13 @@ Reply call_as_task(const Call& call, Tasks& tasks, const TaskUse& use, const Tas
 // Of a call that cannot be answered because its client knows no tasks.
 RpcError needs_tasks();
 
-// Answers a method of tasks; nothing for another one.
+// The task as the extension writes it, with what it asks or has led to.
+Json detail_of_task(const Task& task);
+// The resource that is the end of what a task has printed; null where the caller has no such task.
+std::string uri_of_output(const Task& task);
+std::shared_ptr<Task> task_of_output(const Caller& caller, Tasks& tasks, std::string_view uri);
+
+// Answers a method of tasks, or for what one has printed; nothing for another one.
 std::optional<Reply> answer_about_tasks(const Call& call, Tasks& tasks);
 // Whether the method may wait for a task.
 bool waits_for_task(std::string_view method);
