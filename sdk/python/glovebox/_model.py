@@ -7,7 +7,20 @@ import collections.abc
 import dataclasses
 import datetime
 import enum
-from typing import Any, Callable, ClassVar, Dict, List, Mapping, Optional, Tuple, Type, TypeVar, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    ClassVar,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+)
 
 #: Seconds, a text such as ``"30s"`` or ``"5m"``, or a ``timedelta``.
 Duration = Union[int, float, str, datetime.timedelta]
@@ -18,6 +31,7 @@ M = TypeVar("M", bound="Model")
 T = TypeVar("T")
 Convert = Callable[[Any], Any]
 
+_UNREAD = "_unread"  # The attribute with the data of fields that nobody has looked at.
 _PLAIN = (str, int, float, bool)  # What most values are, and ``json`` writes as they are.
 
 
@@ -28,17 +42,39 @@ class Model:
 
     @classmethod
     def from_json(cls: Type[M], data: Mapping[str, Any]) -> M:
-        """Reads an object of the daemon. Raises ``ValueError`` if a required field is missing."""
-        if not isinstance(data, collections.abc.Mapping):
+        """Reads an object of the daemon. Raises ``ValueError`` if a required field is missing. What
+        a required field consists of is read when somebody looks at it: of most answers, that is
+        little, and who waits for the first result does not wait for the rest.
+        """
+        if type(data) is not dict and not isinstance(data, collections.abc.Mapping):
             raise ValueError(f"expected an object for {cls.__name__}, got {type(data).__name__}")
-        values: Dict[str, Any] = {}
+        made = cls.__new__(cls)
+        values = made.__dict__
+        unread: Dict[str, Any] = {}
         for name, required, convert in _fields(cls):
             if name in data:
                 value = data[name]
-                values[name] = value if convert is None or value is None else convert(value)
+                if convert is None or value is None:
+                    values[name] = value
+                elif required:
+                    unread[name] = value
+                else:
+                    values[name] = convert(value)
             elif required:
                 raise ValueError(f"{cls.__name__} without '{name}'")
-        return cls(**values)
+        if unread:
+            values[_UNREAD] = unread
+        return made
+
+    if not TYPE_CHECKING:  # Type checkers know the fields, and no others.
+
+        def __getattr__(self, name: str) -> Any:
+            unread = self.__dict__.get(_UNREAD)
+            if unread is None or name not in unread:
+                raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            # Converted before it is kept: several threads may look at once.
+            value = self.__dict__[name] = self._convert[name](unread[name])
+            return value
 
     def to_json(self) -> Dict[str, Any]:
         """The object for the daemon, without the fields that are None."""

@@ -22,10 +22,11 @@ def user_agent() -> str:
     return f"glovebox-python/{__version__}"
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def json_body(body: Union[Model, Mapping[str, Any]]) -> bytes:
-    return json.dumps(encode(body), ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
+    return _ENCODER.encode(encode(body)).encode("utf-8", "surrogatepass")
 
 
 def limits_of(

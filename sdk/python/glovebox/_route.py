@@ -26,8 +26,15 @@ class Route(NamedTuple):
         for name, value in parameters.items():
             # A path keeps its slashes; an absolute one begins with two.
             safe = "/" if name == "path" else ""
-            path = path.replace("{" + name + "}", urllib.parse.quote(str(value), safe=safe))
-        given = {name: query_text(value) for name, value in (query or {}).items()
+            text = str(value)
+            # Most are names of ours, in which there is nothing to quote.
+            plain = text.isascii() and text.isalnum()
+            path = path.replace(
+                "{" + name + "}", text if plain else urllib.parse.quote(text, safe=safe)
+            )
+        if not query:
+            return path
+        given = {name: query_text(value) for name, value in query.items()
                  if value is not None}
         return path + ("?" + urllib.parse.urlencode(given) if given else "")
 

@@ -90,7 +90,8 @@ class Event:
 def decode(line: Union[str, bytes]) -> Mapping[str, Any]:
     """One line of a stream as an object."""
     try:
-        value = json.loads(line)
+        # Bytes are UTF-8; json would look for other encodings first.
+        value = json.loads(line if isinstance(line, str) else line.decode("utf-8", "surrogatepass"))
     except ValueError as error:
         raise ProtocolError(f"a line that is not JSON: {line[:80]!r}") from error
     if not isinstance(value, dict):

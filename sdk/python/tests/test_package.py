@@ -3,6 +3,7 @@
 without a daemon.
 """
 
+import copy
 import dataclasses
 import datetime
 import enum
@@ -98,6 +99,30 @@ class Models(unittest.TestCase):
     def test_models_can_be_pickled(self):
         limits = glovebox.Limits(pids=3)
         self.assertEqual(pickle.loads(pickle.dumps(limits)), limits)
+
+    def test_what_an_answer_consists_of_is_read_when_somebody_looks_at_it(self):
+        data = {"stdout": True, "stderr": 0}
+        usage = {name: 0 for name in ("wall_ms", "cpu_ms", "memory_peak", "pids_peak", "disk_bytes")}
+        verdict = {
+            **{name: "x" for name in ("id", "language", "tier", "stdout", "stderr")},
+            "status": "ok", "exit_code": 0, "signal": None, "truncated": data, "bytes": data,
+            "results": [], "error": None, "files": [], "walls": {}, "limits": {}, "usage": usage,
+            "timings": {}}
+        one, other = models.Verdict.from_json(verdict), models.Verdict.from_json(verdict)
+        self.assertIs(one.status, glovebox.Status.OK)
+        self.assertIs(one.truncated, one.truncated)
+        self.assertTrue(one.truncated.stdout)
+        self.assertEqual(one, other)
+        for copied in (copy.copy(other), copy.deepcopy(other), pickle.loads(pickle.dumps(other)),
+                       dataclasses.replace(other)):
+            self.assertEqual((copied, repr(copied)), (one, repr(one)))
+        self.assertEqual(one.to_json()["usage"], usage)
+        self.assertFalse(hasattr(one, "nonesuch"))
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            one.usage = None
+        wrong = models.Verdict.from_json({**verdict, "usage": 1})
+        with self.assertRaisesRegex(ValueError, "expected an object for RunUsage"):
+            _ = wrong.usage
 
 
 class Color(enum.Enum):

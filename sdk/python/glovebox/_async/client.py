@@ -223,7 +223,9 @@ class AsyncClient:
         """The events of an execution. If the connection breaks, the request is repeated with its
         key, and the events that were seen are passed over, so that each comes once.
         """
-        key = idempotency_key or str(uuid.uuid4())
+        key = idempotency_key
+        if key is None and self.address.engine is None:
+            key = str(uuid.uuid4())
         seen = 0
         attempt = 0
         while True:
@@ -234,6 +236,9 @@ class AsyncClient:
                 async for value in lines:
                     event = event_of(value)
                     if event.type == "keepalive":
+                        continue
+                    if event.type == "approval_needed":  # A person is asked anew, or not.
+                        yield event
                         continue
                     passed += 1
                     if passed <= seen:
@@ -248,7 +253,7 @@ class AsyncClient:
                 if finished:
                     return
                 broken = ConnectionFailed(error.message, error.hint)
-                pause = self.retry.pause(broken, attempt, route.idempotency, True)
+                pause = self.retry.pause(broken, attempt, route.idempotency and key is not None, True)
                 if pause is None:
                     raise error
                 attempt += 1

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import uuid
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -232,7 +231,7 @@ class AsyncContext:
             routes.EXECUTE,
             self._place,
             body=body,
-            idempotency_key=idempotency_key or str(uuid.uuid4()),
+            idempotency_key=idempotency_key,
         )
         try:
             async for event in events:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import functools
-import uuid
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -233,7 +232,7 @@ class Context:
             routes.EXECUTE,
             self._place,
             body=body,
-            idempotency_key=idempotency_key or str(uuid.uuid4()),
+            idempotency_key=idempotency_key,
         )
         try:
             for event in events:

@@ -58,7 +58,7 @@ class Stream:
     def receive(self, seconds: Optional[float]) -> bytes:
         """The next bytes; none at the end."""
         try:
-            self._socket.settimeout(seconds)
+            self._wait_at_most(seconds)
             return self._socket.recv(PIECE)
         except socket.timeout:
             raise Timeout(
@@ -69,7 +69,7 @@ class Stream:
 
     def send(self, data: bytes, seconds: Optional[float]) -> None:
         try:
-            self._socket.settimeout(seconds)
+            self._wait_at_most(seconds)
             self._socket.sendall(data)
         except socket.timeout:
             raise Timeout(
@@ -77,6 +77,10 @@ class Stream:
             ) from None
         except OSError as error:
             raise ConnectionFailed(f"the connection broke: {error}") from error
+
+    def _wait_at_most(self, seconds: Optional[float]) -> None:
+        if self._socket.gettimeout() != seconds:  # To set it is a system call.
+            self._socket.settimeout(seconds)
 
     def is_usable(self) -> bool:
         """Whether the other side has not ended the connection: an idle one has nothing to read."""
