@@ -5,9 +5,13 @@ import importlib.metadata
 import pathlib
 import re
 
+import chart
 import pytest
+from deepagents import create_deep_agent
 from deepagents_code.integrations.sandbox_factory import create_sandbox
 from deepagents_code.integrations.sandbox_provider import SandboxNotFoundError
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
 
 from glovebox import Client
 from glovebox.adapters.deepagents_code import GloveboxProvider
@@ -46,6 +50,26 @@ def test_a_sandbox_is_made_set_up_and_ended(tmp_path):
             assert again.execute("cat prepared.txt").output == "prepared\n"
         assert backend.id in ids()
     assert ids() == []
+
+
+class Scripted(FakeMessagesListChatModel):
+    def bind_tools(self, tools, **_):
+        return self
+
+
+def test_a_whole_agent_makes_a_chart_from_a_file():
+    code = ("import pandas as pd, matplotlib; matplotlib.use('Agg'); "
+            "pd.read_csv('sales.csv').plot(x='month', y='sold').figure.savefig('chart.png')")
+    command = (r"printf 'month,sold\nJan,3\nFeb,5\n' > sales.csv && "
+               f'python3 -c "{code}" && head -c 4 chart.png | tail -c 3')
+    model = Scripted(responses=[
+        AIMessage("", tool_calls=[{"name": "execute", "id": "1", "args": {"command": command}}]),
+        AIMessage("done")])
+    with create_sandbox("glovebox") as backend:
+        state = create_deep_agent(model, backend=backend).invoke({"messages": [("user", "Draw.")]})
+        said = [each.content for each in state["messages"] if each.type == "tool"]
+        assert chart.ANSWER in said[0], said
+        assert backend.download_files(["/workspace/chart.png"])[0].content.startswith(b"\x89PNG")
 
 
 def test_parameters_and_snapshots_are_those_of_a_sandbox():
