@@ -110,7 +110,9 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
     request.argv.push_back(relocated(argument, tree));
   }
   request.cwd = relocated(command.cwd, tree);
-  const bool closes = !sandbox.write_rules_.closed.empty();
+  const PlaceRules& write = sandbox.write_rules_;
+  const PlaceRules& read = sandbox.read_rules_;
+  const bool closes = !write.closed.empty() || !read.closed.empty();
   if (closes && !request.cwd.starts_with('/')) {
     // By its path: the warden's own directory is in the mount where nothing is closed.
     request.cwd = std::string(kWorkspace) + "/" + request.cwd;
@@ -132,15 +134,22 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
     request.file_size = limits.disk.count;
   }
   request.deadline_ms = static_cast<std::uint64_t>((limits.wall + kBackstop).count());
-  request.writes_everywhere =
-      (sandbox.write_rules_.everywhere && !closes) || options.acts_for_clients;
-  if (sandbox.write_rules_.everywhere && closes) {
+  const bool is_guest = !options.acts_for_clients;
+  request.writes_everywhere = !is_guest || (write.everywhere && !closes);
+  request.reads_everywhere = !is_guest || read.everywhere;
+  if (write.everywhere && closes) {
     // A domain of its own all the same (landlock(7)): from there, nobody can trace, and so get at
     // the directories of, what works in that mount.
     request.writable.emplace_back("/");
   }
-  for (const std::string& place : sandbox.write_rules_.places) {
+  for (const std::string& place : write.places) {
     request.writable.push_back(relocated(place, tree));
+  }
+  for (const std::string& place : read.places) {
+    request.readable.push_back(relocated(place, tree));
+  }
+  if (!request.reads_everywhere) {
+    request.system = sandbox.enclosure_.system;
   }
   request.with_stdin = options.stdin_fd >= 0;
   request.alone = options.kill_rest;

@@ -90,6 +90,7 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
       env_(spec.as_root ? root_environment() : Environment{}),
       limits_(spec.limits),
       write_rules_(spec.rules.write),
+      read_rules_(spec.rules.read),
       timings_(std::move(enclosure_.timings)),
       notes_(std::move(enclosure_.notes)) {
   env_.insert(env_.end(), spec.env.begin(), spec.env.end());
@@ -97,14 +98,10 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
   used_ = enclosure_.features.own_kernel;
   walls_.user = spec.as_root ? "root" : "user";
   walls_.exec = spec.rules.exec.empty() ? "any" : "rules";
-  const bool closes = enclosure_.features.own_root;
-  walls_.write =
-      spec.rules.write.everywhere && (write_rules_.closed.empty() || !closes) ? "any" : "rules";
-  if (!write_rules_.closed.empty() && !closes) {
-    notes_.push_back("the " + tier_ + " tier has no mounts: '" + write_rules_.closed.front() +
-                     "' and what else the policy refuses can be written");
-    write_rules_.closed.clear();
-  }
+  drop_what_takes_mounts(write_rules_, "written");
+  drop_what_takes_mounts(read_rules_, "read");
+  walls_.write = write_rules_.empty() ? "any" : "rules";
+  walls_.read = read_rules_.empty() ? "any" : "rules";
   if (std::ranges::any_of(write_rules_.closed, [](const std::string& place) {
         return place.starts_with(".git/hooks/");
       })) {
@@ -114,6 +111,14 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
   if (spec.relay) {
     enclosure_.features.passes_descriptors = false;
     enclosure_.features.returns_descriptors = false;
+  }
+}
+
+void Sandbox::drop_what_takes_mounts(PlaceRules& rules, std::string_view done) {
+  if (!rules.closed.empty() && !enclosure_.features.own_root) {
+    notes_.push_back("the " + tier_ + " tier has no mounts: '" + rules.closed.front() +
+                     "' and what else the policy refuses can be " + std::string(done));
+    rules.closed.clear();
   }
 }
 

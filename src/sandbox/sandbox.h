@@ -36,8 +36,8 @@
 #include "spec/command.h"
 #include "spec/file_difference.h"
 #include "spec/limits.h"
+#include "spec/place_rules.h"
 #include "spec/verdict.h"
-#include "spec/write_rules.h"
 
 namespace glovebox {
 
@@ -292,6 +292,8 @@ class Sandbox {
   Result<void> relay_streams();
   // The error, or in its place what the program that builds the walls says of its failure.
   [[nodiscard]] Error with_complaints(Error error) const;
+  // Of a tier without mounts, and says so.
+  void drop_what_takes_mounts(PlaceRules& rules, std::string_view done);
   // Sends a question, and waits for its answer of this type, which `take` is given.
   template <typename Take>
   auto ask(warden::Request request,
@@ -318,7 +320,8 @@ class Sandbox {
   std::string tier_;
   Environment env_;
   Limits limits_;
-  WriteRules write_rules_;
+  PlaceRules write_rules_;
+  PlaceRules read_rules_;
   Walls walls_;
   std::vector<Timing> timings_;
   std::vector<std::string> notes_;

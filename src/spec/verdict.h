@@ -49,6 +49,7 @@ struct Walls {
   std::string network = "none";  // "none"; "rules": what network rules allow, through a proxy.
   std::string exec = "any";      // "any"; "rules": only programs that a policy lets start.
   std::string write = "any";     // "any"; "rules": only where a policy lets files be written.
+  std::string read = "any";      // "any"; "rules": only what a policy lets be read, and the system.
   std::string seccomp = "none";  // "none", "default", "strict", "nested"
   int landlock = 0;              // The ABI in force; 0 is none.
   std::string cgroup = "none";   // "none", "v1", "v2"

@@ -41,6 +41,9 @@ std::string StartRequest::encode() const {
   out.text(filter);
   out.u8(writes_everywhere ? 1 : 0);
   out.texts(writable);
+  out.u8(reads_everywhere ? 1 : 0);
+  out.texts(readable);
+  out.texts(system);
   return out.take();
 }
 
@@ -67,6 +70,9 @@ Result<StartRequest> StartRequest::decode(std::string_view bytes) {
   request.filter = in.text();
   request.writes_everywhere = in.u8() != 0;
   request.writable = in.texts(kMaxArguments);
+  request.reads_everywhere = in.u8() != 0;
+  request.readable = in.texts(kMaxArguments);
+  request.system = in.texts(kMaxArguments);
   return checked(in, std::move(request), "start request");
 }
 

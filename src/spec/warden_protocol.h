@@ -122,9 +122,15 @@ struct StartRequest {
   bool relayed = false;
   bool alone = false;    // When this process ends, everything else is killed.
   std::string filter{};  // A seccomp filter (sock_filter array) on top; empty is none.
-  // As in WriteRules. Places that are missing are made; what cannot be found can't be written.
+  // As in PlaceRules. Places that are missing are made, but no files to read; what cannot be found
+  // stays closed.
   bool writes_everywhere = true;
   std::vector<std::string> writable{};
+  bool reads_everywhere = true;
+  std::vector<std::string> readable{};
+  // Absolute paths of what can be read whatever is `readable`: files, and directories with all that
+  // is in them.
+  std::vector<std::string> system{};
 
   [[nodiscard]] std::string encode() const;
   static Result<StartRequest> decode(std::string_view bytes);

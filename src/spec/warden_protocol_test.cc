@@ -36,7 +36,10 @@ StartRequest some_start() {
           .alone = false,
           .filter = std::string("\x00\xff\x01", 3),
           .writes_everywhere = false,
-          .writable = {"out/", "report.txt"}};
+          .writable = {"out/", "report.txt"},
+          .reads_everywhere = false,
+          .readable = {"src/"},
+          .system = {"/usr", "/etc"}};
 }
 
 ReadyReport some_ready() {
@@ -202,6 +205,9 @@ TEST(StartRequestTest, KeepsEachField) {
   EXPECT_EQ(got->filter, sent.filter);
   EXPECT_EQ(got->writes_everywhere, sent.writes_everywhere);
   EXPECT_EQ(got->writable, sent.writable);
+  EXPECT_EQ(got->reads_everywhere, sent.reads_everywhere);
+  EXPECT_EQ(got->readable, sent.readable);
+  EXPECT_EQ(got->system, sent.system);
 }
 
 TEST(StreamReportTest, RefusesAStreamThatDoesNotExist) {

@@ -47,7 +47,7 @@ struct Start {
     rlimit64 value;
   };
   std::vector<Limit> limits;
-  int write_walls = -1;  // A Landlock rule set; negative: none.
+  int file_walls = -1;  // A Landlock rule set; negative: none.
   std::span<const sock_filter> filter;
   Pids pids = Pids::kOwn;
   Guests guests = Guests::kUser;
@@ -198,8 +198,8 @@ long become(const Start& start) {
       return r;
     }
   }
-  if (start.write_walls >= 0) {
-    if (const long r = sys::raw(SYS_landlock_restrict_self, start.write_walls, 0); r < 0) {
+  if (start.file_walls >= 0) {
+    if (const long r = sys::raw(SYS_landlock_restrict_self, start.file_walls, 0); r < 0) {
       return r;
     }
   }
@@ -291,7 +291,7 @@ std::array<int, 4> descriptors(const GuestStdio& stdio) {
 
 Started Starter::start(const StartRequest& request,
                        const GuestStdio& stdio,
-                       const UniqueFd& write_walls) const {
+                       const UniqueFd& file_walls) const {
   if (request.argv.empty()) {
     return {.start_error = EINVAL};
   }
@@ -315,7 +315,7 @@ Started Starter::start(const StartRequest& request,
     std::memcpy(filter.data(), request.filter.data(), filter.size() * sizeof(sock_filter));
   }
   start.filter = filter;
-  start.write_walls = write_walls.get();
+  start.file_walls = file_walls.get();
   start.pids = pids_;
   start.guests = guests_;
   return spawn(start);

@@ -43,10 +43,10 @@ class Starter {
 
   // Starts what `request` names, as a child of ours in a session of its own. Returns once it has
   // called exec, or failed to; fails with ETIMEDOUT, and kills it, when that takes 10 s. The guest
-  // enters the Landlock domain of `write_walls`, if that is one (write_walls.h).
+  // enters the Landlock domain of `file_walls`, if that is one (file_walls.h).
   [[nodiscard]] Started start(const StartRequest& request,
                               const GuestStdio& stdio,
-                              const UniqueFd& write_walls) const;
+                              const UniqueFd& file_walls) const;
 
   // Starts a program of ours by its descriptor, for work on hostile data.
   [[nodiscard]] Started start_own(int program_fd,

@@ -22,7 +22,7 @@
 #include "base/sys/descriptors.h"
 #include "base/sys/send_now.h"
 #include "base/wire.h"
-#include "warden/write_walls.h"
+#include "warden/file_walls.h"
 
 namespace glovebox::warden {
 namespace {
@@ -343,12 +343,12 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
     report_start_error(channel, stream_error(streams.error()));
     return;
   }
-  const auto write_walls = make_write_walls(workspace_, request.value());
-  if (!write_walls) {
+  const auto file_walls = make_file_walls(workspace_, request.value());
+  if (!file_walls) {
     report_start_error(channel, EACCES);
     return;
   }
-  const Started started = starter_.start(request.value(), streams->guest, *write_walls);
+  const Started started = starter_.start(request.value(), streams->guest, *file_walls);
   if (started.start_error != 0) {
     report_start_error(channel, started.start_error);
     return;

@@ -51,8 +51,8 @@ TARGETS = {
                       "language/language_file.cc", "language/suggest.cc",
                       "language/toml_guard.cc", "spec/limit_fields.cc", "spec/limits.cc"],
     "policy_file": [*BASE, "base/glob.cc", "base/text.cc", *(f"guard/policy/{name}.cc" for name in (
-                        "assessment", "catalogue", "fact", "family", "match", "policy", "policy_file")),
-                    "language/suggest.cc", "language/toml_guard.cc", "spec/json/bounded_json.cc"],
+                        "assessment", "catalogue", "fact", "family", "file_places", "match", "policy", "policy_file")),
+                    "language/suggest.cc", "language/toml_guard.cc", "spec/json/bounded_json.cc", "spec/place_rules.cc"],
     "analyser": [*BASE, "base/glob.cc", "base/text.cc", "guard/policy/fact.cc", "spec/json/bounded_json.cc",
                  *(f"analyser/{name}.cc" for name in (
                      "analyse", "facts", "lines", "secrets", "python_bindings", "python_calls", "python_code",
@@ -96,7 +96,7 @@ TARGETS = {
                     "spec/json/bounded_json.cc", "service/keeper/cbor.cc", "service/keeper/codec.cc", "service/keeper/wire.cc",
                     "spec/limit_fields.cc",
                     "spec/egress_protocol.cc", "spec/ip_address.cc", "spec/json/network_rules_json.cc",
-                    "spec/credential_rules.cc", "spec/exec_rules.cc", "spec/json/guest_rules_json.cc", "spec/write_rules.cc",
+                    "spec/credential_rules.cc", "spec/exec_rules.cc", "spec/json/guest_rules_json.cc", "spec/place_rules.cc",
                     "spec/network_rules.cc"],
     "audit_record": [*BASE, "base/digest/digest.cc", "base/text.cc", "base/time_text.cc", "base/unique_fd.cc",
                      *(f"audit/{name}.cc" for name in ("head", "record", "segments", "signing", "verify")),

@@ -51,6 +51,26 @@ class ClosedPaths(unittest.TestCase):
         sandbox.must(201, "POST", "/snapshot", {"name": "with-closed"})
         self.assert_closed(self.create(template="with-closed"))
 
+    def test_they_are_closed_after_a_rollback_which_brings_back_what_was_there(self):
+        sandbox = self.create()
+        sandbox.write("attempt.py", ATTEMPT)
+        context = sandbox.context()
+        point = context.must(201, "POST", "/checkpoint")["checkpoint"]
+        context.execute("open('later', 'w').write('x'); import os; os.remove('attempt.py')")
+        context.must(200, "POST", "/rollback", {"checkpoint": point})
+        self.assert_closed(sandbox)
+        sandbox.must(404, "GET", "/files/later")
+
+    def test_they_are_closed_in_a_volume_whatever_was_there_before(self):
+        self.daemon.must(201, "POST", "/v1/volumes", {"name": "kept"})
+        before = self.daemon.create(volumes=[{"name": "kept", "path": "/workspace"}])
+        before.write(".git/hooks/given", b"given")
+        before.write("attempt.py", ATTEMPT)
+        self.daemon.must(204, "DELETE", before.path)
+        sandbox = self.create(volumes=[{"name": "kept", "path": "/workspace"}])
+        self.assert_closed(sandbox)
+        self.assertEqual(sandbox.read(".git/hooks/given"), b"given")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "guard/policy/analysers.h"
+#include "guard/policy/file_places.h"
 #include "guard/policy/policy.h"
 #include "language/suggest.h"
 #include "language/toml_guard.h"
@@ -57,7 +58,8 @@ class Reader {
   Result<std::uint32_t> risk(const toml::node& node);
   Result<void> entries(const toml::node& node, Action action, RuleList& list);
   Result<RuleList> list(const toml::node& node);
-  Result<RuleList> list(const toml::table& from);
+  Result<RuleList> list(const toml::table& from, std::string_view besides = {});
+  Result<RuleList> file_list(const toml::node& node);
   Result<void> thresholds(const toml::node& node, Policy& policy);
   Result<void> commands(const toml::node& node, Policy& policy);
   Result<void> files(const toml::node& node, Policy& policy);
@@ -175,10 +177,14 @@ Result<void> Reader::entries(const toml::node& node, Action action, RuleList& li
 
 Result<RuleList> Reader::list(const toml::node& node) { return list(*GB_TRY(table(node))); }
 
-Result<RuleList> Reader::list(const toml::table& from) {
+// `besides` is a key that the caller reads.
+Result<RuleList> Reader::list(const toml::table& from, std::string_view besides) {
   static const Words kKeys = {"allow", "note", "ask", "refuse", "otherwise"};
   RuleList list;
   for (const auto& [key, value] : from) {
+    if (!besides.empty() && key.str() == besides) {
+      continue;
+    }
     if (key.str() == "otherwise") {
       list.otherwise = GB_TRY(action(value, {"allow", "note", "ask", "refuse"}));
       continue;
@@ -220,12 +226,35 @@ Result<void> Reader::commands(const toml::node& node, Policy& policy) {
   return {};
 }
 
+// With `enforced`, each pattern has to be one that the kernel can hold.
+Result<RuleList> Reader::file_list(const toml::node& node) {
+  const toml::table& rules = *GB_TRY(table(node));
+  const toml::node* const wish = rules.get("enforced");
+  const bool enforced = wish != nullptr && GB_TRY(flag(*wish));
+  RuleList files = GB_TRY(list(rules, "enforced"));
+  for (const Action each : {Action::kAllow, Action::kNote, Action::kAsk, Action::kRefuse}) {
+    const toml::array* const patterns = rules[name_of(each)].as_array();
+    for (std::size_t i = 0; enforced && patterns != nullptr && i < patterns->size(); ++i) {
+      const toml::node& pattern = (*patterns)[i];
+      const std::string text = pattern.value_or(std::string());
+      const std::string why = why_not_held(files, {.pattern = text, .action = each});
+      if (!why.empty()) {
+        return fault(pattern.source(),
+                     "the kernel cannot hold '" + printable(text) + "': " + printable(why),
+                     "name one file, or a directory with all that is in it, like 'out/*'; or leave "
+                     "out 'enforced'");
+      }
+    }
+  }
+  return files;
+}
+
 Result<void> Reader::files(const toml::node& node, Policy& policy) {
   for (const auto& [key, value] : *GB_TRY(table(node))) {
     if (key.str() == "read") {
-      policy.lists[Subject::kFilesRead] = GB_TRY(list(value));
+      policy.lists[Subject::kFilesRead] = GB_TRY(file_list(value));
     } else if (key.str() == "write") {
-      policy.lists[Subject::kFilesWrite] = GB_TRY(list(value));
+      policy.lists[Subject::kFilesWrite] = GB_TRY(file_list(value));
     } else {
       return unknown(key, {"read", "write"});
     }

@@ -100,6 +100,17 @@ TEST(PolicyFileTest, AllShippedPoliciesAndTheirExamplesAreValid) {
   EXPECT_TRUE(shipped_policy("nothing").empty());
 }
 
+TEST(PolicyFileTest, EnforcedRefusesAPatternThatTheKernelCannotHoldWithItsPlace) {
+  EXPECT_TRUE(parse_policy("[files.read]\nrefuse = ['*.pem', '.env']\n", "p"));
+  EXPECT_TRUE(parse_policy("[files.read]\nenforced = true\nrefuse = ['.env', 'a/*']\n", "p"));
+  EXPECT_TRUE(parse_policy("[files.write]\nenforced = false\nrefuse = ['*.pem']\n", "p"));
+  const auto bad = parse_policy("[files.read]\nenforced = true\nrefuse = ['.env', '*.pem']\n", "p");
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().message(), HasSubstr("p:3:19: the kernel cannot hold '*.pem'"));
+  EXPECT_THAT(bad.error().hint(), HasSubstr("'out/*'"));
+  EXPECT_FALSE(parse_policy("[files.read]\nenforced = 1\n", "p"));
+}
+
 TEST(PolicyFileTest, AnExampleNeedsItsExpectation) {
   EXPECT_TRUE(parse_examples("[[example]]\nlanguage='py'\ncode='1'\nexpect='ask'\n", "e"));
   EXPECT_FALSE(parse_examples("[[example]]\nlanguage='py'\ncode='1'\n", "e"));

@@ -8,7 +8,6 @@
 // Nothing here may allocate, lock, or use thread-local storage (see plan.h).
 #include <fcntl.h>
 #include <linux/keyctl.h>
-#include <linux/openat2.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/sockios.h>
@@ -29,6 +28,7 @@
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
 #include "sandbox/child/confine.h"
+#include "sandbox/child/pins.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/child/report.h"
 #include "sandbox/child/way_out.h"
@@ -408,7 +408,7 @@ class Entrance {
       }
       ++detail_;
     }
-    if (const long r = pin_places(); r < 0) {
+    if (const long r = pin_places(plan_, inner_workspace_, detail_); r < 0) {
       return r;
     }
     if (plan_.terminals_place != nullptr) {
@@ -424,68 +424,6 @@ class Entrance {
     return plan_.other_root_place == nullptr
                ? 0
                : raw(SYS_umount2, plan_.other_root_place, MNT_DETACH | UMOUNT_NOFOLLOW);
-  }
-
-  long pin_places() noexcept {
-    if (plan_.pins.empty()) {
-      return 0;
-    }
-    inner_workspace_ = raw(SYS_open, plan_.pinned_place, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    if (inner_workspace_ < 0) {
-      return inner_workspace_;
-    }
-    if (const long r = bind({plan_.pinned_place, plan_.pinned_place, 0, false}); r < 0) {
-      return r;
-    }
-    const long top = raw(SYS_open, plan_.pinned_place, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    if (top < 0) {
-      return top;
-    }
-    for (const Pin& each : plan_.pins) {
-      if (const long r = hold(top, each); r < 0) {
-        return r;
-      }
-      ++detail_;
-    }
-    (void)raw(SYS_close, top);
-    return 0;
-  }
-
-  static long open_pin(long top, const Pin& pin) noexcept {
-    const open_how how{
-        .flags = static_cast<std::uint64_t>(O_PATH | O_CLOEXEC | (pin.directory ? O_DIRECTORY : 0)),
-        .mode = 0,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-    return raw(SYS_openat2, top, pin.path, &how, sizeof how);
-  }
-
-  // What is above it was pinned before, so no part of its path is a link.
-  static long hold(long top, const Pin& pin) noexcept {
-    long place = open_pin(top, pin);
-    if (place == -ENOENT) {
-      const long made = pin.directory ? raw(SYS_mkdirat, top, pin.path, 0755)
-                                      : raw(SYS_mknodat, top, pin.path, S_IFREG | 0644, 0);
-      place = made < 0 ? made : open_pin(top, pin);
-    }
-    if (place < 0) {
-      return place;
-    }
-    const long tree =
-        raw(SYS_open_tree, place, "", abi::kOpenTreeClone | AT_EMPTY_PATH | O_CLOEXEC);
-    if (tree < 0) {
-      return tree;
-    }
-    const abi::MountAttr attributes{.attr_set = pin.closed ? abi::kMountRdonly : 0};
-    long result =
-        pin.closed ? raw(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes)
-                   : 0;
-    if (result >= 0) {
-      result = raw(SYS_move_mount, tree, "", place, "",
-                   abi::kMoveMountFromEmptyPath | abi::kMoveMountToEmptyPath);
-    }
-    (void)raw(SYS_close, tree);
-    (void)raw(SYS_close, place);
-    return result;
   }
 
   long mount_proc() noexcept {

@@ -73,6 +73,7 @@ struct Pin {
   const char* path;  // Relative to the workspace; those in front of it in the plan are above it.
   bool directory;
   bool closed;  // And nothing can be written there.
+  bool hidden;  // And something unreadable is there in its place. None is in it.
 };
 
 // A detached mount of the parent's, to be attached at `target`, which must exist.
@@ -167,6 +168,9 @@ struct Plan {
   // it lets the archiver do.
   const char* pinned_place = nullptr;
   std::span<const Pin> pins;
+  // What is in place of what is hidden.
+  const char* hidden_file = nullptr;
+  const char* hidden_directory = nullptr;
   // Where a devpts of the sandbox's own goes, and its options (Documentation/filesystems/devpts.rst
   // of Linux); none without a place.
   const char* terminals_place = nullptr;

@@ -115,6 +115,9 @@ struct Enclosure {
   // Where a program that builds the walls says why it could not; read without waiting. Or none.
   UniqueFd complaints{};
   std::string tree;  // A directory of the host that is removed with the sandbox, or empty.
+  // Absolute paths of what programs need to start, which holds nothing of a workspace: guests read
+  // it whatever GuestRules::read says. Of tiers that hold those rules.
+  std::vector<std::string> system{};
   TierFeatures features;
   std::string machine{};  // What runs the guest's own kernel, where that does not say it itself.
   std::string seccomp;    // The name of the policy in force.

@@ -26,11 +26,11 @@ std::string path_of(const UniqueFd& fd) { return "/proc/self/fd/" + std::to_stri
 Result<std::unique_ptr<Program>> Program::compile(Submission submission, int cancel_fd) {
   GB_TRY(validate(submission.limits));
   GB_TRY(validate(submission.compile_limits, "compile-"));
-  submission.rules = GB_TRY(rules_for(submission.language, std::move(submission.rules)));
   std::unique_ptr<Program> program(new Program(std::move(submission)));
   const Submission& own = program->submission_;
   const Plan plan =
       make_plan(own.language, {own.code, own.name}, own.arguments, own.limits, own.compile_limits);
+  program->submission_.rules = GB_TRY(rules_for(own.language, plan.file_name, own.rules));
   if (plan.compile) {
     const auto sandbox =
         GB_TRY(program->furnished(program->sandbox_spec(own.compile_limits), plan));

@@ -2,6 +2,7 @@
 // The rules for commands and files that policies have, as walls.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -14,15 +15,14 @@ namespace glovebox {
 
 // What the kernel can hold of the policies. Of commands: the programs that they refuse whatever
 // their arguments, and those that they do not name where they refuse the rest; no rule about
-// arguments. Of files: where a policy refuses to write what it does not name, only the directories
-// and files that its patterns name can be written; and what a policy refuses to write is closed
-// where that is one file or one directory of the workspace. It cannot hold what they ask about,
+// arguments. Of files, what guard/policy/file_places.h finds. It cannot hold what they ask about,
 // because a person may agree.
 GuestRules guest_rules_of(const std::vector<policy::Policy>& policies);
 
-// The same for a sandbox that runs one program of the language. Fails with kRefused where that is
-// compiled in the sandbox, and nothing that was written there may be started.
-Result<GuestRules> rules_for(const Language& language, GuestRules rules);
+// The same for a sandbox that runs one program of the language, which is in this file of the
+// workspace. Fails with kRefused where that is compiled in the sandbox, and nothing that was
+// written there may be started, or not all of the workspace be read.
+Result<GuestRules> rules_for(const Language& language, const std::string& file, GuestRules rules);
 
 // The same for a sandbox in which contexts of any language may be made that the policies allow.
 GuestRules guest_rules_for_contexts(const std::vector<policy::Policy>& policies,

@@ -17,7 +17,7 @@ ExecRules exec_of(const std::vector<policy::Policy>& policies) {
 }
 
 // Of policies with one list of files each.
-WriteRules write_of(const std::vector<std::string>& lists) {
+PlaceRules write_of(const std::vector<std::string>& lists) {
   std::vector<policy::Policy> policies;
   for (const std::string& list : lists) {
     policies.push_back(policy_of("[files.write]\n" + list));
@@ -66,9 +66,30 @@ TEST(PolicyWallsTest, AProgramThatWouldBeCompiledIsRefusedWhereNothingWrittenSta
   compiled.compile = {"gcc"};
   compiled.run = {"{dir}/{stem}"};
   const auto refused =
-      rules_for(compiled, guest_rules_of({policy_of("[commands]\nrefuse = ['nc']")}));
+      rules_for(compiled, "main.c", guest_rules_of({policy_of("[commands]\nrefuse = ['nc']")}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kRefused);
+}
+
+TEST(PolicyWallsTest, WhereTheRestIsRefusedAProgramReadsItselfAndWhatIsNamed) {
+  Language script;
+  script.id = "python";
+  script.run = {"python3", "{file}"};
+  const GuestRules rules =
+      guest_rules_of({policy_of("[files.read]\nallow = ['data/*']\nrefuse = ['data/key']\n"
+                                "otherwise = 'refuse'")});
+  const auto own = rules_for(script, "main.py", rules);
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->read.places, (std::vector<std::string>{"data/", "main.py"}));
+  EXPECT_EQ(own->read.closed, std::vector<std::string>{"data/key"});
+  EXPECT_TRUE(own->write.empty());
+
+  Language compiled = script;
+  compiled.compile = {"javac", "{file}"};
+  EXPECT_FALSE(rules_for(compiled, "main.java", rules));
+  EXPECT_TRUE(rules_for(compiled, "main.java",
+                        guest_rules_of({policy_of("[files.read]\nallow = ['~/*']\n"
+                                                  "otherwise = 'refuse'")})));
 }
 
 TEST(PolicyWallsTest, WhereTheRestIsRefusedOnlyWhatIsNamedCanBeWritten) {

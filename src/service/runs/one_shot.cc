@@ -156,7 +156,7 @@ class OneShotRun {
                      .as_root = request_.as_root,
                      .nested = request_.nested,
                      .deterministic = request_.deterministic};
-    spec.rules = GB_TRY(rules_for(request_.language, request_.rules));
+    spec.rules = GB_TRY(rules_for(request_.language, plan.file_name, request_.rules));
     if (!request_.verify.empty()) {
       spec.rules.exec.permit("sh");
     }

@@ -51,24 +51,33 @@ std::optional<ExecRules> read_exec(const json& object) {
   return validate(rules) ? std::optional(std::move(rules)) : std::nullopt;
 }
 
-std::optional<WriteRules> read_write(const json& object) {
-  WriteRules rules;
-  if (object.contains("write")) {
-    auto places = strings_in(object, "write");
+std::optional<PlaceRules> read_places(const json& object, const char* open, const char* closed) {
+  PlaceRules rules;
+  if (object.contains(open)) {
+    auto places = strings_in(object, open);
     if (!places) {
       return std::nullopt;
     }
     rules.everywhere = false;
     rules.places = *std::move(places);
   }
-  if (object.contains("closed")) {
-    auto closed = strings_in(object, "closed");
-    if (!closed) {
+  if (object.contains(closed)) {
+    auto places = strings_in(object, closed);
+    if (!places) {
       return std::nullopt;
     }
-    rules.closed = *std::move(closed);
+    rules.closed = *std::move(places);
   }
   return validate(rules) ? std::optional(std::move(rules)) : std::nullopt;
+}
+
+void write_places(const PlaceRules& rules, const char* open, const char* closed, json& object) {
+  if (!rules.everywhere) {
+    object[open] = rules.places;
+  }
+  if (!rules.closed.empty()) {
+    object[closed] = rules.closed;
+  }
 }
 
 }  // namespace
@@ -82,12 +91,8 @@ std::string to_json(const GuestRules& rules) {
     lists.push_back({{"refuse", list.refuse}, {"allow", list.allow}, {"others", list.others}});
   }
   json object{{"lists", std::move(lists)}, {"written", rules.exec.written}};
-  if (!rules.write.everywhere) {
-    object["write"] = rules.write.places;
-  }
-  if (!rules.write.closed.empty()) {
-    object["closed"] = rules.write.closed;
-  }
+  write_places(rules.write, "write", "closed", object);
+  write_places(rules.read, "read", "hidden", object);
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -97,10 +102,14 @@ GuestRules read_stored_guest_rules(std::string_view text) {
   }
   const json object = json::parse(text, nullptr, false);
   auto exec = object.is_object() ? read_exec(object) : std::nullopt;
-  auto write = object.is_object() ? read_write(object) : std::nullopt;
-  return exec && write ? GuestRules{.exec = *std::move(exec), .write = *std::move(write)}
-                       : GuestRules{.exec = {.lists = {{.others = false}}, .written = false},
-                                    .write = {.everywhere = false}};
+  auto write = object.is_object() ? read_places(object, "write", "closed") : std::nullopt;
+  auto read = object.is_object() ? read_places(object, "read", "hidden") : std::nullopt;
+  if (!exec || !write || !read) {
+    return {.exec = {.lists = {{.others = false}}, .written = false},
+            .write = {.everywhere = false},
+            .read = {.everywhere = false}};
+  }
+  return {.exec = *std::move(exec), .write = *std::move(write), .read = *std::move(read)};
 }
 
 }  // namespace glovebox

@@ -40,6 +40,9 @@ Json walls_json(const Walls& walls) {
   if (walls.write != "any") {
     json["write"] = walls.write;
   }
+  if (walls.read != "any") {
+    json["read"] = walls.read;
+  }
   if (!walls.capabilities.empty()) {
     json["capabilities"] = walls.capabilities;
   }

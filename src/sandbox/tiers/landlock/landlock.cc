@@ -151,6 +151,17 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
     }
     ExecAccess::add_loaders(rules);
   }
+  // As a whole: these rules hold besides.
+  std::vector<std::string> system;
+  for (const child::AccessRule& rule : kHostRules) {
+    system.emplace_back(rule.path);
+  }
+  for (const child::AccessRule& rule : kProgramRules) {
+    system.emplace_back(rule.path);
+  }
+  for (const Mount& mount : setup->mounts) {
+    system.push_back(mount.source);
+  }
   rules.push_back({setup->tree.c_str(), spec.rules.exec.written ? ~0ULL : ~abi::kFsExecute, false});
   for (const Mount& mount : setup->mounts) {
     // Seen where they are: there is no other root to show them in.
@@ -203,6 +214,7 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
                    .control = std::move(control),
                    .pidfd = child.keep(),
                    .tree = tree,
+                   .system = std::move(system),
                    .features = features(),
                    .seccomp = "default",
                    .landlock = plan.landlock.abi,

@@ -428,6 +428,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                    .way_out = std::move(way_out),
                    .pidfd = child.keep(),
                    .tree = {},
+                   .system = setup->files.system(),
                    .features = features(),
                    .seccomp = spec.realm    ? "zygote"
                               : spec.nested ? "nested"

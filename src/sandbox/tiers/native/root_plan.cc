@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <map>
 #include <memory>
 #include <string_view>
 
@@ -21,6 +20,7 @@
 #include "sandbox/machine.h"
 #include "sandbox/masked_paths.h"
 #include "sandbox/system_view.h"
+#include "sandbox/tiers/native/planned_pins.h"
 
 namespace glovebox {
 namespace {
@@ -53,6 +53,11 @@ constexpr const char* kMasks = "run/masks";
 constexpr const char* kMaskFile = "run/masks/file";
 constexpr const char* kMaskDirectory = "run/masks/directory";
 
+// What covers what a policy hides from a guest that is no root: nobody may open it, and none can
+// change that, because it is mounted read-only.
+constexpr const char* kHiddenFile = "run/masks/hidden-file";
+constexpr const char* kHiddenDirectory = "run/masks/hidden-directory";
+
 // Where a guest that makes sandboxes has a /proc without masks, and what covers it.
 constexpr const char* kWholeProc = "run/nested/proc";
 constexpr const char* kWholeProcCover = "run/nested";
@@ -77,6 +82,7 @@ constexpr std::array<child::AccessRule, 3> kSomeProgramsRules = {
     {{"/", abi::kFsReadDir, false},
      {"/proc", kReadOnlyData | abi::kFsWriteFile, false},
      {"/dev", kWriteDevices & ~abi::kFsExecute, false}}};
+constexpr std::array<const char*, 4> kOwnData = {"/etc", "/run", "/sys", "/var"};
 constexpr std::array<const char*, 3> kWritten = {"/workspace", "/tmp", "/dev/shm"};
 // Our own programs, and data.
 constexpr std::string_view kOwnPrograms = "/opt/glovebox/";
@@ -365,6 +371,11 @@ void RootPlan::add_proc_masks() {
   add_directory(kMasks, 0555);
   add_directory(kMaskDirectory, 0555);
   files_.push_back({kMaskFile, {}});
+  if (std::ranges::any_of(pins_, &child::Pin::hidden)) {
+    add_directory(kHiddenDirectory, 0);
+    files_.push_back({kHiddenFile, {}, 0});
+    more_inodes_ += 2;
+  }
   // Read-only once: what is bound from a mount has its attributes.
   masks_.push_back({kMasks, kMasks, kReadOnly | abi::kMountNoexec, false});
   for (const char* const file : kMaskedFiles) {
@@ -402,19 +413,32 @@ void RootPlan::add_machine(const Limits& limits) {
   }
 }
 
+// What the root has at its top, or the host in its place; the rest is ours, and data.
+std::vector<std::string> RootPlan::names_of_root(const SandboxSpec& spec) const {
+  return spec.root.empty() ? std::vector<std::string>{"usr", "bin", "sbin", "lib", "lib64", "lib32"}
+                           : other_names_;
+}
+
+void RootPlan::add_system_places(const SandboxSpec& spec) {
+  system_.assign(kOwnData.begin(), kOwnData.end());
+  for (const std::string& name : names_of_root(spec)) {
+    system_.push_back("/" + name);
+  }
+  for (const Mount& mount : spec.mounts) {
+    system_.push_back(mount.target);
+  }
+}
+
 Result<void> RootPlan::restrict_programs(const SandboxSpec& spec) {
   exec_ = GB_TRY(ExecAccess::create(spec.rules.exec, spec.root.empty() ? "/" : spec.root));
   rules_.assign(kSomeProgramsRules.begin(), kSomeProgramsRules.end());
   for (const char* const path : kWritten) {
     rules_.push_back({path, written_, false});
   }
-  // What the root has at its top, or the host in its place; the rest is ours, and data.
-  const std::vector<std::string> host = {"usr", "bin", "sbin", "lib", "lib64", "lib32"};
-  const std::vector<std::string>& of_root = spec.root.empty() ? host : other_names_;
-  for (const std::string& name : of_root) {
+  for (const std::string& name : names_of_root(spec)) {
     GB_TRY(exec_->add_rules("/" + name, rules_));
   }
-  for (const char* const name : {"/etc", "/run", "/sys", "/var"}) {
+  for (const char* const name : kOwnData) {
     rules_.push_back({name, kReadOnlyData, true});
   }
   for (const Mount& mount : spec.mounts) {
@@ -439,27 +463,8 @@ Result<void> RootPlan::restrict_programs(const SandboxSpec& spec) {
 }
 
 void RootPlan::add_pins(const SandboxSpec& spec) {
-  struct Kind {
-    bool directory = false;
-    bool closed = false;
-  };
-  std::map<std::string, Kind> pins;  // In the order of their paths, so what is above comes first.
-  for (const std::string& place : spec.rules.write.closed) {
-    const bool directory = place.ends_with('/');
-    const std::string path = place.substr(0, place.size() - (directory ? 1 : 0));
-    for (std::size_t slash = path.find('/'); slash != path.npos;
-         slash = path.find('/', slash + 1)) {
-      pins[path.substr(0, slash)].directory = true;
-    }
-    Kind& kind = pins[path];
-    kind = {.directory = kind.directory || directory, .closed = true};
-  }
-  std::string within;  // What is closed already, with all that is in it.
-  for (const auto& [path, kind] : pins) {
-    if (within.empty() || !path.starts_with(within)) {
-      pins_.push_back({keep(path), kind.directory, kind.closed});
-      within = kind.closed ? path + "/" : "";
-    }
+  for (const PlannedPin& pin : plan_pins(spec.rules.write.closed, spec.rules.read.closed)) {
+    pins_.push_back({keep(pin.path), pin.directory, pin.closed, pin.hidden});
   }
   pinned_place_ = keep(spec.home.substr(1));
   more_inodes_ += static_cast<std::uint32_t>(pins_.size());
@@ -508,6 +513,7 @@ Result<RootPlan> RootPlan::create(const SandboxSpec& spec) {
     GB_TRY(plan.add_attachment(attachment));
   }
   plan.add_pins(spec);
+  plan.add_system_places(spec);
   plan.add_proc_masks();
   plan.add_machine(spec.limits);
   plan.options_ = plan.keep(
@@ -534,6 +540,8 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.grafts = grafts_;
   plan.pinned_place = pinned_place_;
   plan.pins = pins_;
+  plan.hidden_file = kHiddenFile;
+  plan.hidden_directory = kHiddenDirectory;
   plan.terminals_place = kTerminals;
   plan.terminals_options = kTerminalOptions;
   plan.warden_files_place = kMasks;

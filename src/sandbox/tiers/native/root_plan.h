@@ -45,6 +45,9 @@ class RootPlan {
   // Mounts whose files are to belong to whom their numbers say inside, before the child sees them.
   [[nodiscard]] std::span<const int> mounts_to_map() const { return to_map_; }
 
+  // As Enclosure::system.
+  [[nodiscard]] const std::vector<std::string>& system() const { return system_; }
+
  private:
   const char* keep(std::string text);
   void add_directory(std::string path, std::uint32_t mode);
@@ -66,6 +69,8 @@ class RootPlan {
   void add_own_etc(const SandboxSpec& spec);
   void add_own_files(const SandboxSpec& spec);
   void add_pins(const SandboxSpec& spec);
+  void add_system_places(const SandboxSpec& spec);
+  [[nodiscard]] std::vector<std::string> names_of_root(const SandboxSpec& spec) const;
   void add_proc_masks();
   // What Landlock allows, where guests may start only some programs.
   Result<void> restrict_programs(const SandboxSpec& spec);
@@ -118,6 +123,7 @@ class RootPlan {
   std::vector<child::Graft> grafts_;
   std::vector<child::Pin> pins_;
   const char* pinned_place_ = nullptr;
+  std::vector<std::string> system_;
   std::optional<ExecAccess> exec_;
   std::vector<child::AccessRule> rules_;
   std::vector<child::TextFile> files_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "warden/write_walls.h"
+#include "warden/file_walls.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -17,8 +18,10 @@
 namespace glovebox::warden {
 namespace {
 
-constexpr std::uint64_t kReading = abi::kFsExecute | abi::kFsReadFile | abi::kFsReadDir;
+constexpr std::uint64_t kReading = abi::kFsReadFile | abi::kFsReadDir;
 constexpr std::uint64_t kOpening = abi::kFsWriteFile | abi::kFsTruncate;
+// Of a file, the kernel takes only rights to its content.
+constexpr std::uint64_t kOfFiles = abi::kFsReadFile | kOpening;
 
 // What is no file of anybody's. Not "/dev" itself, below which "/dev/shm" is.
 constexpr std::array<std::string_view, 9> kDevices = {"proc",     "dev/null",   "dev/zero",
@@ -28,11 +31,23 @@ constexpr std::array<std::string_view, 9> kDevices = {"proc",     "dev/null",   
 // All that changes files, as far as the kernel knows it: ABI 2 has rights for links and renames
 // between directories, ABI 3 those for truncation.
 std::uint64_t changing(long abi) {
-  return (abi::kFsAllAbi1 & ~kReading) | (abi >= 2 ? abi::kFsRefer : 0) |
+  return (abi::kFsAllAbi1 & ~(kReading | abi::kFsExecute)) | (abi >= 2 ? abi::kFsRefer : 0) |
          (abi >= 3 ? abi::kFsTruncate : 0);
 }
 
+bool is_directory(const UniqueFd& place) {
+  struct stat status {};
+  return ::fstat(place.get(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// `access` is what the rule set handles.
 Result<void> add(int ruleset, const UniqueFd& place, std::uint64_t access) {
+  if (!is_directory(place)) {
+    access &= kOfFiles;
+  }
+  if (access == 0) {
+    return {};  // The kernel takes no empty rule.
+  }
   const abi::LandlockPathBeneathAttr beneath{.allowed_access = access, .parent_fd = place.get()};
   const long r =
       sys::raw(SYS_landlock_add_rule, ruleset, abi::kLandlockRulePathBeneath, &beneath, 0);
@@ -40,9 +55,14 @@ Result<void> add(int ruleset, const UniqueFd& place, std::uint64_t access) {
                : Result<void>();
 }
 
+enum class Missing { kIsMade, kFileStaysAway };
+
 // The place itself, made if it is missing. No link is followed, so nothing that a guest has put
 // there leads elsewhere.
-Result<UniqueFd> open_place(const Workspace& workspace, int top, std::string_view place) {
+Result<UniqueFd> open_place(const Workspace& workspace,
+                            int top,
+                            std::string_view place,
+                            Missing missing) {
   if (place == "./") {
     return workspace.open(".", O_PATH | O_DIRECTORY);
   }
@@ -56,7 +76,12 @@ Result<UniqueFd> open_place(const Workspace& workspace, int top, std::string_vie
     return absolute ? sys::open_beneath(top, path, flags, mode) : workspace.open(path, flags, mode);
   };
   if (auto there = open(O_PATH | (directory ? O_DIRECTORY : 0), 0)) {
-    return there;
+    // A pattern for a file says nothing of what is in a directory of its name.
+    return directory || !is_directory(*there) ? std::move(there)
+                                              : Error::from_errno("open", EISDIR);
+  }
+  if (!directory && missing == Missing::kFileStaysAway) {
+    return Error::from_errno("open", ENOENT);
   }
   // A path that ends in a slash has all of its directories made.
   (void)(absolute ? sys::make_parents_beneath(top, path) : workspace.make_parents(path));
@@ -68,8 +93,8 @@ Result<UniqueFd> open_place(const Workspace& workspace, int top, std::string_vie
 
 }  // namespace
 
-Result<UniqueFd> make_write_walls(const Workspace& workspace, const StartRequest& request) {
-  if (request.writes_everywhere) {
+Result<UniqueFd> make_file_walls(const Workspace& workspace, const StartRequest& request) {
+  if (request.writes_everywhere && request.reads_everywhere) {
     return UniqueFd();
   }
   const long abi =
@@ -77,7 +102,9 @@ Result<UniqueFd> make_write_walls(const Workspace& workspace, const StartRequest
   if (abi < 0) {
     return Error::from_errno("landlock_create_ruleset", static_cast<int>(-abi));
   }
-  const abi::LandlockRulesetAttr attributes{.handled_access_fs = changing(abi)};
+  const std::uint64_t writing = request.writes_everywhere ? 0 : changing(abi);
+  const std::uint64_t reading = request.reads_everywhere ? 0 : kReading;
+  const abi::LandlockRulesetAttr attributes{.handled_access_fs = writing | reading};
   const long made =
       sys::raw(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0);
   if (made < 0) {
@@ -87,15 +114,23 @@ Result<UniqueFd> make_write_walls(const Workspace& workspace, const StartRequest
   const UniqueFd top(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (const std::string_view device : kDevices) {
     if (const auto there = sys::open_beneath(top.get(), device, O_PATH)) {
-      GB_TRY(add(ruleset.get(), *there, kOpening & changing(abi)));
+      GB_TRY(add(ruleset.get(), *there, (kOpening & writing) | reading));
     }
   }
+  // What cannot be opened stays closed.
   for (const std::string& place : request.writable) {
-    // What cannot be opened stays closed.
-    if (const auto there = open_place(workspace, top.get(), place)) {
-      // Of a file, the kernel takes only rights to its content.
-      const std::uint64_t access = place.ends_with('/') ? changing(abi) : kOpening & changing(abi);
-      GB_TRY(add(ruleset.get(), *there, access));
+    if (const auto there = open_place(workspace, top.get(), place, Missing::kIsMade)) {
+      GB_TRY(add(ruleset.get(), *there, writing));
+    }
+  }
+  for (const std::string& place : request.readable) {
+    if (const auto there = open_place(workspace, top.get(), place, Missing::kFileStaysAway)) {
+      GB_TRY(add(ruleset.get(), *there, reading));
+    }
+  }
+  for (const std::string& path : request.system) {
+    if (const auto there = sys::open_beneath(top.get(), path.substr(1), O_PATH)) {
+      GB_TRY(add(ruleset.get(), *there, reading));
     }
   }
   return ruleset;

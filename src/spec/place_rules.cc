@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec/write_rules.h"
+#include "spec/place_rules.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@ constexpr std::ptrdiff_t kDeepestClosed = 8;
 constexpr std::string_view kWhole = "./";  // The workspace.
 
 // A directory also covers a file of its name: it is that file.
-bool covers(std::string_view place, std::string_view other) {
+bool holds(std::string_view place, std::string_view other) {
   const bool directory = place.ends_with('/');
   return place == other || (directory && other.starts_with(place)) ||
          (directory && other == place.substr(0, place.size() - 1)) ||
@@ -26,7 +26,7 @@ bool covers(std::string_view place, std::string_view other) {
 
 bool covered_by_any(const std::vector<std::string>& places, const std::string& place) {
   return std::ranges::any_of(places,
-                             [&place](const std::string& each) { return covers(each, place); });
+                             [&place](const std::string& each) { return holds(each, place); });
 }
 
 bool is_place(std::string_view place) {
@@ -58,7 +58,7 @@ bool can_be_closed(const std::string& place) {
 
 }  // namespace
 
-void WriteRules::restrict_to(const std::vector<std::string>& others) {
+void PlaceRules::restrict_to(const std::vector<std::string>& others) {
   std::vector<std::string> both;
   for (const std::string& place : others) {
     if (everywhere || covered_by_any(places, place)) {
@@ -75,7 +75,7 @@ void WriteRules::restrict_to(const std::vector<std::string>& others) {
   places.clear();
   for (const std::string& place : both) {
     const bool within_another = std::ranges::any_of(
-        both, [&place](const std::string& each) { return each != place && covers(each, place); });
+        both, [&place](const std::string& each) { return each != place && holds(each, place); });
     if (!within_another) {
       places.push_back(place);
     }
@@ -83,7 +83,17 @@ void WriteRules::restrict_to(const std::vector<std::string>& others) {
   everywhere = false;
 }
 
-Result<void> validate(const WriteRules& rules) {
+bool PlaceRules::covers(const std::string& place) const {
+  return everywhere || covered_by_any(places, place);
+}
+
+void PlaceRules::permit(std::string place) {
+  if (!covers(place)) {
+    places.push_back(std::move(place));
+  }
+}
+
+Result<void> validate(const PlaceRules& rules) {
   if (rules.places.size() > kMostPlaces || !std::ranges::all_of(rules.places, is_place) ||
       rules.closed.size() > kMostClosed || !std::ranges::all_of(rules.closed, can_be_closed)) {
     return Error(ErrorCode::kInvalid, "too many or invalid rules for files");

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// PlaceRules: where a guest can write, or what it can read, as a wall of its sandbox.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace glovebox {
+
+// A value. For one of the two: what can be written, or what can be read.
+struct PlaceRules {
+  bool everywhere = true;
+  // The only ones that are open, if it is not everywhere: "out/" is a directory with all that is in
+  // it, "report.txt" a file. Relative to the workspace, "./" itself, or absolute; without "." and
+  // "..". None lies in another one.
+  std::vector<std::string> places{};
+  // Those that are closed in any case, whether something is there or not: as above, but relative to
+  // the workspace and in it. Only a tier with mounts of its own can hold that.
+  std::vector<std::string> closed{};
+
+  // No wall at all.
+  [[nodiscard]] bool empty() const { return everywhere && closed.empty(); }
+
+  // Leaves what lies in one of these places, too.
+  void restrict_to(const std::vector<std::string>& others);
+
+  // Whether a place is open, whatever is closed in it.
+  [[nodiscard]] bool covers(const std::string& place) const;
+  // Opens one more place.
+  void permit(std::string place);
+
+  friend bool operator==(const PlaceRules&, const PlaceRules&) = default;
+};
+
+// kInvalid for more than a policy file or a file system can hold, and for a place that is no path
+// of the above form.
+Result<void> validate(const PlaceRules& rules);
+
+}  // namespace glovebox
