@@ -5,7 +5,8 @@
 // capability, cannot leave, and lives under the filter that its guests inherit. Descriptor 3 is the
 // control socket, descriptor 4 the archiver's program; the current directory is the workspace. With
 // a root of our own, descriptors 6 and above are the files that describe the machine, and, where
-// the guest is root, our own directory of /proc, which nobody inside sees. In a kernel of its own
+// the guest is root, two directories that nobody inside sees: our own in /proc, and that of the
+// layers of the root. In a kernel of its own
 // (gVisor) it is the warden that builds them, with the control socket and nothing else:
 // moving_in.h.
 //
@@ -69,9 +70,14 @@ Belongings given(Pids pids, Guests guests, std::span<char* const> places) {
   for (std::size_t i = 0; pids == Pids::kOwn && i < own.machine.size(); ++i) {
     own.machine[i] = UniqueFd(kFirstMachineFd + static_cast<int>(i));
   }
-  own.proc_self =
-      UniqueFd(guests == Guests::kRoot ? kFirstMachineFd + static_cast<int>(own.machine.size())
-                                       : ::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (guests == Guests::kRoot) {
+    const int next = kFirstMachineFd + static_cast<int>(own.machine.size());
+    own.proc_self = UniqueFd(next);
+    own.layers = UniqueFd(next + 1);
+    own.mounts = UniqueFd(::openat(next, "mountinfo", O_RDONLY | O_CLOEXEC));
+  } else {
+    own.proc_self = UniqueFd(::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
   for (const char* const place : places) {
     own.places.emplace_back(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
@@ -126,7 +132,8 @@ int serve(Pids pids, Guests guests, UniqueFd control, std::span<char* const> pla
     return 1;
   }
   Warden warden(std::move(control), std::move(ended), std::move(own.archiver),
-                std::move(own.machine), Starter(pids, guests), std::move(workspace).value());
+                std::move(own.machine), Starter(pids, guests), std::move(workspace).value(),
+                RootChanges(std::move(own.layers), std::move(own.mounts)));
   warden.announce(walls.encode());
   warden.run();
   return 0;

@@ -62,13 +62,15 @@ Warden::Warden(UniqueFd control,
                UniqueFd archiver,
                Machine machine,
                Starter starter,
-               Workspace workspace)
+               Workspace workspace,
+               RootChanges root)
     : control_(std::move(control)),
       children_(std::move(children)),
       archiver_(std::move(archiver)),
       machine_(std::move(machine)),
       starter_(starter),
-      workspace_(std::move(workspace)) {}
+      workspace_(std::move(workspace)),
+      root_(std::move(root)) {}
 
 void Warden::send(Reply type, std::uint32_t channel, std::string_view payload) {
   append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
@@ -239,6 +241,7 @@ void Warden::handle(const Frame& frame) {
       break;
     case Request::kMark:
       workspace_.mark();
+      root_.mark();
       done(frame.channel, {});
       break;
     case Request::kMachine:
@@ -250,9 +253,12 @@ void Warden::handle(const Frame& frame) {
       send(Reply::kEnded, frame.channel, report.encode());
       break;
     }
-    case Request::kChanges:
-      send(Reply::kFiles, frame.channel, workspace_.changes().encode());
+    case Request::kChanges: {
+      FilesReport report = workspace_.changes();
+      root_.add_to(report);
+      send(Reply::kFiles, frame.channel, report.encode());
       break;
+    }
     case Request::kSnapshot:
     case Request::kRestore:
     case Request::kDropSnapshot:

@@ -21,6 +21,7 @@
 
 #include "base/frame.h"
 #include "base/unique_fd.h"
+#include "warden/root_changes.h"
 #include "warden/starter.h"
 #include "warden/streams.h"
 #include "warden/workspace.h"
@@ -39,7 +40,8 @@ class Warden {
          UniqueFd archiver,
          Machine machine,
          Starter starter,
-         Workspace workspace);
+         Workspace workspace,
+         RootChanges root);
 
   void send(Reply type, std::uint32_t channel, std::string_view payload);
 
@@ -107,6 +109,7 @@ class Warden {
   Machine machine_;
   Starter starter_;
   Workspace workspace_;
+  RootChanges root_;
   FrameParser parser_;
   std::vector<UniqueFd> passed_;  // Came with frames and were not asked for yet.
   std::string outgoing_;

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "fixture.h"
@@ -241,6 +242,70 @@ TEST_F(RootGuest, IsRefusedWhereThereIsNoUserNamespace) {
   EXPECT_THAT(made.error().message(), HasSubstr("landlock"));
 }
 
+std::vector<std::string> told(const Sandbox::Changes& changes) {
+  std::vector<std::string> lines;
+  for (const FileChange& file : changes.files) {
+    lines.push_back(std::string(to_string(file.kind)) + " " + file.path);
+  }
+  return lines;
+}
+
+TEST_F(RootGuest, IsToldOfWhatItHasChangedInItsRoot) {
+  const auto sandbox = make();
+  ASSERT_TRUE(sandbox);
+  ASSERT_TRUE(sandbox->mark());
+  auto changes = sandbox->changed_files();
+  ASSERT_TRUE(changes);
+  EXPECT_THAT(told(*changes), IsEmpty());
+  EXPECT_EQ(
+      said(*sandbox,
+           "echo more >>/etc/hosts; rm /etc/services; echo new >/etc/new; mkdir -m 0 /opt/in; "
+           "echo x >'/opt/in/a file'; ln -s /x /srv/link; echo t >/tmp/t; echo w >w; "
+           "touch /usr/local/lib/module; mkfifo /var/fifo; mkdir /top; echo y >/top/y"),
+      "");
+  changes = sandbox->changed_files();
+  ASSERT_TRUE(changes);
+  EXPECT_FALSE(changes->truncated);
+  const std::vector<std::string> everywhere = {
+      "created w",      "modified /etc/hosts",    "created /etc/new",
+      "created /top/y", "created /opt/in/a file", "created /usr/local/lib/module"};
+  std::vector<std::string> expected = everywhere;
+  if (::access("/etc/services", R_OK) == 0) {
+    expected.emplace_back("deleted /etc/services");
+  }
+  EXPECT_THAT(told(*changes), testing::UnorderedElementsAreArray(expected));
+  // From now on.
+  ASSERT_TRUE(sandbox->mark());
+  EXPECT_EQ(said(*sandbox, "echo again >>/etc/new; rm /top/y"), "");
+  EXPECT_THAT(told(*sandbox->changed_files()), testing::ElementsAre("modified /etc/new"));
+}
+
+TEST_F(RootGuest, IsToldOfWhatItHasDeletedOfTheSystem) {
+  if (!has_range()) {
+    GTEST_SKIP() << "only root's guests can change the host's /usr";
+  }
+  const auto sandbox = make();
+  ASSERT_TRUE(sandbox);
+  ASSERT_TRUE(sandbox->mark());
+  EXPECT_EQ(said(*sandbox,
+                 "rm /usr/bin/tac; mv /usr/bin/wc /usr/bin/wc2; echo x >>/usr/bin/sort; "
+                 "rm -r /usr/share/common-licenses; mkdir /usr/share/common-licenses; "
+                 "echo y >/usr/share/common-licenses/own"),
+            "");
+  const auto changes = sandbox->changed_files();
+  ASSERT_TRUE(changes);
+  EXPECT_THAT(told(*changes), testing::ElementsAre("modified /usr/bin/sort", "deleted /usr/bin/tac",
+                                                   "deleted /usr/bin/wc", "created /usr/bin/wc2",
+                                                   "deleted /usr/share/common-licenses",
+                                                   "created /usr/share/common-licenses/own"));
+}
+
+TEST_F(RootGuest, CannotReachItsLayersByADescriptorOfTheWarden) {
+  EXPECT_THAT(said("ls -l /proc/self/fd /proc/*/fd 2>/dev/null; ls /run/layers"),
+              Not(HasSubstr("layers")));
+  EXPECT_EQ(said("ls -A /run/layers"), "");
+}
+
 TEST_F(RootGuest, WritesOverTheRootOfATemplateAndKeepsItsUsers) {
   const SmallRoot root;
   root.add_file("etc/passwd", "root:x:0:0:root:/root:/bin/bash\nservice:x:42:42::/:/bin/false\n");
@@ -251,10 +316,16 @@ TEST_F(RootGuest, WritesOverTheRootOfATemplateAndKeepsItsUsers) {
   spec.root = root.path();
   const auto sandbox = make(spec);
   ASSERT_TRUE(sandbox);
+  ASSERT_TRUE(sandbox->mark());
   EXPECT_EQ(said(*sandbox,
                  "cat /srv/mark; echo changed >/srv/mark; cat /srv/mark; "
                  "echo x >/usr/bin/new && echo x >/etc/new && echo written"),
             "of the templatechanged\nwritten\n");
+  const auto changes = sandbox->changed_files();
+  ASSERT_TRUE(changes);
+  EXPECT_THAT(told(*changes),
+              testing::UnorderedElementsAre("modified /srv/mark", "created /usr/bin/new",
+                                            "created /etc/new"));
   EXPECT_THAT(said(*sandbox, "cat /etc/passwd"), HasSubstr("service:x:42:42"));
   EXPECT_THAT(said(*sandbox, "cat /etc/passwd"), HasSubstr("guest:x:1000:1000"));
   EXPECT_EQ(read_file(root.path() + "/srv/mark"), "of the template");

@@ -30,6 +30,7 @@ struct CreateOptionsText {
   std::string tier;
   std::string min_tier;
   std::string user;
+  std::string storage;
   bool nested = false;
   bool auto_resume = false;
   std::vector<std::string> policies;
@@ -53,6 +54,7 @@ Result<Json> request_of(const CreateOptionsText& options) {
   put("tier", options.tier);
   put("min_tier", options.min_tier);
   put("user", options.user);
+  put("storage", options.storage);
   if (!options.policies.empty()) {
     request["policy"] = options.policies;
   }
@@ -117,6 +119,14 @@ void add_sandbox_create(CLI::App& group, Action* action) {
                    "change (native tier) [default: user]")
       ->type_name("USER")
       ->check(CLI::IsMember({"user", "root"}));
+  command
+      ->add_option(
+          "--storage", options->storage,
+          "Where its workspace is, and what root changes of its root: 'memory', or 'disk', "
+          "where it survives the daemon and is copied in milliseconds [default: the "
+          "template's, else memory]")
+      ->type_name("STORAGE")
+      ->check(CLI::IsMember({"memory", "disk"}));
   command->add_flag("--nested", options->nested,
                     "Let tools inside build sandboxes of their own, such as bubblewrap's (native "
                     "tier)");

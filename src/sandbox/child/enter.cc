@@ -446,6 +446,14 @@ class Entrance {
         return r;
       }
     }
+    // Before they are covered.
+    const long layers =
+        plan_.layers_place == nullptr
+            ? 0
+            : raw(SYS_open, plan_.layers_place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (layers < 0) {
+      return layers;
+    }
     if (const long r = bind_all(plan_.masks); r < 0 || plan_.first_process_mask == nullptr) {
       return r;
     }
@@ -454,6 +462,9 @@ class Entrance {
       return first;
     }
     warden_files_[warden_file_count_++] = first;
+    if (plan_.layers_place != nullptr) {
+      warden_files_[warden_file_count_++] = layers;
+    }
     return bind({plan_.first_process_mask, "proc/1", 0, false});
   }
 
@@ -659,7 +670,7 @@ class Entrance {
   const Plan& plan_;
   Report report_;
   Network network_;
-  std::array<long, kMostWardenFiles + 1> warden_files_{};
+  std::array<long, kMostWardenFiles + 2> warden_files_{};
   std::size_t warden_file_count_ = 0;
   long inner_workspace_ = -1;  // The mount of the workspace in which nothing is closed.
   std::uint32_t detail_ = 0;

@@ -187,6 +187,9 @@ struct Plan {
   // What /proc shows of the first process is covered with this directory, and the warden gets the
   // one that it covers, after the files above; otherwise /proc hides what a guest may not trace.
   const char* first_process_mask = nullptr;
+  // Where the layers of a root that can be written are, which one of `masks` covers: the warden
+  // gets this directory after that of the first process. Null: none.
+  const char* layers_place = nullptr;
   // Where another /proc goes, which nothing of `masks` covers but its place: who makes a pid
   // namespace may mount the new one's only where one is seen as a whole (Linux, fs/namespace.c,
   // mnt_already_visible). Null: nowhere.

@@ -251,6 +251,9 @@ class OneShotRun {
            (!request_.image || request_.image->workspace.empty());
   }
 
+  // It can change and delete files there without making any.
+  [[nodiscard]] bool writes_root() const { return sandbox_->walls().user == "root"; }
+
   void phase(std::string_view name) const {
     if (observer_.phase) {
       observer_.phase(name);
@@ -285,7 +288,7 @@ class OneShotRun {
     }
     GB_TRY(give_workspace());
     // Only what the guest makes is reported; an empty workspace needs no remembering.
-    return begins_empty() ? Result<void>() : sandbox_->mark();
+    return begins_empty() && !writes_root() ? Result<void>() : sandbox_->mark();
   }
 
   // The image's user has a workspace to write to, and a home.
@@ -389,8 +392,8 @@ class OneShotRun {
       return {};
     }
     // Where it is known that the guest made nothing, nobody needs to look.
-    const bool untouched =
-        sandbox_->features().limits_inodes && result_.verdict.usage.inodes == 0 && begins_empty();
+    const bool untouched = sandbox_->features().limits_inodes &&
+                           result_.verdict.usage.inodes == 0 && begins_empty() && !writes_root();
     if (!untouched) {
       Sandbox::Changes changes = GB_TRY(sandbox_->changed_files());
       result_.verdict.files = std::move(changes.files);
@@ -415,7 +418,8 @@ class OneShotRun {
   void miss_none() {
     const std::set<std::string_view> copied(result_.copied_out.begin(), result_.copied_out.end());
     for (const FileChange& file : result_.verdict.files) {
-      if (file.kind != FileChange::Kind::kDeleted && !copied.contains(file.path)) {
+      const bool of_workspace = !file.path.starts_with('/');
+      if (of_workspace && file.kind != FileChange::Kind::kDeleted && !copied.contains(file.path)) {
         keep_not_copied(Error(ErrorCode::kExhausted,
                               "not all files were copied out: '" + printable(file.path) + "' (" +
                                   to_string(Bytes{file.size}) + ") is missing",

@@ -609,6 +609,7 @@ class FileChange(Model):
     """The schema ``VerdictFile``."""
 
     path: str
+    """Relative to the workspace; absolute where root changed its root."""
     size: int
     change: Literal["created", "modified", "deleted"]
 

@@ -548,6 +548,7 @@ void RootPlan::apply(child::Plan& plan) const {
   plan.warden_files = warden_files_;
   plan.masks = masks_;
   plan.first_process_mask = as_root_ ? kMaskDirectory : nullptr;
+  plan.layers_place = as_root_ ? kLayers : nullptr;
   plan.whole_proc_place = nested_ ? kWholeProc : nullptr;
   plan.no_terminal_place = nested_ || as_root_ ? kNoTerminal : nullptr;
   plan.files = files_;

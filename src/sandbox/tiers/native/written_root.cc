@@ -103,11 +103,9 @@ std::string layer_of(std::string_view target) {
 }
 
 // The whole of a regular file that is not absurdly large; empty where there is none.
-std::string text_of(int fd) {
-  struct stat status {};
+std::string text_of(int fd, const struct stat& status) {
   std::string text;
-  if (fd < 0 || ::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<std::uint64_t>(status.st_size) > kLargestText) {
+  if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) > kLargestText) {
     return text;
   }
   text.resize(static_cast<std::size_t>(status.st_size));
@@ -121,7 +119,7 @@ std::string public_text(const std::string& path) {
   struct stat status {};
   const bool is_public =
       file && ::fstat(file.get(), &status) == 0 && (status.st_mode & S_IROTH) != 0;
-  return is_public ? text_of(file.get()) : std::string();
+  return is_public ? text_of(file.get(), status) : std::string();
 }
 
 std::string_view field(std::string_view line, int index) {
@@ -262,7 +260,8 @@ void RootPlan::add_own_levels(const std::string& source, const std::string& uppe
       add_directory(upper + below, status.st_mode & 01777);
       ++more_inodes_;
       ++made;
-      if (level.levels > 1) {
+      // One that counts its links has one of each directory in it, and two beside them.
+      if (level.levels > 1 && status.st_nlink != 2) {
         waiting.push_back({below, level.levels - 1});
       }
     }
@@ -343,7 +342,9 @@ Result<void> RootPlan::add_accounts(const SandboxSpec& spec, const std::string& 
     const UniqueFd top(::open(spec.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     for (auto [name, into] : {std::pair("etc/passwd", &users), std::pair("etc/group", &groups)}) {
       const auto file = sys::open_beneath(top.get(), name, O_RDONLY | O_NONBLOCK);
-      into->add_lines(file ? text_of(file->get()) : std::string(), true);
+      struct stat status {};
+      const bool found = file && ::fstat(file->get(), &status) == 0;
+      into->add_lines(found ? text_of(file->get(), status) : std::string(), true);
     }
   } else {
     users.add_lines(public_text("/etc/passwd"), false);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// RootChanges: what a guest that is root has changed in its root, beside the workspace.
+//
+// Below an overlay the guest's files are apart from those that it was shown, in the upper layer;
+// what is no overlay is the guest's but for the configuration that the set-up has made. So what is
+// looked at is never more than what was written.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "spec/warden_protocol.h"
+
+namespace glovebox::warden {
+
+class RootChanges {
+ public:
+  // `layers` is where the layers of the root are, which guests do not see, and `mounts` our list of
+  // mounts (/proc/self/mountinfo). Without them the root is read-only, and nothing is changed.
+  RootChanges(UniqueFd layers, UniqueFd mounts)
+      : layers_(std::move(layers)), mounts_(std::move(mounts)) {}
+
+  // Remembers the configuration as it is, and the time.
+  void mark();
+
+  // Adds what differs from that, with absolute paths: regular files, and what was deleted; a
+  // directory that was shown and deleted is one entry. Not in /run, /dev and /tmp, and of what the
+  // guest had made before the mark not what it deleted. Bounded as the report is, and in number,
+  // depth and time.
+  void add_to(FilesReport& report) const;
+
+ private:
+  // A directory with files of the guest's.
+  struct Place {
+    UniqueFd top;
+    UniqueFd lower;      // What an overlay shows there; none where there is no overlay.
+    std::string prefix;  // Where it is for the guest; empty for the top.
+  };
+  // As a walk sees a file.
+  struct Seen {
+    std::uint64_t inode = 0;
+    std::int64_t changed_ns = 0;  // No guest can set it.
+    friend bool operator==(const Seen&, const Seen&) = default;
+  };
+  class Walk;
+  class Collection;
+
+  // Or those with the configuration alone.
+  [[nodiscard]] std::vector<Place> places(bool all) const;
+
+  UniqueFd layers_;
+  UniqueFd mounts_;
+  std::map<std::string, Seen, std::less<>> marked_;
+  std::int64_t marked_at_ns_ = 0;
+};
+
+}  // namespace glovebox::warden
