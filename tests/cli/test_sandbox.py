@@ -136,6 +136,16 @@ class Sandboxes(Case):
         other = self.create("--template", name)
         self.assertEqual(self.sandbox("cp", other + ":kept.txt", "-").out, b"kept")
 
+    def test_storage_on_disk_is_what_was_asked_for_or_refused_by_name(self):
+        words = ["create", "--storage", "disk", "--disk", "16M", "--inodes", "100"]
+        made = program.glovebox("sandbox", *words, env=self.env)
+        if made.status == 0:
+            id = made.out.decode().strip()
+            self.assertEqual(self.sandbox("info", id, "--json").verdict["storage"], "disk")
+            self.sandbox("kill", id)
+        else:
+            self.assertIn("volumes and workspaces on disk", made.message)
+
     def test_wrong_requests_are_told_with_a_hint(self):
         self.assertIn("no sandbox", self.sandbox("exec", "nobody", "-e", "1", status=2).message)
         self.assertIn("--memory", self.sandbox("create", "--memory", "much", status=2).message)
