@@ -90,7 +90,7 @@ struct Timing {
 
 struct FileChange {
   enum class Kind { kCreated, kModified, kDeleted };
-  std::string path;  // Relative to the workspace.
+  std::string path;  // Relative to the workspace; absolute where root has changed its root.
   std::uint64_t size = 0;
   Kind kind = Kind::kCreated;
   friend bool operator==(const FileChange&, const FileChange&) = default;
