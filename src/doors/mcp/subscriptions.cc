@@ -86,8 +86,9 @@ Reply listen(const Call& call, Tasks& tasks, const std::function<std::uint64_t()
   const auto uris = ids ? texts_of(wanted, "resourceSubscriptions") : std::nullopt;
   if (!uris) {
     return RpcError{.code = code::kInvalidParams,
-                    .message = "\"notifications\" must be an object; \"taskIds\" and "
-                               "\"resourceSubscriptions\" in it, lists of at most 64 strings"};
+                    .message =
+                        "\"notifications\" must be an object; \"taskIds\" and "
+                        "\"resourceSubscriptions\" in it, lists of at most 64 strings"};
   }
   if (!ids->empty() && !takes_task(call)) {
     return needs_tasks();
