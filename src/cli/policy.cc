@@ -18,6 +18,7 @@
 #include "cli/policy_files.h"
 #include "cli/sandbox_options.h"
 #include "guard/policy/assessment_json.h"
+#include "guard/policy/call_assessment.h"
 #include "language/registry.h"
 #include "sandbox/slot.h"
 #include "service/runs/analysis.h"
@@ -41,6 +42,7 @@ constexpr const char* kCheckFooter =
 Examples:
   glovebox policy check untrusted script.py
   glovebox policy check mine.toml build.sh --json
+  glovebox policy check mine.toml --tool mcp.github.delete_repo --arguments '{"repo": "a/b"}'
   cat answer.txt | glovebox policy check grader - -l python)";
 
 constexpr const char* kTestFooter =
@@ -61,6 +63,8 @@ constexpr const char* kFooter =
 struct PolicyOptions {
   std::string policy;
   std::string code;
+  std::string tool;
+  std::string arguments = "{}";
   std::string language;
   bool json = false;
 };
@@ -76,7 +80,33 @@ int status_of(policy::Action decision) {
                                              : 0;
 }
 
+int show_assessment(const PolicyOptions& options,
+                    const Assessment& assessment,
+                    const std::string& code,
+                    const std::string& name) {
+  write_fully(STDOUT_FILENO, options.json ? policy::to_json(assessment) + "\n"
+                                          : describe(assessment, code, name, stdout_has_colour()));
+  return status_of(assessment.decision);
+}
+
+Result<int> check_call(const PolicyOptions& options) {
+  const Policy policy = GB_TRY(load_policy(options.policy));
+  if (!nlohmann::json::accept(options.arguments)) {
+    return Error(ErrorCode::kInvalid, "--arguments must be JSON",
+                 R"(write the arguments as an object: '{"repo": "a/b"}')");
+  }
+  return show_assessment(options, policy::assess_call({policy}, options.tool, options.arguments),
+                         options.arguments, options.tool);
+}
+
 Result<int> check(const PolicyOptions& options) {
+  if (options.tool.empty() == options.code.empty()) {
+    return Error(ErrorCode::kInvalid, "name what to check: a program, or a call with --tool",
+                 "glovebox policy check POLICY CODE");
+  }
+  if (!options.tool.empty()) {
+    return check_call(options);
+  }
   if (options.policy == kStandardInput && options.code == kStandardInput) {
     return Error(ErrorCode::kInvalid, "standard input cannot be both the policy and the program",
                  "save one of them in a file, and name it");
@@ -92,10 +122,7 @@ Result<int> check(const PolicyOptions& options) {
   (void)sweep_leftovers();
   const auto programs = GB_TRY(analyse({{language.id, code}}, in_own_sandbox({})));
   const Assessment assessment = policy::assess({policy}, programs.front());
-  write_fully(STDOUT_FILENO, options.json
-                                 ? policy::to_json(assessment) + "\n"
-                                 : describe(assessment, code, options.code, stdout_has_colour()));
-  return status_of(assessment.decision);
+  return show_assessment(options, assessment, code, options.code);
 }
 
 struct Outcome {
@@ -114,12 +141,16 @@ struct Outcome {
 void print(const Outcome& outcome) {
   const Example& example = outcome.example;
   std::cout << (outcome.as_expected() ? "ok     " : "WRONG  ")
-            << printable(example.name.empty() ? example.code.substr(0, 60) : example.name);
+            << printable(!example.name.empty()   ? example.name
+                         : !example.tool.empty() ? example.tool
+                                                 : example.code.substr(0, 60));
   if (!outcome.as_expected()) {
     std::cout << ": expected " << name_of(example.expected)
               << (example.rule.empty() ? "" : " by " + printable(example.rule)) << ", decided "
               << name_of(outcome.assessment.decision) << "\n"
-              << describe(outcome.assessment, example.code, "example", stdout_has_colour());
+              << describe(outcome.assessment,
+                          example.tool.empty() ? example.code : example.arguments, "example",
+                          stdout_has_colour());
   } else {
     std::cout << ": " << name_of(example.expected) << "\n";
   }
@@ -144,13 +175,21 @@ Result<int> test(const PolicyOptions& options) {
   const Registry registry = Registry::load(Registry::user_directories());
   std::vector<SourceUnit> units;
   for (const Example& each : examples) {
-    units.push_back({GB_TRY(registry.find(each.language)).id, each.code});
+    if (each.tool.empty()) {
+      units.push_back({GB_TRY(registry.find(each.language)).id, each.code});
+    }
   }
   (void)sweep_leftovers();
-  const auto programs = GB_TRY(analyse(units, in_own_sandbox({})));
+  std::vector<policy::Program> programs;
+  if (!units.empty()) {
+    programs = GB_TRY(analyse(units, in_own_sandbox({})));
+  }
   std::vector<Outcome> outcomes;
-  for (std::size_t i = 0; i < examples.size(); ++i) {
-    outcomes.push_back({examples[i], policy::assess({policy}, programs[i])});
+  auto program = programs.begin();
+  for (const Example& each : examples) {
+    outcomes.push_back({each, each.tool.empty()
+                                  ? policy::assess({policy}, *program++)
+                                  : policy::assess_call({policy}, each.tool, each.arguments)});
   }
   const auto wrong = static_cast<std::size_t>(
       std::ranges::count_if(outcomes, [](const Outcome& each) { return !each.as_expected(); }));
@@ -206,13 +245,23 @@ void add_policy(CLI::App& app, Action* action) {
       command->add_subcommand("check", "Show what a policy says about a program");
   checking->footer(kCheckFooter);
   add_policy_argument(*checking);
-  checking->add_option("CODE", options->code, "Program to check; '-' reads it from standard input")
-      ->required()
-      ->type_name("CODE");
+  auto* const code =
+      checking
+          ->add_option("CODE", options->code, "Program to check; '-' reads it from standard input")
+          ->type_name("CODE");
   checking
       ->add_option("-l,--language", options->language,
                    "Language [default: by the file's name or its first line]")
       ->type_name("LANGUAGE");
+  auto* const tool = checking
+                         ->add_option("--tool", options->tool,
+                                      "Instead of a program: the name of a tool that code calls")
+                         ->type_name("NAME")
+                         ->excludes(code);
+  checking->add_option("--arguments", options->arguments, "Arguments of that call")
+      ->type_name("JSON")
+      ->needs(tool)
+      ->capture_default_str();
   add_json(*checking);
   checking->callback([action, options] {
     *action = [options] { return with_json_errors(check(*options), options->json); };

@@ -52,6 +52,11 @@ Result<void> RequestBox::answer_call(std::uint64_t call, const ToolAnswer& answe
   return {};
 }
 
+bool RequestBox::waits(std::uint64_t call) {
+  const std::scoped_lock lock(mutex_);
+  return calls_.contains(call);
+}
+
 std::uint64_t RequestBox::issue() {
   if (!ready_) {
     ready_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));

@@ -44,6 +44,9 @@ class RequestBox {
   // to be taken: then the call stays open.
   Result<void> answer_call(std::uint64_t call, const ToolAnswer& answer);
 
+  // Whether a call is open.
+  bool waits(std::uint64_t call);
+
   // ---- for the executing thread
 
   // The number of a new request, counted from 1 as long as the box lives; nothing when too many of

@@ -138,6 +138,32 @@ class CheckTest(Folder):
         self.assertEqual(result.returncode, 2)
         self.assertIn("did you mean 'untrusted'?", result.stderr)
 
+    def test_a_call_of_a_tool_is_decided_without_a_program(self):
+        policy = self.file("calls.toml", "[tools]\nallow = ['pay amount<=100']\nask = ['pay']\n"
+                                         "refuse = ['rm*']\n")
+        for tool, arguments, status, said in (
+                ("pay", '{"amount": 7}', 0, "allow"), ("pay", '{"amount": 700}', 1, "'pay'"),
+                ("rm_all", "{}", 126, "tool matches 'rm*'")):
+            found = glovebox("policy", "check", policy, "--tool", tool, "--arguments", arguments)
+            self.assertEqual((found.returncode, found.stderr), (status, ""))
+            self.assertIn(said, found.stdout)
+        found = glovebox("policy", "check", policy, "--tool", "rm_all", "--json")
+        self.assertEqual(json.loads(found.stdout)["findings"][0]["subject"], "rm_all")
+        for wrong in ([], ["--tool", "pay", "--arguments", "{"], ["--arguments", "{}"],
+                      ["x.py", "--tool", "pay"]):
+            found = glovebox("policy", "check", policy, *wrong)
+            self.assertNotIn(found.returncode, (0, 1, 126), wrong)
+            self.assertTrue(found.stderr, wrong)
+
+    def test_an_example_may_be_a_call(self):
+        policy = self.file("calls.toml", "[tools]\nask = ['pay']\n")
+        self.file("calls.examples.toml",
+                  "[[example]]\ntool = 'pay'\narguments = '{\"a\": 1}'\nexpect = 'ask'\nrule = 'tool'\n"
+                  "[[example]]\ntool = 'search'\nexpect = 'allow'\n")
+        found = glovebox("policy", "test", policy)
+        self.assertEqual((found.returncode, found.stdout.splitlines()[-1]),
+                         (0, "2 examples, 0 wrong"), found.stdout)
+
     def test_examples_that_are_decided_otherwise_are_shown(self):
         policy = self.file("q.toml", "[python.calls]\nask = ['eval']\n")
         self.file("q.examples.toml", "[[example]]\nname = 'n'\nlanguage = 'python'\n"

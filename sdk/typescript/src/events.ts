@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { ConnectionError } from "./errors.js";
-import type { Error as ErrorDocument, Result, Verdict } from "./generated/models.js";
+import type { Error as ErrorDocument, Finding, Result, Verdict } from "./generated/models.js";
 
 /** What happens while code runs. The last event is `verdict`, or `failed`. */
 export type ExecutionEvent =
@@ -10,6 +10,8 @@ export type ExecutionEvent =
   | { type: "error"; name: string; value: string; traceback: string }
   | { type: "input_request"; request: number; prompt: string; password: boolean }
   | { type: "tool_call"; id: string; name: string; arguments: unknown }
+  | { type: "tool_refused"; id: string; name: string; message: string; arguments: unknown }
+  | { type: "approval_needed"; id: string; risk: number; findings: Finding[]; grants: string[]; hash: string }
   | { type: "connection"; host: string; port: number; verdict: string; rule: string }
   | { type: "clear"; wait: boolean }
   | { type: "note"; text: string }

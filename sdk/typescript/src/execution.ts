@@ -139,9 +139,11 @@ export async function execute(client: Client, path: { id: string; cid: string },
         for await (const raw of client.events("execute", ["verdict"], { path, body, idempotencyKey, signal })) {
           const event = raw as ExecutionEvent;
           if (event.type === "keepalive") continue;
-          // Of a stream that begins again, what has been here is known.
-          if (at++ < seen) continue;
-          seen = at;
+          // Of a stream that begins again, what has been here is known. A question to a person is asked anew, or not.
+          if (event.type !== "approval_needed") {
+            if (at++ < seen) continue;
+            seen = at;
+          }
           tell(options, event);
           if (event.type === "tool_call") calls?.start(event);
           if (event.type === "input_request" && options.onInput) {

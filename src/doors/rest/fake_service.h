@@ -110,6 +110,12 @@ class FakeService final : public SandboxService {
                           std::string_view sandbox,
                           std::string_view context,
                           const ToolReply& reply) override;
+  Result<bool> tool_waits(const Caller&,
+                          std::string_view,
+                          std::string_view,
+                          std::string_view) override {
+    return true;
+  }
   Result<Completion> complete(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view context,

@@ -15,21 +15,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "guard/policy/action.h"
+#include "guard/policy/tool_rules.h"
 
 namespace glovebox::policy {
 
 inline constexpr std::size_t kMaxPolicyFile = 256 * 1024;
-
-// The stricter has the larger value.
-enum class Action : std::uint8_t {
-  kAllow,   // Not worth mentioning.
-  kNote,    // Reported, and counted as risk.
-  kAsk,     // A person has to agree.
-  kRefuse,  // Never.
-};
-
-// "allow", "note", "ask", "refuse".
-std::string_view name_of(Action action);
 
 struct Entry {
   std::string pattern;
@@ -74,9 +65,11 @@ struct Policy {
   std::map<std::string, std::map<Subject, RuleList>, std::less<>> by_language;
   // Lists that hold for all.
   std::map<Subject, RuleList> lists;
+  // For calls of tools, which are judged when they are made (call_assessment.h); nothing: none is.
+  std::optional<ToolRules> tools{};
 
-  // Whether it says anything about what is in a program. One that only demands a tier, or says
-  // what may be started, needs no analysis.
+  // Whether it says anything about what is in a program. One that only demands a tier, says what
+  // may be started, or which tools may be called, needs no analysis.
   [[nodiscard]] bool examines() const;
 
   // The list for a subject; an empty one where the policy has none.
@@ -93,11 +86,13 @@ std::vector<std::string_view> shipped_policies();
 std::string_view shipped_policy(std::string_view name);
 std::string_view shipped_examples(std::string_view name);
 
-// An example for a policy: code, and what the policy has to decide about it.
+// An example for a policy: code or a call of a tool, and what the policy has to decide about it.
 struct Example {
   std::string name;
   std::string language;
   std::string code;
+  std::string tool;                  // Of a call; there is no code then.
+  std::string arguments = "{}";      // JSON text.
   Action expected = Action::kAllow;  // kAllow, kAsk or kRefuse.
   std::string rule;                  // A rule that one of the findings must have; may be empty.
 };

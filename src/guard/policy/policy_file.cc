@@ -63,6 +63,7 @@ class Reader {
   Result<void> thresholds(const toml::node& node, Policy& policy);
   Result<void> commands(const toml::node& node, Policy& policy);
   Result<void> files(const toml::node& node, Policy& policy);
+  Result<ToolRules> tools(const toml::node& node);
   Result<void> language(std::string_view name, const toml::node& node, Policy& policy);
   Result<Example> example(const toml::node& node);
 
@@ -262,6 +263,34 @@ Result<void> Reader::files(const toml::node& node, Policy& policy) {
   return {};
 }
 
+Result<ToolRules> Reader::tools(const toml::node& node) {
+  ToolRules rules;
+  for (const auto& [key, value] : *GB_TRY(table(node))) {
+    if (key.str() == "otherwise") {
+      rules.otherwise = GB_TRY(action(value, {"allow", "ask", "refuse"}));
+      continue;
+    }
+    std::optional<Action> listed;
+    for (const Action each : {Action::kAllow, Action::kAsk, Action::kRefuse}) {
+      listed = key.str() == name_of(each) ? each : listed;
+    }
+    if (!listed) {
+      return unknown(key, {"allow", "ask", "refuse", "otherwise"});
+    }
+    RuleList texts;
+    GB_TRY(entries(value, *listed, texts));
+    const toml::array& nodes = *value.as_array();
+    for (std::size_t at = 0; at < texts.entries.size(); ++at) {
+      auto rule = parse_tool_rule(texts.entries[at].pattern, *listed);
+      if (!rule) {
+        return fault(nodes[at].source(), rule.error().message(), rule.error().hint());
+      }
+      rules.rules.push_back(*std::move(rule));
+    }
+  }
+  return rules;
+}
+
 Result<void> Reader::language(std::string_view name, const toml::node& node, Policy& policy) {
   auto& lists = policy.by_language[std::string(name)];
   for (const auto& [key, value] : *GB_TRY(table(node))) {
@@ -280,8 +309,8 @@ Result<void> Reader::language(std::string_view name, const toml::node& node, Pol
 
 Result<Policy> Reader::policy(const toml::table& file) {
   static const Words kKeys = [] {
-    Words keys = {"description", "min_tier", "unparsed", "dry_run", "risk",
-                  "languages",   "commands", "hosts",    "files",   "patterns"};
+    Words keys = {"description", "min_tier", "unparsed", "dry_run",  "risk", "languages",
+                  "commands",    "hosts",    "files",    "patterns", "tools"};
     std::ranges::copy(families_with_names(), std::back_inserter(keys));
     return keys;
   }();
@@ -311,6 +340,8 @@ Result<Policy> Reader::policy(const toml::table& file) {
       policy.lists[Subject::kPatterns] = GB_TRY(list(value));
     } else if (name == "files") {
       GB_TRY(files(value, policy));
+    } else if (name == "tools") {
+      policy.tools = GB_TRY(tools(value));
     } else if (std::ranges::find(families_with_names(), name) != families_with_names().end()) {
       GB_TRY(language(name, value, policy));
     } else {
@@ -330,17 +361,23 @@ Result<Example> Reader::example(const toml::node& node) {
       example.language = GB_TRY(text(value, kMaxPattern));
     } else if (key.str() == "code") {
       example.code = GB_TRY(text(value, kMaxCode));
+    } else if (key.str() == "tool") {
+      example.tool = GB_TRY(text(value, kMaxPattern));
+    } else if (key.str() == "arguments") {
+      example.arguments = GB_TRY(text(value, kMaxCode));
     } else if (key.str() == "rule") {
       example.rule = GB_TRY(text(value, kMaxPattern));
     } else if (key.str() == "expect") {
       example.expected = GB_TRY(action(value, {"allow", "ask", "refuse"}));
       has_expectation = true;
     } else {
-      return unknown(key, {"name", "language", "code", "expect", "rule"});
+      return unknown(key, {"name", "language", "code", "tool", "arguments", "expect", "rule"});
     }
   }
-  if (example.language.empty() || example.code.empty() || !has_expectation) {
-    return fault(node.source(), "an example needs 'language', 'code' and 'expect'");
+  const bool has_code = !example.language.empty() && !example.code.empty();
+  const bool is_call = !example.tool.empty() && example.language.empty() && example.code.empty();
+  if (!(is_call || (has_code && example.tool.empty())) || !has_expectation) {
+    return fault(node.source(), "an example needs 'expect', and 'language' and 'code', or 'tool'");
   }
   return example;
 }

@@ -13,12 +13,16 @@
 
 namespace glovebox {
 
+// The kind of a call of a tool; its code is the name of the tool and its arguments.
+inline constexpr std::string_view kToolCallKind = "tool_call";
+
 // A question to a person, bound by `hash` to all that would run and all that it would be granted.
 struct Approval {
   std::string id{};  // Random: who knows it was told.
   std::string tenant{};
-  std::string sandbox{};   // Empty: a one-shot run, in a sandbox of its own.
-  std::string kind{};      // "execution", "run", "judge", "command", "packages", "template".
+  std::string sandbox{};  // Empty: a one-shot run, in a sandbox of its own.
+  // "execution", "run", "judge", "command", "packages", "template", or kToolCallKind.
+  std::string kind{};
   std::string language{};  // Of the code.
   std::string code{};      // Its beginning, when it is long; UTF-8.
   policy::Assessment assessment{};

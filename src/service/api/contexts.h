@@ -117,6 +117,11 @@ class Contexts {
                                   std::string_view sandbox,
                                   std::string_view context,
                                   const ToolReply& reply) = 0;
+  // Whether that call waits for its answer.
+  virtual Result<bool> tool_waits(const Caller& caller,
+                                  std::string_view sandbox,
+                                  std::string_view context,
+                                  std::string_view call) = 0;
   // As Context's. They wait for their turn for some seconds: kConflict when the context stays busy.
   virtual Result<Completion> complete(const Caller& caller,
                                       std::string_view sandbox,

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "guard/policy/call_assessment.h"
 
 namespace glovebox {
 namespace {
@@ -20,8 +21,13 @@ bool same_text(std::string_view one, std::string_view other) {
   return one.size() == other.size() && CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
 }
 
-Error refused(std::string_view by, const Approval& approval) {
-  return {ErrorCode::kRefused, std::string(by) + ": " + reason_of(approval.assessment, "code"),
+Error not_approved(const Approval& approval, bool by_person) {
+  const bool is_call = approval.kind == kToolCallKind;
+  const std::string what = is_call ? "this call" : "this program";
+  return {ErrorCode::kRefused,
+          (by_person ? "a person refused " + what : "nobody approved " + what + " in time") + ": " +
+              (is_call ? policy::reason_of_call(approval.assessment)
+                       : reason_of(approval.assessment, "code")),
           "change the code, or ask somebody with the scope 'approve' to agree to it"};
 }
 
@@ -40,9 +46,10 @@ Result<void> Approvals::wait(Approval what, const std::function<bool(const Appro
   const auto waiting = std::ranges::count_if(
       entries_, [&](const auto& entry) { return entry.second.approval.tenant == what.tenant; });
   if (static_cast<std::size_t>(waiting) >= kMostWaiting) {
-    return Error(ErrorCode::kExhausted,
-                 std::to_string(kMostWaiting) + " programs of this tenant wait for approval",
-                 "decide about them first: glovebox approve");
+    return Error(
+        ErrorCode::kExhausted,
+        std::to_string(kMostWaiting) + " programs and calls of this tenant wait for approval",
+        "decide about them first: glovebox approve");
   }
   const auto entry = entries_.emplace(what.id, Entry{.approval = what}).first;
   const Approval* question = &what;
@@ -63,9 +70,7 @@ Result<void> Approvals::wait(Approval what, const std::function<bool(const Appro
   if (state == State::kAgreed) {
     return {};
   }
-  return refused(state == State::kRefused ? "a person refused this program"
-                                          : "nobody approved this program in time",
-                 what);
+  return not_approved(what, state == State::kRefused);
 }
 
 void Approvals::forget(std::map<std::string, Entry>::iterator entry) {

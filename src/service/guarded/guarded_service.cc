@@ -364,6 +364,15 @@ Result<void> GuardedService::reply_tool(const Caller& caller,
                        [&] { return inner_.reply_tool(caller, sandbox, context, reply); });
 }
 
+Result<bool> GuardedService::tool_waits(const Caller& caller,
+                                        std::string_view sandbox,
+                                        std::string_view context,
+                                        std::string_view call) {
+  GB_TRY(recorder_.allowed(caller, deed("tool.look", sandbox, context),
+                           guard_.sandbox(caller, kRead, sandbox)));
+  return inner_.tool_waits(caller, sandbox, context, call);
+}
+
 Result<Completion> GuardedService::complete(const Caller& caller,
                                             std::string_view sandbox,
                                             std::string_view context,

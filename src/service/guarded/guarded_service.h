@@ -89,6 +89,10 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
                           std::string_view sandbox,
                           std::string_view context,
                           const ToolReply& reply) override;
+  Result<bool> tool_waits(const Caller& caller,
+                          std::string_view sandbox,
+                          std::string_view context,
+                          std::string_view call) override;
   Result<Completion> complete(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view context,

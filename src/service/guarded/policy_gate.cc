@@ -13,6 +13,7 @@
 #include "guard/policy/analysers.h"
 #include "guard/policy/assessment_json.h"
 #include "service/api/template_service.h"
+#include "service/guarded/call_gate.h"
 #include "service/policies/policy_walls.h"
 #include "service/runs/analyser_program.h"
 #include "spec/json/verdict_json.h"
@@ -382,8 +383,9 @@ Result<void> PolicyGate::execute(const Caller& caller,
                                  const ExecuteRequest& request,
                                  const EventSink& sink) {
   const std::vector<Policy> policies = of_sandbox(caller, sandbox);
+  const Cell cell{caller, sandbox, context, request, sink};
   if (policies.empty()) {
-    return service_.execute(caller, sandbox, context, request, sink);
+    return carry_out(cell);
   }
   const std::vector<ContextInfo> contexts = GB_TRY(service_.contexts(caller, sandbox));
   const auto found = std::ranges::find(contexts, context, &ContextInfo::id);
@@ -416,7 +418,7 @@ Result<void> PolicyGate::execute(const Caller& caller,
   std::unique_ptr<Trial> trial;
   if (judgement.question) {
     if (judgement.question->assessment.dry_run_first) {
-      trial = GB_TRY(try_first({caller, sandbox, context, request, sink}, *judgement.question));
+      trial = GB_TRY(try_first(cell, *judgement.question));
     }
     if (!trial || !trial->is_decided()) {
       GB_TRY(ask(*std::move(judgement.question), sink));
@@ -434,7 +436,24 @@ Result<void> PolicyGate::execute(const Caller& caller,
     trial->tell(sink);
     return {};
   }
-  return service_.execute(caller, sandbox, context, request, sink);
+  return carry_out(cell);
+}
+
+Result<void> PolicyGate::carry_out(const Cell& cell) {
+  std::vector<Policy> policies;
+  if (!cell.request.tools.tools.empty()) {
+    // One that is not there fails where it is to be used.
+    const auto info = service_.find(cell.caller, cell.sandbox);
+    policies = holding(cell.caller, info ? info->policies : std::vector<std::string>());
+    std::erase_if(policies, [](const Policy& policy) { return !policy.tools; });
+  }
+  if (policies.empty()) {
+    return service_.execute(cell.caller, cell.sandbox, cell.context, cell.request, cell.sink);
+  }
+  CallGate gate({service_, cell.caller, cell.sandbox, cell.context}, std::move(policies),
+                approvals_, cell.sink);
+  return service_.execute(cell.caller, cell.sandbox, cell.context, cell.request,
+                          [&](std::string_view event) { return gate.take(event); });
 }
 
 void PolicyGate::forked(const Caller& caller,

@@ -54,7 +54,8 @@ class PolicyGate {
   [[nodiscard]] Result<Demands> demands(const Caller& caller, const SandboxRequest& request) const;
 
   // Executes, too: before the question, as a dry run, where the policies that ask want one. Cells
-  // of a context take turns, so that each is analysed together with those before it.
+  // of a context take turns, so that each is analysed together with those before it. Calls of tools
+  // are held to the policies when they are made (call_gate.h).
   Result<void> execute(const Caller& caller,
                        std::string_view sandbox,
                        std::string_view context,
@@ -130,6 +131,8 @@ class PolicyGate {
     const ExecuteRequest& request;
     const EventSink& sink;
   };
+  // Executes what has passed.
+  Result<void> carry_out(const Cell& cell);
   // Executes it as a dry run, of which the question then tells; nothing where there can be none,
   // and why is in the question then.
   Result<std::unique_ptr<Trial>> try_first(const Cell& cell, Approval& question);

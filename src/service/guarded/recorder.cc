@@ -25,9 +25,10 @@ constexpr std::size_t kMostConnections = 20;
 constexpr std::array<std::string_view, 7> kRecorded{"exit_code", "signal", "limit",    "tier",
                                                     "usage",     "points", "points_of"};
 
+// A call of a tool, or one that a policy refused (call_gate.h).
 std::optional<nlohmann::json> tool_call_in(std::string_view event) {
   // Most events are output, and need not be parsed.
-  if (!event.starts_with(R"({"type":"tool_call")")) {
+  if (!event.starts_with(R"({"type":"tool_)")) {
     return std::nullopt;
   }
   auto parsed = nlohmann::json::parse(event, nullptr, false);
@@ -253,7 +254,12 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
     if (event.empty() && !trail_->waits_for_ends()) {
       trail_->flush_meanwhile(asked);
     }
-    if (const auto tool = tool_call_in(event); tool && ++tool_calls <= kMostToolCalls) {
+    const auto tool = tool_call_in(event);
+    if (const bool recorded_alone = tool && ++tool_calls <= kMostToolCalls;
+        recorded_alone && tool->value("type", "") == "tool_refused") {
+      trail_->note_refusal(caller, door_, tool_call_of(start, *tool),
+                           Error(ErrorCode::kRefused, tool->value("message", "")));
+    } else if (recorded_alone) {
       // Before the client has it, so that no tool is called that was not recorded.
       const Deed called = tool_call_of(start, *tool);
       const auto of_call = trail_->room(called);

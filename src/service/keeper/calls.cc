@@ -362,6 +362,11 @@ Result<json> reply_tool(const json& arguments, CallContext& context) {
   return json();
 }
 
+Result<json> tool_waits(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  return json(GB_TRY(held->tool_waits(text(arguments, "number"))));
+}
+
 Result<json> complete(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
   return to_json(GB_TRY(
@@ -631,6 +636,7 @@ constexpr std::array kCalls = {
     Call{"execute", execute, kStream},
     Call{"reply_input", reply_input, kEnds},
     Call{"reply_tool", reply_tool, kEnds},
+    Call{"tool_waits", tool_waits, kEnds},
     Call{"complete", complete, kLong},
     Call{"inspect", inspect, kLong},
     Call{"checkpoint", checkpoint, kLong},

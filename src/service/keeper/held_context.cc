@@ -45,6 +45,17 @@ Verdict canceled(std::string language) {
   return verdict;
 }
 
+Result<std::uint64_t> number_of_call(const std::string& id) {
+  std::uint64_t call = 0;
+  const char* const end = id.data() + id.size();
+  const auto [read, failure] = std::from_chars(id.data(), end, call);
+  if (failure != std::errc() || read != end) {
+    return Error(ErrorCode::kNotFound, "no tool call '" + printable(id.substr(0, 64)) + "'",
+                 "use the id of a tool_call event of this context");
+  }
+  return call;
+}
+
 }  // namespace
 
 Result<Context*> HeldContext::living() {
@@ -337,14 +348,11 @@ Result<void> HeldContext::reply_input(const InputReply& reply) {
 }
 
 Result<void> HeldContext::reply_tool(const ToolReply& reply) {
-  std::uint64_t call = 0;
-  const char* const end = reply.call.data() + reply.call.size();
-  const auto [read, failure] = std::from_chars(reply.call.data(), end, call);
-  if (failure != std::errc() || read != end) {
-    return Error(ErrorCode::kNotFound, "no tool call '" + printable(reply.call.substr(0, 64)) + "'",
-                 "use the id of a tool_call event of this context");
-  }
-  return requests_.answer_call(call, reply.answer);
+  return requests_.answer_call(GB_TRY(number_of_call(reply.call)), reply.answer);
+}
+
+Result<bool> HeldContext::tool_waits(const std::string& call) {
+  return requests_.waits(GB_TRY(number_of_call(call)));
 }
 
 Result<Completion> HeldContext::complete(const CodePlace& place, const Patience& patience) {

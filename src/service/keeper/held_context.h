@@ -96,6 +96,8 @@ class HeldContext {
   // As SandboxService's.
   Result<void> reply_input(const InputReply& reply);
   Result<void> reply_tool(const ToolReply& reply);
+  // Whether the call of a tool is open.
+  Result<bool> tool_waits(const std::string& call);
   Result<Completion> complete(const CodePlace& place, const Patience& patience);
   Result<Inspection> inspect(const CodePlace& place, int detail, const Patience& patience);
 

@@ -119,6 +119,15 @@ Result<void> LocalService::reply_tool(const Caller& caller,
   return {};
 }
 
+Result<bool> LocalService::tool_waits(const Caller& caller,
+                                      std::string_view sandbox,
+                                      std::string_view context,
+                                      std::string_view call) {
+  (void)GB_TRY(book_.find(caller.tenant, sandbox));
+  return GB_TRY(call_about(caller, sandbox, "tool_waits",
+                           {{"context", context}, {"number", call}})) == true;
+}
+
 Result<Completion> LocalService::complete(const Caller& caller,
                                           std::string_view sandbox,
                                           std::string_view context,

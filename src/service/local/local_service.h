@@ -139,6 +139,10 @@ class LocalService final : public SandboxService {
                           std::string_view sandbox,
                           std::string_view context,
                           const ToolReply& reply) override;
+  Result<bool> tool_waits(const Caller& caller,
+                          std::string_view sandbox,
+                          std::string_view context,
+                          std::string_view call) override;
   Result<Completion> complete(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view context,

@@ -168,7 +168,8 @@ class Approval(Model):
     id: str
     sandbox: Optional[str]
     """null: a run, in a sandbox of its own."""
-    kind: Literal["execution", "run", "judge", "command", "packages", "template"]
+    kind: Literal["execution", "run", "judge", "command", "packages", "template", "tool_call"]
+    """tool_call: the code calls a tool; 'code' is its name and its arguments."""
     language: str
     code: str
     """At most its first 64 KiB."""

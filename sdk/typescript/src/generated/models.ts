@@ -108,7 +108,8 @@ export interface Approval {
   id: string;
   /** null: a run, in a sandbox of its own. */
   sandbox: string | null;
-  kind: "execution" | "run" | "judge" | "command" | "packages" | "template";
+  /** tool_call: the code calls a tool; 'code' is its name and its arguments. */
+  kind: "execution" | "run" | "judge" | "command" | "packages" | "template" | "tool_call";
   language: string;
   /** At most its first 64 KiB. */
   code: string;
@@ -653,7 +654,7 @@ export interface Inspection {
   data: Record<string, string>;
 }
 
-/** started, stdout, stderr, result, error, input_request (with request, prompt and password), tool_call (with id, name and arguments), keepalive, and finally verdict, which carries a Verdict, or failed, which carries an Error. */
+/** started, stdout, stderr, result, error, input_request (with request, prompt and password), tool_call (with id, name and arguments), tool_refused (with id, name, message and arguments: a policy or a person refused the call), approval_needed (with id, risk, findings, grants and hash), keepalive, and finally verdict, which carries a Verdict, or failed, which carries an Error. */
 export interface Event {
   type: string;
   text?: string | undefined;

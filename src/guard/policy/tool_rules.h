@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a policy says about the tools that code in a sandbox calls (spec/tool.h): by a tool's name,
+// and by what it is called with. "mcp.github.create_* repo=acme/* options.count<=3"
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "guard/policy/action.h"
+
+namespace glovebox::policy {
+
+// What an argument must be.
+struct ToolCondition {
+  enum class Test : std::uint8_t { kMatches, kLess, kAtMost, kMore, kAtLeast };
+
+  std::vector<std::string> path;  // Members of the arguments, from the outermost in.
+  Test test = Test::kMatches;
+  std::string pattern;           // Of kMatches.
+  std::optional<double> number;  // What the pattern is, where it is one; all but kMatches have one.
+};
+
+struct ToolRule {
+  static constexpr std::size_t kMaxConditions = 8;
+  static constexpr std::size_t kMaxPath = 8;
+
+  std::string text;  // As the policy has it.
+  Action action = Action::kAllow;
+  std::string name;                       // A pattern.
+  std::vector<ToolCondition> conditions;  // All of them have to hold.
+};
+
+// Rules in any order. What none of them is about gets `otherwise`.
+struct ToolRules {
+  std::vector<ToolRule> rules;
+  Action otherwise = Action::kAllow;
+};
+
+// Any text is safe to pass. Fails with kInvalid where it is no rule.
+Result<ToolRule> parse_tool_rule(std::string_view text, Action action);
+
+// What the text is as a number, if all of it is one.
+std::optional<double> number_in(std::string_view text);
+
+}  // namespace glovebox::policy

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// CallGate: what policies say about the tools that code calls while it is executed, before the
+// client hears of a call.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "guard/policy/policy.h"
+#include "service/api/sandbox_service.h"
+#include "service/guarded/approvals.h"
+
+namespace glovebox {
+
+// Of one execution, for the thread that gets its events.
+class CallGate {
+ public:
+  // Where the code runs. All of it outlives the gate.
+  struct Place {
+    SandboxService& service;
+    const Caller& caller;
+    std::string_view sandbox;
+    std::string_view context;
+  };
+
+  // `policies` have rules for tools. The sink gets what passes.
+  CallGate(Place place,
+           std::vector<policy::Policy> policies,
+           Approvals& approvals,
+           const EventSink& sink)
+      : place_(place), policies_(std::move(policies)), approvals_(approvals), sink_(sink) {}
+  CallGate(const CallGate&) = delete;
+  CallGate& operator=(const CallGate&) = delete;
+
+  // As an EventSink. An event "tool_call" passes where the policies allow the call. Where they
+  // refuse it, the code gets an error, and the sink an event "tool_refused" in its place. Where a
+  // person is asked, this blocks until somebody has decided, the time is over, or nobody waits for
+  // the call any more: what the code says meanwhile comes after it, so that the events of an
+  // execution have one order, whoever follows it, and whenever.
+  bool take(std::string_view event);
+
+ private:
+  struct Call {
+    std::string id;
+    std::string name;
+    std::string_view arguments;  // JSON text, as the client would get it.
+  };
+
+  bool ask(const Call& call, policy::Assessment assessment, std::string_view event);
+  bool refuse(const Call& call, const std::string& why);
+  [[nodiscard]] bool waits(const Call& call) const;
+  [[nodiscard]] Approval question_about(const Call& call, policy::Assessment assessment) const;
+
+  const Place place_;
+  const std::vector<policy::Policy> policies_;
+  Approvals& approvals_;
+  const EventSink& sink_;
+};
+
+}  // namespace glovebox
