@@ -125,10 +125,7 @@ const ToolRule* rule_about(const ToolRules& rules, std::string_view name, const 
   return best;
 }
 
-Finding finding_of(const Policy& policy,
-                   std::string_view name,
-                   Action action,
-                   std::string reason) {
+Finding finding_of(const Policy& policy, std::string_view name, Action action, std::string reason) {
   return {.rule = "tool",
           .severity = action == Action::kRefuse ? Severity::kHigh : Severity::kMedium,
           .action = action,
@@ -166,9 +163,9 @@ Assessment assess_call(const std::vector<Policy>& policies,
 }
 
 std::string reason_of_call(const Assessment& assessment) {
-  return assessment.findings.empty() ? std::string()
-                                     : assessment.findings.front().reason + " of " +
-                                           assessment.findings.front().policy;
+  return assessment.findings.empty()
+             ? std::string()
+             : assessment.findings.front().reason + " of " + assessment.findings.front().policy;
 }
 
 }  // namespace glovebox::policy

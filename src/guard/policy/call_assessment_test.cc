@@ -40,7 +40,8 @@ TEST(CallAssessmentTest, TheMostSpecificNameDecidesAndThenTheStrictest) {
 }
 
 TEST(CallAssessmentTest, ARuleWithConditionsComesBeforeOneWithout) {
-  const std::string rules = "allow = ['pay amount<=100']\nask = ['pay']\nrefuse = ['pay to=mallory']";
+  const std::string rules =
+      "allow = ['pay amount<=100']\nask = ['pay']\nrefuse = ['pay to=mallory']";
   EXPECT_EQ(decide(rules, "pay", R"({"amount": 100, "to": "bob"})"), Action::kAllow);
   EXPECT_EQ(decide(rules, "pay", R"({"amount": 100.5, "to": "bob"})"), Action::kAsk);
   EXPECT_EQ(decide(rules, "pay", R"({"amount": 1, "to": "mallory"})"), Action::kRefuse);
@@ -82,9 +83,8 @@ TEST(CallAssessmentTest, WhatCannotBeJudgedIsNeverAllowedAndAlwaysStopped) {
 }
 
 TEST(CallAssessmentTest, ArgumentsThatReadersUnderstandDifferentlyAreRefused) {
-  for (const char* const arguments :
-       {"", "[]", "1", "{", R"({"a": 1, "a": 2})", R"({"a": 1, "\u0061": 2})",
-        R"({"o": [{"b": 1, "b": 1}]})"}) {
+  for (const char* const arguments : {"", "[]", "1", "{", R"({"a": 1, "a": 2})",
+                                      R"({"a": 1, "\u0061": 2})", R"({"o": [{"b": 1, "b": 1}]})"}) {
     EXPECT_EQ(decide("allow = ['*']", "f", arguments), Action::kRefuse) << arguments;
   }
   EXPECT_EQ(decide("allow = ['*']", "f", R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})"),

@@ -16,12 +16,11 @@ using Test = ToolCondition::Test;
 constexpr const char* kForm = "write a condition as argument=pattern, or argument<=number";
 
 // The longer ones first: "<=" begins with "<".
-constexpr std::array<std::pair<std::string_view, Test>, 5> kTests{
-    {{"<=", Test::kAtMost},
-     {">=", Test::kAtLeast},
-     {"<", Test::kLess},
-     {">", Test::kMore},
-     {"=", Test::kMatches}}};
+constexpr std::array<std::pair<std::string_view, Test>, 5> kTests{{{"<=", Test::kAtMost},
+                                                                   {">=", Test::kAtLeast},
+                                                                   {"<", Test::kLess},
+                                                                   {">", Test::kMore},
+                                                                   {"=", Test::kMatches}}};
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -58,7 +57,8 @@ Result<ToolCondition> parse_condition(std::string_view word) {
   }
   condition.number = number_in(condition.pattern);
   if (condition.test != Test::kMatches && !condition.number) {
-    return Error(ErrorCode::kInvalid, "'" + printable(condition.pattern) + "' is not a number", kForm);
+    return Error(ErrorCode::kInvalid, "'" + printable(condition.pattern) + "' is not a number",
+                 kForm);
   }
   return condition;
 }

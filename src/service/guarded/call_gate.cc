@@ -59,10 +59,10 @@ bool CallGate::ask(const Call& call, policy::Assessment assessment, std::string_
   const auto agreed =
       approvals_.wait(question_about(call, std::move(assessment)), [&](const Approval* asked) {
         over = asked == nullptr && !waits(call);
-        left = !over && !sink_(asked == nullptr
-                                   ? std::string()
-                                   : policy::approval_needed_event(asked->id, asked->assessment,
-                                                                   asked->grants, asked->hash));
+        left = !over &&
+               !sink_(asked == nullptr ? std::string()
+                                       : policy::approval_needed_event(asked->id, asked->assessment,
+                                                                       asked->grants, asked->hash));
         return !over && !left;
       });
   if (left) {
