@@ -448,7 +448,8 @@ Result<void> ImagePool::remove(const std::string& image) {
   if (::unlink(image.c_str()) != 0 && errno != ENOENT) {
     return Error::from_errno("remove a disk image");
   }
-  if (!was_pooled) {
+  // An empty file of a keeper that died at it looks like one, and is no reason to make a pool.
+  if (!was_pooled || ::access(file_.c_str(), F_OK) != 0) {
     return {};
   }
   // If it cannot be opened now, the next keeper's sweep of it removes what is left.

@@ -90,6 +90,14 @@ TEST_F(ImagePools, AreNotMountedWhereAnotherHasMadeThem) {
   EXPECT_EQ(made.error().code(), ErrorCode::kRefused) << made.error().message();
 }
 
+TEST_F(ImagePools, AreNotMadeForAnEmptyFileThatIsRemoved) {
+  std::ofstream(image("empty")).flush();
+  const auto removed = pool_->remove(image("empty"));
+  EXPECT_TRUE(removed) << removed.error().message();
+  EXPECT_FALSE(std::filesystem::exists(image("empty")));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/pool.img"));
+}
+
 TEST_F(ImagePools, CopyAnImageInUseAndShareWhatDidNotChange) {
   const auto first = make("first");
   ASSERT_TRUE(first);
