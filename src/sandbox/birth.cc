@@ -42,7 +42,7 @@ struct Descent {
   bool gives_ids = false;  // That are not ours (sandbox/guest_ids.h).
   int pidfd = -1;          // The child's.
   int second_pidfd = -1;   // The second helper's.
-  long second = 0;
+  pid_t second = 0;
   long result = -ECANCELED;  // Zero, or the negative errno of what failed.
 };
 
@@ -188,7 +188,9 @@ GB_NO_SANITIZER void await_second(Descent& descent) {
     (void)sys::raw(SYS_ppoll, &polled, 1, nullptr, nullptr, 0);
     descent.result = -ETIMEDOUT;
   }
-  (void)sys::raw(SYS_close, descent.second_pidfd);
+  const int closing = descent.second_pidfd;
+  descent.second_pidfd = -1;
+  (void)sys::raw(SYS_close, closing);
 }
 
 GB_NO_SANITIZER long enter_realm(const Realm& realm) {
@@ -218,14 +220,15 @@ GB_NO_SANITIZER long descend(Descent& descent) {
     return descent.result;
   }
   abi::CloneArgs second{};
-  second.flags = CLONE_VM | CLONE_FILES | CLONE_PARENT | CLONE_PIDFD;
+  second.flags = CLONE_VM | CLONE_FILES | CLONE_PARENT | CLONE_PIDFD | CLONE_PARENT_SETTID;
   second.pidfd = reinterpret_cast<std::uint64_t>(&descent.second_pidfd);
+  // Told by the kernel before it runs: whoever kills us now must not leave us a child unknown.
+  second.parent_tid = reinterpret_cast<std::uint64_t>(&descent.second);
   constexpr std::size_t kStack = sizeof(SetupStacks::descent) / 2;
   second.stack = reinterpret_cast<std::uint64_t>(descent.stack_top - kStack);
   second.stack_size = kStack;
-  descent.second = sys::clone3_on_stack(second, make_child_in_realm, &descent);
-  if (descent.second < 0) {
-    return descent.second;
+  if (const long r = sys::clone3_on_stack(second, make_child_in_realm, &descent); r < 0) {
+    return r;
   }
   await_second(descent);
   return descent.result < 0 || !descent.gives_ids ? descent.result : map_child(descent);
@@ -272,11 +275,19 @@ Result<Cloned> clone_by_helpers(child::Plan& plan,
   arguments.pidfd = reinterpret_cast<std::uint64_t>(&descent.pidfd);
   descent.arguments = arguments;
   const long first = sys::clone3_on_stack(helper, go_down, &descent);
-  for (const long pid : {first, descent.second}) {
-    if (pid > 0) {
-      (void)::waitpid(static_cast<pid_t>(pid), nullptr, 0);
-    }
+  int ended = 0;
+  if (first > 0) {
+    (void)::waitpid(static_cast<pid_t>(first), &ended, 0);
   }
+  if (descent.second > 0) {
+    // Both live in our memory, which the second must not outlive; and what it is to a realm, until
+    // somebody waits for it, is a process that keeps the realm from ending.
+    if (WIFSIGNALED(ended)) {
+      (void)::kill(descent.second, SIGKILL);
+    }
+    (void)::waitpid(descent.second, nullptr, 0);
+  }
+  const UniqueFd left_open(descent.second_pidfd);
   Cloned child{.pid = 0, .pidfd = UniqueFd(descent.pidfd)};
   const long result = first < 0 ? first : descent.result;
   (void)::munmap(shared, sizeof(Descent));

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -14,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -233,6 +236,58 @@ if os.fork() == 0:
 }
 
 GB_FOR_FORKS(HostilePreload);
+
+class Births : public HostileRealm {
+ protected:
+  // Kills what we have made last, unless it is a sandbox already: it bears our name as long as it
+  // is one of the processes that come before.
+  static void kill_the_youngest() {
+    std::ifstream load("/proc/loadavg");
+    std::string word;
+    pid_t youngest = 0;
+    for (int i = 0; i < 4; ++i) {
+      load >> word;
+    }
+    load >> youngest;
+    std::ifstream comm("/proc/self/comm");
+    std::string own;
+    std::getline(comm, own);
+    for (pid_t pid = youngest - 2; pid <= youngest; ++pid) {
+      std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+      std::string text;
+      std::getline(stat, text);
+      const std::size_t end = text.rfind(") ");
+      if (end != std::string::npos && text.contains("(" + own + ") ") &&
+          std::atoi(text.c_str() + end + 4) == ::getpid()) {
+        (void)::kill(pid, SIGKILL);
+      }
+    }
+  }
+};
+
+TEST_P(Births, WhoseHelpersAreKilledLeaveNothingThatTheirRealmWaitsFor) {
+  auto zygote = Zygote::start({.modules = {}});
+  ASSERT_TRUE(zygote) << zygote.error().message();
+  int born = 0;
+  {
+    const std::jthread killer([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        kill_the_youngest();
+      }
+    });
+    for (int i = 0; i < 5 * kBirths; ++i) {
+      born += make_in(*zygote.value(), {}) ? 1 : 0;
+    }
+  }
+  EXPECT_LT(born, 5 * kBirths) << "none was killed";
+  // A realm ends with the last of its processes, and those count until somebody has waited for
+  // them.
+  const auto begun = std::chrono::steady_clock::now();
+  zygote.value().reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(9));
+}
+
+GB_FOR_FORKS(Births);
 
 }  // namespace
 }  // namespace glovebox::conformance

@@ -13,6 +13,7 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <array>
 #include <cerrno>
@@ -39,6 +41,9 @@ namespace {
 using sys::raw;
 
 constexpr std::uint64_t kReadOnly = abi::kMountRdonly | abi::kMountNosuid | abi::kMountNodev;
+
+// More than a maker on a starved machine takes to map ids.
+constexpr timespec kMakersPatience{.tv_sec = 20, .tv_nsec = 0};
 
 constexpr int kControl = 3;  // The warden's end of the control socket, by agreement.
 constexpr int kArchiver = 4;
@@ -255,12 +260,28 @@ class Entrance {
     return written < 0 ? written : 0;
   }
 
+  // Not for ever: until our descriptors are arranged we hold copies of all that our maker had, the
+  // other ends of sandboxes that are born beside this one among them, as those hold ours. When the
+  // maker is killed now, nobody's control socket would ever close.
+  long await_maps() noexcept {
+    struct {
+      int fd;
+      short events;
+      short revents;
+    } polled = {plan_.control_fd, POLLIN, 0};
+    timespec left = kMakersPatience;
+    if (const long r = raw(SYS_ppoll, &polled, 1, &left, nullptr, 0); r <= 0) {
+      return r < 0 ? r : -ETIMEDOUT;
+    }
+    char go = 0;
+    const long got = raw(SYS_read, plan_.control_fd, &go, 1);
+    return got == 1 ? 0 : got < 0 ? got : -ECANCELED;
+  }
+
   long become_guest() noexcept {
     if (plan_.awaits_maps) {
-      char go = 0;
-      const long got = raw(SYS_read, plan_.control_fd, &go, 1);
-      if (got != 1) {
-        return got < 0 ? got : -ECANCELED;
+      if (const long r = await_maps(); r < 0) {
+        return r;
       }
     }
     if (plan_.locks_privileges) {
