@@ -153,6 +153,15 @@ OrderedJson details_json(const Row& row) {
   json["limits"] = limits_json(run_limits(language, {}));
   json["compile_limits"] =
       language.compile.empty() ? OrderedJson() : limits_json(compile_limits(language, {}));
+  json["tiers"] = OrderedJson::object();
+  for (const Language& variant : language.variants) {
+    const Readiness ready = readiness(variant);
+    json["tiers"][variant.tier] = {{"ready", ready.ready},
+                                   {"missing", ready.missing},
+                                   {"hint", ready.hint},
+                                   {"compile", variant.compile},
+                                   {"run", variant.run}};
+  }
   json["origin"] = language.origin;
   return json;
 }
@@ -218,6 +227,13 @@ void print_details(const Row& row) {
   line("preloads", joined(language.preload, ", "));
   line("limits", limits_text(run_limits(language, {})));
   line("compile limits", language.compile.empty() ? "" : limits_text(compile_limits(language, {})));
+  for (const Language& variant : language.variants) {
+    const Readiness ready = readiness(variant);
+    const std::string how =
+        variant.compile.empty() ? "the tier's own " + variant.run.front() : "yes";
+    line("in tier " + variant.tier,
+         ready.ready ? how : "missing " + ready.missing + ": " + ready.hint);
+  }
   line("defined in", language.origin);
 }
 

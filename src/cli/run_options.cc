@@ -191,9 +191,11 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
     request.code = GB_TRY(read_whole_input(options.file, kMaxCode, kTooLarge));
     request.in_place.clear();
   }
-  // A tier that runs no programs of this machine brings its own.
-  if (request.in_place.empty() && !request.image && !options.deterministic &&
-      request.language.tier.empty() && traits_of(options.tier).runs_elf) {
+  const TierWish tier = GB_TRY(tier_for(request.language, request.tier, options.deterministic));
+  request.language = in_tier(std::move(request.language), tier.exactly);
+  // A tier that runs no programs of this machine brings its own, but for compilers.
+  const bool is_of_tier = !traits_of(tier.exactly).runs_elf && request.language.compile.empty();
+  if (request.in_place.empty() && !request.image && !is_of_tier) {
     const Readiness ready = readiness(request.language);
     if (!ready.ready) {
       return Error(ErrorCode::kUnsupported,
@@ -439,12 +441,12 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   if (!options.image.empty()) {
     GB_TRY(load_image(options, plan));
   }
+  request.tier = {.exactly = options.tier, .at_least = options.min_tier};
   GB_TRY(load_program(options, request));
   request.limits = GB_TRY(with_host_limits(options.limits, run_limits(request.language, limits)));
   request.compile_limits = compile_limits(request.language, compile);
   GB_TRY(validate(request.limits));
   GB_TRY(validate(request.compile_limits, "compile-"));
-  request.tier = {.exactly = options.tier, .at_least = options.min_tier};
   request.strict = options.seccomp == "strict";
   request.nested = options.nested;
   request.deterministic = options.deterministic;

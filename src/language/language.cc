@@ -121,6 +121,15 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
+Language in_tier(Language language, std::string_view tier) {
+  const auto found = std::ranges::find(language.variants, tier, &Language::tier);
+  if (found == language.variants.end()) {
+    return language;
+  }
+  Language variant = *found;
+  return variant;
+}
+
 Plan make_plan(const Language& language,
                const SourceText& source,
                const std::vector<std::string>& arguments,

@@ -67,7 +67,10 @@ struct Language {
   std::vector<Mount> mounts;  // Read-only; always optional.
   LimitWishes run_limits;
   LimitWishes compile_limits;
-  std::string tier{};  // The only one that can run it; empty: any that runs programs. Built in.
+  std::string tier{};  // The only one that can run it; empty: any that runs programs.
+  // How tiers that run no programs of the machine compile and run it, each with its `tier`: the
+  // tables of the file that bear their names. They have no variants.
+  std::vector<Language> variants{};
 
   std::string origin;  // The file that it was read from, for messages.
 
@@ -78,6 +81,9 @@ struct Language {
 // give: this is where hostile files are stopped, and the target of the fuzzer. Fails with kInvalid
 // and "file:line:column: what is wrong"; the hint says how to fix it.
 Result<Language> parse_language(std::string_view text, std::string_view file_name);
+
+// The language as the tier of this name compiles and runs it: its variant for it, or else itself.
+Language in_tier(Language language, std::string_view tier);
 
 // What to do to run one piece of code.
 struct Plan {

@@ -56,8 +56,9 @@ class Reader {
   struct NamedKey {
     std::string_view name;
     Key read;
+    bool of_variants = false;  // Also one of a tier's table.
   };
-  static const std::array<NamedKey, 23>& keys();
+  static const std::array<NamedKey, 24>& keys();
 
   [[nodiscard]] Error fault(const toml::source_region& at,
                             const std::string& what,
@@ -109,13 +110,16 @@ class Reader {
   Result<void> read_mounts(const toml::node& node);
   Result<void> read_run_limits(const toml::node& node);
   Result<void> read_compile_limits(const toml::node& node);
+  Result<void> read_wasm(const toml::node& node);
+  Result<void> read_table(const toml::table& table);
 
   std::string_view file_name_;
   Language language_;
+  bool is_variant_ = false;
 };
 
-const std::array<Reader::NamedKey, 23>& Reader::keys() {
-  static constexpr std::array<NamedKey, 23> kKeys = {{
+const std::array<Reader::NamedKey, 24>& Reader::keys() {
+  static constexpr std::array<NamedKey, 24> kKeys = {{
       {"id", &Reader::read_id},
       {"title", &Reader::read_title},
       {"names", &Reader::read_names},
@@ -124,21 +128,22 @@ const std::array<Reader::NamedKey, 23>& Reader::keys() {
       {"file_name", &Reader::read_file_name},
       {"naming", &Reader::read_naming},
       {"file_executable", &Reader::read_file_executable},
-      {"compile", &Reader::read_compile},
-      {"run", &Reader::read_run},
+      {"compile", &Reader::read_compile, true},
+      {"run", &Reader::read_run, true},
       {"agent", &Reader::read_agent},
       {"preload", &Reader::read_preload},
-      {"version", &Reader::read_version},
-      {"needs", &Reader::read_needs},
-      {"package", &Reader::read_package},
-      {"extra_packages", &Reader::read_extra_packages},
+      {"version", &Reader::read_version, true},
+      {"needs", &Reader::read_needs, true},
+      {"package", &Reader::read_package, true},
+      {"extra_packages", &Reader::read_extra_packages, true},
       {"agent_package", &Reader::read_agent_package},
-      {"install", &Reader::read_install},
-      {"env", &Reader::read_env},
+      {"install", &Reader::read_install, true},
+      {"env", &Reader::read_env, true},
       {"agent_env", &Reader::read_agent_env},
-      {"mounts", &Reader::read_mounts},
-      {"run_limits", &Reader::read_run_limits},
-      {"compile_limits", &Reader::read_compile_limits},
+      {"mounts", &Reader::read_mounts, true},
+      {"run_limits", &Reader::read_run_limits, true},
+      {"compile_limits", &Reader::read_compile_limits, true},
+      {"wasm", &Reader::read_wasm},
   }};
   return kKeys;
 }
@@ -157,7 +162,9 @@ Error Reader::fault(const toml::source_region& at,
 Error Reader::unknown_key(const toml::key& key) const {
   std::vector<std::string_view> names;
   for (const NamedKey& each : keys()) {
-    names.push_back(each.name);
+    if (each.of_variants || !is_variant_) {
+      names.push_back(each.name);
+    }
   }
   const std::string nearest = nearest_word(key.str(), names);
   return fault(
@@ -505,15 +512,7 @@ Result<Language> Reader::read(std::string_view text) {
     return fault(parsed.error().source(), std::string(parsed.error().description()), kMend);
   }
   language_.origin = file_name_;
-  for (const auto& [key, value] : parsed.table()) {
-    const std::string_view name = key.str();
-    const auto* const known = std::find_if(
-        keys().begin(), keys().end(), [name](const NamedKey& each) { return each.name == name; });
-    if (known == keys().end()) {
-      return unknown_key(key);
-    }
-    GB_TRY((this->*known->read)(value));
-  }
+  GB_TRY(read_table(parsed.table()));
   for (const auto& [name, missing] :
        {std::pair{"id", language_.id.empty()}, std::pair{"file_name", language_.file_name.empty()},
         std::pair{"run", language_.run.empty()}}) {
@@ -525,7 +524,49 @@ Result<Language> Reader::read(std::string_view text) {
   if (language_.title.empty()) {
     language_.title = language_.id;
   }
+  // They are the same language, in whatever order the keys came.
+  for (Language& variant : language_.variants) {
+    variant.id = language_.id;
+    variant.title = language_.title;
+    variant.names = language_.names;
+    variant.extensions = language_.extensions;
+    variant.interpreters = language_.interpreters;
+    variant.file_name = language_.file_name;
+    variant.naming = language_.naming;
+    variant.file_mode = language_.file_mode;
+    variant.origin = language_.origin;
+  }
   return std::move(language_);
+}
+
+Result<void> Reader::read_table(const toml::table& table) {
+  for (const auto& [key, value] : table) {
+    const std::string_view name = key.str();
+    const auto* const known = std::find_if(
+        keys().begin(), keys().end(), [name](const NamedKey& each) { return each.name == name; });
+    if (known == keys().end() || (is_variant_ && !known->of_variants)) {
+      return unknown_key(key);
+    }
+    GB_TRY((this->*known->read)(value));
+  }
+  return {};
+}
+
+Result<void> Reader::read_wasm(const toml::node& node) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) {
+    return wrong_type(node, "a table of keys, [wasm]");
+  }
+  Reader reader(file_name_);
+  reader.is_variant_ = true;
+  reader.language_.tier = "wasm";
+  GB_TRY(reader.read_table(*table));
+  if (reader.language_.run.empty()) {
+    return fault(node.source(), "the key 'run' is missing in [wasm]",
+                 "see docs/languages.md for an example");
+  }
+  language_.variants.push_back(std::move(reader.language_));
+  return {};
 }
 
 }  // namespace

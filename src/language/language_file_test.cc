@@ -103,6 +103,42 @@ time = "2m"
   EXPECT_EQ(language.origin, "x.toml");
 }
 
+TEST(LanguageFileTest, ReadsHowATierRunsIt) {
+  const auto parsed = parse(R"(
+title = "X 2"
+compile = ["xc", "{file}"]
+package = "x-lang"
+needs = ["ld"]
+[wasm]
+compile = ["xc", "--wasm", "{file}"]
+run = ["{dir}/{stem}.wasm"]
+extra_packages = ["libx-wasm"]
+[wasm.compile_limits]
+memory = "2G"
+)");
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  const Language inside = in_tier(*parsed, "wasm");
+  EXPECT_EQ(inside.tier, "wasm");
+  EXPECT_EQ(inside.id, "x");
+  EXPECT_EQ(inside.title, "X 2");
+  EXPECT_EQ(inside.file_name, "main.x");
+  EXPECT_THAT(inside.compile, ElementsAre("xc", "--wasm", "{file}"));
+  EXPECT_THAT(inside.run, ElementsAre("{dir}/{stem}.wasm"));
+  EXPECT_EQ(inside.compile_limits.memory, 2_GiB);
+  // What is needed for the one is not for the other.
+  EXPECT_THAT(inside.needs, ElementsAre());
+  EXPECT_EQ(inside.package, "");
+  EXPECT_EQ(in_tier(*parsed, "native"), *parsed);
+}
+
+TEST(LanguageFileTest, RefusesWhatATierCannotChange) {
+  EXPECT_THAT(complaint("[wasm]\nrun = [\"x\"]\nextensions = [\".y\"]\n"),
+              HasSubstr("unknown key 'extensions'"));
+  EXPECT_THAT(complaint("[wasm]\nrun = [\"x\"]\n[wasm.wasm]\n"), HasSubstr("unknown key 'wasm'"));
+  EXPECT_THAT(complaint("[wasm]\ncompile = [\"x\"]\n"), HasSubstr("'run' is missing in [wasm]"));
+  EXPECT_THAT(complaint("wasm = [\"x\"]\n"), HasSubstr("expected a table"));
+}
+
 TEST(LanguageFileTest, TakesTheIdForAMissingTitle) {
   const auto parsed = parse("");
 

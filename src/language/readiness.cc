@@ -86,8 +86,10 @@ std::string hint_for(const Language& language) {
 Readiness readiness(const Language& language, const ProgramSearch& search) {
   std::vector<std::string> wanted = language.needs;
   for (const auto* argv : {&language.run, &language.compile}) {
-    // What holds a placeholder is made by the compiler, or is the code itself.
-    if (!argv->empty() && argv->front().find('{') == std::string::npos) {
+    // What holds a placeholder is made by the compiler, or is the code itself; and a tier that runs
+    // no programs of the machine has interpreters of its own.
+    const bool is_of_tier = argv == &language.run && !language.tier.empty();
+    if (!argv->empty() && !is_of_tier && argv->front().find('{') == std::string::npos) {
       wanted.insert(wanted.begin(), argv->front());
     }
   }

@@ -35,7 +35,12 @@ Result<Language> language_of(const RunRequest& request,
       GB_TRY(request.language.empty()
                  ? registry.detect(request.name, std::string_view(request.code).substr(0, kHead))
                  : registry.find(request.language));
-  return has_other_root ? Result<Language>(std::move(language)) : installed(std::move(language));
+  const TierWish tier = GB_TRY(tier_for(language, request.tier, false));
+  language = in_tier(std::move(language), tier.exactly);
+  // A tier that runs no programs of this machine brings its own, but for compilers.
+  const bool is_of_tier = !traits_of(tier.exactly).runs_elf && language.compile.empty();
+  return has_other_root || is_of_tier ? Result<Language>(std::move(language))
+                                      : installed(std::move(language));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "service/runs/one_shot.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,8 @@
 #include <set>
 #include <utility>
 
+#include "base/frame.h"
+#include "base/sys/memory_file.h"
 #include "base/text.h"
 #include "files/open.h"
 #include "sandbox/cgroup_host.h"
@@ -28,6 +31,8 @@ using namespace std::chrono_literals;
 // A compiler needs more than most programs, and its time is not the guest's.
 constexpr int kCompilePatience = 3;
 constexpr Limits kCompileLimits{.wall = 60s, .memory = 1_GiB, .cpus = 2.0};
+// A compiler's product that goes from one sandbox to another, through our memory.
+constexpr Bytes kMostProduct = 64_MiB;
 
 std::string more_processors_than_there_are(double wanted) {
   const auto processors = static_cast<long long>(cgroup_host().processors);
@@ -86,31 +91,15 @@ Result<std::unique_ptr<Sandbox>> create_sandbox(const SandboxSpec& spec,
   return sandbox;
 }
 
-// The tier that was asked for, or the only one that can do what was.
-Result<TierWish> tier_for(const OneShot& request) {
-  TierWish wish = request.tier;
-  const bool open = wish.exactly.empty() || wish.exactly == "auto";
-  if (const std::string& only = request.language.tier; !only.empty()) {
-    if (!open && wish.exactly != only) {
-      return Error(ErrorCode::kUnsupported,
-                   request.language.title + ": only the " + only + " tier can run it",
-                   "use --tier " + only);
-    }
-    wish.exactly = only;
-  } else if (open && request.deterministic) {
-    wish.exactly = tier_that(&TierTraits::is_deterministic).exactly;
-  }
-  return wish;
-}
-
 // Of a tier that runs no programs of the machine.
 Result<void> refuse_programs(const std::string& tier, const OneShot& request, const Plan& plan) {
   const auto refuse = [&](std::string_view what, std::string_view instead) {
     return Error(ErrorCode::kUnsupported, "the " + tier + " tier " + std::string(what),
                  "use the native tier" + std::string(instead));
   };
-  if (plan.compile) {
-    return refuse("runs no compilers", ", or compile the program to a WebAssembly module first");
+  if (plan.compile && request.language.tier != tier) {
+    return refuse("has no compiler for " + request.language.title,
+                  ", or compile the program to a WebAssembly module first");
   }
   if (!request.in_place.empty()) {
     return refuse("runs no programs of this machine", "");
@@ -125,6 +114,17 @@ Result<void> refuse_programs(const std::string& tier, const OneShot& request, co
     return refuse("has a system call policy of its own", ", or leave out --seccomp");
   }
   return {};
+}
+
+// Where the compiler runs whose product is for another tier.
+OneShot compilation_of(const OneShot& request) {
+  OneShot compilation = request;
+  compilation.language.tier.clear();
+  compilation.tier = {.exactly = {}, .at_least = request.tier.at_least};
+  compilation.deterministic = false;
+  compilation.compile_only = true;
+  compilation.stdin_fd = -1;
+  return compilation;
 }
 
 class OneShotRun {
@@ -145,9 +145,13 @@ class OneShotRun {
                    "'" + request_.language.id + "' has no compiler that runs beforehand",
                    "run the program without --compile-only");
     }
-    const TierWish tier = GB_TRY(tier_for(request_));
+    const TierWish tier =
+        GB_TRY(tier_for(request_.language, request_.tier, request_.deterministic));
     if (!traits_of(tier.exactly).runs_elf) {
       GB_TRY(refuse_programs(tier.exactly, request_, plan));
+      if (plan.compile) {
+        return compile_and_run(plan);
+      }
     }
     // The file system is made once, for the larger of both; what the cgroup limits can change.
     SandboxSpec spec{.limits = request_.limits,
@@ -214,6 +218,34 @@ class OneShotRun {
   }
 
  private:
+  // Compiled in one sandbox, run in another.
+  Result<OneShotResult> compile_and_run(const Plan& plan) const {
+    const OneShot compilation = compilation_of(request_);
+    if (request_.compile_only) {
+      return run_once(compilation, observer_);
+    }
+    // What the language runs is what its compiler makes.
+    OneShotRun compiler(compilation, observer_);
+    compiler.product_name_ = plan.run.argv.front().substr(plan.run.cwd.size() + 1);
+    OneShotResult compiled = GB_TRY(compiler.execute());
+    if (compiled.verdict.status != Status::kOk) {
+      return compiled;
+    }
+    OneShot program = request_;
+    program.code = std::move(compiler.product_);
+    program.name.clear();
+    program.language.naming = SourceNaming::kFixed;
+    program.language.file_name = compiler.product_name_;
+    program.language.compile.clear();
+    OneShotResult result = GB_TRY(run_once(program, observer_));
+    std::vector<Timing>& timings = compiled.verdict.timings;
+    std::erase_if(timings, [](const Timing& each) { return each.step != "compile"; });
+    result.verdict.timings.insert(result.verdict.timings.begin(), timings.begin(), timings.end());
+    result.verdict.notes.push_back("compiled in another sandbox, of the tier " +
+                                   compiled.verdict.tier);
+    return result;
+  }
+
   [[nodiscard]] SourceText source() const {
     SourceText text{.code = request_.code, .name = request_.name};
     if (request_.image) {
@@ -284,11 +316,24 @@ class OneShotRun {
       GB_TRY(sandbox_->write_file(name, bytes, 0644));
     }
     if (request_.in_place.empty()) {
-      GB_TRY(sandbox_->write_file(plan.file_name, request_.code, plan.file_mode));
+      GB_TRY(write_program(plan));
     }
     GB_TRY(give_workspace());
     // Only what the guest makes is reported; an empty workspace needs no remembering.
     return begins_empty() && !writes_root() ? Result<void>() : sandbox_->mark();
+  }
+
+  // What does not fit into one frame goes as other large files do.
+  Result<void> write_program(const Plan& plan) {
+    if (request_.code.size() < kMaxFramePayload / 2) {
+      return sandbox_->write_file(plan.file_name, request_.code, plan.file_mode);
+    }
+    const UniqueFd held = GB_TRY(sys::memory_file(request_.code));
+    if (::fchmod(held.get(), plan.file_mode) != 0) {
+      return Error::from_errno("chmod a copy of the program");
+    }
+    return copy_in(*sandbox_, {{.source = "/proc/self/fd/" + std::to_string(held.get()),
+                                .target = plan.file_name}});
   }
 
   // The image's user has a workspace to write to, and a home.
@@ -382,7 +427,21 @@ class OneShotRun {
     return {};
   }
 
+  Result<void> take_product() {
+    auto product = read_made(*sandbox_, product_name_, kMostProduct);
+    if (product) {
+      product_ = std::move(product).value();
+    } else {
+      result_.verdict.status = Status::kCompileError;
+      result_.verdict.notes.push_back(printable(product.error().message()));
+    }
+    return {};
+  }
+
   Result<void> collect() {
+    if (!product_name_.empty()) {
+      return result_.verdict.status == Status::kOk ? take_product() : Result<void>();
+    }
     if (!sandbox_->alive()) {
       if (!request_.out_directory.empty()) {
         keep_not_copied(Error(ErrorCode::kUnavailable,
@@ -438,10 +497,29 @@ class OneShotRun {
   const OneShotObserver& observer_;
   Sandbox* sandbox_ = nullptr;
   Environment outside_env_;  // What a sandbox without a root of its own gets on top.
+  // Of a compilation for another sandbox: the only file that is wanted, and what is in it.
+  std::string product_name_;
+  std::string product_;
   OneShotResult result_;
 };
 
 }  // namespace
+
+Result<TierWish> tier_for(const Language& language, const TierWish& wish, bool deterministic) {
+  const bool open = wish.exactly.empty() || wish.exactly == "auto";
+  TierWish tier = wish;
+  if (const std::string& only = language.tier; !only.empty()) {
+    if (!open && wish.exactly != only) {
+      return Error(ErrorCode::kUnsupported,
+                   language.title + ": only the " + only + " tier can run it",
+                   "use --tier " + only);
+    }
+    tier.exactly = only;
+  } else if (open && deterministic) {
+    tier.exactly = tier_that(&TierTraits::is_deterministic).exactly;
+  }
+  return tier;
+}
 
 Limits run_limits(const Language& language, const LimitWishes& wishes) {
   return wishes.over(language.run_limits.over(Limits{}));

@@ -85,11 +85,19 @@ struct OneShotResult {
   std::optional<Error> not_copied;      // Why the others, or all, are missing there.
 };
 
+// The tier for a run of this language: the one that is wished for, or the only one that can do what
+// is. kUnsupported where these differ.
+Result<TierWish> tier_for(const Language& language, const TierWish& wish, bool deterministic);
+
 // The limits of a run or a compilation of `language`: what the caller set, else what the language
 // wants, else ours.
 Limits run_limits(const Language& language, const LimitWishes& wishes);
 Limits compile_limits(const Language& language, const LimitWishes& wishes);
 
+// In a tier that runs no programs of the machine, what has a compiler is compiled in another
+// sandbox, of the tier `native` or a stronger one, which gets the same files; its product alone
+// goes into the one that runs. Requires: the language is as in that tier (in_tier()).
+//
 // An Error means that we could not do it; all that a guest can cause is in the verdict.
 Result<OneShotResult> run_once(const OneShot& request, const OneShotObserver& observer);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/runs/transfer.h"
 
+#include <archive.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +14,9 @@
 #include <cstdlib>
 #include <memory>
 #include <thread>
+#include <utility>
 
+#include "base/archive/archive_reader.h"
 #include "base/archive/tar.h"
 #include "base/sys/write_all.h"
 #include "base/text.h"
@@ -341,6 +344,43 @@ Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
     return std::move(packed).error();
   }
   return names;
+}
+
+Result<std::string> read_made(Sandbox& sandbox, const std::string& name, Bytes max) {
+  const Error missing(ErrorCode::kInvalid, "'" + name + "' was not made");
+  const Error too_large(ErrorCode::kInvalid,
+                        "'" + name + "', and what was made beside it, is over " + to_string(max));
+  // Its heads are no content.
+  const std::size_t most = max.count + max.count / 8;
+  std::string archive;
+  GB_TRY(sandbox.pack_changes(max, [&](std::string_view bytes) -> Result<void> {
+    if (bytes.size() > most - archive.size()) {
+      return too_large;
+    }
+    archive.append(bytes);
+    return {};
+  }));
+  std::string_view rest = archive;
+  ArchiveReader reader = GB_TRY(
+      ArchiveReader::open([&rest]() -> Result<std::string_view> { return std::exchange(rest, {}); },
+                          {::archive_read_support_format_tar}, "read what was made"));
+  ArchiveEntry entry;
+  while (GB_TRY(reader.next(entry))) {
+    const auto path = clean_entry_name(entry.name);
+    if (!path || *path != name || entry.kind != ArchiveEntry::Kind::kFile) {
+      continue;
+    }
+    std::string content;
+    std::uint64_t left = max.count;
+    const bool whole = GB_TRY(reader.read_content(
+        max.count, left, [&content](std::uint64_t offset, std::string_view bytes) -> Result<void> {
+          content.resize(offset);  // A hole is zeros.
+          content.append(bytes);
+          return {};
+        }));
+    return whole ? Result<std::string>(std::move(content)) : too_large;
+  }
+  return missing;
 }
 
 }  // namespace glovebox

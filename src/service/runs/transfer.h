@@ -44,4 +44,9 @@ Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
                                           const std::string& directory,
                                           Bytes max);
 
+// The content of one regular file among those that changed since Sandbox::mark(), at most `max`
+// bytes. kInvalid where there is no such file, or a larger one; what lies beside it may be too
+// much, too.
+Result<std::string> read_made(Sandbox& sandbox, const std::string& name, Bytes max);
+
 }  // namespace glovebox
