@@ -61,7 +61,7 @@ Result<int> run(const char* agent) {
   const Wasmtime api = GB_TRY(Wasmtime::load(directory + kLibrary));
   Engine* const engine = make_engine(api, Mode::kPlain);
   const Module* const module =
-      GB_TRY(load_precompiled(api, engine, precompiled_python(directory, Mode::kPlain)));
+      GB_TRY(load_precompiled(api, engine, precompiled(directory, kPython, Mode::kPlain)));
   static RealWorld world;
   static Wasi wasi(api, world, {.arguments = {std::string(kPython), "-B", "-c", text}});
   GB_TRY(wasi.open_directories());

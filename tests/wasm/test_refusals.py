@@ -24,10 +24,10 @@ class Refusals(WasmCase):
             self.refused("--tier", "wasm", *options, module, message=what)
 
     def test_name_the_languages_that_the_tier_has(self):
-        self.refused("--tier", "wasm", "-l", "c", "-e", "int main(){}",
-                     message="the wasm tier runs no compilers")
+        self.refused("--tier", "wasm", "-l", "haskell", "-e", "main = pure ()",
+                     message="the wasm tier has no compiler for Haskell")
         self.refused("--tier", "wasm", "-l", "perl", "-e", "1",
-                     message="the wasm tier has no 'perl': it runs WebAssembly modules and Python")
+                     message="the wasm tier has no 'perl': it runs WebAssembly modules, Python and JavaScript")
         self.refused("--tier", "wasm", "/bin/true",
                      message="the wasm tier runs no programs of this machine")
 

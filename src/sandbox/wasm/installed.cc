@@ -55,8 +55,10 @@ Result<std::string> read_file(const char* path) {
   return bytes;
 }
 
-std::string precompiled_python(const std::string& directory, Mode mode) {
-  return directory + (mode == Mode::kPlain ? "/python.cwasm" : "/python-deterministic.cwasm");
+std::string precompiled(const std::string& directory, std::string_view interpreter, Mode mode) {
+  const std::string_view name = interpreter == kPython ? "python" : interpreter;
+  return directory + "/" + std::string(name) +
+         (mode == Mode::kPlain ? ".cwasm" : "-deterministic.cwasm");
 }
 
 Result<Module*> load_precompiled(const Wasmtime& api, Engine* engine, const std::string& path) {

@@ -27,7 +27,8 @@ int complain(const Error& error);
 Result<std::string> own_directory();
 Result<std::string> read_file(const char* path);
 
-std::string precompiled_python(const std::string& directory, Mode mode);
+// The file of an interpreter, by its program's name.
+std::string precompiled(const std::string& directory, std::string_view interpreter, Mode mode);
 // What was compiled at installation is trusted as this program is.
 Result<Module*> load_precompiled(const Wasmtime& api, Engine* engine, const std::string& path);
 

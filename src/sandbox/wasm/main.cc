@@ -5,7 +5,8 @@
 //   glovebox-wasm --precompile MODULE OUTPUT [--deterministic]
 //   glovebox-wasm --check OUTPUT [--deterministic]
 //
-// MODULE is a file in the binary or the text format, or `python3`. What the module does is in the
+// MODULE is the path of a file in the binary or the text format, or the bare name of an interpreter
+// that is installed beside this program: `python3` or `qjs`. What the module does is in the
 // runner's own exit status and signals, so that it is judged as any guest is: a trap is the signal
 // that a program of the machine would have got for the same mistake.
 #include <fcntl.h>
@@ -76,8 +77,9 @@ Result<Module*> load(const Wasmtime& api,
                      Engine* engine,
                      const Options& options,
                      const std::string& directory) {
-  if (options.command.front() == kPython) {
-    return load_precompiled(api, engine, precompiled_python(directory, options.mode));
+  const std::string_view module = options.command.front();
+  if (!module.contains('/')) {
+    return load_precompiled(api, engine, precompiled(directory, module, options.mode));
   }
   const std::string bytes = GB_TRY(read_file(options.command.front()));
   return compile(api, engine, bytes);

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,6 +26,16 @@ constexpr const char* kRunner = "/glovebox-wasm";
 constexpr const char* kZygote = "/glovebox-wasm-zygote";
 constexpr const char* kLibrary = "/libwasmtime.so";
 constexpr const char* kPython = "/python.cwasm";
+
+// What a bare name stands for, as in a PATH.
+struct Interpreter {
+  std::string_view program;
+  std::string_view language;
+  const char* file;  // In our directory.
+};
+constexpr std::array<Interpreter, 3> kInterpreters = {{{"python3", "Python", kPython},
+                                                       {"python", "Python", kPython},
+                                                       {"qjs", "JavaScript", "/qjs.cwasm"}}};
 
 // Deterministic runs end by the work that they have done. This much for a second of the time limit
 // takes a tenth of that second on a machine of today, so that the time itself ends none of them
@@ -51,29 +63,31 @@ Result<std::string> find_directory() {
                                  sys::run_installer(without));
 }
 
-Error python_is_missing() {
-  return {ErrorCode::kUnsupported, "Python for the wasm tier is not installed",
+Error is_missing(std::string_view language) {
+  return {ErrorCode::kUnsupported, std::string(language) + " for the wasm tier is not installed",
           "run the program 'install' beside glovebox-wasm"};
 }
 
 class ModuleRunner final : public Runner {
  public:
-  ModuleRunner(bool deterministic, bool has_python)
-      : deterministic_(deterministic), has_python_(has_python) {}
+  ModuleRunner(bool deterministic, std::string directory)
+      : deterministic_(deterministic), directory_(std::move(directory)) {}
 
   // A path names a module; a bare name, as in a PATH, an interpreter.
   [[nodiscard]] Result<Command> command_for(const Command& command,
                                             const Limits& limits) const override {
     const std::string& program = command.argv.front();
-    const bool is_python = program == "python3" || program == "python";
-    if (!is_python && program.find('/') == std::string::npos) {
+    const auto* const interpreter =
+        std::ranges::find(kInterpreters, program, &Interpreter::program);
+    const bool is_module = program.find('/') != std::string::npos;
+    if (!is_module && interpreter == kInterpreters.end()) {
       return Error(ErrorCode::kUnsupported,
                    "the wasm tier has no '" + printable(program) +
-                       "': it runs WebAssembly modules and Python",
+                       "': it runs WebAssembly modules, Python and JavaScript",
                    "use the native tier");
     }
-    if (is_python && !has_python_) {
-      return python_is_missing();
+    if (!is_module && ::access((directory_ + interpreter->file).c_str(), R_OK) != 0) {
+      return is_missing(interpreter->language);
     }
     Command started{.argv = {std::string(kInside) + kRunner},
                     .env = command.env,
@@ -84,7 +98,7 @@ class ModuleRunner final : public Runner {
                              std::to_string(milliseconds * (kFuelPerSecond / 1000)));
     }
     started.argv.emplace_back("--");
-    started.argv.push_back(is_python ? "python3" : program);
+    started.argv.push_back(program == "python" ? "python3" : program);
     started.argv.insert(started.argv.end(), command.argv.begin() + 1, command.argv.end());
     return started;
   }
@@ -93,7 +107,7 @@ class ModuleRunner final : public Runner {
 
  private:
   bool deterministic_;
-  bool has_python_;
+  std::string directory_;  // Where interpreters are installed.
 };
 
 }  // namespace
@@ -106,7 +120,7 @@ Result<TierFeatures> WasmTier::probe() {
 Result<Tier::WarmPython> WasmTier::warm_python() {
   const std::string directory = GB_TRY(find_directory());
   if (::access((directory + kPython).c_str(), R_OK) != 0) {
-    return python_is_missing();
+    return is_missing("Python");
   }
   return WarmPython{.mount = {.source = directory, .target = kInside, .closed = true},
                     .program = std::string(kInside) + kZygote,
@@ -127,8 +141,7 @@ Result<Enclosure> WasmTier::enclose(const SandboxSpec& spec) {
   native.mounts.push_back({.source = directory, .target = kInside, .closed = true});
   Enclosure enclosure = GB_TRY(NativeTier().enclose(native));
   enclosure.seccomp = "wasm";
-  enclosure.runner = std::make_unique<ModuleRunner>(
-      spec.deterministic, ::access((directory + kPython).c_str(), R_OK) == 0);
+  enclosure.runner = std::make_unique<ModuleRunner>(spec.deterministic, directory);
   return enclosure;
 }
 
