@@ -266,7 +266,7 @@ class Births : public HostileRealm {
 };
 
 TEST_P(Births, WhoseHelpersAreKilledLeaveNothingThatTheirRealmWaitsFor) {
-  auto zygote = Zygote::start({.modules = {}});
+  auto zygote = Zygote::start({.modules = {}, .env = {}});
   ASSERT_TRUE(zygote) << zygote.error().message();
   int born = 0;
   {
