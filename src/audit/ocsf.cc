@@ -22,15 +22,20 @@ enum Status { kSuccess = 1, kFailure = 2 };
 
 Activity activity_of(std::string_view action) {
   const std::string_view verb = action.substr(std::min(action.rfind('.') + 1, action.size()));
-  constexpr std::array<std::string_view, 6> kCreates = {"create", "fork",  "snapshot",
-                                                        "build",  "start", "import"};
-  constexpr std::array<std::string_view, 5> kUpdates = {"change", "pause", "resume", "rotate",
-                                                        "restart"};
+  constexpr std::array<std::string_view, 7> kCreates = {
+      "create", "fork", "snapshot", "build", "start", "import", "make_directory"};
+  constexpr std::array<std::string_view, 8> kUpdates = {"change",  "pause", "resume", "rotate",
+                                                        "restart", "write", "move",   "unpack"};
   constexpr std::array<std::string_view, 4> kDeletes = {"kill", "delete", "remove", "revoke"};
   return std::ranges::find(kCreates, verb) != kCreates.end()   ? kCreate
          : std::ranges::find(kUpdates, verb) != kUpdates.end() ? kUpdate
          : std::ranges::find(kDeletes, verb) != kDeletes.end() ? kDelete
                                                                : kOther;
+}
+
+// Of a connection, "allowed" is that it was made.
+bool succeeded(std::string_view result) {
+  return result.empty() || result == "ok" || result == "allowed";
 }
 
 }  // namespace
@@ -40,7 +45,8 @@ std::string to_ocsf(const Record& record, const std::string& version) {
   const Activity activity = activity_of(entry.action);
   const bool refused = entry.decision == "refused";
   const bool stop = entry.action.starts_with("emergency_stop");
-  const Severity severity = stop ? kCritical : refused ? kLow : kInformational;
+  const bool notable = refused || entry.action == "limit.hit" || entry.result == "denied";
+  const Severity severity = stop ? kCritical : notable ? kLow : kInformational;
   Json event{
       {"category_uid", kCategory},
       {"class_uid", kClass},
@@ -48,7 +54,7 @@ std::string to_ocsf(const Record& record, const std::string& version) {
       {"type_uid", kClass * 100 + static_cast<int>(activity)},
       {"time", from_rfc3339(record.time).time_since_epoch() / std::chrono::milliseconds(1)},
       {"severity_id", static_cast<int>(severity)},
-      {"status_id", static_cast<int>(entry.result == "ok" ? kSuccess : kFailure)},
+      {"status_id", static_cast<int>(succeeded(entry.result) ? kSuccess : kFailure)},
       {"status_code", entry.result},
       {"metadata",
        {{"version", kSchema},

@@ -32,5 +32,23 @@ TEST(OcsfTest, ARecordIsAnEventOfApiActivity) {
   EXPECT_EQ(event["unmapped"]["a"], 1);
 }
 
+TEST(OcsfTest, WhatCodeDidHasItsActivityStatusAndSeverity) {
+  const auto event = [](const std::string& action, const std::string& result) {
+    const Record record{.number = 1,
+                        .time = "2026-11-25T00:00:00.250Z",
+                        .entry = {.action = action, .decision = "", .result = result}};
+    return nlohmann::json::parse(to_ocsf(record, "0.1.0"));
+  };
+  EXPECT_EQ(event("process.start", "ok")["activity_id"], 1);
+  EXPECT_EQ(event("files.change", "ok")["activity_id"], 3);
+  EXPECT_EQ(event("files.write", "ok")["activity_id"], 3);
+  EXPECT_EQ(event("files.remove", "ok")["activity_id"], 4);
+  EXPECT_EQ(event("connection", "allowed")["status_id"], 1);
+  EXPECT_EQ(event("connection", "denied")["status_id"], 2);
+  EXPECT_EQ(event("connection", "denied")["severity_id"], 2);
+  EXPECT_EQ(event("limit.hit", "ok")["severity_id"], 2);
+  EXPECT_EQ(event("process.end", "error")["status_id"], 2);
+}
+
 }  // namespace
 }  // namespace glovebox::audit

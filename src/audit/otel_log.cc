@@ -23,9 +23,10 @@ Json attribute(std::string_view name, Json value) {
 
 std::string to_otel_log(const Record& record, std::string_view line, const std::string& version) {
   const Entry& entry = record.entry;
-  const bool refused = entry.decision == "refused";
+  const bool notable =
+      entry.decision == "refused" || entry.action == "limit.hit" || entry.result == "denied";
   const Severity severity = entry.action.starts_with("emergency_stop") ? kFatal
-                            : refused                                  ? kWarn
+                            : notable                                  ? kWarn
                                                                        : kInfo;
   const std::string time = std::to_string(
       std::chrono::nanoseconds(from_rfc3339(record.time).time_since_epoch()).count());

@@ -221,12 +221,10 @@ Result<void> run_daemon(DaemonOptions options,
                recorded->note_ending(tenant, id, ending);
              }
            },
-       .dry_run_expired =
-           [recorded](std::string_view tenant, std::string_view sandbox, std::string_view id) {
-             if (recorded != nullptr) {
-               recorded->note_expired_dry_run(tenant, sandbox, id);
-             }
-           }}));
+       .happened =
+           recorded == nullptr
+               ? std::function<void(const Happening&)>()
+               : [recorded](const Happening& happening) { recorded->note_happening(happening); }}));
   PolicyGate policies(*service, options.policies);
   GuardedService guarded(*service, policies, recorded, "rest");
   GuardedService guarded_for_e2b(*service, policies, recorded, "e2b");

@@ -22,11 +22,34 @@ using files::Order;
 using files::Reply;
 using files::Request;
 
+namespace {
+
+// Empty: it changes nothing.
+std::string_view change_of(Request request) {
+  switch (request) {
+    case Request::kWrite:
+      return "write";
+    case Request::kMakeDirectory:
+      return "make_directory";
+    case Request::kMove:
+      return "move";
+    case Request::kRemove:
+      return "remove";
+    case Request::kUnpack:
+      return "unpack";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 struct FileClient::State {
   explicit State(UniqueFd socket) : connection(std::move(socket)) {}
 
   Connection connection;
   bool only_reads = false;
+  OnChange on_change;
   std::uint32_t opened = 0;
 
   // Every request goes through here.
@@ -36,6 +59,9 @@ struct FileClient::State {
                        request == Request::kPack || request == Request::kWatch;
     if (only_reads && !reads) {
       return Error(ErrorCode::kRefused, "these files are read-only");
+    }
+    if (const std::string_view change = change_of(request); on_change && !change.empty()) {
+      GB_TRY(on_change(change, order.path, order.to));
     }
     return connection.ask(request, order);
   }
@@ -109,6 +135,8 @@ FileClient::FileClient(UniqueFd socket) : state_(std::make_unique<State>(std::mo
 FileClient::~FileClient() = default;
 
 void FileClient::only_read() { state_->only_reads = true; }
+
+void FileClient::tell_changes(OnChange on_change) { state_->on_change = std::move(on_change); }
 
 FileClient::FileClient(FileClient&&) noexcept = default;
 FileClient& FileClient::operator=(FileClient&&) noexcept = default;

@@ -128,6 +128,13 @@ class FileClient {
   // From now on whatever changes something, or connects, is kRefused.
   void only_read();
 
+  // From now on told of each change before it is made, with its path, and with the new one of a
+  // move: "write", "make_directory", "move", "remove", "unpack". What it fails with, the change
+  // fails with, and is not made.
+  using OnChange = std::function<Result<void>(
+      std::string_view what, std::string_view path, std::string_view to)>;
+  void tell_changes(OnChange on_change);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -190,24 +190,17 @@ void AuditTrail::note_ending(std::string_view tenant,
                          .details = Json{{"at", to_rfc3339(ending.at)}}.dump()});
 }
 
-void AuditTrail::note_expired_dry_run(std::string_view tenant,
-                                      std::string_view sandbox,
-                                      std::string_view dry_run) {
-  (void)journal_.append({.tenant = std::string(tenant),
-                         .action = "dry_run.expire",
-                         .sandbox = std::string(sandbox),
-                         .subject = std::string(dry_run),
+void AuditTrail::note_happening(const Happening& happening) {
+  (void)journal_.append({.tenant = happening.tenant,
+                         .action = happening.action,
+                         .sandbox = happening.sandbox,
+                         .subject = happening.subject,
                          .decision = "",
-                         .result = "discarded",
-                         .details = "{}"});
+                         .result = happening.result,
+                         .details = happening.details});
 }
 
-void AuditTrail::flush_meanwhile(std::uint64_t record) {
-  if (journal_.durability() != audit::Durability::kRelaxed) {
-    const trace::Span span("audit");
-    journal_.flush_meanwhile(record);
-  }
-}
+void AuditTrail::flush_meanwhile(std::uint64_t record) { journal_.flush_meanwhile(record); }
 
 Result<void> AuditTrail::wait(std::uint64_t record) {
   if (record == 0 || journal_.durability() == audit::Durability::kRelaxed) {

@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "service/api/caller.h"
 #include "service/api/ending.h"
+#include "service/api/happening.h"
 #include "service/tenants/token_bucket.h"
 
 namespace glovebox {
@@ -69,10 +70,8 @@ class AuditTrail {
                     std::string_view door,
                     const Deed& deed,
                     const Error& error);
-  // A dry run was discarded, since nobody decided about it in time.
-  void note_expired_dry_run(std::string_view tenant,
-                            std::string_view sandbox,
-                            std::string_view dry_run);
+  // What only the keeper has seen, and no caller did.
+  void note_happening(const Happening& happening);
   // A sandbox has ended, for whatever reason.
   void note_ending(std::string_view tenant, std::string_view sandbox, const Ending& ending);
 

@@ -64,8 +64,10 @@ Result<FileClient> GuardedVolumes::files(const Caller& caller,
     GB_TRY(recorder_.allowed(caller, deed_about("volume.read", volume), may));
     return limited(access, inner_.files(caller, volume, access));
   }
-  return recorder_.act(caller, deed_about("volume.open", volume), may,
-                       [&] { return inner_.files(caller, volume, access); });
+  const Deed opening = deed_about("volume.open", volume);
+  return recorder_.follow(caller, opening, recorder_.act(caller, opening, may, [&] {
+    return inner_.files(caller, volume, access);
+  }));
 }
 
 Result<SecretInfo> GuardedSecrets::create(const Caller& caller, const SecretRequest& request) {

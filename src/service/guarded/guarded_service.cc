@@ -142,30 +142,6 @@ Result<std::vector<SandboxInfo>> GuardedService::unless_stopped(
   return made;
 }
 
-// Those of a sandbox with network rules, which its end takes away.
-void GuardedService::add_connections(const Caller& caller, Deed& deed) {
-  constexpr std::size_t kMost = 50;
-  const auto found = inner_.find(caller, deed.sandbox);
-  const auto made = found && found->network != NetworkRules()
-                        ? inner_.connections(caller, deed.sandbox)
-                        : Result<SandboxConnections>(SandboxConnections());
-  if (!made || made->connections.empty()) {
-    return;
-  }
-  deed.details["connections"] = made->connections.size() + made->more;
-  for (const ConnectionRecord& each : made->connections) {
-    if (deed.details["hosts"].size() == kMost) {
-      break;
-    }
-    deed.details["hosts"].push_back({{"host", to_utf8(each.host.substr(0, 256))},
-                                     {"port", each.port},
-                                     {"verdict", to_string(each.verdict)},
-                                     {"address", to_utf8(each.address.substr(0, 64))},
-                                     {"sent", each.sent},
-                                     {"received", each.received}});
-  }
-}
-
 template <typename Request>
 Result<Request> GuardedService::with_template(const Caller& caller,
                                               const Request& request,
@@ -222,12 +198,7 @@ Result<SandboxInfo> GuardedService::change(const Caller& caller,
 }
 
 Result<void> GuardedService::kill(const Caller& caller, std::string_view sandbox) {
-  const auto may = guard_.end(caller, sandbox);
-  Deed killing = freeing(deed("sandbox.kill", sandbox));
-  if (may && recorder_.trail() != nullptr) {
-    add_connections(caller, killing);
-  }
-  return recorder_.act(caller, std::move(killing), may,
+  return recorder_.act(caller, freeing(deed("sandbox.kill", sandbox)), guard_.end(caller, sandbox),
                        [&] { return inner_.kill(caller, sandbox); });
 }
 
@@ -514,7 +485,7 @@ Result<std::unique_ptr<ProcessFeed>> GuardedService::start_process(const Caller&
                               GB_TRY(policies_.process(caller, sandbox, request));
                               return inner_.start_process(caller, sandbox, request);
                             });
-  return guard_.feed(caller, recorder_.follow(caller, starting, std::move(feed)));
+  return guard_.feed(caller, std::move(feed));
 }
 
 Result<std::unique_ptr<ProcessFeed>> GuardedService::attach_process(const Caller& caller,
@@ -595,8 +566,9 @@ Result<FileClient> GuardedService::files_of(const Caller& caller,
     GB_TRY(recorder_.allowed(caller, opening, may));
     return limited(access, inner_.files_of(caller, sandbox, access, user));
   }
-  return recorder_.act(caller, std::move(opening), may,
-                       [&] { return inner_.files_of(caller, sandbox, access, user); });
+  return recorder_.follow(caller, opening, recorder_.act(caller, opening, may, [&] {
+    return inner_.files_of(caller, sandbox, access, user);
+  }));
 }
 
 Result<std::vector<std::string>> GuardedService::templates(const Caller& caller) {

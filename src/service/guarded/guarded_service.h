@@ -197,7 +197,6 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   Result<std::vector<SandboxInfo>> unless_stopped(const Caller& caller,
                                                   Result<std::vector<SandboxInfo>> made);
   Result<SandboxInfo> paused_if_stopped(const Caller& caller, Result<SandboxInfo> resumed);
-  void add_connections(const Caller& caller, Deed& deed);
 
   SandboxService& inner_;
   const Guard guard_;

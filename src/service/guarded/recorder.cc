@@ -5,8 +5,10 @@
 #include <array>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/digest/digest.h"
+#include "base/text.h"
 #include "service/guarded/replay_records.h"
 #include "spec/json/raw_json.h"
 #include "spec/json/verdict_json.h"
@@ -18,12 +20,16 @@ using Json = nlohmann::ordered_json;
 
 // Calls of tools of one execution that have records of their own; the others are counted.
 constexpr std::uint64_t kMostToolCalls = 1000;
-// Connections of one verdict that are recorded with their hosts.
-constexpr std::size_t kMostConnections = 20;
+// Connections and changed files of one verdict that are recorded by their names.
+constexpr std::size_t kMostConnections = 50;
+constexpr std::size_t kMostFiles = 50;
+constexpr std::size_t kMostPath = 256;
 
-// What is recorded of a verdict of either kind, as it is. Nothing of it has a guest written.
-constexpr std::array<std::string_view, 7> kRecorded{"exit_code", "signal", "limit",    "tier",
-                                                    "usage",     "points", "points_of"};
+// What is recorded of a verdict of either kind, as it is. Nothing of it has a guest written; the
+// names of files and hosts have records of their own (Consequence).
+constexpr std::array<std::string_view, 9> kRecorded{
+    "exit_code", "signal",          "limit",           "tier", "usage", "points",
+    "points_of", "files_truncated", "more_connections"};
 
 // A call of a tool, or one that a policy refused (call_gate.h).
 std::optional<nlohmann::json> tool_call_in(std::string_view event) {
@@ -41,33 +47,17 @@ void copy_field(const nlohmann::json& from, const char* name, Json& into) {
   }
 }
 
-std::string limits_hit(std::string_view limits) {
-  std::string hit;
+std::vector<std::string> limits_hit(std::string_view limits) {
+  std::vector<std::string> hit;
   if (limits.find("true") == std::string_view::npos) {
     return hit;  // Of almost all executions; the rest need not be read.
   }
   for (const auto& [name, limit] : raw_members(limits)) {
     if (raw_member(limit, "hit") == "true") {
-      hit += (hit.empty() ? "\"" : ",\"") + std::string(name) + "\"";
+      hit.emplace_back(name);
     }
   }
   return hit;
-}
-
-// Host, port and what became of it; never what was sent.
-Json connections_of(const nlohmann::json& all) {
-  Json told = Json::array();
-  for (const auto& each : all) {
-    if (told.size() == kMostConnections || !each.is_object()) {
-      break;
-    }
-    Json connection = Json::object();
-    for (const char* name : {"host", "port", "verdict", "address"}) {
-      copy_field(each, name, connection);
-    }
-    told.push_back(std::move(connection));
-  }
-  return told;
 }
 
 std::string unquoted(std::string_view text) {
@@ -81,12 +71,19 @@ void add_member(std::string& members, std::string_view name, std::string_view va
   members += value;
 }
 
+// What an execution led to, with a record of its own, by which it is found.
+struct Consequence {
+  Deed deed{};
+  std::string result = "ok";
+};
+
 // What is recorded of a verdict or of a judge's report. An execution waits for this: values are
 // copied as they stand in the event, and its output and results are not even parsed.
 struct Outcome {
   std::string status{"unknown"};
   std::string id{};       // Of the sandbox of a run.
   std::string members{};  // Of the details.
+  std::vector<Consequence> consequences{};
 
   explicit Outcome(std::string_view event) {
     for (const auto& [name, value] : raw_members(event)) {
@@ -95,13 +92,13 @@ struct Outcome {
       } else if (name == "id") {
         id = unquoted(value);
       } else if (name == "limits") {
-        if (const std::string hit = limits_hit(value); !hit.empty()) {
-          add_member(members, "limits_hit", "[" + hit + "]");
-        }
+        add_limits(limits_hit(value));
       } else if (name == "dry_run") {
         add_dry_run(value);
       } else if (name == "connections") {
         add_connections(value);
+      } else if (name == "files") {
+        add_files(value);
       } else if (value != "null" && std::ranges::find(kRecorded, name) != kRecorded.end()) {
         add_member(members, name, value);
       }
@@ -124,13 +121,60 @@ struct Outcome {
     add_member(members, "dry_run", told + "}");
   }
 
+  void add_limits(const std::vector<std::string>& hit) {
+    if (hit.empty()) {
+      return;
+    }
+    add_member(members, "limits_hit", Json(hit).dump());
+    for (const std::string& limit : hit) {
+      consequences.push_back({.deed = {.action = "limit.hit", .subject = limit}});
+    }
+  }
+
+  // Host, port and what became of it; never what was sent.
   void add_connections(std::string_view value) {
     const auto all = nlohmann::json::parse(value, nullptr, false);
-    if (all.is_array() && !all.empty()) {
-      add_member(members, "connections", std::to_string(all.size()));
-      add_member(members, "hosts",
-                 connections_of(all).dump(-1, ' ', false, Json::error_handler_t::replace));
+    if (!all.is_array() || all.empty()) {
+      return;
     }
+    add_member(members, "connections", std::to_string(all.size()));
+    std::size_t left = all.size();
+    for (const auto& each : all) {
+      if (all.size() - left == kMostConnections || !each.is_object()) {
+        break;
+      }
+      --left;
+      Consequence made{
+          .deed = {.action = "connection",
+                   .subject = each.value("host", "") + ":" + std::to_string(each.value("port", 0))},
+          .result = each.value("verdict", "")};
+      for (const char* name : {"address", "sent", "received"}) {
+        copy_field(each, name, made.deed.details);
+      }
+      consequences.push_back(std::move(made));
+    }
+    if (left > 0) {
+      consequences.push_back({.deed = {.action = "connection", .details = {{"more", left}}}});
+    }
+  }
+
+  void add_files(std::string_view value) {
+    const auto all = nlohmann::json::parse(value, nullptr, false);
+    if (!all.is_array() || all.empty()) {
+      return;
+    }
+    Deed changed{.action = "files.change", .details = {{"count", all.size()}}};
+    for (const auto& each : all) {
+      if (changed.details["files"].size() == kMostFiles || !each.is_object()) {
+        break;
+      }
+      Json file{{"path", to_utf8(each.value("path", "").substr(0, kMostPath))}};
+      for (const char* name : {"change", "size"}) {
+        copy_field(each, name, file);
+      }
+      changed.details["files"].push_back(std::move(file));
+    }
+    consequences.push_back({.deed = std::move(changed)});
   }
 };
 
@@ -147,38 +191,6 @@ Deed tool_call_of(const Deed& deed, const nlohmann::json& event) {
                       {"arguments_sha256", sha256_hex(arguments)},
                       {"arguments_bytes", arguments.size()}}};
 }
-
-class RecordedFeed final : public ProcessFeed {
- public:
-  RecordedFeed(AuditTrail& trail,
-               std::string door,
-               Caller caller,
-               const Deed& start,
-               std::unique_ptr<ProcessFeed> inner)
-      : trail_(trail),
-        door_(std::move(door)),
-        caller_(std::move(caller)),
-        end_{.action = "process.end", .sandbox = start.sandbox, .subject = start.subject},
-        inner_(std::move(inner)) {}
-  [[nodiscard]] int fd() const override { return inner_->fd(); }
-  Result<ProcessEvent> next() override {
-    auto event = inner_->next();
-    if (event && event->kind == ProcessEvent::Kind::kStarted) {
-      end_.details["pid"] = event->pid;
-    } else if (event && event->kind == ProcessEvent::Kind::kEnded) {
-      end_.details["exit_code"] = event->exit_code;
-      (void)trail_.note_end(caller_, door_, end_, to_string(event->reason));
-    }
-    return event;
-  }
-
- private:
-  AuditTrail& trail_;
-  const std::string door_;
-  const Caller caller_;
-  Deed end_;
-  const std::unique_ptr<ProcessFeed> inner_;
-};
 
 }  // namespace
 
@@ -197,13 +209,24 @@ void Recorder::insist(const Caller& caller, const Deed& deed, const Error* error
   }
 }
 
-Result<std::unique_ptr<ProcessFeed>> Recorder::follow(
-    const Caller& caller, const Deed& start, Result<std::unique_ptr<ProcessFeed>> feed) const {
-  if (!feed || trail_ == nullptr) {
-    return feed;
+Result<FileClient> Recorder::follow(const Caller& caller,
+                                    const Deed& opening,
+                                    Result<FileClient> files) const {
+  if (files && trail_ != nullptr) {
+    Deed changing = opening;
+    const std::string kind = changing.action.substr(0, changing.action.rfind('.') + 1);
+    files->tell_changes([this, caller, changing, kind](std::string_view what, std::string_view path,
+                                                       std::string_view to) {
+      Deed change = changing;
+      change.action = kind + std::string(what);
+      change.details["path"] = to_utf8(path.substr(0, kMostPath));
+      if (!to.empty()) {
+        change.details["to"] = to_utf8(to.substr(0, kMostPath));
+      }
+      return remark(caller, change);
+    });
   }
-  return std::unique_ptr<ProcessFeed>(
-      std::make_unique<RecordedFeed>(*trail_, door_, caller, start, *std::move(feed)));
+  return files;
 }
 
 Result<void> Recorder::execute(const Caller& caller,
@@ -276,8 +299,9 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
       end.more = outcome->members;
       if (with_output) {
         end.details["output"] = output_of(event);
-        // By the id of its sandbox, a run is found again.
-        end.sandbox = outcome->id;
+      }
+      if (end.sandbox.empty()) {
+        end.sandbox = outcome->id;  // By that of its sandbox, a run is found again.
       }
       verdict = event;
       return true;
@@ -292,7 +316,16 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
                              : !done ? std::string(result_name(done.error().code()))
                              : left  ? "interrupted"
                                      : "unknown";
-  const std::uint64_t number = GB_TRY(trail_->note_end(caller, door_, end, status));
+  std::uint64_t number = GB_TRY(trail_->note_end(caller, door_, end, status));
+  if (outcome) {
+    for (Consequence& each : outcome->consequences) {
+      each.deed.sandbox = end.sandbox;
+      each.deed.context = end.context;
+      each.deed.details["start"] = end.details["start"];
+      const audit::Room more = GB_TRY(trail_->room(each.deed, each.deed.details.dump().size()));
+      number = GB_TRY(trail_->note_end(caller, door_, each.deed, each.result));
+    }
+  }
   GB_TRY(trail_->wait(trail_->waits_for_ends() ? number : asked));
   GB_TRY(std::move(recorded));
   if (outcome) {

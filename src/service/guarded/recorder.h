@@ -69,9 +69,11 @@ class Recorder {
   Result<void> remark(const Caller& caller, const Deed& deed) const;
   // A record of what has happened whether it can be recorded or not.
   void insist(const Caller& caller, const Deed& deed, const Error* error) const;
-  // The feed of a process that was started: its end is recorded when somebody hears of it.
-  [[nodiscard]] Result<std::unique_ptr<ProcessFeed>> follow(
-      const Caller& caller, const Deed& start, Result<std::unique_ptr<ProcessFeed>> feed) const;
+  // The files that `opening`, "X.open", was for: each change of them is recorded as "X.write",
+  // "X.remove" and the like before it is made, and not made where it cannot be.
+  [[nodiscard]] Result<FileClient> follow(const Caller& caller,
+                                          const Deed& opening,
+                                          Result<FileClient> files) const;
 
  private:
   Result<void> execute_recorded(const Caller& caller,

@@ -456,10 +456,15 @@ Result<json> decide_dry_run(const json& arguments, CallContext& context) {
   return json();
 }
 
-Result<json> expired_dry_runs(const json&, CallContext& context) {
+Result<json> happenings(const json&, CallContext& context) {
   json answer = json::array();
-  for (const ExpiredDryRun& each : context.keeper.take_expired_dry_runs()) {
-    answer.push_back({{"sandbox", each.sandbox}, {"id", each.id}});
+  for (const Happening& each : context.keeper.happenings().take()) {
+    answer.push_back({{"tenant", each.tenant},
+                      {"sandbox", each.sandbox},
+                      {"action", each.action},
+                      {"subject", each.subject},
+                      {"result", each.result},
+                      {"details", each.details}});
   }
   return answer;
 }
@@ -644,7 +649,7 @@ constexpr std::array kCalls = {
     Call{"fork_context", fork_context, kLong},
     Call{"dry_runs", dry_runs, kShort},
     Call{"decide_dry_run", decide_dry_run, kLong},
-    Call{"expired_dry_runs", expired_dry_runs, kEnds},
+    Call{"happenings", happenings, kEnds},
     Call{"settled", settled, kShort},
     Call{"notebook", notebook, kLong},
     Call{"run", run, kStream},

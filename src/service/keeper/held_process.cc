@@ -82,10 +82,12 @@ Result<TerminalPair> open_terminal(ProcessRequest::Terminal size) {
 HeldProcess::HeldProcess(Sandbox& sandbox,
                          ProcessPump& pump,
                          std::shared_ptr<KeptMemory> memory,
-                         ProcessRequest request)
+                         ProcessRequest request,
+                         OnEnd on_end)
     : sandbox_(sandbox),
       pump_(pump),
       request_(std::move(request)),
+      on_end_(std::move(on_end)),
       oom_kills_before_(sandbox.meter().oom_kills()),
       share_(std::move(memory), *this) {}
 
@@ -93,9 +95,11 @@ Result<std::shared_ptr<HeldProcess>> HeldProcess::start(Sandbox& sandbox,
                                                         ProcessPump& pump,
                                                         std::shared_ptr<KeptMemory> memory,
                                                         const ProcessRequest& request,
-                                                        const Limits& limits) {
+                                                        const Limits& limits,
+                                                        OnEnd on_end) {
   GB_TRY(pump.start());
-  std::shared_ptr<HeldProcess> held(new HeldProcess(sandbox, pump, std::move(memory), request));
+  std::shared_ptr<HeldProcess> held(
+      new HeldProcess(sandbox, pump, std::move(memory), request, std::move(on_end)));
   GB_TRY(held->open_streams(limits));
   if (request.timeout.count() > 0) {
     held->deadline_ = sandbox.clock().now() + request.timeout;
@@ -274,6 +278,9 @@ void HeldProcess::say_end(int wait_status) {
   {
     const std::scoped_lock lock(mutex_);
     ended_ = Clock::now();
+  }
+  if (on_end_) {
+    on_end_(request_, end);
   }
   say(std::move(end));
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,12 +26,16 @@ namespace glovebox::keeper {
 // take stands still while the sandbox is paused.
 class HeldProcess final : public KeptMemory::Holder {
  public:
+  // Told of its end, with what was asked for; may be empty.
+  using OnEnd = std::function<void(const ProcessRequest& request, const ProcessEvent& end)>;
+
   // What it says and nobody has heard yet counts as `memory`, which is that of its sandbox.
   static Result<std::shared_ptr<HeldProcess>> start(Sandbox& sandbox,
                                                     ProcessPump& pump,
                                                     std::shared_ptr<KeptMemory> memory,
                                                     const ProcessRequest& request,
-                                                    const Limits& limits);
+                                                    const Limits& limits,
+                                                    OnEnd on_end);
 
   HeldProcess(const HeldProcess&) = delete;
   HeldProcess& operator=(const HeldProcess&) = delete;
@@ -97,7 +102,8 @@ class HeldProcess final : public KeptMemory::Holder {
   HeldProcess(Sandbox& sandbox,
               ProcessPump& pump,
               std::shared_ptr<KeptMemory> memory,
-              ProcessRequest request);
+              ProcessRequest request,
+              OnEnd on_end);
   Result<void> open_streams(const Limits& limits);
   bool read_from(const ProcessPump& pump, Source& source, ProcessEvent::Kind kind);
   void close(const ProcessPump& pump, Source& source);
@@ -111,6 +117,7 @@ class HeldProcess final : public KeptMemory::Holder {
   Sandbox& sandbox_;
   ProcessPump& pump_;
   const ProcessRequest request_;
+  const OnEnd on_end_;
   const std::uint64_t oom_kills_before_;
   std::atomic<bool> killed_ = false;  // By a caller.
   std::unique_ptr<GuestProcess> process_;

@@ -417,7 +417,7 @@ Result<std::shared_ptr<HeldProcess>> HeldSandbox::start_process(const ProcessReq
   if (whole.command.cwd.empty()) {
     whole.command.cwd = directory_;
   }
-  auto started = HeldProcess::start(*sandbox_, *pump_, memory_, whole, sandbox_->limits());
+  auto started = HeldProcess::start(*sandbox_, *pump_, memory_, whole, sandbox_->limits(), on_end_);
   const std::scoped_lock lock(mutex_);
   --starting_;
   if (started) {

@@ -75,6 +75,9 @@ class HeldSandbox {
   // Who runs its contexts (files/users.h), as the image that it shows says; empty: whoever runs
   // everything. To be called once, before anybody else knows of it.
   void run_as(std::string user) { image_user_ = std::move(user); }
+  // Told of each process of a client's that has ended, in any thread. To be called once, before
+  // anybody else knows of it.
+  void tell_ends(HeldProcess::OnEnd on_end) { on_end_ = std::move(on_end); }
   [[nodiscard]] const std::string& image_user() const { return image_user_; }
   // The image of its workspace, which goes with it; empty: none.
   [[nodiscard]] const std::string& workspace() const { return images_.workspace; }
@@ -193,6 +196,7 @@ class HeldSandbox {
   std::atomic<std::uint64_t> oom_kills_survived_ = 0;
   std::uint64_t oom_kills_seen_ = 0;
   std::string image_user_;
+  HeldProcess::OnEnd on_end_;
   std::unique_ptr<HeldNetwork> network_;
   UniqueFd index_relay_;
   bool other_root_ = false;

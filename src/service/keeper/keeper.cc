@@ -34,8 +34,9 @@ constexpr auto kSweepEvery = 30s;
 constexpr auto kEndPatience = 20s;
 // How long what executes is waited for before a dry run whose time is over is taken back.
 constexpr auto kDiscardPatience = 60s;
-// Expired dry runs of which no daemon has asked yet.
-constexpr std::size_t kMostExpired = 1'000;
+// Connections of one sandbox that the journal knows by their hosts.
+constexpr std::size_t kMostConnections = 50;
+constexpr std::size_t kMostHost = 256;
 constexpr std::size_t kMostSandboxes = 4'096;
 constexpr std::uint64_t kLogSize = 1UL << 20;
 // Of one sandbox with its first context.
@@ -279,6 +280,21 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
   held->set_lifetime(order.lifetime);
   held->set_record(std::move(record));
   held->run_as(order.image_user);
+  held->tell_ends([this, tenant = order.tenant, id = std::string(held->id())](
+                      const ProcessRequest& request, const ProcessEvent& end) {
+    nlohmann::json details{{"pid", end.pid}, {"exit_code", end.exit_code}};
+    if (end.signal) {
+      details["signal"] = *end.signal;
+    }
+    const std::vector<std::string>& argv = request.command.argv;
+    happenings_.note(
+        {.tenant = tenant,
+         .sandbox = id,
+         .action = "process.end",
+         .subject = argv.empty() ? std::string() : to_utf8(argv.front().substr(0, kMostHost)),
+         .result = std::string(to_string(end.reason)),
+         .details = details.dump()});
+  });
   {
     // Under the lock: the next daemon's list has it, or its maker was seen to be gone.
     const std::scoped_lock lock(mutex_);
@@ -348,9 +364,9 @@ void Keeper::discard_workspace(const HeldSandbox& sandbox) {
 }
 
 Result<void> Keeper::kill(std::string_view id) {
-  std::shared_ptr<HeldSandbox> gone = GB_TRY(take_out(id, EndReason::kDeleted));
-  gone->kill();
-  discard_workspace(*gone);
+  const Held gone = GB_TRY(take_out(id, EndReason::kDeleted));
+  bury(gone);
+  discard_workspace(*gone.sandbox);
   return {};
 }
 
@@ -401,6 +417,7 @@ Result<void> Keeper::write_memory(std::string_view id,
       found != sandboxes_.end() && found->second.sandbox == held) {
     found->second.saving = false;
     if (saved && !goes_on) {
+      note_connections(found->second);  // It begins anew with its next keeper.
       sandboxes_.erase(found);
     }
   }
@@ -408,17 +425,53 @@ Result<void> Keeper::write_memory(std::string_view id,
 }
 
 Result<void> Keeper::end(std::string_view id, EndReason reason) {
-  GB_TRY(take_out(id, reason))->kill();
+  bury(GB_TRY(take_out(id, reason)));
   return {};
 }
 
-Result<std::shared_ptr<HeldSandbox>> Keeper::take_out(std::string_view id, EndReason reason) {
+void Keeper::bury(const Held& held) {
+  held.sandbox->kill();
+  note_connections(held);
+}
+
+void Keeper::note_connections(const Held& held) {
+  if (held.sandbox->network() == nullptr) {
+    return;
+  }
+  const SandboxConnections made = held.sandbox->network()->connections();
+  std::uint64_t more = made.more;
+  std::size_t noted = 0;
+  for (const ConnectionRecord& each : made.connections) {
+    if (++noted > kMostConnections) {
+      ++more;
+      continue;
+    }
+    happenings_.note(
+        {.tenant = held.tenant,
+         .sandbox = std::string(held.sandbox->id()),
+         .action = "connection",
+         .subject = to_utf8(each.host.substr(0, kMostHost)) + ":" + std::to_string(each.port),
+         .result = std::string(to_string(each.verdict)),
+         .details = nlohmann::json{{"address", to_utf8(each.address.substr(0, kMostHost))},
+                                   {"sent", each.sent},
+                                   {"received", each.received}}
+                        .dump()});
+  }
+  if (more > 0) {
+    happenings_.note({.tenant = held.tenant,
+                      .sandbox = std::string(held.sandbox->id()),
+                      .action = "connection",
+                      .details = "{\"more\":" + std::to_string(more) + "}"});
+  }
+}
+
+Result<Keeper::Held> Keeper::take_out(std::string_view id, EndReason reason) {
   const std::scoped_lock lock(mutex_);
   const auto found = sandboxes_.find(id);
   if (found == sandboxes_.end()) {
     return Error(ErrorCode::kNotFound, "no sandbox '" + std::string(id) + "'");
   }
-  auto gone = std::move(found->second.sandbox);
+  Held gone = std::move(found->second);
   sandboxes_.erase(found);
   endings_.note(id, reason);
   return gone;
@@ -434,7 +487,7 @@ std::size_t Keeper::end_all(EndReason reason) {
     }
   }
   for (const auto& [id, held] : gone) {
-    held.sandbox->kill();
+    bury(held);
   }
   for (auto& [id, held] : gone) {
     chores_.post(held.tenant, [sandbox = std::move(held.sandbox)] {});
@@ -504,7 +557,7 @@ void Keeper::end_idle_images() {
 }
 
 // Where it cannot be taken back the sandbox ends: nobody has agreed to what it is now.
-void Keeper::discard_expired(HeldSandbox& sandbox) {
+void Keeper::discard_expired(HeldSandbox& sandbox, const std::string& tenant) {
   const auto told = sandbox.undecided();
   const std::string id = nlohmann::json::parse(told.value_or("{}"), nullptr, false).value("id", "");
   const auto discarded =
@@ -514,18 +567,17 @@ void Keeper::discard_expired(HeldSandbox& sandbox) {
                  " cannot be taken back, and the sandbox is ended: " + discarded.error().message());
     sandbox.kill();
   }
-  const std::scoped_lock lock(mutex_);
-  if (discarded && expired_dry_runs_.size() < kMostExpired) {
-    expired_dry_runs_.push_back({.sandbox = std::string(sandbox.id()), .id = id});
+  if (discarded) {
+    happenings_.note({.tenant = tenant,
+                      .sandbox = std::string(sandbox.id()),
+                      .action = "dry_run.expire",
+                      .subject = id,
+                      .result = "discarded"});
   }
+  const std::scoped_lock lock(mutex_);
   if (const auto found = sandboxes_.find(sandbox.id()); found != sandboxes_.end()) {
     found->second.discarding = false;
   }
-}
-
-std::vector<ExpiredDryRun> Keeper::take_expired_dry_runs() {
-  const std::scoped_lock lock(mutex_);
-  return std::exchange(expired_dry_runs_, {});
 }
 
 // Only finds them: what waits for a guest or for a disk is a job of its own.
@@ -541,7 +593,9 @@ void Keeper::end_overdue() {
     const bool overdue = held.sandbox->overdue();
     if (alive && !overdue && held.sandbox->has_expired_dry_run() &&
         !std::exchange(held.discarding, true)) {
-      chores_.post(held.tenant, [this, sandbox = held.sandbox] { discard_expired(*sandbox); });
+      chores_.post(held.tenant, [this, sandbox = held.sandbox, tenant = held.tenant] {
+        discard_expired(*sandbox, tenant);
+      });
     }
     if (overdue && alive && held.sandbox->lifetime().on_timeout == OnTimeout::kPause) {
       if (!std::exchange(held.pausing, true)) {
@@ -555,10 +609,11 @@ void Keeper::end_overdue() {
       }
     } else if (overdue || !alive) {
       note_end(current->first, *held.sandbox);
-      chores_.post(held.tenant, [this, sandbox = std::move(held.sandbox), overdue] {
-        sandbox->kill();
+      const std::string tenant = held.tenant;
+      chores_.post(tenant, [this, gone = std::move(held), overdue] {
+        bury(gone);
         if (overdue) {
-          discard_workspace(*sandbox);
+          discard_workspace(*gone.sandbox);
         }
       });
       sandboxes_.erase(current);

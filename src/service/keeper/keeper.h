@@ -27,6 +27,7 @@
 #include "service/keeper/call_budget.h"
 #include "service/keeper/descriptor_budget.h"
 #include "service/keeper/endings.h"
+#include "service/keeper/happenings.h"
 #include "service/keeper/held_images.h"
 #include "service/keeper/held_sandbox.h"
 #include "service/keeper/own_paths.h"
@@ -67,12 +68,6 @@ struct CreateOrder {
   // that lives. Empty: a new sandbox.
   std::string saved{};
   bool copied = false;  // copy() has written it: it stays.
-};
-
-// One that nobody decided about in time, and that was discarded.
-struct ExpiredDryRun {
-  std::string sandbox;
-  std::string id;
 };
 
 // The order with what becomes of its `image_user` on this machine.
@@ -138,8 +133,8 @@ class Keeper {
   [[nodiscard]] const Registry& registry() const { return registry_; }
   [[nodiscard]] HeldImages& images() { return images_; }
   [[nodiscard]] const OwnPaths& paths() const { return paths_; }
-  // Those since the last call, at most a thousand.
-  std::vector<ExpiredDryRun> take_expired_dry_runs();
+  // What the journal is to know of what only the keeper has seen.
+  [[nodiscard]] Happenings& happenings() { return happenings_; }
   // How a sandbox of this keeper ended; nothing of one that lives, or that it never had.
   std::optional<Ending> ending(std::string_view id);
   // When it started: what is older was another keeper's.
@@ -155,8 +150,12 @@ class Keeper {
  private:
   // Removes its workspace on disk, when it has one: it will never be wanted again.
   void discard_workspace(const HeldSandbox& sandbox);
+  struct Held;
   // Off the books, with the reason.
-  Result<std::shared_ptr<HeldSandbox>> take_out(std::string_view id, EndReason reason);
+  Result<Held> take_out(std::string_view id, EndReason reason);
+  // Ends what is off the books, and notes what it has connected to.
+  void bury(const Held& held);
+  void note_connections(const Held& held);
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);
   Result<SandboxSpec> spec_of(const CreateOrder& order, const EdgeCredentials& credentials);
   // Whether sandboxes are made ahead for this order, with a context in them.
@@ -188,7 +187,7 @@ class Keeper {
   void sweep();
   void watch_hoards();
   void end_overdue();
-  void discard_expired(HeldSandbox& sandbox);
+  void discard_expired(HeldSandbox& sandbox, const std::string& tenant);
   void end_idle_images();
 
   const KeeperOptions options_;
@@ -201,6 +200,7 @@ class Keeper {
   const UniqueFd stop_;
   HeldImages images_;
   Endings endings_;
+  Happenings happenings_;
   const SystemTime started_ = std::chrono::system_clock::now();
   DescriptorBudget descriptors_;
   CallBudget followers_{{.all = 24'576, .of_tenant = 12'288, .of_sandbox = 12'288}};
@@ -212,7 +212,6 @@ class Keeper {
   std::mutex mutex_;  // Held for a moment only, never while a guest or a disk is waited for.
   std::condition_variable changed_;
   HeldById sandboxes_;
-  std::vector<ExpiredDryRun> expired_dry_runs_;
   bool stopping_ = false;
   std::stop_source warming_stop_;
   std::uint64_t warm_wish_ = 0;  // Of the warmer that is to go on.

@@ -71,7 +71,7 @@ LocalService::LocalService(std::string directory,
       allow_nested_(options.allow_nested),
       warm_(options.warm),
       ended_(options.ended),
-      dry_run_expired_(options.dry_run_expired),
+      happened_(options.happened),
       packages_(std::move(packages)),
       revive_(std::move(revive)),
       log_(log) {}
@@ -251,7 +251,7 @@ void LocalService::watch() {
       }
     }
     look_for_ended();
-    look_for_expired_dry_runs();
+    take_happenings();
     settle_again();
     if (now() - forgotten >= forget_every) {
       forget_old();
@@ -260,17 +260,22 @@ void LocalService::watch() {
   }
 }
 
-void LocalService::look_for_expired_dry_runs() {
-  const auto expired = keeper_.call("expired_dry_runs", json::object());
-  if (!expired || !expired->is_array()) {
+void LocalService::take_happenings() {
+  if (!happened_) {
     return;
   }
-  for (const json& each : *expired) {
-    const std::string sandbox = each.value("sandbox", std::string());
-    const auto known = book_.entry(sandbox);
-    if (known && dry_run_expired_) {
-      dry_run_expired_(known->tenant, sandbox, each.value("id", std::string()));
-    }
+  const auto told = keeper_.call("happenings", json::object());
+  if (!told || !told->is_array()) {
+    return;
+  }
+  for (const json& each : *told) {
+    const auto text = [&each](const char* name) { return each.value(name, std::string()); };
+    happened_({.tenant = text("tenant"),
+               .sandbox = text("sandbox"),
+               .action = text("action"),
+               .subject = text("subject"),
+               .result = text("result"),
+               .details = text("details")});
   }
 }
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/named_locks.h"
 #include "base/random.h"
+#include "service/api/happening.h"
 #include "service/api/sandbox_service.h"
 #include "service/keeper/client.h"
 #include "service/local/disk_budget.h"
@@ -66,9 +67,8 @@ class LocalService final : public SandboxService {
     // Told of each sandbox that has ended, or lost its processes.
     std::function<void(std::string_view tenant, std::string_view sandbox, const Ending& ending)>
         ended{};
-    // Told of each dry run that nobody decided about in time, and that was discarded.
-    std::function<void(std::string_view tenant, std::string_view sandbox, std::string_view dry_run)>
-        dry_run_expired{};
+    // Told of what only the keeper has seen: ends of processes, connections, expired dry runs.
+    std::function<void(const Happening& happening)> happened{};
   };
 
   // Starts a keeper when there is none.
@@ -274,7 +274,7 @@ class LocalService final : public SandboxService {
   void warm_up();
   void watch();
   void look_for_ended();
-  void look_for_expired_dry_runs();
+  void take_happenings();
 
   Result<nlohmann::json> call(std::string_view name, nlohmann::json arguments);
   // A call about a sandbox of the caller's. kUnavailable where the keeper has lost it and it can be
@@ -405,7 +405,7 @@ class LocalService final : public SandboxService {
   const bool allow_nested_;
   const std::vector<std::string> warm_;
   const decltype(Options::ended) ended_;
-  const decltype(Options::dry_run_expired) dry_run_expired_;
+  const decltype(Options::happened) happened_;
   const LocalPackages packages_;
   LocalPages pages_;
   const Revive revive_;
