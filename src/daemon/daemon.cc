@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,6 +134,23 @@ Result<std::unique_ptr<audit::Journal>> open_journal(const DaemonOptions& option
 void write_log(std::string_view line) {
   const std::string text = std::string(line) + "\n";
   (void)!::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// By who may signal this process, which is who runs it, or root.
+void stop_everything(int emergency_fd, GuardedService& guarded, Log& log) {
+  signalfd_siginfo told{};
+  if (::read(emergency_fd, &told, sizeof told) != sizeof told) {
+    return;
+  }
+  const std::string who = "signal " + std::to_string(told.ssi_signo) + " of process " +
+                          std::to_string(told.ssi_pid) + " of user " + std::to_string(told.ssi_uid);
+  const auto stopped = guarded.emergency_stop(guarded.unix_peer(), {});
+  if (stopped) {
+    log.warning("emergency stop by " + who + "; sandboxes ended: " + std::to_string(*stopped) +
+                "; hint: 'glovebox emergency-stop --resume' lifts it");
+  } else {
+    log.error("the emergency stop by " + who + " failed: " + stopped.error().message());
+  }
 }
 
 void drain(http::Server& server, std::chrono::milliseconds patience, Log& log) {
@@ -307,8 +325,12 @@ Result<void> run_daemon(DaemonOptions options,
   }
   ready(server->port());
   tell_service_manager("READY=1");
-  pollfd polled{stop_fd, POLLIN, 0};
-  while (::poll(&polled, 1, -1) < 0 && errno == EINTR) {
+  GuardedService guarded_for_signals(*service, policies, recorded, "signal");
+  std::array<pollfd, 2> polled{{{stop_fd, POLLIN, 0}, {options.emergency_fd, POLLIN, 0}}};
+  while (polled[0].revents == 0) {
+    if (::poll(polled.data(), polled.size(), -1) > 0 && (polled[1].revents & POLLIN) != 0) {
+      stop_everything(options.emergency_fd, guarded_for_signals, log);
+    }
   }
   drain(*server, options.drain, log);
   if (options.leave_sandboxes) {

@@ -58,6 +58,8 @@ struct DaemonOptions {
   std::vector<std::string> warm{};
   // The keeper and the sandboxes end with this process, even if it is killed.
   bool keeper_ends_too = false;
+  // A signalfd(2): each signal that it tells is an emergency stop of everything. -1: none.
+  int emergency_fd = -1;
   // What is written need not outlive this process, or the keeper.
   Keeping keeping = Keeping::kLasting;
 };

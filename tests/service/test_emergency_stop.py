@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Emergency stops: what they end, what they refuse, for whom, and until when."""
 
+import signal
 import unittest
 
 from daemon import Daemon, wait_until
@@ -96,6 +97,34 @@ class EmergencyStop(unittest.TestCase):
             [(each["action"], each["subject"]) for each in told],
             [("emergency_stop.stop", "other"), ("emergency_stop.resume", "other")],
         )
+
+    def test_a_signal_stops_everything_and_says_so_until_it_is_lifted(self):
+        sandbox = self.daemon.create()
+        theirs = self.daemon.must(201, "POST", "/v1/sandboxes", {}, key=self.other)
+        one_shot = self.daemon.stream(
+            "POST", "/v1/run", {"language": "bash", "code": "echo up; sleep 600"}
+        )
+        one_shot.until("stdout")
+        self.daemon.process.send_signal(signal.SIGUSR1)
+        wait_until(sandbox.is_gone, "the stop")
+        wait_until(lambda: not named(self.daemon.keeper(), "sleep"), "the end of the run")
+        path = "/v1/sandboxes/" + theirs["id"]
+        self.assertEqual(self.daemon.ask("GET", path, key=self.other).status, 410)
+        self.assertRegex(self.refused("POST", "/v1/sandboxes", {}), r"by the operator.*at \d{4}-")
+        self.refused("POST", "/v1/sandboxes", {}, key=self.other)
+        (told,) = self.daemon.must(200, "GET", "/v1/audit?action=emergency_stop")["records"]
+        self.assertEqual((told["door"], told["details"]["scope"]), ("signal", "all"))
+        with self.subTest("a second one changes nothing"):
+            self.daemon.process.send_signal(signal.SIGUSR1)
+            wait_until(
+                lambda: len(
+                    self.daemon.must(200, "GET", "/v1/audit?action=emergency_stop")["records"]
+                ) == 2,
+                "the second record",
+            )
+            self.refused("POST", "/v1/sandboxes", {})
+        self.resume()
+        self.daemon.create()
 
     def test_only_an_administrator_may(self):
         for method in ("GET", "POST", "DELETE"):

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -145,12 +146,13 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   return options;
 }
 
-// With SIGTERM and SIGINT blocked, what they make readable.
-UniqueFd block_signals() {
+// With these blocked, what they make readable.
+UniqueFd block_signals(std::initializer_list<int> numbers) {
   sigset_t signals;
   (void)::sigemptyset(&signals);
-  (void)::sigaddset(&signals, SIGTERM);
-  (void)::sigaddset(&signals, SIGINT);
+  for (const int number : numbers) {
+    (void)::sigaddset(&signals, number);
+  }
   (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC));
 }
@@ -160,8 +162,10 @@ int serve(const ServeOptionsText& text) {
   if (!read) {
     return report(read.error());
   }
-  const DaemonOptions options = *std::move(read);
-  const UniqueFd stop = block_signals();
+  DaemonOptions options = *std::move(read);
+  const UniqueFd stop = block_signals({SIGTERM, SIGINT});
+  const UniqueFd emergency = block_signals({SIGUSR1});
+  options.emergency_fd = emergency.get();
   const std::string scheme = options.server.certificate_file.empty() ? "http" : "https";
   const auto served = run_daemon(options, stop.get(), [&](std::uint16_t port) {
     const std::string& listen = options.server.listen;
@@ -184,7 +188,7 @@ constexpr std::chrono::seconds kHostLinger{60};
 // For the program that started us (embed/): it ends us, and so does its end.
 Result<void> serve_host_program(const ServeOptionsText& text) {
   DaemonOptions options = GB_TRY(options_of(text));
-  const UniqueFd signals = block_signals();
+  const UniqueFd signals = block_signals({SIGTERM, SIGINT});
   const UniqueFd process(embed::kHostProcess);
   (void)::fcntl(process.get(), F_SETFD, FD_CLOEXEC);
   const UniqueFd stop = GB_TRY(
