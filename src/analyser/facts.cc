@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyser/facts.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -27,6 +28,12 @@ std::string_view cut(std::string_view text, std::size_t most) {
 void append_quoted(std::string& json, std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   json += '"';
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (std::ranges::all_of(text, is_plain)) {
+    json += text;
+    json += '"';
+    return;
+  }
   for (const char c : to_utf8(text)) {
     const auto code = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
@@ -44,11 +51,17 @@ void append_quoted(std::string& json, std::string_view text) {
 }
 
 std::string object_of(std::string_view kind, std::string_view name, Place place) {
-  std::string json = R"({"kind":")";
+  constexpr std::size_t kAround = 96;
+  std::string json;
+  json.reserve(name.size() + kAround);
+  json += R"({"kind":")";
   json += kind;
   json += R"(","name":)";
   append_quoted(json, name);
-  json += ",\"line\":" + std::to_string(place.line) + ",\"column\":" + std::to_string(place.column);
+  json += ",\"line\":";
+  json += std::to_string(place.line);
+  json += ",\"column\":";
+  json += std::to_string(place.column);
   return json;
 }
 
@@ -83,12 +96,13 @@ void Facts::take(std::string object, Place place) {
     object = object_of("unparsed", "there is too much in it to follow", place) + "}";
   }
   bytes_ += object.size();
-  seen_.insert(object);
   found_.push_back(std::move(object));
+  seen_.insert(found_.back());
 }
 
 std::string Facts::json() const {
   std::string line = "[";
+  line.reserve(bytes_ + found_.size() + 2);
   for (const std::string& each : found_) {
     line += line.size() == 1 ? "" : ",";
     line += each;

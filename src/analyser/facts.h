@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -49,8 +50,8 @@ class Facts {
  private:
   void take(std::string object, Place place);
 
-  std::vector<std::string> found_;  // As JSON.
-  std::unordered_set<std::string> seen_;
+  std::deque<std::string> found_;  // As JSON.
+  std::unordered_set<std::string_view> seen_;
   std::size_t bytes_ = 0;
   bool full_ = false;
 };

@@ -6,6 +6,7 @@
 // that another program carries; for each it prints one line. With "-" it reads that from its
 // standard input, as a confined program: it puts up walls of its own before.
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <array>
@@ -98,6 +99,10 @@ Result<void> run(const std::string& path) {
 int main(int argc, char** argv) {
   using glovebox::Error;
   using glovebox::Result;
+  // A short life, in which memory that was given back would only have to be asked for again.
+  (void)::mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  (void)::mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  (void)::mallopt(M_TOP_PAD, 1 << 20);
   const auto done = argc == 2 ? glovebox::analyser::run(argv[1])
                               : Result<void>(Error(glovebox::ErrorCode::kInvalid,
                                                    "usage: glovebox-analyser UNITS.json, or -"));

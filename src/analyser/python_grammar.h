@@ -79,7 +79,11 @@ class PythonParser {
     return text_.substr(token.begin, token.end - token.begin);
   }
   [[nodiscard]] bool at_word(std::string_view word) const;
-  bool take(Tok wanted);
+  bool take(Tok wanted) {
+    const bool taken = kind() == wanted;
+    next_ += taken ? 1 : 0;
+    return taken;
+  }
   void expect(Tok wanted);
   std::string_view identifier();
   PythonNode* make(PythonNode node, std::span<PythonNode* const> parts = {});

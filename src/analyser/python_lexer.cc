@@ -55,25 +55,30 @@ constexpr std::array kKeywords = std::to_array<std::pair<std::string_view, Tok>>
 });
 static_assert(std::ranges::is_sorted(kKeywords));
 
-// The longest first.
+// By their first characters, and of the same one the longest first.
 constexpr std::array kOperators = std::to_array<std::pair<std::string_view, Tok>>({
-    {"**=", Tok::kAugmented}, {"//=", Tok::kAugmented},  {">>=", Tok::kAugmented},
-    {"<<=", Tok::kAugmented}, {"...", Tok::kEllipsis},   {"!=", Tok::kCompare},
-    {"%=", Tok::kAugmented},  {"&=", Tok::kAugmented},   {"**", Tok::kPower},
-    {"*=", Tok::kAugmented},  {"+=", Tok::kAugmented},   {"-=", Tok::kAugmented},
-    {"->", Tok::kArrow},      {"//", Tok::kFloorDivide}, {"/=", Tok::kAugmented},
-    {":=", Tok::kWalrus},     {"<<", Tok::kShift},       {"<=", Tok::kCompare},
-    {"==", Tok::kCompare},    {">=", Tok::kCompare},     {">>", Tok::kShift},
-    {"@=", Tok::kAugmented},  {"^=", Tok::kAugmented},   {"|=", Tok::kAugmented},
-    {"%", Tok::kPercent},     {"&", Tok::kAmpersand},    {"(", Tok::kLeftParen},
-    {")", Tok::kRightParen},  {"*", Tok::kStar},         {"+", Tok::kPlus},
-    {",", Tok::kComma},       {"-", Tok::kMinus},        {".", Tok::kDot},
-    {"/", Tok::kSlash},       {":", Tok::kColon},        {";", Tok::kSemicolon},
-    {"<", Tok::kCompare},     {"=", Tok::kAssign},       {">", Tok::kCompare},
-    {"@", Tok::kAt},          {"[", Tok::kLeftBracket},  {"]", Tok::kRightBracket},
-    {"^", Tok::kCaret},       {"{", Tok::kLeftBrace},    {"|", Tok::kBar},
-    {"}", Tok::kRightBrace},  {"~", Tok::kTilde},
+    {"!=", Tok::kCompare},     {"%=", Tok::kAugmented},  {"%", Tok::kPercent},
+    {"&=", Tok::kAugmented},   {"&", Tok::kAmpersand},   {"(", Tok::kLeftParen},
+    {")", Tok::kRightParen},   {"**=", Tok::kAugmented}, {"**", Tok::kPower},
+    {"*=", Tok::kAugmented},   {"*", Tok::kStar},        {"+=", Tok::kAugmented},
+    {"+", Tok::kPlus},         {",", Tok::kComma},       {"-=", Tok::kAugmented},
+    {"->", Tok::kArrow},       {"-", Tok::kMinus},       {"...", Tok::kEllipsis},
+    {".", Tok::kDot},          {"//=", Tok::kAugmented}, {"//", Tok::kFloorDivide},
+    {"/=", Tok::kAugmented},   {"/", Tok::kSlash},       {":=", Tok::kWalrus},
+    {":", Tok::kColon},        {";", Tok::kSemicolon},   {"<<=", Tok::kAugmented},
+    {"<<", Tok::kShift},       {"<=", Tok::kCompare},    {"<", Tok::kCompare},
+    {"==", Tok::kCompare},     {"=", Tok::kAssign},      {">>=", Tok::kAugmented},
+    {">=", Tok::kCompare},     {">>", Tok::kShift},      {">", Tok::kCompare},
+    {"@=", Tok::kAugmented},   {"@", Tok::kAt},          {"[", Tok::kLeftBracket},
+    {"]", Tok::kRightBracket}, {"^=", Tok::kAugmented},  {"^", Tok::kCaret},
+    {"{", Tok::kLeftBrace},    {"|=", Tok::kAugmented},  {"|", Tok::kBar},
+    {"}", Tok::kRightBrace},   {"~", Tok::kTilde},
 });
+
+constexpr auto kFirst = [](const std::pair<std::string_view, Tok>& each) {
+  return each.first.front();
+};
+static_assert(std::ranges::is_sorted(kOperators, {}, kFirst));
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // What is no ASCII may be part of a name; CPython refuses what may not.
@@ -293,9 +298,10 @@ class Lexer {
     const std::string_view word = text_.substr(begin, at_ - begin);
     Tok kind = Tok::kName;
     if (word.size() <= 8) {
-      const auto* const known =
-          std::ranges::lower_bound(kKeywords, word, {}, &std::pair<std::string_view, Tok>::first);
-      kind = known != kKeywords.end() && known->first == word ? known->second : Tok::kName;
+      for (const auto& [keyword, its_kind] :
+           std::ranges::equal_range(kKeywords, word.front(), {}, kFirst)) {
+        kind = keyword == word ? its_kind : kind;
+      }
     }
     push(kind, begin, at_);
   }
@@ -332,9 +338,10 @@ class Lexer {
 
   void symbol(char c) {
     const std::string_view rest = text_.substr(at_);
-    const auto* const known = std::ranges::find_if(
-        kOperators, [&](const auto& each) { return rest.starts_with(each.first); });
-    if (known == kOperators.end()) {
+    const auto among = std::ranges::equal_range(kOperators, c, {}, kFirst);
+    const auto* const known =
+        std::ranges::find_if(among, [&](const auto& each) { return rest.starts_with(each.first); });
+    if (known == among.end()) {
       fail(c == '\0' ? "source code cannot contain null bytes" : "invalid syntax", at_);
       return;
     }

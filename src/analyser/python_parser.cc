@@ -60,14 +60,6 @@ bool PythonParser::at_word(std::string_view word) const {
   return kind() == Tok::kName && text_of(token()) == word;
 }
 
-bool PythonParser::take(Tok wanted) {
-  if (kind() != wanted) {
-    return false;
-  }
-  ++next_;
-  return true;
-}
-
 void PythonParser::expect(Tok wanted) {
   if (!take(wanted)) {
     fail("invalid syntax", token().begin);

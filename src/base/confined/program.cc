@@ -184,7 +184,13 @@ Result<void> judge(const Job& job, int status, const std::string& said) {
 
 }  // namespace
 
-Result<void> run_confined(const Job& job) {
+WaitingProgram::WaitingProgram(Process process, UniqueFd input, UniqueFd output, UniqueFd complaint)
+    : process_(std::move(process)),
+      input_(std::move(input)),
+      output_(std::move(output)),
+      complaint_(std::move(complaint)) {}
+
+Result<WaitingProgram> WaitingProgram::start_for(const Job& job) {
   Channel output = GB_TRY(make_channel());
   Channel complaint = GB_TRY(make_channel());
   Channel input;
@@ -197,14 +203,24 @@ Result<void> run_confined(const Job& job) {
                              .directory = job.directory,
                              .descriptors = {job.input >= 0 ? job.input : input.theirs.get(),
                                              output.theirs.get(), complaint.theirs.get()}}));
-  UniqueFd unsent = std::move(input.ours);
-  input.theirs = UniqueFd();
-  output.theirs = UniqueFd();
-  complaint.theirs = UniqueFd();
-  Conversation conversation(job, process, std::move(unsent), std::move(output.ours),
-                            std::move(complaint.ours));
+  return WaitingProgram(std::move(process), std::move(input.ours), std::move(output.ours),
+                        std::move(complaint.ours));
+}
+
+Result<WaitingProgram> WaitingProgram::start(const std::string& program,
+                                             const std::vector<std::string>& arguments) {
+  return start_for({.program = program, .arguments = arguments, .time = {}});
+}
+
+Result<void> WaitingProgram::run(const Job& job) && {
+  Conversation conversation(job, process_, std::move(input_), std::move(output_),
+                            std::move(complaint_));
   const int status = GB_TRY(conversation.hold());
   return judge(job, status, conversation.complaint());
+}
+
+Result<void> run_confined(const Job& job) {
+  return GB_TRY(WaitingProgram::start_for(job)).run(job);
 }
 
 }  // namespace glovebox::confined

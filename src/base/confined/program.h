@@ -12,7 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/confined/process.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace glovebox::confined {
 
@@ -41,5 +43,27 @@ struct Job {
 // forbids, kExhausted when it went over a bound, kUnsupported when it is not installed.
 // Thread-safe. The program has an empty environment, and dies with the calling thread.
 Result<void> run_confined(const Job& job);
+
+// Such a program that was started ahead of its job, and waits for its input. It dies with the
+// thread that started it. One thread at a time.
+class WaitingProgram {
+ public:
+  static Result<WaitingProgram> start(const std::string& program,
+                                      const std::vector<std::string>& arguments);
+
+  // As run_confined(), which would start what this one was started with. `job` has a text for it,
+  // and neither a directory nor an input.
+  Result<void> run(const Job& job) &&;
+
+ private:
+  friend Result<void> run_confined(const Job& job);
+  static Result<WaitingProgram> start_for(const Job& job);
+  WaitingProgram(Process process, UniqueFd input, UniqueFd output, UniqueFd complaint);
+
+  Process process_;
+  UniqueFd input_;  // None where the job brings its own.
+  UniqueFd output_;
+  UniqueFd complaint_;
+};
 
 }  // namespace glovebox::confined

@@ -36,6 +36,26 @@ TEST(RunConfinedTest, TextGoesInAndOutputComesBack) {
   EXPECT_EQ(back, text);
 }
 
+TEST(WaitingProgramTest, OneThatWasStartedAheadTakesItsTextAndIsBoundedAlike) {
+  const Job started = shell("cat");
+  std::string back;
+  Job job = shell("");
+  job.text = "later";
+  job.output = [&back](std::string_view piece) -> Result<void> {
+    back += piece;
+    return {};
+  };
+  auto waiting = WaitingProgram::start(started.program, started.arguments);
+  ASSERT_TRUE(waiting);
+  EXPECT_TRUE(std::move(*waiting).run(job));
+  EXPECT_EQ(back, "later");
+
+  auto endless = WaitingProgram::start(started.program, {"-c", "sleep 60"});
+  ASSERT_TRUE(endless);
+  job.wanted = [] { return false; };
+  EXPECT_FALSE(std::move(*endless).run(job));
+}
+
 TEST(RunConfinedTest, ItHasNoEnvironmentAndNoDescriptorOfOurs) {
   ASSERT_EQ(::setenv("GB_SECRET", "x", 1), 0);
   EXPECT_TRUE(run_confined(shell("test -z \"$GB_SECRET\" && test ! -e /proc/self/fd/3")));

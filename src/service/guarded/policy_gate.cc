@@ -267,7 +267,7 @@ Result<PolicyGate::Judgement> PolicyGate::examine(const Caller& caller,
     units.front().code.insert(0, request.before);
   }
   std::vector<policy::Program> programs =
-      GB_TRY(analyse(units, confined_or(in_sandbox_of(caller))));
+      GB_TRY(analyse(units, confined_or(analyser_, in_sandbox_of(caller))));
   forget_lines(programs.front().facts, request.before);
   Assessment strictest;
   std::size_t which = 0;
@@ -492,10 +492,13 @@ Result<void> PolicyGate::judge(const Caller& caller,
   if (policies.empty()) {
     return {};
   }
-  Request asked{.kind = "judge", .units = {{language_of(request.program), request.program.code}}};
+  Request asked{
+      .kind = "judge",
+      .units = {{language_of(request.program), request.program.code}}};
   add_inputs(request.program, asked.inputs);
   if (request.checker) {
-    asked.units.push_back({language_of(*request.checker), request.checker->code});
+    asked.units.push_back(
+        {language_of(*request.checker), request.checker->code});
     add_inputs(*request.checker, asked.inputs);
   }
   GB_TRY(decide(caller, policies, asked, sink));

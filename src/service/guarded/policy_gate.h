@@ -145,6 +145,7 @@ class PolicyGate {
   CellHistory history_;
   NamedLocks turns_;  // Of contexts.
   KeptTrials kept_;
+  WarmAnalyser analyser_;
 };
 
 }  // namespace glovebox

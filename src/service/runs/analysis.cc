@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/confined/program.h"
 #include "base/text.h"
 #include "guard/policy/analysers.h"
 #include "service/runs/analyser_program.h"
@@ -28,7 +27,6 @@ constexpr std::ptrdiff_t kMostConfined = 4;
 constexpr std::size_t kMostConfinedCode = 256UL * 1024;
 constexpr std::uint64_t kMostFacts = 4UL << 20;
 constexpr std::chrono::seconds kConfinedTime{3};
-constexpr std::string_view kConfinedAnalyser = "analyser/glovebox-analyser";
 
 // A text for the analyser, and the program that its facts belong to.
 struct Job {
@@ -131,25 +129,24 @@ RunAnalyser in_own_sandbox(TierWish tier) {
   };
 }
 
-RunAnalyser confined_or(RunAnalyser otherwise) {
-  return [otherwise = std::move(otherwise)](const std::string& units) -> Result<AnalyserEnd> {
+RunAnalyser confined_or(WarmAnalyser& analyser, RunAnalyser otherwise) {
+  return [&analyser,
+          otherwise = std::move(otherwise)](const std::string& units) -> Result<AnalyserEnd> {
     // Of all callers: these are counted against no tenant.
     static std::counting_semaphore<kMostConfined> places(kMostConfined);
     if (units.size() > kMostConfinedCode || !places.try_acquire()) {
       return otherwise(units);
     }
     AnalyserEnd end{.status = to_string(Status::kOk)};
-    const auto done = confined::run_confined({.program = std::string(kConfinedAnalyser),
-                                              .arguments = {"-"},
-                                              .attempt = "analyse the program",
-                                              .breach = "the analysis failed",
-                                              .text = units,
-                                              .time = kConfinedTime,
-                                              .most_written = kMostFacts,
-                                              .output = [&](std::string_view piece) {
-                                                end.printed += piece;
-                                                return Result<void>();
-                                              }});
+    const auto done = analyser.run({.attempt = "analyse the program",
+                                    .breach = "the analysis failed",
+                                    .text = units,
+                                    .time = kConfinedTime,
+                                    .most_written = kMostFacts,
+                                    .output = [&](std::string_view piece) {
+                                      end.printed += piece;
+                                      return Result<void>();
+                                    }});
     places.release();
     // Whatever went wrong, a sandbox of the tenant's has more time and memory for it.
     return done ? Result<AnalyserEnd>(std::move(end)) : otherwise(units);
@@ -174,7 +171,8 @@ Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units, const
       program.facts.push_back(unparsed("it is not UTF-8 text"));
     } else {
       jobs.push_back(
-          {&program, {{"language", policy::analysed_as(unit.language)}, {"code", unit.code}}});
+          {&program,
+           {{"language", policy::analysed_as(unit.language)}, {"code", unit.code}}});
     }
   }
   GB_TRY(run_jobs(jobs, run));

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "guard/policy/assessment.h"
 #include "sandbox/sandbox.h"
+#include "service/runs/warm_analyser.h"
 
 namespace glovebox {
 
@@ -44,8 +45,8 @@ RunAnalyser in_own_sandbox(TierWish tier);
 
 // In a confined process (base/confined/program.h) of some milliseconds, which has nothing but its
 // memory; the analyses of long or laborious texts, and those beyond the few that run so at once, go
-// to `otherwise`.
-RunAnalyser confined_or(RunAnalyser otherwise);
+// to `otherwise`. `analyser` must outlive it.
+RunAnalyser confined_or(WarmAnalyser& analyser, RunAnalyser otherwise);
 
 // The facts about each unit, in their order. A unit that is too large, or that the analysis cannot
 // cope with, has a fact of kind kUnparsed; one in a language that the analyser does not know has no
