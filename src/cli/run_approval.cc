@@ -71,8 +71,8 @@ Result<void> approve(const std::vector<std::string>& policies, OneShot& request,
   if (std::ranges::none_of(loaded, &policy::Policy::examines)) {
     return {};
   }
-  const auto programs =
-      GB_TRY(analyse({{request.language.id, request.code}}, in_own_sandbox(request.tier)));
+  const auto programs = GB_TRY(
+      analyse({{request.language.id, request.code, request.name}}, in_own_sandbox(request.tier)));
   const Assessment assessment = policy::assess(loaded, programs.front());
   const std::string name = request.name.empty() ? "code" : request.name;
   if (!assessment.findings.empty()) {

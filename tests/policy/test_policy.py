@@ -41,7 +41,8 @@ class TableTest(Folder):
     def decisions(self, name):
         self.file("untrusted.toml", (POLICIES / "untrusted.toml").read_text())
         examples = [f'[[example]]\nlanguage = "{case["language"]}"\ncode = {json.dumps(case["code"])}\n'
-                    'expect = "allow"\n' for case in cases(name)]
+                    + (f'file = "{case["file"]}"\n' if "file" in case else "") + 'expect = "allow"\n'
+                    for case in cases(name)]
         self.file("untrusted.examples.toml", "".join(examples))
         result = glovebox("policy", "test", "--json", str(self.folder / "untrusted.toml"))
         self.assertIn(result.returncode, (0, 1), result.stderr)

@@ -11,8 +11,8 @@
 namespace glovebox::analyser::syntax {
 
 const Dialect* find_dialect(std::string_view language) {
-  constexpr std::array kDialects = {&kC,          &kCpp, &kCSharp, &kGo,   &kJava,
-                                    &kJavaScript, &kPhp, &kR,      &kRuby, &kTypeScript};
+  constexpr std::array kDialects = {&kC,   &kCpp, &kCSharp, &kGo,  &kJava,      &kJavaScript,
+                                    &kPhp, &kR,   &kRuby,   &kTsx, &kTypeScript};
   const auto* const found = std::ranges::find(
       kDialects, language, [](const Dialect* dialect) { return dialect->language; });
   return found == kDialects.end() ? nullptr : *found;

@@ -25,6 +25,7 @@ const TSLanguage* tree_sitter_javascript();
 const TSLanguage* tree_sitter_php();
 const TSLanguage* tree_sitter_r();
 const TSLanguage* tree_sitter_ruby();
+const TSLanguage* tree_sitter_tsx();
 const TSLanguage* tree_sitter_typescript();
 }
 
@@ -168,5 +169,6 @@ extern const Dialect kPhp;
 extern const Dialect kR;
 extern const Dialect kRuby;
 extern const Dialect kTypeScript;
+extern const Dialect kTsx;
 
 }  // namespace glovebox::analyser::syntax

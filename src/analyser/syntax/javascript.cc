@@ -531,27 +531,25 @@ std::unique_ptr<Program> make(const Source& source, Facts& facts) {
   return std::make_unique<JavaScript>(source, facts);
 }
 
+constexpr Dialect dialect(std::string_view language,
+                          std::string_view title,
+                          const TSLanguage* (*grammar)()) {
+  return {.language = language,
+          .title = title,
+          .grammar = grammar,
+          .forms = kForms,
+          .rules = kRules,
+          .folds = kFolds,
+          .attributes = kAttributes,
+          .choosing = " || && ?? ",
+          .subscripts_are_members = true,
+          .make = make};
+}
+
 }  // namespace
 
-const Dialect kJavaScript = {.language = "javascript",
-                             .title = "JavaScript",
-                             .grammar = tree_sitter_javascript,
-                             .forms = kForms,
-                             .rules = kRules,
-                             .folds = kFolds,
-                             .attributes = kAttributes,
-                             .choosing = " || && ?? ",
-                             .subscripts_are_members = true,
-                             .make = make};
-const Dialect kTypeScript = {.language = "typescript",
-                             .title = "TypeScript",
-                             .grammar = tree_sitter_typescript,
-                             .forms = kForms,
-                             .rules = kRules,
-                             .folds = kFolds,
-                             .attributes = kAttributes,
-                             .choosing = " || && ?? ",
-                             .subscripts_are_members = true,
-                             .make = make};
+const Dialect kJavaScript = dialect("javascript", "JavaScript", tree_sitter_javascript);
+const Dialect kTypeScript = dialect("typescript", "TypeScript", tree_sitter_typescript);
+const Dialect kTsx = dialect("tsx", "TypeScript with JSX", tree_sitter_tsx);
 
 }  // namespace glovebox::analyser::syntax

@@ -66,6 +66,21 @@ TEST(JavaScriptTest, TypeScriptIsReadThroughItsTypes) {
   EXPECT_THAT(facts_of("const a = <any>eval", "typescript"), HasSubstr(fact("name", "eval")));
 }
 
+TEST(JavaScriptTest, CodeInElementsIsFound) {
+  const std::string code =
+      "import {exec} from 'child_process';\n"
+      "const Page = (props: {name: string}) => <div title={eval(props.name)}>"
+      "{[1].map((n) => <b key={n} onClick={() => exec('id')}>{n}</b>)}</div>;\n";
+  EXPECT_THAT(facts_of(code, "tsx"), HasSubstr(fact("command", "id")));
+  EXPECT_THAT(facts_of(code, "tsx"), HasSubstr(fact("name", "eval")));
+  EXPECT_THAT(facts_of(code, "tsx"), Not(HasSubstr("unparsed")));
+  EXPECT_THAT(facts_of(code, "typescript"), HasSubstr("unparsed"));
+}
+
+TEST(JavaScriptTest, ACastInAngleBracketsIsNoProgramWithElements) {
+  EXPECT_THAT(facts_of("const a = <any>eval", "tsx"), HasSubstr("unparsed"));
+}
+
 TEST(JavaScriptTest, NamesThatAreMadeOfEachOtherEnd) {
   std::string code;
   for (int i = 0; i < 14; ++i) {

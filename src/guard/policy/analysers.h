@@ -11,8 +11,9 @@ namespace glovebox::policy {
 // when programs in it cannot be analysed.
 std::string_view family_of(std::string_view language);
 
-// What the program glovebox-analyser calls the language: "typescript"; empty likewise.
-std::string_view analysed_as(std::string_view language);
+// What the program glovebox-analyser calls the language of a program in a file of that name, which
+// may be empty: "typescript", or "tsx" by the ending; empty likewise.
+std::string_view analysed_as(std::string_view language, std::string_view file = {});
 
 // The families that have modules, calls and attributes: all but the shell. A policy has a table for
 // each that it says something about.

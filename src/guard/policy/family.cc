@@ -46,7 +46,10 @@ constexpr std::array kWithNames = std::to_array<std::string_view>(
 
 std::string_view family_of(std::string_view language) { return find(language).family; }
 
-std::string_view analysed_as(std::string_view language) { return find(language).analysed_as; }
+std::string_view analysed_as(std::string_view language, std::string_view file) {
+  const std::string_view analyser = find(language).analysed_as;
+  return analyser == "typescript" && file.ends_with(".tsx") ? "tsx" : analyser;
+}
 
 std::span<const std::string_view> families_with_names() { return kWithNames; }
 

@@ -95,6 +95,7 @@ struct Example {
   std::string arguments = "{}";      // JSON text.
   Action expected = Action::kAllow;  // kAllow, kAsk or kRefuse.
   std::string rule;                  // A rule that one of the findings must have; may be empty.
+  std::string file;                  // Its file's name, where that matters: "page.tsx".
 };
 
 // Reads a table of examples, as parse_policy() reads a policy.

@@ -367,6 +367,8 @@ Result<Example> Reader::example(const toml::node& node) {
       example.arguments = GB_TRY(text(value, kMaxCode));
     } else if (key.str() == "rule") {
       example.rule = GB_TRY(text(value, kMaxPattern));
+    } else if (key.str() == "file") {
+      example.file = GB_TRY(text(value, kMaxPattern));
     } else if (key.str() == "expect") {
       example.expected = GB_TRY(action(value, {"allow", "ask", "refuse"}));
       has_expectation = true;

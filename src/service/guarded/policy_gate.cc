@@ -305,7 +305,7 @@ Result<PolicyGate::Judgement> PolicyGate::examine(const Caller& caller,
   ContentHash hash;
   hash.add(request.before).add(request.kind).add(request.sandbox).add(request.units.size());
   for (const SourceUnit& unit : request.units) {
-    hash.add(unit.language).add(unit.code);
+    hash.add(unit.language).add(unit.code).add(unit.file);
   }
   hash.add(request.grants.size());
   for (const std::string& grant : request.grants) {
@@ -475,7 +475,7 @@ Result<void> PolicyGate::run(const Caller& caller,
     return {};
   }
   Request asked{.kind = "run",
-                .units = {{language_of(request), request.code}},
+                .units = {{language_of(request), request.code, request.name}},
                 .grants = all_grants_of(request)};
   if (!request.verify.empty()) {
     asked.units.push_back({"bash", request.verify});
@@ -494,11 +494,11 @@ Result<void> PolicyGate::judge(const Caller& caller,
   }
   Request asked{
       .kind = "judge",
-      .units = {{language_of(request.program), request.program.code}}};
+      .units = {{language_of(request.program), request.program.code, request.program.name}}};
   add_inputs(request.program, asked.inputs);
   if (request.checker) {
     asked.units.push_back(
-        {language_of(*request.checker), request.checker->code});
+        {language_of(*request.checker), request.checker->code, request.checker->name});
     add_inputs(*request.checker, asked.inputs);
   }
   GB_TRY(decide(caller, policies, asked, sink));

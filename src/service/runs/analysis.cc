@@ -172,7 +172,7 @@ Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units, const
     } else {
       jobs.push_back(
           {&program,
-           {{"language", policy::analysed_as(unit.language)}, {"code", unit.code}}});
+           {{"language", policy::analysed_as(unit.language, unit.file)}, {"code", unit.code}}});
     }
   }
   GB_TRY(run_jobs(jobs, run));

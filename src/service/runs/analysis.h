@@ -19,6 +19,7 @@ namespace glovebox {
 struct SourceUnit {
   std::string language;  // The id of a language.
   std::string code;
+  std::string file{};  // Its name, as far as the language depends on it; may be empty.
 };
 
 // What the analyser reads: the texts and their languages, as ASCII.
