@@ -61,15 +61,48 @@ class ClosedPaths(unittest.TestCase):
         self.assert_closed(sandbox)
         sandbox.must(404, "GET", "/files/later")
 
-    def test_they_are_closed_in_a_volume_whatever_was_there_before(self):
+
+# Of a file in a volume: whatever shows it, but not where it may not be.
+IN_VOLUME = b"""import os
+for attempt in (lambda: open('data/closed/new', 'w'), lambda: os.rename('data/closed', 'data/moved'),
+                lambda: print(open('data/key').read()), lambda: os.listdir('data/vault'),
+                lambda: os.chmod('data/key', 0o600), lambda: os.link('data/key', 'data/linked'),
+                lambda: print(open('/proc/self/root/workspace/data/vault/inner').read()),
+                lambda: print(open('data/closed/given').read()), lambda: open('data/open', 'w').write('x')):
+    try:
+        attempt()
+    except OSError as error:
+        print(error.strerror)
+"""
+
+
+class InVolumes(unittest.TestCase):
+    def setUp(self):
+        self.daemon = Daemon()
+        self.addCleanup(self.daemon.discard)
+        policy = self.daemon.data.parent / "policy.toml"
+        policy.write_text('[files.write]\nrefuse = ["data/closed/*"]\n'
+                          '[files.read]\nrefuse = ["data/key", "data/vault/*"]\n')
+        policy.chmod(0o644)
+        self.daemon.options = ["--policy", str(policy)]
+        self.daemon.start()
+
+    def test_what_is_closed_or_hidden_in_a_volume_is_so_whatever_was_there_before(self):
         self.daemon.must(201, "POST", "/v1/volumes", {"name": "kept"})
-        before = self.daemon.create(volumes=[{"name": "kept", "path": "/workspace"}])
-        before.write(".git/hooks/given", b"given")
-        before.write("attempt.py", ATTEMPT)
+        before = self.daemon.create(volumes=[{"name": "kept", "path": "/volumes/data"}])
+        give = "mkdir -p closed vault; echo given > closed/given; echo no > key; echo no > vault/inner"
+        made = before.must(200, "POST", "/commands", {"argv": ["sh", "-c", "cd /volumes/data; " + give]})
+        self.assertEqual((made["status"], made["stderr"]), ("ok", ""))
         self.daemon.must(204, "DELETE", before.path)
-        sandbox = self.create(volumes=[{"name": "kept", "path": "/workspace"}])
-        self.assert_closed(sandbox)
-        self.assertEqual(sandbox.read(".git/hooks/given"), b"given")
+        sandbox = self.daemon.create(volumes=[{"name": "kept", "path": "/workspace/data"}])
+        sandbox.write("attempt.py", IN_VOLUME)
+        done = sandbox.must(200, "POST", "/commands", {"argv": ["python3", "attempt.py"]})
+        self.assertEqual(done["stdout"].splitlines(),
+                         ["Read-only file system", "Device or resource busy", "Permission denied", "Permission denied",
+                          "Read-only file system", "Invalid cross-device link", "Permission denied", "given", ""],
+                         done)
+        self.assertEqual(sandbox.read("data/open"), b"x")
+        sandbox.must(403, "GET", "/files/data/key")
 
 
 if __name__ == "__main__":

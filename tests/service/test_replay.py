@@ -8,7 +8,7 @@ import unittest
 from daemon import GLOVEBOX, Daemon
 
 
-class Replay(unittest.TestCase):
+class WithInputs(unittest.TestCase):
     OPTIONS = ["--audit-inputs"]
 
     def setUp(self):
@@ -24,6 +24,8 @@ class Replay(unittest.TestCase):
         return subprocess.run([GLOVEBOX, "replay", *words, "--url", f"unix:{self.daemon.unix}"],
                               capture_output=True, text=True, check=False)
 
+
+class Replay(WithInputs):
     def test_what_depends_on_nothing_is_the_same_again(self):
         code = ("import os, sys; print(input(), sys.argv[1:], open('d/f').read(), os.environ['A']); "
                 "open('made', 'w').write('x'); sys.exit(3)")
@@ -91,6 +93,68 @@ class Replay(unittest.TestCase):
         hidden = subprocess.run([GLOVEBOX, "replay", verdict["id"], "--url", f"unix:{self.daemon.unix}",
                                  "--key", other], capture_output=True, text=True, check=False)
         self.assertEqual(hidden.returncode, 2, hidden)
+
+
+class Cells(WithInputs):
+    def execute(self, sandbox, code, context="default", **more):
+        return self.daemon.must(200, "POST", f"/v1/sandboxes/{sandbox}/contexts/{context}/execute",
+                                {"code": code, **more})
+
+    def sandbox(self, **wishes):
+        return self.daemon.must(201, "POST", "/v1/sandboxes", wishes)["id"]
+
+    def live(self):
+        return {each["id"] for each in self.daemon.must(200, "GET", "/v1/sandboxes")["sandboxes"]}
+
+    def test_cells_that_build_on_each_other_are_the_same_again(self):
+        sandbox = self.sandbox(env={"A": "1"}, limits={"memory": "128M"})
+        self.execute(sandbox, "import os; x = int(os.environ['A']) + 40")
+        self.execute(sandbox, "open('f', 'w').write(str(x)); x")
+        self.execute(sandbox, "print(open('f').read(), B); 1 / 0", env={"B": "2"})
+        before = self.live()
+        again = self.replay(f"{sandbox}/default")
+        self.assertEqual((again.returncode, again.stderr), (0, ""), again)
+        self.assertRegex(again.stdout, rf"^recorded \S+, 3 cells of {sandbox}/default: the same again\n$")
+        shown = json.loads(self.replay(f"{sandbox}/default", "--json").stdout)
+        self.assertEqual((shown["schema"], shown["same"], len(shown["cells"])), ("glovebox.replay-cells/1", True, 3))
+        self.assertEqual(shown["cells"][1]["verdict"]["results"][0]["data"]["text/plain"], "41")
+        self.assertEqual(self.live(), before)
+
+    def test_a_cell_that_is_different_is_named_with_its_line(self):
+        sandbox = self.sandbox()
+        self.execute(sandbox, "x = 1")
+        self.execute(sandbox, "import os\nprint('first'); print(os.urandom(8).hex())")
+        self.execute(sandbox, "os.urandom(8)")
+        again = self.replay(f"{sandbox}/default")
+        self.assertEqual(again.returncode, 1, again)
+        self.assertIn("cell 2: stdout differs in line 2\n  - ", again.stdout)
+        self.assertIn("cell 3: results differs", again.stdout)
+        self.assertNotIn("cell 1", again.stdout)
+        first = self.replay(f"{sandbox}/default:1")
+        self.assertEqual(first.returncode, 0, first)
+        self.assertIn(", 1 cell of ", first.stdout)
+
+    def test_other_contexts_languages_and_restarts_are_theirs(self):
+        sandbox = self.sandbox()
+        made = self.daemon.must(201, "POST", f"/v1/sandboxes/{sandbox}/contexts", {"language": "bash"})["id"]
+        self.execute(sandbox, "x=3; echo $x", made)
+        self.execute(sandbox, "print('other')")
+        self.daemon.must(204, "POST", f"/v1/sandboxes/{sandbox}/contexts/{made}/restart")
+        self.execute(sandbox, "echo \"[$x]\"", made)
+        again = self.replay(f"{sandbox}/{made}")
+        self.assertEqual(again.returncode, 0, again)
+        self.assertIn("2 cells of", again.stdout)
+        self.assertIn("not repeated: execute.start, 1 times", again.stdout)
+
+    def test_a_deleted_sandbox_is_replayed_and_an_unknown_one_is_told(self):
+        sandbox = self.sandbox()
+        self.execute(sandbox, "print(6 * 7)")
+        self.daemon.must(204, "DELETE", f"/v1/sandboxes/{sandbox}")
+        self.assertEqual(self.replay(f"{sandbox}/default").returncode, 0)
+        for wrong, status in ((f"{sandbox}/none", 2), ("none/default", 2), (f"{sandbox}/default:0", 2), ("/x", 2)):
+            with self.subTest(wrong):
+                again = self.replay(wrong)
+                self.assertEqual(again.returncode, status, again)
 
 
 class WithoutInputs(unittest.TestCase):

@@ -181,6 +181,32 @@ TEST(OpenApiTest, ARecordedRunIsAskedForAgainWithEveryField) {
   }
 }
 
+TEST(OpenApiTest, ARecordedSandboxAndItsCellsAreAskedForAgain) {
+  const nlohmann::json sandbox{{"template", "mine"},
+                               {"env", {{"A", "1"}}},
+                               {"limits", {{"memory", 67108864}}},
+                               {"tier", "native"},
+                               {"min_tier", "landlock"},
+                               {"user", "user"},
+                               {"nested", true},
+                               {"policy", {"untrusted"}},
+                               {"network", {{"allow", {"a.org:443"}}, {"default", "deny"}}}};
+  const nlohmann::json context{{"language", "bash"}, {"cwd", "d"}, {"env", {{"A", "1"}}}};
+  const nlohmann::json cell{{"code", "1"},     {"env", {{"A", "1"}}}, {"limits", {{"time", 2.5}}},
+                            {"recover", true}, {"allow_input", true}, {"store_history", false}};
+  const auto again = [](const nlohmann::json& body, auto read) {
+    auto fields = Fields::parse(body.dump());
+    const auto request = read(*fields);
+    EXPECT_TRUE(request) << request.error().message() << ": " << request.error().hint();
+    return nlohmann::json::parse(request_body(*request).dump());
+  };
+  EXPECT_EQ(again(sandbox, read_sandbox_request), sandbox);
+  EXPECT_EQ(again(context, read_context_request), context);
+  EXPECT_EQ(again(cell, read_execute_request), cell);
+  EXPECT_EQ(again({{"code", "1"}, {"dry_run", true}}, read_execute_request),
+            nlohmann::json({{"code", "1"}, {"dry_run", true}}));
+}
+
 TEST(OpenApiTest, TheLimitsAreThoseOfTheList) {
   std::set<std::string> listed;
   each_wish([&](const auto& field) { listed.insert(field.name); });

@@ -25,6 +25,14 @@ void add_code(Json& details, const char* name, std::string_view text, const Audi
   }
 }
 
+// What `glovebox replay` repeats it with.
+template <typename Request>
+void add_inputs(Json& details, const Request& request, const AuditTrail* trail) {
+  if (trail != nullptr && trail->records_inputs()) {
+    trail->add_request(details, request_body(request));
+  }
+}
+
 std::string clipped(std::string_view text) { return to_utf8(text.substr(0, audit::kMostText)); }
 
 Json listed(const std::vector<std::string>& names) {
@@ -55,7 +63,7 @@ Deed freeing(Deed deed) {
   return deed;
 }
 
-Deed deed_of(const SandboxRequest& request) {
+Deed deed_of(const SandboxRequest& request, const AuditTrail* trail) {
   Deed made{.action = "sandbox.create",
             .subject = request.template_name,
             .details = {{"timeout_ms", request.timeout.count()},
@@ -67,6 +75,14 @@ Deed deed_of(const SandboxRequest& request) {
   if (!request.image.empty()) {
     made.details["image"] = clipped(request.image);
   }
+  add_inputs(made.details, request, trail);
+  return made;
+}
+
+Deed deed_of(std::string_view sandbox, const ContextRequest& request, const AuditTrail* trail) {
+  Deed made = deed("context.create", sandbox);
+  made.subject = request.language;
+  add_inputs(made.details, request, trail);
   return made;
 }
 
@@ -108,6 +124,7 @@ Deed deed_of(std::string_view sandbox,
     }
     made.details["tools"] = listed(names);
   }
+  add_inputs(made.details, request, trail);
   return made;
 }
 
@@ -129,9 +146,7 @@ Deed deed_of(const RunRequest& request, const AuditTrail* trail) {
   made.details["root"] = request.as_root;
   made.details["nested"] = request.nested;
   made.details["network"] = network_of(request.network);
-  if (trail != nullptr && trail->records_inputs()) {
-    trail->add_request(made.details, request_body(request));
-  }
+  add_inputs(made.details, request, trail);
   return made;
 }
 

@@ -12,13 +12,16 @@
 namespace glovebox {
 
 // `trail`, which may be none, knows whether code is recorded in full.
-[[nodiscard]] Deed deed_of(const SandboxRequest& request);
+[[nodiscard]] Deed deed_of(const SandboxRequest& request, const AuditTrail* trail);
 [[nodiscard]] Deed deed_of(std::string_view sandbox, const SandboxChange& change);
 [[nodiscard]] Deed deed_of(std::string_view sandbox,
                            std::string_view context,
                            const ExecuteRequest& request,
                            const AuditTrail* trail);
 [[nodiscard]] Deed deed_of(std::string_view sandbox, const PackagesRequest& request);
+[[nodiscard]] Deed deed_of(std::string_view sandbox,
+                           const ContextRequest& request,
+                           const AuditTrail* trail);
 [[nodiscard]] Deed deed_of(const RunRequest& request, const AuditTrail* trail);
 [[nodiscard]] Deed deed_of(const JudgeRequest& request, const AuditTrail* trail);
 [[nodiscard]] Deed deed_of(std::string_view sandbox,

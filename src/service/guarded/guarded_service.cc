@@ -164,7 +164,7 @@ Result<SandboxInfo> GuardedService::create_from_template(const Caller& caller,
 
 Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRequest& request) {
   return recorder_.act(
-      caller, deed_of(request), guard_.work(caller),
+      caller, deed_of(request, recorder_.trail()), guard_.work(caller),
       [&]() -> Result<SandboxInfo> {
         return request.image.empty()
                    ? create_from_template(caller, request)
@@ -266,10 +266,8 @@ Result<std::vector<SandboxInfo>> GuardedService::fork(const Caller& caller,
 Result<ContextInfo> GuardedService::create_context(const Caller& caller,
                                                    std::string_view sandbox,
                                                    const ContextRequest& request) {
-  Deed creating = deed("context.create", sandbox);
-  creating.subject = request.language;
   return recorder_.act(
-      caller, std::move(creating), guard_.work(caller, sandbox),
+      caller, deed_of(sandbox, request, recorder_.trail()), guard_.work(caller, sandbox),
       [&] { return inner_.create_context(caller, sandbox, request); },
       [](const auto& made, Deed& deed) { deed.context = made->id; });
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <type_traits>
+#include <utility>
 
 #include "base/digest/digest.h"
 #include "spec/json/network_rules_json.h"
@@ -36,21 +37,67 @@ Json limits_of(const LimitWishes& wishes) {
   return limits;
 }
 
+// `size` is that of the bytes as JSON.
+Json told(std::string_view bytes, std::size_t size) {
+  Json stream{{"bytes", bytes.size()}, {"sha256", sha256_hex(bytes)}};
+  if (size <= kMostText) {
+    stream["text"] = bytes;
+  }
+  return stream;
+}
+
 // `text` is a JSON string.
 Json stream_of(std::string_view text) {
   if (text.size() > kMostHashed) {
     return {{"left_out", true}};
   }
   const Json value = Json::parse(text, nullptr, false);
-  if (!value.is_string()) {
-    return nullptr;
+  return value.is_string() ? told(value.get_ref<const std::string&>(), text.size()) : Json();
+}
+
+// `text` is a JSON list. Written anew, so that spaces make no difference.
+Json results_of(std::string_view text) {
+  if (text.size() > kMostHashed) {
+    return {{"left_out", true}};
   }
-  const auto& bytes = value.get_ref<const std::string&>();
-  Json stream{{"bytes", bytes.size()}, {"sha256", sha256_hex(bytes)}};
-  if (text.size() <= kMostText) {
-    stream["text"] = bytes;
+  const std::string plain =
+      Json::parse(text, nullptr, false).dump(-1, ' ', false, Json::error_handler_t::replace);
+  constexpr std::size_t kQuoted = 2;  // A quotation mark in a string takes two bytes, at least.
+  return told(plain, plain.size() * kQuoted);
+}
+
+void put_environment(Json& body, const Environment& env) {
+  for (const auto& [name, value] : env) {
+    body["env"][name] = value;
   }
-  return stream;
+}
+
+// What runs and sandboxes have in common.
+template <typename Request>
+void put_place(Json& body, const Request& request) {
+  if (request.template_name != Request().template_name) {
+    body["template"] = request.template_name;
+  }
+  const auto put = [&body](const char* name, const auto& value) {
+    if (!value.empty()) {
+      body[name] = value;
+    }
+  };
+  put("image", request.image);
+  put("limits", limits_of(request.limits));
+  put("tier", request.tier.exactly);
+  put("min_tier", request.tier.at_least);
+  put("policy", request.policies);
+  put_environment(body, request.env);
+  if (request.as_root || request.as_guest) {
+    body["user"] = request.as_root ? "root" : "user";
+  }
+  if (request.nested) {
+    body["nested"] = true;
+  }
+  if (request.network != NetworkRules()) {
+    body["network"] = Json::parse(to_json(request.network));
+  }
 }
 
 }  // namespace
@@ -62,33 +109,54 @@ Json request_body(const RunRequest& request) {
       body[name] = value;
     }
   };
-  if (request.template_name != RunRequest().template_name) {
-    body["template"] = request.template_name;
-  }
-  put("image", request.image);
+  put_place(body, request);
   put("name", request.name);
   put("arguments", request.arguments);
   put("stdin", request.standard_input);
   put("files", request.files);
-  for (const auto& [name, value] : request.env) {
-    body["env"][name] = value;
-  }
-  put("limits", limits_of(request.limits));
-  put("tier", request.tier.exactly);
-  put("min_tier", request.tier.at_least);
-  if (request.as_root || request.as_guest) {
-    body["user"] = request.as_root ? "root" : "user";
-  }
-  if (request.nested) {
-    body["nested"] = true;
-  }
-  put("policy", request.policies);
   put("verify", request.verify);
-  if (request.network != NetworkRules()) {
-    body["network"] = Json::parse(to_json(request.network));
-  }
   if (request.language.empty()) {
     body.erase("language");
+  }
+  return body;
+}
+
+Json request_body(const SandboxRequest& request) {
+  Json body = Json::object();
+  put_place(body, request);
+  for (const VolumeMount& volume : request.volumes) {
+    body["volumes"].push_back({{"name", volume.volume}, {"path", volume.path}});
+  }
+  return body;
+}
+
+Json request_body(const ContextRequest& request) {
+  Json body{{"language", request.language}};
+  if (!request.cwd.empty()) {
+    body["cwd"] = request.cwd;
+  }
+  put_environment(body, request.env);
+  return body;
+}
+
+Json request_body(const ExecuteRequest& request) {
+  Json body{{"code", request.code}};
+  put_environment(body, request.env);
+  if (Json limits = limits_of(request.limits); !limits.empty()) {
+    body["limits"] = std::move(limits);
+  }
+  for (const auto& [name, is] :
+       {std::pair{"recover", request.recover}, std::pair{"allow_input", request.allow_input},
+        std::pair{"dry_run", request.dry_run}}) {
+    if (is) {
+      body[name] = true;
+    }
+  }
+  if (!request.store_history) {
+    body["store_history"] = false;
+  }
+  for (const auto& tool : request.tools.tools) {
+    body["tools"].push_back(tool.name);
   }
   return body;
 }
@@ -99,6 +167,10 @@ Json output_of(std::string_view verdict) {
     if (const auto text = raw_member(verdict, name)) {
       output[name] = stream_of(*text);
     }
+  }
+  if (const auto results = raw_member(verdict, "results");
+      results && !raw_items(*results).empty()) {
+    output["results"] = results_of(*results);
   }
   Json files = Json::array();
   const auto list = raw_member(verdict, "files");
