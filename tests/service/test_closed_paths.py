@@ -92,7 +92,7 @@ class InVolumes(unittest.TestCase):
         before = self.daemon.create(volumes=[{"name": "kept", "path": "/volumes/data"}])
         give = "mkdir -p closed vault; echo given > closed/given; echo no > key; echo no > vault/inner"
         made = before.must(200, "POST", "/commands", {"argv": ["sh", "-c", "cd /volumes/data; " + give]})
-        self.assertEqual((made["status"], made["stderr"]), ("ok", ""))
+        self.assertEqual((made["exit_code"], made["stderr"]), (0, ""))
         self.daemon.must(204, "DELETE", before.path)
         sandbox = self.daemon.create(volumes=[{"name": "kept", "path": "/workspace/data"}])
         sandbox.write("attempt.py", IN_VOLUME)
