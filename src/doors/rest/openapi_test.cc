@@ -182,15 +182,16 @@ TEST(OpenApiTest, ARecordedRunIsAskedForAgainWithEveryField) {
 }
 
 TEST(OpenApiTest, ARecordedSandboxAndItsCellsAreAskedForAgain) {
-  const nlohmann::json sandbox{{"template", "mine"},
-                               {"env", {{"A", "1"}}},
-                               {"limits", {{"memory", 67108864}}},
-                               {"tier", "native"},
-                               {"min_tier", "landlock"},
-                               {"user", "user"},
-                               {"nested", true},
-                               {"policy", {"untrusted"}},
-                               {"network", {{"allow", {"a.org:443"}}, {"default", "deny"}}}};
+  const nlohmann::json sandbox{
+      {"template", "mine"},
+      {"env", {{"A", "1"}}},
+      {"limits", {{"memory", 67108864}}},
+      {"tier", "native"},
+      {"min_tier", "landlock"},
+      {"user", "user"},
+      {"nested", true},
+      {"policy", {"untrusted"}},
+      {"network", {{"allow", {"a.org:443"}}, {"default", "deny"}, {"deny", {"10.0.0.0/8"}}}}};
   const nlohmann::json context{{"language", "bash"}, {"cwd", "d"}, {"env", {{"A", "1"}}}};
   const nlohmann::json cell{{"code", "1"},     {"env", {{"A", "1"}}}, {"limits", {{"time", 2.5}}},
                             {"recover", true}, {"allow_input", true}, {"store_history", false}};
