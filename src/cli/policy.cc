@@ -120,7 +120,7 @@ Result<int> check(const PolicyOptions& options) {
                  ? registry.detect(options.code, std::string_view(code).substr(0, 512))
                  : registry.find(options.language));
   (void)sweep_leftovers();
-  const auto programs = GB_TRY(analyse({{language.id, code}}, in_own_sandbox({})));
+  const auto programs = GB_TRY(analyse({{language.id, code, options.code}}, in_own_sandbox({})));
   const Assessment assessment = policy::assess({policy}, programs.front());
   return show_assessment(options, assessment, code, options.code);
 }

@@ -91,6 +91,12 @@ class CheckTest(Folder):
         self.assertEqual(self.check(policy, "eval('1')").returncode, 1)
         self.assertEqual(self.check(policy, "print(1)").returncode, 0)
 
+    def test_the_ending_of_a_file_says_whether_it_has_elements(self):
+        for name, status in (("page.tsx", 0), ("page.ts", 126)):
+            with self.subTest(name):
+                path = self.file(name, "const page = () => <b>{1}</b>;\n")
+                self.assertEqual(glovebox("policy", "check", "untrusted", path).returncode, status)
+
     def test_json_has_the_same(self):
         result = self.check("[commands]\nrefuse = ['rm -r /']\n", "echo 1\nsudo rm -fr //\n", "x.sh",
                             "--json")
