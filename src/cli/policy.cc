@@ -176,7 +176,7 @@ Result<int> test(const PolicyOptions& options) {
   std::vector<SourceUnit> units;
   for (const Example& each : examples) {
     if (each.tool.empty()) {
-    units.push_back({GB_TRY(registry.find(each.language)).id, each.code, each.file});
+      units.push_back({GB_TRY(registry.find(each.language)).id, each.code, each.file});
     }
   }
   (void)sweep_leftovers();

@@ -30,7 +30,7 @@ class HeldProcesses : public Conformance {
       pump_ = std::make_unique<keeper::ProcessPump>(sandbox());
     }
     return HeldProcess::start(sandbox(), *pump_, std::make_shared<keeper::KeptMemory>(), request,
-                              {});
+                              {}, {});
   }
 
   std::shared_ptr<HeldProcess> shell(const std::string& script, ProcessRequest request = {}) {

@@ -373,7 +373,8 @@ Result<Example> Reader::example(const toml::node& node) {
       example.expected = GB_TRY(action(value, {"allow", "ask", "refuse"}));
       has_expectation = true;
     } else {
-      return unknown(key, {"name", "language", "code", "tool", "arguments", "expect", "rule"});
+      return unknown(key,
+                     {"name", "language", "code", "file", "tool", "arguments", "expect", "rule"});
     }
   }
   const bool has_code = !example.language.empty() && !example.code.empty();

@@ -302,7 +302,6 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
       }
       if (end.sandbox.empty()) {
         end.sandbox = outcome->id;  // By that of its sandbox, a run is found again.
-        }
       }
       verdict = event;
       return true;
