@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,6 +80,14 @@ constexpr auto kFirst = [](const std::pair<std::string_view, Tok>& each) {
   return each.first.front();
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, kFirst));
+
+// Those of a sorted table that begin so. As a span: libstdc++'s subrange, which equal_range()
+// returns, is beyond clang 14, with which the fuzz targets are built.
+template <typename Table>
+std::span<const typename Table::value_type> beginning_with(const Table& table, char c) {
+  return {std::ranges::lower_bound(table, c, {}, kFirst),
+          std::ranges::upper_bound(table, c, {}, kFirst)};
+}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // What is no ASCII may be part of a name; CPython refuses what may not.
@@ -298,8 +307,7 @@ class Lexer {
     const std::string_view word = text_.substr(begin, at_ - begin);
     Tok kind = Tok::kName;
     if (word.size() <= 8) {
-      for (const auto& [keyword, its_kind] :
-           std::ranges::equal_range(kKeywords, word.front(), {}, kFirst)) {
+      for (const auto& [keyword, its_kind] : beginning_with(kKeywords, word.front())) {
         kind = keyword == word ? its_kind : kind;
       }
     }
@@ -338,8 +346,8 @@ class Lexer {
 
   void symbol(char c) {
     const std::string_view rest = text_.substr(at_);
-    const auto among = std::ranges::equal_range(kOperators, c, {}, kFirst);
-    const auto* const known =
+    const auto among = beginning_with(kOperators, c);
+    const auto known =
         std::ranges::find_if(among, [&](const auto& each) { return rest.starts_with(each.first); });
     if (known == among.end()) {
       fail(c == '\0' ? "source code cannot contain null bytes" : "invalid syntax", at_);

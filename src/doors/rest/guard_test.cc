@@ -88,6 +88,8 @@ class GuardTest : public testing::Test {
         row("reply_input", {"run"}, sandbox,
             [&s](C c) { return s.reply_input(c, "sb1", "c1", {}); }),
         row("reply_tool", {"run"}, sandbox, [&s](C c) { return s.reply_tool(c, "sb1", "c1", {}); }),
+        row("tool_waits", {"read"}, sandbox,
+            [&s](C c) { return s.tool_waits(c, "sb1", "c1", "t1"); }),
         row("complete", {"run"}, sandbox, [&s](C c) { return s.complete(c, "sb1", "c1", {}); }),
         row("inspect", {"run"}, sandbox, [&s](C c) { return s.inspect(c, "sb1", "c1", {}, 0); }),
         row("checkpoint", {"run"}, sandbox, [&s](C c) { return s.checkpoint(c, "sb1", "c1"); }),
