@@ -271,8 +271,9 @@ def list_or_none(folder):
 
 def live_slots(folder):
     """Numbers of the sandboxes whose glovebox runs: it holds a lock on the slot's file."""
-    locked = {line.split()[5].rsplit(":", 1)[1]
-              for line in (read_or_none("/proc/locks") or "").splitlines() if "FLOCK" in line}
+    lines = (read_or_none("/proc/locks") or "").splitlines()
+    # With an arrow are those that wait for a lock.
+    locked = {line.split()[5].rsplit(":", 1)[1] for line in lines if "FLOCK" in line and " -> " not in line}
     live = set()
     for name in list_or_none(folder):
         try:

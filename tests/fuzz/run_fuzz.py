@@ -51,7 +51,8 @@ TARGETS = {
                       "language/language_file.cc", "language/suggest.cc",
                       "language/toml_guard.cc", "spec/limit_fields.cc", "spec/limits.cc"],
     "policy_file": [*BASE, "base/glob.cc", "base/text.cc", *(f"guard/policy/{name}.cc" for name in (
-                        "assessment", "catalogue", "fact", "family", "file_places", "match", "policy", "policy_file")),
+                        "assessment", "catalogue", "fact", "family", "file_places", "match", "policy", "policy_file",
+                        "tool_rules")),
                     "language/suggest.cc", "language/toml_guard.cc", "spec/json/bounded_json.cc", "spec/place_rules.cc"],
     "analyser": [*BASE, "base/glob.cc", "base/text.cc", "guard/policy/fact.cc", "spec/json/bounded_json.cc",
                  *(f"analyser/{name}.cc" for name in (
