@@ -33,7 +33,8 @@ GRAMMARS = [f"../build/grammars/tree-sitter-{name}/{part}.c" for name, parts in 
     "c/src": ["parser"], "c-sharp/src": ["parser", "scanner"], "cpp/src": ["parser", "scanner"], "go/src": ["parser"],
     "java/src": ["parser"], "javascript/src": ["parser", "scanner"], "php/php/src": ["parser", "scanner"],
     "r/src": ["parser", "scanner"], "ruby/src": ["parser", "scanner"],
-    "typescript/typescript/src": ["parser", "scanner"]}.items() for part in parts]
+    "typescript/typescript/src": ["parser", "scanner"],
+    "typescript/tsx/src": ["parser", "scanner"]}.items() for part in parts]
 TARGETS = {
     "frame": FRAME,
     "warden_protocol": [*BASE, "base/wire.cc", "spec/warden_protocol.cc", "spec/verdict.cc"],
