@@ -7,6 +7,7 @@ import re
 import subprocess
 import unittest
 
+from approving import Approving
 from daemon import GLOVEBOX, LINES, Daemon, wait_until
 from tenant import Tenant
 from websocket import WebSocket
@@ -34,29 +35,12 @@ def start_daemon(case, *options):
     return daemon.start()
 
 
-class Asked(unittest.TestCase):
+class Asked(Approving, unittest.TestCase):
     """One daemon with a policy, whose questions wait for long."""
 
     @classmethod
     def setUpClass(cls):
         cls.daemon = start_daemon(cls, "--approval-time", LONG)
-
-    def setUp(self):
-        self.addCleanup(self.refuse_all)
-
-    def refuse_all(self):
-        for each in self.waiting():
-            self.decide(each, "refuse", status=None)
-
-    def waiting(self):
-        return self.daemon.must(200, "GET", "/v1/approvals")["approvals"]
-
-    def decide(self, approval, decision, status=204, **more):
-        answer = self.daemon.ask("POST", f"/v1/approvals/{approval['id']}",
-                                 {"decision": decision, "hash": approval["hash"], **more})
-        if status is not None:
-            self.assertEqual(answer.status, status, answer)
-        return answer
 
     def start(self, code, **wishes):
         """The events of a run that is asked about, and the question."""

@@ -4,6 +4,7 @@
 import json
 import unittest
 
+from approving import Approving
 from daemon import Daemon, wait_until
 from tenant import Tenant
 
@@ -38,7 +39,7 @@ def start_daemon(case, patience):
     return daemon.start()
 
 
-class Calls(unittest.TestCase):
+class Calls(Approving, unittest.TestCase):
     PATIENCE = LONG
 
     @classmethod
@@ -47,21 +48,7 @@ class Calls(unittest.TestCase):
 
     def setUp(self):
         self.context = self.daemon.create(timeout="10m").context()
-        self.events = []
-        self.addCleanup(self.refuse_all)
-
-    def refuse_all(self):
-        for each in self.waiting():
-            self.decide(each, "refuse", status=None)
-
-    def waiting(self):
-        return self.daemon.must(200, "GET", "/v1/approvals")["approvals"]
-
-    def decide(self, approval, decision, status=204, **more):
-        answer = self.daemon.ask("POST", f"/v1/approvals/{approval['id']}",
-                                 {"decision": decision, "hash": approval["hash"], **more})
-        if status is not None:
-            self.assertEqual(answer.status, status, answer)
+        super().setUp()
 
     def question(self):
         (found,) = wait_until(self.waiting, "somebody is asked")
