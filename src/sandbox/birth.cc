@@ -42,6 +42,9 @@ struct Descent {
   bool gives_ids = false;  // That are not ours (sandbox/guest_ids.h).
   int pidfd = -1;          // The child's.
   int second_pidfd = -1;   // The second helper's.
+  // Told by the kernel once each has been made, and before it runs. A helper that is killed while it
+  // makes one leaves the number of a pidfd that was never opened, and may be somebody else's by now.
+  pid_t child = 0;
   pid_t second = 0;
   long result = -ECANCELED;  // Zero, or the negative errno of what failed.
 };
@@ -222,7 +225,6 @@ GB_NO_SANITIZER long descend(Descent& descent) {
   abi::CloneArgs second{};
   second.flags = CLONE_VM | CLONE_FILES | CLONE_PARENT | CLONE_PIDFD | CLONE_PARENT_SETTID;
   second.pidfd = reinterpret_cast<std::uint64_t>(&descent.second_pidfd);
-  // Told by the kernel before it runs: whoever kills us now must not leave us a child unknown.
   second.parent_tid = reinterpret_cast<std::uint64_t>(&descent.second);
   constexpr std::size_t kStack = sizeof(SetupStacks::descent) / 2;
   second.stack = reinterpret_cast<std::uint64_t>(descent.stack_top - kStack);
@@ -269,10 +271,11 @@ Result<Cloned> clone_by_helpers(child::Plan& plan,
   helper.cgroup = arguments.cgroup;
   helper.stack = reinterpret_cast<std::uint64_t>(stacks.descent.data());
   helper.stack_size = stacks.descent.size() / 2;
-  arguments.flags = (arguments.flags & ~abi::kCloneIntoCgroup) | CLONE_PARENT;
+  arguments.flags = (arguments.flags & ~abi::kCloneIntoCgroup) | CLONE_PARENT | CLONE_PARENT_SETTID;
   arguments.cgroup = 0;
   arguments.exit_signal = 0;  // Its maker's, with CLONE_PARENT.
   arguments.pidfd = reinterpret_cast<std::uint64_t>(&descent.pidfd);
+  arguments.parent_tid = reinterpret_cast<std::uint64_t>(&descent.child);
   descent.arguments = arguments;
   const long first = sys::clone3_on_stack(helper, go_down, &descent);
   int ended = 0;
@@ -287,8 +290,8 @@ Result<Cloned> clone_by_helpers(child::Plan& plan,
     }
     (void)::waitpid(descent.second, nullptr, 0);
   }
-  const UniqueFd left_open(descent.second_pidfd);
-  Cloned child{.pid = 0, .pidfd = UniqueFd(descent.pidfd)};
+  const UniqueFd left_open(descent.second > 0 ? descent.second_pidfd : -1);
+  Cloned child{.pid = 0, .pidfd = UniqueFd(descent.child > 0 ? descent.pidfd : -1)};
   const long result = first < 0 ? first : descent.result;
   (void)::munmap(shared, sizeof(Descent));
   if (result < 0) {
