@@ -116,7 +116,8 @@ class VerdictMixin:
     @property
     def text(self) -> Optional[str]:
         """The value of the code as text, or None if it has no value."""
-        return self.result.text if self.result is not None else None
+        result = self.result
+        return result.text if result is not None else None
 
     @property
     def stdout_bytes(self) -> bytes:

@@ -61,9 +61,13 @@ class FakeDaemon:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            self._connections += 1
-            threading.Thread(
-                target=self._serve, args=(connection, self._connections), daemon=True).start()
+            self.serve(connection)
+
+    def serve(self, connection):
+        """Answers what comes over a connection of the test's own."""
+        self._connections += 1
+        threading.Thread(
+            target=self._serve, args=(connection, self._connections), daemon=True).start()
 
     def _serve(self, connection, number):
         with connection, connection.makefile("rb") as file:

@@ -5,6 +5,7 @@ told what to say. Each test runs with the synchronous and with the asynchronous 
 
 import asyncio
 import pathlib
+import socket
 import sys
 import threading
 import unittest
@@ -65,6 +66,55 @@ def create(client):
 def execute(client, code="1", **options):
     kind = glovebox.Sandbox if isinstance(client, glovebox.Client) else glovebox.AsyncSandbox
     return kind(client, "s").contexts.get("c").execute(code, **options)
+
+
+class EngineOfNobody(glovebox.Engine):
+    """In place of an engine, a server that says what it is told to."""
+
+    def __init__(self, server):
+        super().__init__()
+        self.server = server
+
+    def connect(self):
+        ours, its = socket.socketpair()
+        self.server.serve(its)
+        return ours.detach()
+
+
+class InProcess(unittest.TestCase):
+    def executed(self, answer, timeout=120.0, **options):
+        """What the engine was asked, and the verdict, by each kind of client."""
+        for kind in (glovebox.Client, glovebox.AsyncClient):
+            with self.subTest(kind.__name__), FakeDaemon(answer) as server:
+                client = kind(EngineOfNobody(server), timeout=timeout)
+                found = execute(client, **options)
+                if kind is glovebox.AsyncClient:
+                    found = asyncio.run(self.ended(client, found))
+                else:
+                    client.close()
+                (request,) = server.requests
+                yield request, found
+
+    @staticmethod
+    async def ended(client, found):
+        async with client:
+            return await found
+
+    def test_the_verdict_alone_is_asked_for_and_waited_for_however_long_it_takes(self):
+        answer = [response(200, {**VERDICT, "stdout": "alone"})]
+        # The time-out of a client is for silence between events.
+        for request, verdict in self.executed(answer, timeout=0):
+            self.assertEqual(verdict.stdout, "alone")
+            self.assertNotIn("accept", request.headers)
+            self.assertNotIn("idempotency-key", request.headers)
+
+    def test_who_wants_to_hear_of_events_gets_a_stream_of_them(self):
+        said = []
+        events = [stream({"type": "stdout", "text": "out"}, VERDICT)]
+        for request, verdict in self.executed(events, on_stdout=said.append):
+            self.assertEqual(request.headers["accept"], "application/x-ndjson")
+            self.assertTrue(verdict.ok)
+        self.assertEqual(said, ["out", "out"])
 
 
 class Retries(Both):

@@ -262,6 +262,19 @@ class Sandbox:
         listed = self.client.ask(routes.LIST_DRY_RUNS, {"id": self.id})
         return [DryRun.from_json(each) for each in listed["dry_runs"]]
 
+    def commit(self, dry_run: Union[str, DryRun]) -> None:
+        """Keeps what a dry run has changed. Raises ``Conflict`` if files have changed since it was
+        shown, and ``NotFound`` if it was decided, or discarded because its time was over.
+        """
+        self.client.ask(routes.COMMIT_DRY_RUN, self._dry_run(dry_run))
+
+    def discard(self, dry_run: Union[str, DryRun]) -> None:
+        """Takes back what a dry run has changed: variables and files are as they were."""
+        self.client.ask(routes.DISCARD_DRY_RUN, self._dry_run(dry_run))
+
+    def _dry_run(self, dry_run: Union[str, DryRun]) -> Dict[str, str]:
+        return {"id": self.id, "dry": dry_run if isinstance(dry_run, str) else dry_run.id}
+
     def _context_of(self, language: str) -> Context:
         found = self._of_language.get(language)
         if found is None:
