@@ -414,6 +414,35 @@ class Http(unittest.TestCase):
                                           headers={"Mcp_Name": "another"})
         self.assertEqual((status, messages[-1]["error"]["code"]), (400, -32020))
 
+    def test_the_stream_of_a_session_tells_what_it_has_subscribed_to(self):
+        session, older = self.begin("2025-11-25"), self.begin("2025-06-18")
+        streams = [self.open("GET", Mcp_Session_Id=each)[1] for each in (session, older)]
+        code = "import time\nprint('one', flush=True)\nwhile True: time.sleep(0.1)"
+        _, _, messages = self.send(
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+                "name": "run_code", "arguments": {"code": code}, "task": {}}},
+            Mcp_Session_Id=session)
+        task = messages[-1]["result"]["task"]["taskId"]
+        uri = f"glovebox://task/{task}"
+        for each, stream in zip((session, older), streams):
+            _, _, messages = self.send(
+                {"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
+                 "params": {"uri": uri}}, Mcp_Session_Id=each)
+            self.assertEqual(messages[-1]["result"], {})
+            _, told = next(self.events(stream))
+            self.assertEqual((told["method"], told["params"]),
+                             ("notifications/resources/updated", {"uri": uri}))
+        # Who opens the stream again has perhaps missed something.
+        _, again = self.open("GET", Mcp_Session_Id=session)
+        self.assertEqual(next(self.events(again))[1]["params"], {"uri": uri})
+        other = json.loads(self.admin("key", "create", "--json"))["key"]
+        self.assertEqual(self.send(None, "GET", other, Mcp_Session_Id=session)[0], 404)
+        self.send({"jsonrpc": "2.0", "id": 3, "method": "tasks/cancel",
+                   "params": {"taskId": task}}, Mcp_Session_Id=session)
+        for each, stream in zip((session, older), streams):
+            self.send(None, method="DELETE", Mcp_Session_Id=each)
+            self.assertEqual([data for _, data in self.events(stream)], [])
+
 
 if __name__ == "__main__":
     unittest.main()

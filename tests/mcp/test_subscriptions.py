@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""subscriptions/listen: a stream that tells what changes."""
+"""Subscriptions: subscriptions/listen, and resources/subscribe of the revisions before it."""
 import unittest
 
 from client import Client, STATELESS
@@ -83,6 +83,52 @@ class Subscriptions(unittest.TestCase):
             self.assertEqual(answer["error"]["code"], -32021)
         with Client() as client:
             self.assertEqual(client.request("subscriptions/listen")["error"]["code"], -32601)
+
+
+class OlderRevisions(unittest.TestCase):
+    PRINTS = "import time\nwhile True:\n    print('one', flush=True)\n    time.sleep(0.05)"
+
+    def setUp(self):
+        self.client = Client()
+        self.addCleanup(self.client.close)
+
+    def begun(self):
+        call = {"name": "run_code", "arguments": {"code": self.PRINTS}, "task": {}}
+        task = self.client.request("tools/call", call)["result"]["task"]["taskId"]
+        self.addCleanup(self.client.request, "tasks/cancel", {"taskId": task})
+        return f"glovebox://task/{task}"
+
+    def test_a_session_hears_of_what_a_task_prints_as_long_as_it_wants(self):
+        uri = self.begun()
+        self.assertEqual(self.client.request("resources/subscribe", {"uri": uri})["result"], {})
+        told = next(each for each in iter(self.client.take, None)
+                    if each.get("method") == "notifications/resources/updated")
+        self.assertEqual(told["params"], {"uri": uri})
+        read = self.client.request("resources/read", {"uri": uri})["result"]
+        self.assertIn("one\n", read["contents"][0]["text"])
+
+    def test_nothing_is_told_of_what_it_no_longer_wants(self):
+        uri, other = self.begun(), self.begun()
+        for each in (uri, other):
+            self.client.request("resources/subscribe", {"uri": each})
+        self.assertEqual(self.client.request("resources/unsubscribe", {"uri": uri})["result"], {})
+        told = [self.client.take()["params"]["uri"] for _ in range(5)]
+        self.assertEqual(told, [other] * 5)
+
+    def test_a_result_that_is_kept_is_told_of_before_it(self):
+        self.client.call("run_code", code="print('x' * 100_000)")
+        self.assertEqual([each["method"] for each in self.client.notes],
+                         ["notifications/resources/list_changed"])
+        self.client.notes.clear()
+        self.client.call("run_code", code="1")
+        self.assertEqual(self.client.notes, [])
+
+    def test_what_there_is_not_cannot_be_subscribed_to(self):
+        for uri, code in (("glovebox://task/none", -32002), (7, -32602), ("x" * 5_000, -32602)):
+            answer = self.client.request("resources/subscribe", {"uri": uri})
+            self.assertEqual(answer["error"]["code"], code)
+        said = self.client.first["capabilities"]["resources"]
+        self.assertEqual(said, {"subscribe": True, "listChanged": True})
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@
 namespace glovebox::mcp {
 namespace {
 
-constexpr std::size_t kMaxSubscriptions = 256;
 constexpr std::chrono::seconds kAskAgainEvery{1};
 
 }  // namespace
@@ -144,18 +143,9 @@ void Conversation::take_response(const Message& response) {
   changed_.notify_all();
 }
 
-bool Conversation::subscribe(const std::string& uri) {
+bool Conversation::is_over() const {
   const std::scoped_lock lock(mutex_);
-  if (subscriptions_.size() >= kMaxSubscriptions && !subscriptions_.contains(uri)) {
-    return false;
-  }
-  subscriptions_.insert(uri);
-  return true;
-}
-
-void Conversation::unsubscribe(const std::string& uri) {
-  const std::scoped_lock lock(mutex_);
-  subscriptions_.erase(uri);
+  return over_;
 }
 
 }  // namespace glovebox::mcp

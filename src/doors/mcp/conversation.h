@@ -5,6 +5,7 @@
 // of revision 2026-07-28 over HTTP has one to itself, since that revision has no sessions.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -12,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "doors/mcp/cancellation.h"
 #include "doors/mcp/message.h"
+#include "doors/mcp/watching.h"
 
 namespace glovebox::mcp {
 
@@ -114,9 +115,14 @@ class Conversation {
   [[nodiscard]] DefaultSandbox& sandbox() const { return *sandbox_; }
   [[nodiscard]] std::shared_ptr<DefaultSandbox> shared_sandbox() const { return sandbox_; }
 
-  // Resources whose changes the client wants to hear of. False when there are too many.
-  bool subscribe(const std::string& uri);
-  void unsubscribe(const std::string& uri);
+  // What the client has subscribed to, of which its transport tells it.
+  [[nodiscard]] Watching& watching() { return watching_; }
+  // Notes the version of the client's list of resources; whether the client knew another one.
+  [[nodiscard]] bool note_resources(std::uint64_t version) {
+    return resources_.exchange(version) != version;
+  }
+  // It was ended.
+  [[nodiscard]] bool is_over() const;
 
  private:
   struct Question {
@@ -126,6 +132,8 @@ class Conversation {
 
   const bool lasts_;
   const std::shared_ptr<DefaultSandbox> sandbox_;
+  Watching watching_;
+  std::atomic<std::uint64_t> resources_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string version_;
@@ -133,7 +141,6 @@ class Conversation {
   std::string log_level_;
   std::map<std::string, Entry*> calls_;  // By the text of their ids.
   std::map<std::string, Question*> questions_;
-  std::set<std::string> subscriptions_;
   std::uint64_t next_question_ = 1;
   bool over_ = false;
 };

@@ -94,10 +94,9 @@ Features::Info SandboxFeatures::info() const {
 }
 
 Json SandboxFeatures::capabilities(bool stateless) const {
-  Json capabilities{{"tools", Json::object()}, {"resources", Json::object()}};
-  if (stateless) {
-    capabilities["resources"] = {{"subscribe", true}, {"listChanged", true}};
-  } else {
+  Json capabilities{{"tools", Json::object()},
+                    {"resources", {{"subscribe", true}, {"listChanged", true}}}};
+  if (!stateless) {
     capabilities["logging"] = Json::object();
   }
   return capabilities;

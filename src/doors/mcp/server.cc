@@ -51,19 +51,6 @@ Reply set_log_level(const Message& request, Conversation& conversation) {
   return Json::object();
 }
 
-Reply subscribe(const Message& request, Conversation& conversation) {
-  const auto uri = text_member(request.params, "uri");
-  if (!uri || uri->size() > 4'096) {
-    return invalid_params("\"uri\" must be a string of at most 4,096 bytes");
-  }
-  if (request.method == "resources/unsubscribe") {
-    conversation.unsubscribe(*uri);
-  } else if (!conversation.subscribe(*uri)) {
-    return invalid_params("too many subscriptions");
-  }
-  return Json::object();
-}
-
 }  // namespace
 
 RpcError unsupported_version(std::string_view requested) {
@@ -181,9 +168,6 @@ Reply Server::reply(const Message& request,
   if (method == "logging/setLevel") {
     return set_log_level(request, conversation);
   }
-  if (method == "resources/subscribe" || method == "resources/unsubscribe") {
-    return subscribe(request, conversation);
-  }
   return handle(Call(request, version, conversation.capabilities(), caller, conversation,
                      cancellation, outlet));
 }
@@ -197,6 +181,9 @@ Reply Server::handle(const Call& call) {
   }
   if (auto about_tasks = answer_about_tasks(call, tasks_)) {
     return *std::move(about_tasks);
+  }
+  if ((call.method() == kSubscribe || call.method() == kUnsubscribe) && !call.stateless()) {
+    return subscribe(call, tasks_);
   }
   if (call.method() == kListen && call.stateless()) {
     return listen(call, tasks_, [&] { return features_.resource_changes(call.caller()); });
@@ -225,6 +212,12 @@ std::string Server::answer(const Message& request,
   Reply reply = this->reply(request, conversation, entry.cancellation(), caller, outlet);
   if (entry.cancellation().canceled()) {
     return {};
+  }
+  // In a session, a call tells what it has made: the revisions before listen for nothing but that.
+  if (!stateless_version(request) && conversation.lasts() &&
+      conversation.note_resources(features_.resource_changes(caller)) &&
+      request.method == "tools/call") {
+    outlet(notification_text("notifications/resources/list_changed", Json::object()));
   }
   if (auto* const result = std::get_if<Json>(&reply); result && stateless_version(request)) {
     if (!result->contains("resultType")) {

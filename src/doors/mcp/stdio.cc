@@ -223,10 +223,16 @@ Result<void> serve_stdio(Server& server, const Caller& caller, int in, int out, 
   std::array<char, kPiece> piece{};
   Result<void> served;
   for (;;) {
-    std::array<pollfd, 2> waits{{{in, POLLIN, 0}, {stop_fd, POLLIN, 0}}};
+    std::array<pollfd, 3> waits{
+        {{in, POLLIN, 0}, {stop_fd, POLLIN, 0}, {conversation.watching().fd(), POLLIN, 0}}};
     if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) {
       served = Error::from_errno("wait for messages");
       break;
+    }
+    if (waits[2].revents != 0) {
+      conversation.watching().tell([&writer](std::string_view method, const Json& params) {
+        writer.write(notification_text(method, params));
+      });
     }
     if (waits[1].revents != 0) {
       break;

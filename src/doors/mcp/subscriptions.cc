@@ -3,32 +3,26 @@
 
 #include <poll.h>
 
-#include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/text.h"
+#include "doors/mcp/watching.h"
 
 namespace glovebox::mcp {
 namespace {
 
 constexpr std::string_view kSubscription = "io.modelcontextprotocol/subscriptionId";
 constexpr std::chrono::minutes kMostTime{10};
-constexpr int kLookForChangesEvery = 100;  // Milliseconds.
-constexpr std::size_t kMostSubjects = 64;
-
-// A task that is listened to, with what the client knows of it.
-struct Watched {
-  std::shared_ptr<Task> task;
-  bool of_output = false;  // What it prints; else how it is.
-  std::uint64_t version = 0;
-};
-
-std::uint64_t version_of(const Watched& watched) {
-  return watched.of_output ? watched.task->printed_bytes() : watched.task->changes();
-}
+constexpr int kLookAtLeastEvery = 1'000;   // Milliseconds.
+constexpr std::size_t kMostSubjects = 64;  // Of each kind.
+constexpr std::size_t kMostUri = 4'096;
 
 // The texts of a list among what the client wants; nothing where it is none, or too long.
 std::optional<std::vector<std::string>> texts_of(const Params& wanted, const char* name) {
@@ -64,18 +58,50 @@ class Stream {
   const Call& call_;
 };
 
-void tell_of(const Stream& stream, const Watched& watched) {
-  if (watched.of_output) {
-    stream.tell("notifications/resources/updated", {{"uri", uri_of_output(*watched.task)}});
-  } else {
-    stream.tell("notifications/tasks", detail_of_task(*watched.task));
-  }
+// Subjects hold no task: its time may be over before theirs.
+using Kept = std::weak_ptr<const Task>;
+
+bool is_over(const Kept& kept) {
+  const auto task = kept.lock();
+  return !task || task->is_over();
 }
 
-bool is_over(const std::vector<Watched>& watched) {
-  return std::ranges::all_of(watched, [](const Watched& each) {
-    return each.task->is_over() && each.version == version_of(each);
-  });
+Watching::Subject subject_of_task(const Kept& kept, const std::string& id) {
+  return {.name = "task " + id,
+          .version = [kept]() -> std::optional<std::uint64_t> {
+            const auto task = kept.lock();
+            return task ? std::optional(task->changes()) : std::nullopt;
+          },
+          .is_over = [kept] { return is_over(kept); },
+          .method = "notifications/tasks",
+          .params =
+              [kept] {
+                const auto task = kept.lock();
+                return task ? detail_of_task(*task) : Json::object();
+              }};
+}
+
+Watching::Subject subject_of_output(const Kept& kept, const std::string& uri) {
+  return {.name = uri,
+          .version = [kept]() -> std::optional<std::uint64_t> {
+            const auto task = kept.lock();
+            return task ? std::optional(task->printed_bytes()) : std::nullopt;
+          },
+          .is_over = [kept] { return is_over(kept); },
+          .method = "notifications/resources/updated",
+          .params =
+              [uri] {
+                return Json{{"uri", uri}};
+              }};
+}
+
+Watching::Subject subject_of_list(const std::function<std::uint64_t()>& changes) {
+  return {.name = "resources",
+          .version = [changes] { return std::optional(changes()); },
+          .is_over = [] { return false; },
+          .method = "notifications/resources/list_changed",
+          .params = [] { return Json::object(); },
+          .told = changes()};
 }
 
 }  // namespace
@@ -94,46 +120,65 @@ Reply listen(const Call& call, Tasks& tasks, const std::function<std::uint64_t()
     return needs_tasks();
   }
   Json agreed = Json::object();
-  std::vector<Watched> watched;
+  Watching watching;
   for (const std::string& id : *ids) {
-    if (auto task = tasks.find(call.caller(), id)) {
+    if (const auto task = tasks.find(call.caller(), id)) {
       agreed["taskIds"].push_back(id);
-      watched.push_back({.task = std::move(task)});
+      (void)watching.add(subject_of_task(task, id));
     }
   }
   for (const std::string& uri : *uris) {
-    if (auto task = task_of_output(call.caller(), tasks, uri)) {
+    if (const auto task = task_of_output(call.caller(), tasks, uri)) {
       agreed["resourceSubscriptions"].push_back(uri);
-      watched.push_back({.task = std::move(task), .of_output = true});
+      (void)watching.add(subject_of_output(task, uri));
     }
   }
   const auto all = wanted.find("resourcesListChanged");
-  const bool lists = list_changes && all != wanted.end() && all->is_boolean() && all->get<bool>();
-  if (lists) {
+  if (list_changes && all != wanted.end() && all->is_boolean() && all->get<bool>()) {
     agreed["resourcesListChanged"] = true;
+    (void)watching.add(subject_of_list(list_changes));
   }
-  std::uint64_t list_version = lists ? list_changes() : 0;
   const Stream stream(call);
   stream.tell("notifications/subscriptions/acknowledged", {{"notifications", std::move(agreed)}});
   const auto deadline = Task::Clock::now() + kMostTime;
   while (!call.cancellation().canceled() && Task::Clock::now() < deadline) {
-    for (Watched& each : watched) {
-      if (const std::uint64_t version = version_of(each); version != each.version) {
-        each.version = version;
-        tell_of(stream, each);
-      }
-    }
-    if (const std::uint64_t version = lists ? list_changes() : 0; version != list_version) {
-      list_version = version;
-      stream.tell("notifications/resources/list_changed", Json::object());
-    }
-    if (!lists && is_over(watched)) {
+    watching.tell([&stream](std::string_view method, Json params) {
+      stream.tell(method, std::move(params));
+    });
+    if (watching.is_over()) {
       break;
     }
-    pollfd waits{call.cancellation().fd(), POLLIN, 0};
-    (void)::poll(&waits, 1, kLookForChangesEvery);
+    std::array<pollfd, 2> waits{
+        {{call.cancellation().fd(), POLLIN, 0}, {watching.fd(), POLLIN, 0}}};
+    (void)::poll(waits.data(), waits.size(), kLookAtLeastEvery);
   }
   return Json{{"_meta", stream.meta()}};
+}
+
+Reply subscribe(const Call& call, Tasks& tasks) {
+  const auto uri = text_member(call.params(), "uri");
+  if (!uri || uri->size() > kMostUri) {
+    return RpcError{.code = code::kInvalidParams,
+                    .message = "\"uri\" must be a string of at most 4,096 bytes"};
+  }
+  Watching& watching = call.conversation().watching();
+  if (call.method() == kUnsubscribe) {
+    watching.remove(*uri);
+    return Json::object();
+  }
+  if (!is_uri_of_output(*uri)) {
+    return Json::object();  // What never changes has nothing to tell.
+  }
+  const auto task = task_of_output(call.caller(), tasks, *uri);
+  if (!task) {
+    return RpcError{.code = code::kLegacyNotFound,
+                    .message = "resource not found",
+                    .data = {{"uri", to_utf8(*uri)}}};
+  }
+  if (!watching.add(subject_of_output(task, *uri))) {
+    return RpcError{.code = code::kInvalidParams, .message = "too many subscriptions"};
+  }
+  return Json::object();
 }
 
 }  // namespace glovebox::mcp

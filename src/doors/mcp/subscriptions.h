@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscriptions: a stream that tells a client what changes (subscriptions/listen of revision
-// 2026-07-28): tasks, what they print, and the list of resources.
+// Subscriptions: a client hears what changes: tasks, what they print, and the list of resources. In
+// revision 2026-07-28 by a stream for that (subscriptions/listen); in those before it, as part of
+// the session (resources/subscribe).
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "doors/mcp/call.h"
 #include "doors/mcp/message.h"
@@ -16,5 +18,12 @@ namespace glovebox::mcp {
 // passed: a client that listens again shows that it still may. `list_changes` is another number
 // whenever the caller's list of resources is another one; empty where it never is.
 Reply listen(const Call& call, Tasks& tasks, const std::function<std::uint64_t()>& list_changes);
+
+inline constexpr std::string_view kSubscribe = "resources/subscribe";
+inline constexpr std::string_view kUnsubscribe = "resources/unsubscribe";
+
+// Answers these two: the conversation watches what a task prints from now on, or no longer. Its
+// transport tells the client of changes.
+Reply subscribe(const Call& call, Tasks& tasks);
 
 }  // namespace glovebox::mcp

@@ -57,8 +57,10 @@ Json detail_of_task(const Task& task) {
 
 std::string uri_of_output(const Task& task) { return std::string(kOutputs) + task.id(); }
 
+bool is_uri_of_output(std::string_view uri) { return uri.starts_with(kOutputs); }
+
 std::shared_ptr<Task> task_of_output(const Caller& caller, Tasks& tasks, std::string_view uri) {
-  return uri.starts_with(kOutputs) ? tasks.find(caller, uri.substr(kOutputs.size())) : nullptr;
+  return is_uri_of_output(uri) ? tasks.find(caller, uri.substr(kOutputs.size())) : nullptr;
 }
 
 namespace {

@@ -73,6 +73,7 @@ RpcError needs_tasks();
 Json detail_of_task(const Task& task);
 // The resource that is the end of what a task has printed; null where the caller has no such task.
 std::string uri_of_output(const Task& task);
+bool is_uri_of_output(std::string_view uri);
 std::shared_ptr<Task> task_of_output(const Caller& caller, Tasks& tasks, std::string_view uri);
 
 // Answers a method of tasks, or for what one has printed; nothing for another one.

@@ -65,6 +65,39 @@ class ResumedEvents final : public http::PieceSource {
   const std::function<bool(const Caller&)>& is_valid_;
 };
 
+// What a session has subscribed to, as pieces of a response. Its events have no ids: a client that
+// opens it again is told all of it again.
+class SubscribedEvents final : public http::PieceSource {
+ public:
+  SubscribedEvents(std::shared_ptr<Session> session,
+                   Caller caller,
+                   const std::function<bool(const Caller&)>& is_valid)
+      : session_(std::move(session)), caller_(std::move(caller)), is_valid_(is_valid) {
+    session_->conversation.watching().repeat();
+  }
+
+  [[nodiscard]] int fd() const override { return session_->conversation.watching().fd(); }
+
+  State next(std::string& piece) override {
+    if (session_->conversation.is_over() || (is_valid_ && !is_valid_(caller_))) {
+      return State::kEnd;
+    }
+    session_->conversation.watching().tell([&piece](std::string_view method, const Json& params) {
+      piece += message_event(notification_text(method, params)) + "\n";
+    });
+    return State::kGoesOn;
+  }
+
+  [[nodiscard]] std::optional<Beat> beat() const override {
+    return Beat{.every = kBeatEvery, .piece = ":\n\n"};
+  }
+
+ private:
+  const std::shared_ptr<Session> session_;
+  const Caller caller_;
+  const std::function<bool(const Caller&)>& is_valid_;
+};
+
 // The session's conversation, which keeps the session.
 std::shared_ptr<Conversation> conversation_of(const std::shared_ptr<Session>& session) {
   return {session, &session->conversation};
@@ -95,13 +128,13 @@ void HttpDoor::handle(const Arrival& arrival, http::Response& response) {
     post(request, response, *caller);
   } else if (request.method() == "DELETE") {
     remove(request, response, *caller);
-  } else if (request.method() == "GET" && request.header("last-event-id")) {
-    resume(request, response, *caller);
+  } else if (request.method() == "GET" &&
+             (request.header("mcp-session-id") || request.header("last-event-id"))) {
+    stream(request, response, *caller);
   } else {
-    // We send nothing that belongs to no request, so there is no stream to get but one that was
-    // lost.
+    // Without a session, every stream belongs to a request.
     send_error(response, 405, code::kInvalidRequest,
-               "use POST; GET only resumes a stream, with Last-Event-ID",
+               "use POST; GET is for the stream of a session, with Mcp-Session-Id",
                {{"Allow", "GET, POST, DELETE"}});
   }
 }
@@ -197,7 +230,7 @@ void HttpDoor::answer(const Message& message,
   answer.finish(conversation->lasts() ? 200 : status_of(text), text);
 }
 
-void HttpDoor::resume(http::Request& request, http::Response& response, const Caller& caller) {
+void HttpDoor::stream(http::Request& request, http::Response& response, const Caller& caller) {
   const auto id = request.header("mcp-session-id");
   const auto session = id ? sessions_.find(caller, *id) : nullptr;
   if (!session) {
@@ -208,23 +241,32 @@ void HttpDoor::resume(http::Request& request, http::Response& response, const Ca
     send_error(response, 406, code::kInvalidRequest, "accept text/event-stream");
     return;
   }
-  auto reader = session->streams.resume(request.header("last-event-id").value_or(""));
-  if (!reader) {
-    const Error& error = reader.error();
-    // Not 404, which means that the session is over.
-    const int status = error.code() == ErrorCode::kExhausted  ? 410
-                       : error.code() == ErrorCode::kNotFound ? 400
-                                                              : 503;
-    send_error(response, status, code::kInvalidRequest,
-               error.message() + (error.hint().empty() ? "" : "; " + error.hint()));
+  std::unique_ptr<http::PieceSource> source;
+  if (const auto last = request.header("last-event-id")) {
+    auto reader = session->streams.resume(*last);
+    if (!reader) {
+      const Error& error = reader.error();
+      // Not 404, which means that the session is over.
+      const int status = error.code() == ErrorCode::kExhausted  ? 410
+                         : error.code() == ErrorCode::kNotFound ? 400
+                                                                : 503;
+      send_error(response, status, code::kInvalidRequest,
+                 error.message() + (error.hint().empty() ? "" : "; " + error.hint()));
+      return;
+    }
+    source =
+        std::make_unique<ResumedEvents>(session, *std::move(reader), caller, options_.is_valid);
+  } else if (session->conversation.watching().fd() < 0) {
+    send_error(response, 503, code::kInternal, "too many open files");
     return;
+  } else {
+    source = std::make_unique<SubscribedEvents>(session, caller, options_.is_valid);
   }
-  const auto followed = response.follow(
-      200,
-      {{"Content-Type", "text/event-stream"},
-       {"Cache-Control", "no-store"},
-       {"X-Accel-Buffering", "no"}},
-      std::make_unique<ResumedEvents>(session, *std::move(reader), caller, options_.is_valid));
+  const auto followed = response.follow(200,
+                                        {{"Content-Type", "text/event-stream"},
+                                         {"Cache-Control", "no-store"},
+                                         {"X-Accel-Buffering", "no"}},
+                                        std::move(source));
   if (!followed && followed.error().code() == ErrorCode::kExhausted) {
     send_error(response, 429, code::kInternal, followed.error().message());
   }

@@ -17,11 +17,11 @@ constexpr int kPrimeAfter = 1'000;
 // How long a client waits before it resumes.
 constexpr std::string_view kRetry = "retry: 1000\n";
 
+}  // namespace
+
 std::string message_event(std::string_view message) {
   return "event: message\ndata: " + std::string(message) + "\n";
 }
-
-}  // namespace
 
 void StreamedAnswer::start() {
   if (started_) {

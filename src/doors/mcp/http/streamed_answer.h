@@ -17,6 +17,9 @@
 
 namespace glovebox::mcp {
 
+// A message as the lines of an event, without the empty one at its end.
+std::string message_event(std::string_view message);
+
 // How an event stream is kept for a client that loses its connection.
 struct Keeping {
   std::shared_ptr<KeptStreams> streams{};
