@@ -6,6 +6,14 @@
 #include <utility>
 
 namespace glovebox {
+namespace {
+
+Error not_open(std::uint64_t call) {
+  return {ErrorCode::kConflict, "tool call '" + std::to_string(call) + "' is not open",
+          "it was answered before, or its execution has ended"};
+}
+
+}  // namespace
 
 Result<void> RequestBox::answer(Line line, std::optional<std::uint64_t> request) {
   if (line && line->size() > kMaxLine) {
@@ -38,23 +46,34 @@ Result<void> RequestBox::answer_call(std::uint64_t call, const ToolAnswer& answe
       return Error(ErrorCode::kNotFound, "no tool call '" + std::to_string(call) + "'",
                    "use the id of a tool_call event of this context");
     }
-    return Error(ErrorCode::kConflict, "tool call '" + std::to_string(call) + "' is not open",
-                 "it was answered before, or its execution has ended");
+    return not_open(call);
   }
   if (waiting_ + answer.result.size() > kMaxWaiting) {
     return Error(ErrorCode::kExhausted,
                  "4 MiB of results wait for the code in this context to take them",
                  "try again when the sandbox is resumed and the code has read them");
   }
-  std::string payload = GB_TRY(agent::encode(found->second, answer));
+  std::string payload = GB_TRY(agent::encode(found->second.number, answer));
   calls_.erase(found);
   put({.type = agent::Request::kToolResult, .payload = std::move(payload)});
   return {};
 }
 
-bool RequestBox::waits(std::uint64_t call) {
+ToolWait RequestBox::wait_of(std::uint64_t call) {
   const std::scoped_lock lock(mutex_);
-  return calls_.contains(call);
+  const auto found = calls_.find(call);
+  return found == calls_.end() ? ToolWait{}
+                               : ToolWait{.open = true, .agreed = found->second.agreed};
+}
+
+Result<void> RequestBox::agree(std::uint64_t call, std::string hash) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = calls_.find(call);
+  if (found == calls_.end()) {
+    return not_open(call);
+  }
+  found->second.agreed = std::move(hash);
+  return {};
 }
 
 std::uint64_t RequestBox::issue() {
@@ -86,7 +105,7 @@ std::optional<std::uint64_t> RequestBox::open_call(std::uint32_t number) {
     return std::nullopt;
   }
   const std::uint64_t call = issue();
-  calls_.emplace(call, number);
+  calls_.emplace(call, OpenCall{.number = number});
   return call;
 }
 

@@ -44,8 +44,12 @@ class RequestBox {
   // to be taken: then the call stays open.
   Result<void> answer_call(std::uint64_t call, const ToolAnswer& answer);
 
-  // Whether a call is open.
-  bool waits(std::uint64_t call);
+  // How a call stands; one that is not open has nothing that anybody agreed to.
+  ToolWait wait_of(std::uint64_t call);
+
+  // Notes what a person has agreed to about a call, by its hash, for as long as the call is open.
+  // kConflict when it is not.
+  Result<void> agree(std::uint64_t call, std::string hash);
 
   // ---- for the executing thread
 
@@ -75,8 +79,12 @@ class RequestBox {
 
   std::mutex mutex_;
   std::uint64_t next_ = 1;
-  std::deque<std::uint64_t> lines_;               // The numbers of those that are open.
-  std::map<std::uint64_t, std::uint32_t> calls_;  // The same, and what the agent calls them.
+  std::deque<std::uint64_t> lines_;  // The numbers of those that are open.
+  struct OpenCall {
+    std::uint32_t number = 0;  // What the agent calls it.
+    std::string agreed{};
+  };
+  std::map<std::uint64_t, OpenCall> calls_;  // By their numbers.
   std::deque<Answer> answers_;
   std::size_t waiting_ = 0;  // Bytes of them.
   UniqueFd ready_;

@@ -107,6 +107,20 @@ TEST(RequestBoxTest, ACallThatIsClosedIsNeverAnswered) {
   EXPECT_FALSE(box.take());
 }
 
+TEST(RequestBoxTest, WhatWasAgreedToAboutACallLastsAsLongAsTheCallIsOpen) {
+  RequestBox box;
+  const auto first = *box.open_call(1);
+  const auto second = *box.open_call(2);
+  EXPECT_TRUE(box.agree(first, "hash"));
+  EXPECT_EQ(box.wait_of(first), (ToolWait{.open = true, .agreed = "hash"}));
+  EXPECT_EQ(box.wait_of(second), ToolWait{.open = true});
+  EXPECT_TRUE(box.answer_call(first, value("1")));
+  EXPECT_EQ(box.wait_of(first), ToolWait{});
+  EXPECT_EQ(box.agree(first, "late").error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(box.close(), 0);
+  EXPECT_EQ(box.wait_of(second), ToolWait{});
+}
+
 TEST(RequestBoxTest, AWrongAnswerLeavesTheCallOpen) {
   RequestBox box;
   const auto call = *box.open_call(1);

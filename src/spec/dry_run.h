@@ -52,7 +52,7 @@ struct DryRun {
   };
 
   std::string id{};       // Empty: nobody decides about it by a name.
-  std::string context{};  // Likewise.
+  std::string context{};  // Empty: it is of none, but of a command.
   std::optional<std::chrono::system_clock::time_point> expires{};
   std::vector<File> files{};
   bool files_truncated = false;  // There are more than are listed.

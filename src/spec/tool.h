@@ -50,4 +50,12 @@ struct ToolAnswer {
   friend bool operator==(const ToolAnswer&, const ToolAnswer&) = default;
 };
 
+// How a call stands with whoever is to answer it.
+struct ToolWait {
+  bool open = false;     // Its code waits for the answer.
+  std::string agreed{};  // The hash of what a person has agreed to about it; empty: to nothing.
+
+  friend bool operator==(const ToolWait&, const ToolWait&) = default;
+};
+
 }  // namespace glovebox

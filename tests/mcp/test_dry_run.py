@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dry runs of run_code: what they change waits for the client's user, or for a later call."""
+"""Dry runs of run_code and run_command: what they change waits for the client's user, or for a later call."""
 import unittest
 
 from client import Client, STATELESS, text_of
@@ -33,6 +33,18 @@ class WithoutForms(unittest.TestCase):
             self.assertIn("finish_dry_run", text_of(tried))
             waits = self.client.call("run_command", command="true")
             self.assertTrue(waits["isError"], waits)
+            done = self.client.call("finish_dry_run", keep=keep, dry_run=data["dry_run"]["id"])
+            self.assertEqual(done["structuredContent"]["kept"], keep)
+            self.assertEqual(value_of(self.client.call("run_code", code=STATE)), after)
+
+    def test_a_command_has_one_too(self):
+        for keep, after in ((False, OLD), (True, "(10, 'new\\n')")):
+            tried = self.client.call("run_command", command="echo new > report; echo tried; exit 3",
+                                     dry_run=True)
+            data = tried["structuredContent"]
+            self.assertEqual((data["exit_code"], data["stdout"]), (3, "tried\n"))
+            for line in ("modified file report", "-old", "+new"):
+                self.assertIn(line, data["changes"])
             done = self.client.call("finish_dry_run", keep=keep, dry_run=data["dry_run"]["id"])
             self.assertEqual(done["structuredContent"]["kept"], keep)
             self.assertEqual(value_of(self.client.call("run_code", code=STATE)), after)

@@ -46,6 +46,15 @@ class DryRuns(unittest.TestCase):
     def paths(self, kind):
         return [each["path"] for each in kind]
 
+    def value_of_processes(self, word):
+        return self.context.execute(
+            "import os\n"
+            "def words(pid):\n"
+            "    try: return open(f'/proc/{pid}/cmdline').read()\n"
+            "    except OSError: return ''\n"
+            f"print(sum('{word}' in words(pid) for pid in os.listdir('/proc') if pid.isdigit()))"
+        )["stdout"].strip()
+
 
 class ShownTest(DryRuns):
     def test_the_answer_is_that_of_an_execution_and_what_it_changed(self):
@@ -112,15 +121,6 @@ class ShownTest(DryRuns):
         self.assertGreater(process["pid"], 1)
         self.decide(run, "discard")
         self.assertEqual(self.value_of_processes("98765"), "0")
-
-    def value_of_processes(self, word):
-        return self.context.execute(
-            "import os\n"
-            "def words(pid):\n"
-            "    try: return open(f'/proc/{pid}/cmdline').read()\n"
-            "    except OSError: return ''\n"
-            f"print(sum('{word}' in words(pid) for pid in os.listdir('/proc') if pid.isdigit()))"
-        )["stdout"].strip()
 
     def test_a_program_that_starts_others_as_fast_as_it_can_ends_too(self):
         run = self.dry(

@@ -208,6 +208,58 @@ class AskedTest(Calls):
         self.assertEqual(again.until("verdict")["status"], "ok")
 
 
+class RestartTest(Calls):
+    def setUp(self):
+        super().setUp()
+        self.context = self.daemon.create(timeout="10m").context()
+
+    def follow(self, code):
+        return self.start(code, headers={"Idempotency-Key": "again"})
+
+    def restart(self, events, *options):
+        self.daemon.kill()
+        events.close()
+        known = self.daemon.options
+        self.addCleanup(setattr, self.daemon, "options", known)
+        self.daemon.options = [*known, *options]
+        self.daemon.start()
+
+    def test_a_call_that_was_agreed_to_is_not_asked_about_by_the_next_daemon(self):
+        code = "print(pay(amount=901))"
+        events = self.follow(code)
+        self.decide(events.until("approval_needed"), "allow")
+        call = events.until("tool_call")
+        self.restart(events)
+        events = self.follow(code)
+        seen = next(each for each in events if each["type"] in ("tool_call", "approval_needed"))
+        self.assertEqual((seen["type"], seen["id"]), ("tool_call", call["id"]), seen)
+        self.context.must(204, "POST", f"/tools/{call['id']}", {"result": "paid"})
+        self.assertEqual(events.until("verdict")["stdout"], "paid\n")
+
+    def test_a_call_that_nobody_has_decided_about_is_asked_about_by_the_next_daemon(self):
+        code = caught("pay(amount=902)")
+        events = self.follow(code)
+        events.until("approval_needed")
+        self.restart(events)
+        events = self.follow(code)
+        self.decide(events.until("approval_needed"), "refuse")
+        self.assertEqual(events.until("tool_refused")["name"], "pay")
+        self.assertEqual(events.until("verdict")["status"], "ok")
+
+    def test_what_was_agreed_to_under_other_policies_is_asked_about_again(self):
+        stricter = self.daemon.dir / "stricter.toml"
+        stricter.write_text('[tools]\nask = ["pay"]\n')
+        stricter.chmod(0o644)
+        code = caught("pay(amount=903)")
+        events = self.follow(code)
+        self.decide(events.until("approval_needed"), "allow")
+        events.until("tool_call")
+        self.restart(events, "--policy", str(stricter))
+        events = self.follow(code)
+        self.decide(events.until("approval_needed"), "refuse")
+        self.assertEqual(events.until("tool_refused")["name"], "pay")
+
+
 class LateTest(Calls):
     PATIENCE = "1s"
 

@@ -36,6 +36,15 @@ export interface RunOptions {
   onStderr?: ((text: string) => void) | undefined;
   /** How much of each stream the result keeps. Default: 1 MiB. */
   output?: models.Size | undefined;
+  /**
+   * The result's `dry_run` says what the command has changed, and `sandbox.commit` or `discard` decides about it.
+   * `onStdout` and `onStderr` get the output at the end.
+   */
+  dry_run?: boolean | undefined;
+  /** `open` lets a dry run reach what the network rules allow, although nobody can take that back. */
+  dry_run_network?: "closed" | "open" | undefined;
+  /** How long a dry run waits for a decision before it is discarded. Default: 5 minutes. */
+  dry_run_timeout?: models.Duration | undefined;
   /** Kills the command. */
   signal?: AbortSignal | undefined;
 }
@@ -144,15 +153,19 @@ export class Commands {
   /** Runs a command and waits for its end. A status that is not 0 is a result, not an error. */
   async run(command: Command, options: RunOptions = {}): Promise<CommandResult> {
     const { cwd, env, user, stdin, timeout = DEFAULT_TIMEOUT, output, signal } = options;
-    if (options.onStdout || options.onStderr || milliseconds(timeout) > LONGEST_WAIT_MS) {
+    const { dry_run, dry_run_network, dry_run_timeout } = options;
+    if (!dry_run && (options.onStdout || options.onStderr || milliseconds(timeout) > LONGEST_WAIT_MS)) {
       return await this.follow(command, { ...options, timeout });
     }
     // The daemon ends the command at its time-out; ours is for a daemon that hangs.
     const response = await this.client.send("runCommand", { path: this.path, signal,
       timeout: milliseconds(timeout) / 1000 + 60,
       body: { ...(typeof command === "string" ? { shell: command } : { argv: [...command] }), cwd, env, user, stdin,
-        limits: { time: timeout, output } } });
-    return new CommandResult(await response.json() as models.CommandResult);
+        limits: { time: timeout, output }, dry_run, dry_run_network, dry_run_timeout } });
+    const result = new CommandResult(await response.json() as models.CommandResult);
+    if (result.stdout) options.onStdout?.(result.stdout);
+    if (result.stderr) options.onStderr?.(result.stderr);
+    return result;
   }
 
   /** Starts a process and returns at once. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Client, RequestOptions } from "./client.js";
+import { decide } from "./dry_run.js";
 import { type ExecuteOptions, Execution, execute } from "./execution.js";
 import type * as models from "./generated/models.js";
 
@@ -54,16 +55,12 @@ export class Context {
 
   /** Keeps what a dry run has changed. */
   async commit(dryRun: string | models.DryRun, options: RequestOptions = {}): Promise<void> {
-    await this.client.call("commitDryRun", { ...options, path: this.dryRun(dryRun) });
+    await decide(this.client, "commitDryRun", this.sandboxId, dryRun, options);
   }
 
   /** Takes back what a dry run has changed: memory and files are as they were. */
   async discard(dryRun: string | models.DryRun, options: RequestOptions = {}): Promise<void> {
-    await this.client.call("discardDryRun", { ...options, path: this.dryRun(dryRun) });
-  }
-
-  private dryRun(dryRun: string | models.DryRun) {
-    return { id: this.sandboxId, dry: typeof dryRun === "string" ? dryRun : dryRun.id };
+    await decide(this.client, "discardDryRun", this.sandboxId, dryRun, options);
   }
 
   /** A new context from a checkpoint of this one. */

@@ -2,6 +2,7 @@
 import { Client, type RequestOptions, type WithClient } from "./client.js";
 import { Commands } from "./commands.js";
 import { Contexts } from "./context.js";
+import { decide } from "./dry_run.js";
 import { GoneError, NotFoundError } from "./errors.js";
 import type { Execution, ExecuteOptions } from "./execution.js";
 import { SandboxFiles } from "./files.js";
@@ -117,6 +118,21 @@ export class Sandbox implements AsyncDisposable {
   /** What it uses now. */
   async usage(options: RequestOptions = {}): Promise<models.Usage> {
     return await this.client.call("getUsage", { ...options, path: { id: this.id } });
+  }
+
+  /** The dry runs that wait for a decision: one at most. */
+  async dryRuns(options: RequestOptions = {}): Promise<models.DryRun[]> {
+    return (await this.client.call("listDryRuns", { ...options, path: { id: this.id } })).dry_runs;
+  }
+
+  /** Keeps what a dry run of code or of a command has changed. */
+  async commit(dryRun: string | models.DryRun, options: RequestOptions = {}): Promise<void> {
+    await decide(this.client, "commitDryRun", this.id, dryRun, options);
+  }
+
+  /** Takes back what a dry run has changed: memory and files are as they were. */
+  async discard(dryRun: string | models.DryRun, options: RequestOptions = {}): Promise<void> {
+    await decide(this.client, "discardDryRun", this.id, dryRun, options);
   }
 
   /** Stops its processes; its memory is kept. */

@@ -40,6 +40,7 @@ Examples:
   glovebox sandbox exec ID plot.py --save plots
   glovebox sandbox exec ID -l js -e 'console.log(process.version)'
   glovebox sandbox exec ID -- wc -l < data.csv
+  glovebox sandbox exec ID --dry-run -- make clean
   glovebox sandbox exec -t ID -- bash)";
 
 struct ExecOptionsText {
@@ -211,6 +212,8 @@ Result<int> follow(DaemonClient& daemon,
   }
 }
 
+Error needs_dry_run() { return {ErrorCode::kInvalid, "--yes requires --dry-run"}; }
+
 Result<int> execute(const ExecOptionsText& options) {
   if (options.code_given == !options.file.empty()) {
     return Error(ErrorCode::kInvalid, "expected one of FILE, '-', -e CODE or '-- COMMAND'",
@@ -229,7 +232,7 @@ Result<int> execute(const ExecOptionsText& options) {
   if (options.dry_run) {
     request["dry_run"] = true;
   } else if (options.yes) {
-    return Error(ErrorCode::kInvalid, "--yes requires --dry-run");
+    return needs_dry_run();
   }
   if (!options.time.empty()) {
     request["limits"] = GB_TRY(limits_json({{"time", options.time}}));
@@ -245,12 +248,46 @@ Result<int> execute(const ExecOptionsText& options) {
   return follow(daemon, context, options, lines, interrupts);
 }
 
+// A dry run of a command, which is shown once it has ended.
+Result<int> try_command(const ExecOptionsText& options, const std::vector<std::string>& words) {
+  if (options.terminal || options.events) {
+    return Error(ErrorCode::kInvalid, std::string(options.terminal ? "-t" : "--events") +
+                                          " cannot be combined with a dry run of a command");
+  }
+  ProcessOrder order;
+  order.argv = words;
+  order.cwd = options.cwd;
+  order.user = options.user;
+  order.env = GB_TRY(pairs_json(options.env, "--env"));
+  Json request = GB_TRY(process_request(order));
+  request["dry_run"] = true;
+  if (!options.time.empty()) {
+    request["limits"] = GB_TRY(limits_json({{"time", options.time}}));
+  }
+  DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
+  Interrupts interrupts;
+  Json done =
+      GB_TRY(daemon.ask("POST", "/v1/sandboxes/" + encode(options.id) + "/commands", request));
+  if (options.daemon.json) {
+    write_fully(STDOUT_FILENO, done.dump() + "\n");
+  } else {
+    write_fully(STDOUT_FILENO, text_in(done, "stdout"));
+    write_fully(STDERR_FILENO, text_in(done, "stderr"));
+  }
+  GB_TRY(decide(daemon, options, done, interrupts.fd()));
+  done["status"] = text_in(done, "reason");  // In the words of a verdict's.
+  return exit_status_in(done);
+}
+
 Result<int> run_command(const ExecOptionsText& options, const std::vector<std::string>& words) {
   if (options.code_given || !options.file.empty()) {
     return Error(ErrorCode::kInvalid, "cannot run both code and a command");
   }
-  if (options.dry_run || options.yes) {
-    return Error(ErrorCode::kInvalid, "--dry-run requires code: a command cannot be taken back");
+  if (options.dry_run) {
+    return try_command(options, words);
+  }
+  if (options.yes) {
+    return needs_dry_run();
   }
   ProcessOrder order;
   order.argv = words;
@@ -293,7 +330,7 @@ void add_sandbox_exec(CLI::App& group, const std::vector<std::string>& words, Ac
   command->add_flag("--recover", options->recover,
                     "Restore the context's previous state if the code crashes it");
   command->add_flag("--dry-run", options->dry_run,
-                    "Show what the code changes, then ask whether to commit it");
+                    "Show what it changes, then ask whether to commit that");
   command->add_flag("--yes", options->yes, "Commit the dry run without asking");
   command->add_flag("-t,--terminal", options->terminal, "Run the command in this terminal");
   command->add_flag("--events", options->events, "Print events as JSON lines as they happen");

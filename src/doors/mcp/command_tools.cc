@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "doors/mcp/dry_run.h"
 #include "doors/mcp/tools.h"
 #include "sandbox/output.h"
 
@@ -104,12 +105,15 @@ Result<void> run_as_execution(SandboxService& service,
       },
       err));
   const bool failed = end.reason != Status::kOk || end.exit_code != 0;
-  (void)sink(Json{{"type", "verdict"},
-                  {"status", failed && end.reason == Status::kOk ? "error" : to_string(end.reason)},
-                  {"exit_code", end.exit_code},
-                  {"stdout", plain(out.finish())},
-                  {"stderr", plain(err.finish())}}
-                 .dump());
+  Json verdict{{"type", "verdict"},
+               {"status", failed && end.reason == Status::kOk ? "error" : to_string(end.reason)},
+               {"exit_code", end.exit_code},
+               {"stdout", plain(out.finish())},
+               {"stderr", plain(err.finish())}};
+  if (!end.dry_run.empty()) {
+    verdict["dry_run"] = Json::parse(end.dry_run, nullptr, false);
+  }
+  (void)sink(to_text(verdict));
   return {};
 }
 
@@ -125,6 +129,7 @@ Result<ToolResult> result_of(ToolCall& call, const AskedVerdict& asked) {
   result.data()["exit_code"] = exit_code;
   put_text(call, result, "stdout", "", text_of(asked.verdict, "stdout"));
   put_text(call, result, "stderr", "[stderr]\n", text_of(asked.verdict, "stderr"));
+  put_dry_run(call, result, asked.verdict);
   if (status != to_string(Status::kOk)) {
     result.fail();
     result.add_text("exit status " + std::to_string(exit_code) +
@@ -155,6 +160,7 @@ Result<ToolResult> run_command(ToolCall& call) {
   request.command.cwd = call.arguments.text("cwd");
   request.timeout =
       call.arguments.seconds("timeout", call.options.most_time).value_or(call.options.time);
+  request.dry_run.wanted = call.arguments.flag("dry_run");
   if (is_answer(call.call)) {
     return resume_process(call);
   }

@@ -245,7 +245,7 @@ Result<ToolResult> run_code(ToolCall& call) {
   ExecuteRequest request;
   request.code = code;
   request.limits.wall = time;
-  request.dry_run = dry_run;
+  request.dry_run.wanted = dry_run;
   const AskingExecution::Place place{.sandbox = sandbox, .context = context};
   auto asked = perform(call, place, execution(call, place, std::move(request)));
   if (!asked) {

@@ -34,6 +34,7 @@ constexpr std::string_view kTools = R"json([
  "inputSchema":{"type":"object","properties":{
   "command":{"type":"string"},
   "cwd":{"type":"string"},
+  "dry_run":{"type":"boolean"},
   "timeout":{"type":"number","description":"Seconds"}},"required":["command"]},
  "outputSchema":{"type":"object","properties":{
   "status":{"type":"string"},"exit_code":{"type":"integer"},
@@ -109,7 +110,7 @@ constexpr std::string_view kTools = R"json([
  "outputSchema":{"type":"object","properties":{"checkpoint":{"type":"integer"}},"required":["checkpoint"]},
  "annotations":{"destructiveHint":true}},
 {"name":"finish_dry_run","title":"Finish a dry run",
- "description":"Keep what a dry run of run_code has changed, or undo it.",
+ "description":"Keep what a dry run has changed, or undo it.",
  "inputSchema":{"type":"object","properties":{"keep":{"type":"boolean"},
   "dry_run":{"type":"string","description":"Its id; default: the one that waits"}},"required":["keep"]},
  "outputSchema":{"type":"object","properties":{"kept":{"type":"boolean"}},"required":["kept"]},

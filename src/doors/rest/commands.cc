@@ -105,6 +105,9 @@ Result<void> run_command(Call& call) {
               {"reason", to_string(end.reason)}};
   put(answer, "stdout", out.finish());
   put(answer, "stderr", err.finish());
+  if (!end.dry_run.empty()) {
+    answer["dry_run"] = Json::parse(end.dry_run, nullptr, false);
+  }
   call.send_json(200, "command", answer);
   return {};
 }

@@ -456,11 +456,11 @@ TEST_F(DoorTest, ARollbackSaysToWhichCheckpointAndNeedsNone) {
 TEST_F(DoorTest, PassesWishesOfDryRunsOnAndWhatIsDecidedAboutThem) {
   const std::string execute = "/v1/sandboxes/sb1/contexts/c1/execute";
   (void)ask("POST", execute, R"({"code": "1"})");
-  EXPECT_FALSE(service_.executed.dry_run);
+  EXPECT_FALSE(service_.executed.dry_run.wanted);
   (void)ask("POST", execute,
             R"({"code": "1", "dry_run": true, "dry_run_network": "open", "dry_run_timeout": 7})");
-  EXPECT_TRUE(service_.executed.dry_run && service_.executed.dry_run_network);
-  EXPECT_EQ(service_.executed.dry_run_timeout, std::chrono::seconds(7));
+  EXPECT_TRUE(service_.executed.dry_run.wanted && service_.executed.dry_run.network);
+  EXPECT_EQ(service_.executed.dry_run.timeout, std::chrono::seconds(7));
   const Answer listed = ask("GET", "/v1/sandboxes/sb1/dry-runs");
   EXPECT_EQ(json(listed)["dry_runs"][0]["id"], "d1") << listed.body;
   EXPECT_EQ(ask("POST", "/v1/sandboxes/sb1/dry-runs/d1/commit").status, 204);

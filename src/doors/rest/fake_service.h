@@ -110,11 +110,18 @@ class FakeService final : public SandboxService {
                           std::string_view sandbox,
                           std::string_view context,
                           const ToolReply& reply) override;
-  Result<bool> tool_waits(const Caller&,
-                          std::string_view,
-                          std::string_view,
-                          std::string_view) override {
-    return true;
+  Result<ToolWait> tool_wait(const Caller&,
+                             std::string_view,
+                             std::string_view,
+                             std::string_view) override {
+    return ToolWait{.open = true};
+  }
+  Result<void> agree_to_tool(const Caller&,
+                             std::string_view,
+                             std::string_view,
+                             std::string_view,
+                             std::string_view) override {
+    return {};
   }
   Result<Completion> complete(const Caller& caller,
                               std::string_view sandbox,

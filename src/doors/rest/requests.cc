@@ -293,6 +293,25 @@ Result<ToolOffer> read_tools(Fields& fields) {
   return offer;
 }
 
+namespace {
+
+DryRunWish read_dry_run(Fields& fields) {
+  const auto network = fields.choice("dry_run_network", {"closed", "open"});
+  const auto timeout = fields.duration("dry_run_timeout");
+  const DryRunWish wish{.wanted = fields.flag("dry_run").value_or(false),
+                        .network = network == "open",
+                        .timeout = timeout.value_or(DryRunWish::kTimeout)};
+  if (!wish.wanted && (network || timeout)) {
+    fields.refuse(network ? "dry_run_network" : "dry_run_timeout", "needs \"dry_run\": true");
+  }
+  if (wish.timeout <= std::chrono::milliseconds(0) || wish.timeout > DryRunWish::kMostTimeout) {
+    fields.refuse("dry_run_timeout", "must be more than 0 and at most 1 hour");
+  }
+  return wish;
+}
+
+}  // namespace
+
 Result<ExecuteRequest> read_execute_request(Fields& fields) {
   ExecuteRequest request;
   request.code = fields.required_text("code", kMaxCode);
@@ -302,19 +321,8 @@ Result<ExecuteRequest> read_execute_request(Fields& fields) {
   request.allow_input = fields.flag("allow_input").value_or(false);
   request.tools = GB_TRY(read_tools(fields));
   request.limits = GB_TRY(read_limits(fields));
-  request.dry_run = fields.flag("dry_run").value_or(false);
-  const auto network = fields.choice("dry_run_network", {"closed", "open"});
-  const auto timeout = fields.duration("dry_run_timeout");
-  request.dry_run_network = network == "open";
-  request.dry_run_timeout = timeout.value_or(ExecuteRequest::kDryRunTimeout);
-  if (!request.dry_run && (network || timeout)) {
-    fields.refuse(network ? "dry_run_network" : "dry_run_timeout", "needs \"dry_run\": true");
-  }
-  if (request.dry_run_timeout <= std::chrono::milliseconds(0) ||
-      request.dry_run_timeout > ExecuteRequest::kMostDryRunTimeout) {
-    fields.refuse("dry_run_timeout", "must be more than 0 and at most 1 hour");
-  }
-  if (request.dry_run && request.recover) {
+  request.dry_run = read_dry_run(fields);
+  if (request.dry_run.wanted && request.recover) {
     fields.refuse("recover", "cannot be combined with \"dry_run\": discarding restores the state");
   }
   GB_TRY(fields.done());
@@ -413,6 +421,7 @@ Result<CommandRequest> read_command_request(Fields& fields) {
     request.process.keep_stdin = true;
     request.input = *std::move(input);
   }
+  request.process.dry_run = read_dry_run(fields);
   request.process.timeout = kCommandTime;
   request.output = kCommandOutput;
   if (auto object = fields.object("limits")) {

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "context/request_box.h"
 #include "service/api/caller.h"
+#include "service/api/dry_run_wish.h"
 #include "service/api/event_sink.h"
 #include "spec/code_place.h"
 #include "spec/command.h"
@@ -42,15 +43,10 @@ struct ExecuteRequest {
   LimitWishes limits{};
   bool recover = false;
   bool store_history = true;
-  bool allow_input = false;  // input() asks by an event; else it finds the end of input.
-  ToolOffer tools{};         // What it may call, by events that ask for an answer.
-  // What it changes waits for decide_dry_run(); its tools are refused.
-  bool dry_run = false;
-  bool dry_run_network = false;  // The network is open as ever, though nobody can take that back.
-  std::chrono::milliseconds dry_run_timeout = kDryRunTimeout;  // Then it is discarded.
-  std::string dry_run_seal{};  // Not empty: it is committed only with this. No client's.
-  static constexpr std::chrono::minutes kDryRunTimeout{5};
-  static constexpr std::chrono::hours kMostDryRunTimeout{1};
+  bool allow_input = false;       // input() asks by an event; else it finds the end of input.
+  ToolOffer tools{};              // What it may call, by events that ask for an answer.
+  DryRunWish dry_run{};           // Its tools are refused then.
+  std::string dry_run_seal{};     // Not empty: it is committed only with this. No client's.
   std::string idempotency_key{};  // The same key and context: the execution that has it already.
 };
 
@@ -117,11 +113,18 @@ class Contexts {
                                   std::string_view sandbox,
                                   std::string_view context,
                                   const ToolReply& reply) = 0;
-  // Whether that call waits for its answer.
-  virtual Result<bool> tool_waits(const Caller& caller,
-                                  std::string_view sandbox,
-                                  std::string_view context,
-                                  std::string_view call) = 0;
+  // How that call stands. What a person has agreed to about it stays with it while it is open,
+  // whatever becomes of the daemon.
+  virtual Result<ToolWait> tool_wait(const Caller& caller,
+                                     std::string_view sandbox,
+                                     std::string_view context,
+                                     std::string_view call) = 0;
+  // Notes that, by the hash of what was shown. kConflict when the call is not open any more.
+  virtual Result<void> agree_to_tool(const Caller& caller,
+                                     std::string_view sandbox,
+                                     std::string_view context,
+                                     std::string_view call,
+                                     std::string_view hash) = 0;
   // As Context's. They wait for their turn for some seconds: kConflict when the context stays busy.
   virtual Result<Completion> complete(const Caller& caller,
                                       std::string_view sandbox,

@@ -27,6 +27,7 @@ struct ProcessEvent {
   int exit_code = 0;
   std::optional<int> signal{};
   Status reason = Status::kOk;  // Of an end.
+  std::string dry_run{};        // Likewise: what a dry run has changed, as JSON; else empty.
 };
 
 // One thread at a time.

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "service/api/caller.h"
+#include "service/api/dry_run_wish.h"
 #include "service/api/event_sink.h"
 #include "service/api/process_feed.h"
 #include "spec/command.h"
@@ -31,6 +32,7 @@ struct ProcessRequest {
   std::string tag{};
   std::chrono::milliseconds timeout{0};  // 0: as long as the sandbox.
   bool start_only = false;               // The feed has kStarted and nothing else.
+  DryRunWish dry_run{};
   EventSink told{};  // Told of a person who is waited for before it starts; may say no.
 };
 struct ProcessInfo {

@@ -20,7 +20,8 @@
 
 namespace glovebox {
 
-// Any thread. Nothing survives the daemon: what waited is refused with it, and was not run.
+// Any thread. Nothing survives the daemon: what waited is refused with it, and was not run, but a
+// call of a tool, about which the next daemon asks (call_gate.h).
 class Approvals {
  public:
   static constexpr std::size_t kMaxShownCode = 64UL * 1024;

@@ -50,25 +50,36 @@ bool CallGate::ask(const Call& call, policy::Assessment assessment, std::string_
   // An execution that is followed again, after the daemon has started again, say, tells of calls
   // that were decided long ago. Nobody has to look at one that is over, and nobody may carry it
   // out.
-  if (!waits(call)) {
+  const ToolWait now = wait_of(call);
+  if (!now.open) {
     return refuse(call, kOver);
+  }
+  Approval question = question_about(call, std::move(assessment));
+  const std::string hash = question.hash;
+  if (now.agreed == hash) {
+    return sink_(event);
   }
   const trace::Span span("approval");
   bool left = false;
   bool over = false;
-  const auto agreed =
-      approvals_.wait(question_about(call, std::move(assessment)), [&](const Approval* asked) {
-        over = asked == nullptr && !waits(call);
-        left = !over &&
-               !sink_(asked == nullptr ? std::string()
-                                       : policy::approval_needed_event(asked->id, asked->assessment,
-                                                                       asked->grants, asked->hash));
-        return !over && !left;
-      });
+  const auto agreed = approvals_.wait(std::move(question), [&](const Approval* asked) {
+    over = asked == nullptr && !wait_of(call).open;
+    left = !over &&
+           !sink_(asked == nullptr ? std::string()
+                                   : policy::approval_needed_event(asked->id, asked->assessment,
+                                                                   asked->grants, asked->hash));
+    return !over && !left;
+  });
   if (left) {
     return false;
   }
-  return agreed ? sink_(event) : refuse(call, over ? kOver : agreed.error().message());
+  if (!agreed) {
+    return refuse(call, over ? kOver : agreed.error().message());
+  }
+  // Before anybody hears of the call, who may carry it out.
+  const auto kept =
+      place_.service.agree_to_tool(place_.caller, place_.sandbox, place_.context, call.id, hash);
+  return kept ? sink_(event) : refuse(call, kept.error().message());
 }
 
 bool CallGate::refuse(const Call& call, const std::string& why) {
@@ -82,10 +93,9 @@ bool CallGate::refuse(const Call& call, const std::string& why) {
   return sink_(event + ",\"arguments\":" + std::string(call.arguments) + "}");
 }
 
-bool CallGate::waits(const Call& call) const {
-  const auto waits =
-      place_.service.tool_waits(place_.caller, place_.sandbox, place_.context, call.id);
-  return waits && *waits;
+ToolWait CallGate::wait_of(const Call& call) const {
+  auto found = place_.service.tool_wait(place_.caller, place_.sandbox, place_.context, call.id);
+  return found ? std::move(found).value() : ToolWait{};
 }
 
 Approval CallGate::question_about(const Call& call, policy::Assessment assessment) const {

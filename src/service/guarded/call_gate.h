@@ -38,7 +38,8 @@ class CallGate {
   // refuse it, the code gets an error, and the sink an event "tool_refused" in its place. Where a
   // person is asked, this blocks until somebody has decided, the time is over, or nobody waits for
   // the call any more: what the code says meanwhile comes after it, so that the events of an
-  // execution have one order, whoever follows it, and whenever.
+  // execution have one order, whoever follows it, and whenever. Nobody is asked again about what
+  // they have agreed to, also by the gate of another daemon.
   bool take(std::string_view event);
 
  private:
@@ -50,7 +51,7 @@ class CallGate {
 
   bool ask(const Call& call, policy::Assessment assessment, std::string_view event);
   bool refuse(const Call& call, const std::string& why);
-  [[nodiscard]] bool waits(const Call& call) const;
+  [[nodiscard]] ToolWait wait_of(const Call& call) const;
   [[nodiscard]] Approval question_about(const Call& call, policy::Assessment assessment) const;
 
   const Place place_;

@@ -33,6 +33,13 @@ void add_inputs(Json& details, const Request& request, const AuditTrail* trail) 
   }
 }
 
+void add_dry_run(Json& details, const DryRunWish& wish) {
+  if (wish.wanted) {
+    details["dry_run"] = true;
+    details["network_open"] = wish.network;
+  }
+}
+
 std::string clipped(std::string_view text) { return to_utf8(text.substr(0, audit::kMostText)); }
 
 Json listed(const std::vector<std::string>& names) {
@@ -113,10 +120,7 @@ Deed deed_of(std::string_view sandbox,
              const AuditTrail* trail) {
   Deed made = deed("execute", sandbox, context);
   add_code(made.details, "code", request.code, trail);
-  if (request.dry_run) {
-    made.details["dry_run"] = true;
-    made.details["network_open"] = request.dry_run_network;
-  }
+  add_dry_run(made.details, request.dry_run);
   if (!request.tools.tools.empty()) {
     std::vector<std::string> names;
     for (const auto& tool : request.tools.tools) {
@@ -168,6 +172,7 @@ Deed deed_of(std::string_view sandbox, const ProcessRequest& request, const Audi
   made.subject = argv.empty() ? std::string() : clipped(argv.front());
   add_code(made.details, "command", command, trail);
   made.details["terminal"] = request.terminal.has_value();
+  add_dry_run(made.details, request.dry_run);
   if (!request.user.empty()) {
     made.details["user"] = clipped(request.user);
   }

@@ -333,13 +333,24 @@ Result<void> GuardedService::reply_tool(const Caller& caller,
                        [&] { return inner_.reply_tool(caller, sandbox, context, reply); });
 }
 
-Result<bool> GuardedService::tool_waits(const Caller& caller,
-                                        std::string_view sandbox,
-                                        std::string_view context,
-                                        std::string_view call) {
+Result<ToolWait> GuardedService::tool_wait(const Caller& caller,
+                                           std::string_view sandbox,
+                                           std::string_view context,
+                                           std::string_view call) {
   GB_TRY(recorder_.allowed(caller, deed("tool.look", sandbox, context),
                            guard_.sandbox(caller, kRead, sandbox)));
-  return inner_.tool_waits(caller, sandbox, context, call);
+  return inner_.tool_wait(caller, sandbox, context, call);
+}
+
+Result<void> GuardedService::agree_to_tool(const Caller& caller,
+                                           std::string_view sandbox,
+                                           std::string_view context,
+                                           std::string_view call,
+                                           std::string_view hash) {
+  Deed agreeing = deed("tool.agree", sandbox, context);
+  agreeing.subject = call;
+  return recorder_.act(caller, std::move(agreeing), guard_.sandbox(caller, kApprove, sandbox),
+                       [&] { return inner_.agree_to_tool(caller, sandbox, context, call, hash); });
 }
 
 Result<Completion> GuardedService::complete(const Caller& caller,

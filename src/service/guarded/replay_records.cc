@@ -147,7 +147,7 @@ Json request_body(const ExecuteRequest& request) {
   }
   for (const auto& [name, is] :
        {std::pair{"recover", request.recover}, std::pair{"allow_input", request.allow_input},
-        std::pair{"dry_run", request.dry_run}}) {
+        std::pair{"dry_run", request.dry_run.wanted}}) {
     if (is) {
       body[name] = true;
     }

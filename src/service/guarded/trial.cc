@@ -20,7 +20,7 @@ constexpr std::size_t kSealBytes = 32;
 }  // namespace
 
 std::string Trial::why_not(const ExecuteRequest& request) {
-  if (request.dry_run) {
+  if (request.dry_run.wanted) {
     return "the request is for a dry run itself";
   }
   if (request.recover) {
@@ -36,13 +36,12 @@ Result<std::unique_ptr<Trial>> Trial::run(const Place& place,
                                           ExecuteRequest request,
                                           std::chrono::milliseconds patience,
                                           const EventSink& sink) {
-  request.dry_run = true;
-  request.dry_run_network = false;
+  request.dry_run.wanted = true;
+  request.dry_run.network = false;
   if (request.dry_run_seal.empty()) {
     request.dry_run_seal = random_hex(kSealBytes);
   }
-  request.dry_run_timeout =
-      std::min<std::chrono::milliseconds>(patience, ExecuteRequest::kMostDryRunTimeout);
+  request.dry_run.timeout = std::min<std::chrono::milliseconds>(patience, DryRunWish::kMostTimeout);
   std::unique_ptr<Trial> trial(new Trial(place, request));
   bool left = false;
   GB_TRY(place.service.execute(

@@ -362,9 +362,15 @@ Result<json> reply_tool(const json& arguments, CallContext& context) {
   return json();
 }
 
-Result<json> tool_waits(const json& arguments, CallContext& context) {
+Result<json> tool_wait(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
-  return json(GB_TRY(held->tool_waits(text(arguments, "number"))));
+  return to_json(GB_TRY(held->tool_wait(text(arguments, "number"))));
+}
+
+Result<json> agree_to_tool(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(held_context(arguments, context));
+  GB_TRY(held->agree_to_tool(text(arguments, "number"), text(arguments, "hash")));
+  return json();
 }
 
 Result<json> complete(const json& arguments, CallContext& context) {
@@ -532,7 +538,10 @@ Result<json> signal_process(const json& arguments, CallContext& context) {
 
 Result<json> write_process(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(process(arguments, context));
-  const auto pass = GB_TRY(held.sandbox->change());
+  std::optional<DryRunGate::Pass> pass;
+  if (!held->is_dry_run()) {
+    pass.emplace(GB_TRY(held.sandbox->change()));
+  }
   GB_TRY(held->write(text(arguments, "bytes")));
   return json();
 }
@@ -641,7 +650,8 @@ constexpr std::array kCalls = {
     Call{"execute", execute, kStream},
     Call{"reply_input", reply_input, kEnds},
     Call{"reply_tool", reply_tool, kEnds},
-    Call{"tool_waits", tool_waits, kEnds},
+    Call{"tool_wait", tool_wait, kEnds},
+    Call{"agree_to_tool", agree_to_tool, kEnds},
     Call{"complete", complete, kLong},
     Call{"inspect", inspect, kLong},
     Call{"checkpoint", checkpoint, kLong},

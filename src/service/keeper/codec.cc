@@ -31,6 +31,7 @@ json to_json(const ContextInfo& info) { return fields::encode(info); }
 json to_json(const ExecuteRequest& request) { return fields::encode(request); }
 json to_json(const InputReply& reply) { return fields::encode(reply); }
 json to_json(const ToolReply& reply) { return fields::encode(reply); }
+json to_json(const ToolWait& wait) { return fields::encode(wait); }
 json to_json(const CodePlace& place) { return fields::encode(place); }
 json to_json(const Completion& completion) { return fields::encode(completion); }
 json to_json(const Inspection& inspection) { return fields::encode(inspection); }
@@ -51,6 +52,7 @@ ExecuteRequest to_execute_request(const json& from) {
 }
 InputReply to_input_reply(const json& from) { return fields::decoded<InputReply>(from); }
 ToolReply to_tool_reply(const json& from) { return fields::decoded<ToolReply>(from); }
+ToolWait to_tool_wait(const json& from) { return fields::decoded<ToolWait>(from); }
 CodePlace to_code_place(const json& from) { return fields::decoded<CodePlace>(from); }
 Completion to_completion(const json& from) { return fields::decoded<Completion>(from); }
 Inspection to_inspection(const json& from) { return fields::decoded<Inspection>(from); }

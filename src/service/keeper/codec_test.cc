@@ -56,9 +56,10 @@ TEST(CodecTest, EveryMemberIsInTheListOfItsStruct) {
   EXPECT_TRUE(lists_all<ContextInfo>());
   EXPECT_TRUE(lists_all<Tool>());
   EXPECT_TRUE(lists_all<ToolOffer>());
-  EXPECT_TRUE(lists_all<ExecuteRequest>());
+  EXPECT_TRUE(lists_all<ExecuteRequest>(2));  // Three of its dry run.
   EXPECT_TRUE(lists_all<InputReply>());
   EXPECT_TRUE(lists_all<ToolReply>(1));  // Two of its answer.
+  EXPECT_TRUE(lists_all<ToolWait>());
   EXPECT_TRUE(lists_all<CodePlace>());
   EXPECT_TRUE(lists_all<Completion>());
   EXPECT_TRUE(lists_all<Inspection>());
@@ -66,7 +67,8 @@ TEST(CodecTest, EveryMemberIsInTheListOfItsStruct) {
       lists_all<RunRequest>(-3));  // Its policies, its image and as_guest are resolved by then.
   EXPECT_TRUE(lists_all<JudgeCase>());
   EXPECT_TRUE(lists_all<JudgeRequest>());
-  EXPECT_TRUE(lists_all<ProcessRequest>(-2));  // Its terminal, and whom it tells.
+  EXPECT_TRUE(lists_all<ProcessRequest>(
+      0));  // Two more of its dry run; not its terminal, and whom it tells.
   EXPECT_TRUE(lists_all<ProcessInfo>());
   EXPECT_TRUE(lists_all<ProcessEvent>());
 }
@@ -81,7 +83,7 @@ TEST(CodecTest, WhatIsMissingOrOfAnotherTypeIsEmpty) {
     EXPECT_FALSE(arrived.store_history);
     EXPECT_EQ(arrived.limits, LimitWishes());
     EXPECT_TRUE(arrived.tools.tools.empty());
-    EXPECT_EQ(arrived.dry_run_timeout.count(), 0);
+    EXPECT_EQ(arrived.dry_run.timeout.count(), 0);
     EXPECT_EQ(arrived.env, from.is_object() ? Environment({{"c", "d"}}) : Environment());
   }
 }

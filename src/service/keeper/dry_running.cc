@@ -22,11 +22,11 @@ constexpr auto kDiffPatience = 500ms;
 constexpr std::size_t kDiffSteps = 1'000'000;
 constexpr std::size_t kMostShownVariableBytes = 128UL * 1024;
 
-std::optional<std::vector<agent::Variable>> variables_of(Context& context) {
-  if (!context.alive() || !context.can("variables")) {
+std::optional<std::vector<agent::Variable>> variables_of(Context* context) {
+  if (context == nullptr || !context->alive() || !context->can("variables")) {
     return std::nullopt;
   }
-  auto told = context.variables(kVariablesPatience);
+  auto told = context->variables(kVariablesPatience);
   return told ? std::optional(std::move(told).value()) : std::nullopt;
 }
 
@@ -41,19 +41,32 @@ std::size_t bytes_of(const std::optional<DryRun::Value>& value) {
 
 }  // namespace
 
-Result<std::unique_ptr<DryRunning>> DryRunning::begin(Context& context,
-                                                      HeldNetwork* network,
+Result<std::uint32_t> DryRunning::take(const Place& place) {
+  if (place.context != nullptr) {
+    return place.context->checkpoint(nullptr, true);
+  }
+  const TierFeatures& features = place.sandbox.features();
+  if (features.own_kernel || !features.own_root || !features.returns_descriptors) {
+    return Error(ErrorCode::kUnsupported,
+                 "the tier '" + std::string(place.sandbox.tier()) + "' has no dry runs",
+                 "use the tier native");
+  }
+  const std::uint32_t number = place.sandbox.unused_number();
+  GB_TRY(place.sandbox.snapshot(number, true));
+  return number;
+}
+
+Result<std::unique_ptr<DryRunning>> DryRunning::begin(const Place& place,
                                                       bool network_open,
                                                       DryRun named) {
-  const std::uint32_t checkpoint = GB_TRY(context.checkpoint(nullptr, true));
-  std::unique_ptr<DryRunning> running(
-      new DryRunning(context, network, std::move(named), checkpoint));
-  running->processes_before_ = context.sandbox().seen_processes();
+  const std::uint32_t checkpoint = GB_TRY(take(place));
+  std::unique_ptr<DryRunning> running(new DryRunning(place, std::move(named), checkpoint));
+  running->processes_before_ = place.sandbox.seen_processes();
   // After the checkpoint: what a representation of a value does is taken back, too.
-  running->variables_before_ = variables_of(context);
-  if (network != nullptr) {
-    running->connections_before_ = network->connections().connections.size();
-    if (auto closed = network_open ? Result<void>() : network->close(); !closed) {
+  running->variables_before_ = variables_of(place.context);
+  if (place.network != nullptr) {
+    running->connections_before_ = place.network->connections().connections.size();
+    if (auto closed = network_open ? Result<void>() : place.network->close(); !closed) {
       (void)running->discard();
       return std::move(closed).error().within("close the network for a dry run");
     }
@@ -61,12 +74,12 @@ Result<std::unique_ptr<DryRunning>> DryRunning::begin(Context& context,
   return running;
 }
 
-void DryRunning::conclude(const Execution& execution) {
-  if (network_ != nullptr) {
-    network_->shut();
+void DryRunning::conclude(const std::vector<RefusedCall>& refused) {
+  if (place_.network != nullptr) {
+    place_.network->shut();
     find_hosts();
   }
-  for (const RefusedCall& call : execution.refused_calls) {
+  for (const RefusedCall& call : refused) {
     run_.tool_calls.push_back({.name = call.name, .arguments = call.arguments});
   }
   compare_variables();
@@ -76,7 +89,7 @@ void DryRunning::conclude(const Execution& execution) {
 }
 
 void DryRunning::compare_variables() {
-  const auto now = variables_before_ ? variables_of(context_) : std::nullopt;
+  const auto now = variables_before_ ? variables_of(place_.context) : std::nullopt;
   if (!now) {
     return;
   }
@@ -120,7 +133,7 @@ void DryRunning::compare_variables() {
 
 void DryRunning::find_processes() {
   run_.processes.clear();
-  for (GuestSeen& process : context_.sandbox().seen_processes()) {
+  for (GuestSeen& process : place_.sandbox.seen_processes()) {
     const bool known = std::ranges::any_of(processes_before_, [&](const GuestSeen& before) {
       return before.outside == process.outside && before.started == process.started;
     });
@@ -131,7 +144,7 @@ void DryRunning::find_processes() {
 }
 
 void DryRunning::find_hosts() {
-  const SandboxConnections all = network_->connections();
+  const SandboxConnections all = place_.network->connections();
   for (std::size_t i = connections_before_; i < all.connections.size(); ++i) {
     const ConnectionRecord& each = all.connections[i];
     DryRun::Host host{.host = each.host,
@@ -145,7 +158,7 @@ void DryRunning::find_hosts() {
 }
 
 bool DryRunning::find_files() {
-  auto found = context_.sandbox().compare(checkpoint_);
+  auto found = place_.sandbox.compare(checkpoint_);
   Sandbox::Differences now = found ? std::move(found).value() : Sandbox::Differences{{}, true};
   const bool same = now.files == differences_.files && now.truncated == differences_.truncated;
   differences_ = std::move(now);
@@ -183,8 +196,7 @@ std::string DryRunning::diff_of(const FileDifference& file, std::size_t most) {
     if (none) {
       return std::string();
     }
-    auto read =
-        context_.sandbox().read_version(checkpoint_, file.path, version, DryRun::kMostDiffed);
+    auto read = place_.sandbox.read_version(checkpoint_, file.path, version, DryRun::kMostDiffed);
     return read ? std::move(read).value() : std::nullopt;
   };
   const auto before = content(Sandbox::Version::kThen, file.kind == Kind::kAdded);
@@ -199,8 +211,22 @@ std::string DryRunning::diff_of(const FileDifference& file, std::size_t most) {
   return diff.hunks.empty() || text.size() > most ? std::string() : text;
 }
 
+Result<void> DryRunning::take_back() {
+  const auto end_others = [this] { return place_.sandbox.end_others(processes_before_); };
+  if (place_.context != nullptr) {
+    return place_.context->rollback(checkpoint_, end_others, true);
+  }
+  GB_TRY(end_others());
+  return place_.sandbox.restore(checkpoint_, true);
+}
+
+Result<void> DryRunning::forget() {
+  return place_.context != nullptr ? place_.context->release(checkpoint_)
+                                   : place_.sandbox.drop_snapshot(checkpoint_);
+}
+
 Result<void> DryRunning::reopen() {
-  return network_ != nullptr ? network_->reopen() : Result<void>();
+  return place_.network != nullptr ? place_.network->reopen() : Result<void>();
 }
 
 Result<void> DryRunning::commit() {
@@ -210,14 +236,13 @@ Result<void> DryRunning::commit() {
     return Error(ErrorCode::kConflict, "files have changed since the dry run was shown",
                  "look at it again: a process that it left behind continues");
   }
-  GB_TRY(context_.release(checkpoint_));
+  GB_TRY(forget());
   return reopen();
 }
 
 Result<void> DryRunning::discard() {
-  GB_TRY(context_.rollback(
-      checkpoint_, [this] { return context_.sandbox().end_others(processes_before_); }, true));
-  GB_TRY(context_.release(checkpoint_));
+  GB_TRY(take_back());
+  GB_TRY(forget());
   return reopen();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DryRunning: one dry run of a context, from the checkpoint before it to the decision about it.
+// DryRunning: one dry run of a context or of a command, from the checkpoint before it to the
+// decision about it.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,23 @@ namespace glovebox::keeper {
 // For one thread at a time, as its context.
 class DryRunning {
  public:
-  // Makes the checkpoint, and closes the sandbox's network unless that is to stay open. The context
-  // and the network, which may be absent, outlive it. Fails as Context::checkpoint().
-  static Result<std::unique_ptr<DryRunning>> begin(Context& context,
-                                                   HeldNetwork* network,
+  // What it may change. All of it outlives the dry run.
+  struct Place {
+    Sandbox& sandbox;
+    Context* context = nullptr;  // Null: a command, of which files and processes are taken back.
+    HeldNetwork* network = nullptr;  // Null: the sandbox has none.
+  };
+  // Makes the checkpoint, and closes the sandbox's network unless that is to stay open. Fails as
+  // Context::checkpoint(); for a command, kUnsupported in a tier whose processes the host does not
+  // see, or as Sandbox::snapshot().
+  static Result<std::unique_ptr<DryRunning>> begin(const Place& place,
                                                    bool network_open,
                                                    DryRun named);
   DryRunning(const DryRunning&) = delete;
   DryRunning& operator=(const DryRunning&) = delete;
 
   // After the execution: finds what it has changed, and lets nothing out from now on.
-  void conclude(const Execution& execution);
+  void conclude(const std::vector<RefusedCall>& refused);
   [[nodiscard]] const DryRun& run() const { return run_; }
   void set_expiry(std::chrono::system_clock::time_point expires) { run_.expires = expires; }
 
@@ -42,8 +49,12 @@ class DryRunning {
   Result<void> discard();
 
  private:
-  DryRunning(Context& context, HeldNetwork* network, DryRun named, std::uint32_t checkpoint)
-      : context_(context), network_(network), run_(std::move(named)), checkpoint_(checkpoint) {}
+  DryRunning(const Place& place, DryRun named, std::uint32_t checkpoint)
+      : place_(place), run_(std::move(named)), checkpoint_(checkpoint) {}
+  // The checkpoint: of the context, or of the files alone.
+  static Result<std::uint32_t> take(const Place& place);
+  Result<void> take_back();
+  Result<void> forget();
   void compare_variables();
   void find_processes();
   void find_hosts();
@@ -53,8 +64,7 @@ class DryRunning {
   [[nodiscard]] std::string diff_of(const FileDifference& file, std::size_t most);
   Result<void> reopen();
 
-  Context& context_;
-  HeldNetwork* const network_;
+  const Place place_;
   DryRun run_;
   const std::uint32_t checkpoint_;
   std::vector<GuestSeen> processes_before_;

@@ -141,9 +141,9 @@ inline constexpr auto kFields<ExecuteRequest> =
                Field{"store_history", &ExecuteRequest::store_history},
                Field{"allow_input", &ExecuteRequest::allow_input},
                Field{"tools", &ExecuteRequest::tools},
-               Field{"dry_run", &ExecuteRequest::dry_run},
-               Field{"dry_run_network", &ExecuteRequest::dry_run_network},
-               Field{"dry_run_timeout", &ExecuteRequest::dry_run_timeout},
+               Field{"dry_run", kWithin<&ExecuteRequest::dry_run, &DryRunWish::wanted>},
+               Field{"dry_run_network", kWithin<&ExecuteRequest::dry_run, &DryRunWish::network>},
+               Field{"dry_run_timeout", kWithin<&ExecuteRequest::dry_run, &DryRunWish::timeout>},
                Field{"dry_run_seal", &ExecuteRequest::dry_run_seal},
                Field{"key", &ExecuteRequest::idempotency_key}};
 template <>
@@ -154,6 +154,10 @@ inline constexpr auto kFields<ToolReply> =
     std::tuple{Field{"call", &ToolReply::call},
                Field{"result", kWithin<&ToolReply::answer, &ToolAnswer::result>},
                Field{"error", kWithin<&ToolReply::answer, &ToolAnswer::error>}};
+
+template <>
+inline constexpr auto kFields<ToolWait> =
+    std::tuple{Field{"open", &ToolWait::open}, Field{"agreed", &ToolWait::agreed}};
 template <>
 inline constexpr auto kFields<CodePlace> =
     std::tuple{Field{"code", &CodePlace::code}, Field{"cursor", &CodePlace::cursor}};
@@ -203,16 +207,20 @@ inline constexpr auto kFields<ProcessRequest> =
                Field{"keep_stdin", &ProcessRequest::keep_stdin},
                Field{"tag", &ProcessRequest::tag},
                Field{"timeout", &ProcessRequest::timeout},
-               Field{"start_only", &ProcessRequest::start_only}};
+               Field{"start_only", &ProcessRequest::start_only},
+               Field{"dry_run", kWithin<&ProcessRequest::dry_run, &DryRunWish::wanted>},
+               Field{"dry_run_network", kWithin<&ProcessRequest::dry_run, &DryRunWish::network>},
+               Field{"dry_run_timeout", kWithin<&ProcessRequest::dry_run, &DryRunWish::timeout>}};
 template <>
 inline constexpr auto kFields<ProcessInfo> =
     std::tuple{Field{"pid", &ProcessInfo::pid}, Field{"command", &ProcessInfo::command},
                Field{"tag", &ProcessInfo::tag}, Field{"terminal", &ProcessInfo::terminal},
                Field{"alive", &ProcessInfo::alive}};
 template <>
-inline constexpr auto kFields<ProcessEvent> =
-    std::tuple{Field{"kind", &ProcessEvent::kind},     Field{"pid", &ProcessEvent::pid},
-               Field{"bytes", &ProcessEvent::bytes},   Field{"exit_code", &ProcessEvent::exit_code},
-               Field{"signal", &ProcessEvent::signal}, Field{"reason", &ProcessEvent::reason}};
+inline constexpr auto kFields<ProcessEvent> = std::tuple{
+    Field{"kind", &ProcessEvent::kind},      Field{"pid", &ProcessEvent::pid},
+    Field{"bytes", &ProcessEvent::bytes},    Field{"exit_code", &ProcessEvent::exit_code},
+    Field{"signal", &ProcessEvent::signal},  Field{"reason", &ProcessEvent::reason},
+    Field{"dry_run", &ProcessEvent::dry_run}};
 
 }  // namespace glovebox::keeper

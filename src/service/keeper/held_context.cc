@@ -12,7 +12,6 @@
 #include "context/notebook/values.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/event_json.h"
-#include "spec/json/dry_run_json.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::keeper {
@@ -184,11 +183,11 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
     return verdict_event(canceled(request_.language));
   }
   std::optional<DryRunGate::Pass> pass;
-  if (!request.dry_run) {
+  if (!request.dry_run.wanted) {
     pass.emplace(GB_TRY(gate_->enter()));
   }
   Context* const context = GB_TRY(living());
-  if (request.dry_run) {
+  if (request.dry_run.wanted) {
     GB_TRY(begin_dry_run(*context, request));
   }
   glovebox::notebook::Notebook page;
@@ -207,7 +206,7 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
                          .requests = &requests_,
                          .allow_input = request.allow_input,
                          .tools = request.tools,
-                         .tools_refused = request.dry_run ? std::string(kNoTools) : ""};
+                         .tools_refused = request.dry_run.wanted ? std::string(kNoTools) : ""};
   options.env.insert(options.env.end(), request.env.begin(), request.env.end());
   options.observer = [&](const Event& event) {
     // Where that is not allowed it has found the end of input already, and nobody is to reply.
@@ -225,7 +224,7 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
   if (executed && executed->execution_count > 0) {
     page.cells.front().execution_count = executed->execution_count;
   }
-  if (request.dry_run) {
+  if (request.dry_run.wanted) {
     auto verdict =
         conclude_dry_run(std::move(executed), request, limits, std::move(page.cells.front()));
     return verdict ? Result<std::string>(verdict_event(*verdict)) : std::move(verdict).error();
@@ -249,15 +248,8 @@ Result<void> HeldContext::begin_dry_run(Context& context, const ExecuteRequest& 
     return Error(ErrorCode::kInvalid, "'recover' and 'dry_run' cannot be combined",
                  "a dry run can be discarded, which restores the state before it");
   }
-  DryRun named{.id = GB_TRY(gate_->close(id_)), .context = id_};
-  auto begun = DryRunning::begin(context, network_(), request.dry_run_network, std::move(named));
-  if (!begun) {
-    gate_->open();
-    return std::move(begun).error();
-  }
-  dry_run_ = std::move(begun).value();
-  dry_run_seal_ = request.dry_run_seal;
-  return {};
+  return dry_run_.begin({.sandbox = context.sandbox(), .context = &context, .network = network_()},
+                        id_, request.dry_run, request.dry_run_seal);
 }
 
 Result<Verdict> HeldContext::conclude_dry_run(Result<Execution> executed,
@@ -266,59 +258,34 @@ Result<Verdict> HeldContext::conclude_dry_run(Result<Execution> executed,
                                               glovebox::notebook::Cell cell) {
   Context& context = *context_;
   if (!executed || !context.sandbox().alive()) {
-    if (dry_run_->discard()) {
-      dry_run_.reset();
-      gate_->open();
-    } else {
-      await_decision(DryRunGate::Clock::now());
-    }
+    dry_run_.give_up();
     note_end();
     return executed ? Error(ErrorCode::kUnavailable, "the sandbox ended during the execution")
                     : std::move(executed).error();
   }
-  dry_run_->conclude(*executed);
+  DryRun changed = dry_run_.conclude(executed->refused_calls);
   note_end();
   if (request.store_history) {
     dry_cell_ = std::move(cell);
   }
-  dry_run_->set_expiry(std::chrono::system_clock::now() + request.dry_run_timeout);
-  await_decision(DryRunGate::Clock::now() + request.dry_run_timeout);
   Verdict verdict = make_verdict(context, std::move(executed).value(), limits);
-  verdict.dry_run = dry_run_->run();
+  verdict.dry_run = std::move(changed);
   return verdict;
-}
-
-void HeldContext::await_decision(DryRunGate::Clock::time_point deadline) {
-  dry_run_deadline_ = deadline;
-  gate_->await_decision(glovebox::to_json(dry_run_->run()), deadline);
 }
 
 Result<void> HeldContext::decide(std::string_view dry_run,
                                  const DryRunDecision& decision,
                                  const Patience& patience) {
   const auto turn = GB_TRY(turns_.take(patience));
-  const bool over = DryRunGate::Clock::now() >= dry_run_deadline_;
-  if (!dry_run_ || dry_run_->run().id != dry_run || (decision.commit && over)) {
-    return Error(ErrorCode::kNotFound, "no undecided dry run '" + printable(dry_run) + "'",
-                 "it was decided, or discarded when its time was over");
-  }
-  if (decision.commit && decision.seal != dry_run_seal_) {
-    return Error(ErrorCode::kRefused,
-                 "dry run '" + printable(dry_run) + "' can be committed only by an approval",
-                 "glovebox approve lists what waits; without one, discard the dry run");
-  }
-  auto decided = decision.commit ? dry_run_->commit() : dry_run_->discard();
-  note_end();
-  if (!decided && decided.error().code() == ErrorCode::kConflict) {
-    await_decision(dry_run_deadline_);
+  auto decided = dry_run_.decide(dry_run, decision);
+  if (context_) {
+    note_end();
   }
   GB_TRY(std::move(decided));
   if (decision.commit && dry_cell_) {
     history_.add(*std::move(dry_cell_));
   }
   dry_cell_.reset();
-  dry_run_.reset();
-  gate_->open();
   return {};
 }
 
@@ -351,8 +318,12 @@ Result<void> HeldContext::reply_tool(const ToolReply& reply) {
   return requests_.answer_call(GB_TRY(number_of_call(reply.call)), reply.answer);
 }
 
-Result<bool> HeldContext::tool_waits(const std::string& call) {
-  return requests_.waits(GB_TRY(number_of_call(call)));
+Result<ToolWait> HeldContext::tool_wait(const std::string& call) {
+  return requests_.wait_of(GB_TRY(number_of_call(call)));
+}
+
+Result<void> HeldContext::agree_to_tool(const std::string& call, std::string hash) {
+  return requests_.agree(GB_TRY(number_of_call(call)), std::move(hash));
 }
 
 Result<Completion> HeldContext::complete(const CodePlace& place, const Patience& patience) {

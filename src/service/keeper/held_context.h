@@ -17,8 +17,8 @@
 #include "context/request_box.h"
 #include "service/api/sandbox_service.h"
 #include "service/keeper/dry_run_gate.h"
-#include "service/keeper/dry_running.h"
 #include "service/keeper/execution_log.h"
+#include "service/keeper/held_dry_run.h"
 #include "service/keeper/history.h"
 #include "service/keeper/turns.h"
 
@@ -96,8 +96,8 @@ class HeldContext {
   // As SandboxService's.
   Result<void> reply_input(const InputReply& reply);
   Result<void> reply_tool(const ToolReply& reply);
-  // Whether the call of a tool is open.
-  Result<bool> tool_waits(const std::string& call);
+  Result<ToolWait> tool_wait(const std::string& call);
+  Result<void> agree_to_tool(const std::string& call, std::string hash);
   Result<Completion> complete(const CodePlace& place, const Patience& patience);
   Result<Inspection> inspect(const CodePlace& place, int detail, const Patience& patience);
 
@@ -130,7 +130,6 @@ class HeldContext {
                                    const ExecuteRequest& request,
                                    const Limits& limits,
                                    glovebox::notebook::Cell cell);
-  void await_decision(DryRunGate::Clock::time_point deadline);
   Result<Context*> living();
   // To be called after the interpreter was used.
   void note_end();
@@ -147,9 +146,7 @@ class HeldContext {
 
   Turns turns_;  // Held while `context_` is used.
   std::unique_ptr<Context> context_;
-  std::unique_ptr<DryRunning> dry_run_;
-  std::string dry_run_seal_;
-  DryRunGate::Clock::time_point dry_run_deadline_{};
+  HeldDryRun dry_run_{gate_};
   std::optional<glovebox::notebook::Cell> dry_cell_;
   History history_;
   RequestBox requests_;

@@ -36,6 +36,10 @@ constexpr std::size_t kEventSize = 128;
 // Of standard error, to tell why it ended.
 constexpr std::size_t kMostErrors = 4UL * 1024;
 
+std::size_t size_of(const ProcessEvent& event) {
+  return kEventSize + event.bytes.size() + event.dry_run.size();
+}
+
 struct Pipe {
   UniqueFd read;
   UniqueFd write;
@@ -152,7 +156,7 @@ bool HeldProcess::has_room() const {
 void HeldProcess::say(ProcessEvent event) {
   {
     const std::scoped_lock lock(mutex_);
-    const std::size_t size = kEventSize + event.bytes.size();
+    const std::size_t size = size_of(event);
     bytes_ += size;
     share_.add(size);
     said_.push_back({.event = std::move(event), .stamp = share_.memory().stamp()});
@@ -164,7 +168,7 @@ void HeldProcess::say(ProcessEvent event) {
 }
 
 void HeldProcess::forget_first() {
-  const std::size_t size = kEventSize + said_.front().event.bytes.size();
+  const std::size_t size = size_of(said_.front().event);
   bytes_ -= size;
   share_.remove(size);
   said_.pop_front();
@@ -279,9 +283,7 @@ void HeldProcess::say_end(int wait_status) {
     const std::scoped_lock lock(mutex_);
     ended_ = Clock::now();
   }
-  if (on_end_) {
-    on_end_(request_, end);
-  }
+  on_end_(request_, end);
   say(std::move(end));
 }
 

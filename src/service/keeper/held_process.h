@@ -26,8 +26,8 @@ namespace glovebox::keeper {
 // take stands still while the sandbox is paused.
 class HeldProcess final : public KeptMemory::Holder {
  public:
-  // Told of its end, with what was asked for; may be empty.
-  using OnEnd = std::function<void(const ProcessRequest& request, const ProcessEvent& end)>;
+  // Told of its end, with what was asked for; may add to what is said of it.
+  using OnEnd = std::function<void(const ProcessRequest& request, ProcessEvent& end)>;
 
   // What it says and nobody has heard yet counts as `memory`, which is that of its sandbox.
   static Result<std::shared_ptr<HeldProcess>> start(Sandbox& sandbox,
@@ -63,6 +63,8 @@ class HeldProcess final : public KeptMemory::Holder {
   };
 
   Result<void> signal(int signal);
+  // It is a dry run: nothing else may change its sandbox meanwhile.
+  [[nodiscard]] bool is_dry_run() const { return request_.dry_run.wanted; }
   // Waits while the process does not read, for at most a few seconds: kExhausted then.
   Result<void> write(std::string_view bytes);
   Result<void> close_stdin();

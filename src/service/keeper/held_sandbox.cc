@@ -11,6 +11,7 @@
 #include "context/agent_files.h"
 #include "files/open.h"
 #include "service/runs/live_session.h"
+#include "spec/json/dry_run_json.h"
 
 namespace glovebox::keeper {
 namespace {
@@ -173,6 +174,9 @@ Result<void> HeldSandbox::decide(std::string_view dry_run,
                                  const Patience& patience) {
   const auto closed = gate_->closed();
   std::shared_ptr<HeldContext> context;
+  if (closed && closed->context.empty()) {
+    return dry_run_.decide(dry_run, decision);
+  }
   if (closed && closed->id == dry_run) {
     const std::scoped_lock lock(mutex_);
     context = find(closed->context);
@@ -404,7 +408,20 @@ Result<void> HeldSandbox::make_room_for_process() {
 }
 
 Result<std::shared_ptr<HeldProcess>> HeldSandbox::start_process(const ProcessRequest& request) {
-  const auto pass = GB_TRY(gate_->enter());
+  if (!request.dry_run.wanted) {
+    const auto pass = GB_TRY(gate_->enter());
+    return start_admitted(request);
+  }
+  GB_TRY(
+      dry_run_.begin({.sandbox = *sandbox_, .network = network_.get()}, {}, request.dry_run, {}));
+  auto started = start_admitted(request);
+  if (!started) {
+    dry_run_.give_up();
+  }
+  return started;
+}
+
+Result<std::shared_ptr<HeldProcess>> HeldSandbox::start_admitted(const ProcessRequest& request) {
   {
     const std::scoped_lock lock(mutex_);
     GB_TRY(make_room_for_process());
@@ -417,7 +434,15 @@ Result<std::shared_ptr<HeldProcess>> HeldSandbox::start_process(const ProcessReq
   if (whole.command.cwd.empty()) {
     whole.command.cwd = directory_;
   }
-  auto started = HeldProcess::start(*sandbox_, *pump_, memory_, whole, sandbox_->limits(), on_end_);
+  const auto ended = [this](const ProcessRequest& of, ProcessEvent& end) {
+    if (of.dry_run.wanted) {
+      end.dry_run = to_json(dry_run_.conclude({}));
+    }
+    if (on_end_) {
+      on_end_(of, end);
+    }
+  };
+  auto started = HeldProcess::start(*sandbox_, *pump_, memory_, whole, sandbox_->limits(), ended);
   const std::scoped_lock lock(mutex_);
   --starting_;
   if (started) {

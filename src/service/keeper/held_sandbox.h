@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@
 #include "service/keeper/dry_run_gate.h"
 #include "service/keeper/follower.h"
 #include "service/keeper/held_context.h"
+#include "service/keeper/held_dry_run.h"
 #include "service/keeper/held_images.h"
 #include "service/keeper/held_network.h"
 #include "service/keeper/held_process.h"
@@ -77,7 +79,8 @@ class HeldSandbox {
   void run_as(std::string user) { image_user_ = std::move(user); }
   // Told of each process of a client's that has ended, in any thread. To be called once, before
   // anybody else knows of it.
-  void tell_ends(HeldProcess::OnEnd on_end) { on_end_ = std::move(on_end); }
+  using OnProcessEnd = std::function<void(const ProcessRequest& request, const ProcessEvent& end)>;
+  void tell_ends(OnProcessEnd on_end) { on_end_ = std::move(on_end); }
   [[nodiscard]] const std::string& image_user() const { return image_user_; }
   // The image of its workspace, which goes with it; empty: none.
   [[nodiscard]] const std::string& workspace() const { return images_.workspace; }
@@ -154,6 +157,7 @@ class HeldSandbox {
                                    std::uint32_t checkpoint,
                                    const Patience& patience);
 
+  // A dry run is concluded with the end of the process, which says what it has changed.
   Result<std::shared_ptr<HeldProcess>> start_process(const ProcessRequest& request);
   Result<std::shared_ptr<HeldProcess>> process(std::uint32_t pid) const;
   // Tells it what its process, one of this sandbox's, says from now on.
@@ -184,6 +188,7 @@ class HeldSandbox {
   // Require the mutex. Of processes the living count; those that have ended go for them.
   [[nodiscard]] Result<void> has_room_for_context() const;
   Result<void> make_room_for_process();
+  Result<std::shared_ptr<HeldProcess>> start_admitted(const ProcessRequest& request);
 
   LentImages images_;
   std::shared_ptr<Zygote> zygote_;
@@ -191,12 +196,13 @@ class HeldSandbox {
   const Environment env_;
   const std::shared_ptr<KeptMemory> memory_ = std::make_shared<KeptMemory>();
   const std::shared_ptr<DryRunGate> gate_ = std::make_shared<DryRunGate>();
+  HeldDryRun dry_run_{gate_};  // Of a command.
   std::unique_ptr<ProcessPump> pump_;
   // As of the round before the last, and of the last.
   std::atomic<std::uint64_t> oom_kills_survived_ = 0;
   std::uint64_t oom_kills_seen_ = 0;
   std::string image_user_;
-  HeldProcess::OnEnd on_end_;
+  OnProcessEnd on_end_;
   std::unique_ptr<HeldNetwork> network_;
   UniqueFd index_relay_;
   bool other_root_ = false;

@@ -560,8 +560,8 @@ void Keeper::end_idle_images() {
 void Keeper::discard_expired(HeldSandbox& sandbox, const std::string& tenant) {
   const auto told = sandbox.undecided();
   const std::string id = nlohmann::json::parse(told.value_or("{}"), nullptr, false).value("id", "");
-  const auto discarded =
-      sandbox.decide(id, {.commit = false}, {.deadline = Clock::now() + kDiscardPatience});
+  const auto discarded = sandbox.decide(
+      id, {.commit = false}, {.deadline = std::chrono::steady_clock::now() + kDiscardPatience});
   if (!discarded && discarded.error().code() != ErrorCode::kNotFound && !sandbox.paused()) {
     log_.warning("sandbox " + std::string(sandbox.id()) + ": dry run " + id +
                  " cannot be taken back, and the sandbox is ended: " + discarded.error().message());

@@ -119,13 +119,24 @@ Result<void> LocalService::reply_tool(const Caller& caller,
   return {};
 }
 
-Result<bool> LocalService::tool_waits(const Caller& caller,
-                                      std::string_view sandbox,
-                                      std::string_view context,
-                                      std::string_view call) {
+Result<ToolWait> LocalService::tool_wait(const Caller& caller,
+                                         std::string_view sandbox,
+                                         std::string_view context,
+                                         std::string_view call) {
   (void)GB_TRY(book_.find(caller.tenant, sandbox));
-  return GB_TRY(call_about(caller, sandbox, "tool_waits",
-                           {{"context", context}, {"number", call}})) == true;
+  return keeper::to_tool_wait(
+      GB_TRY(call_about(caller, sandbox, "tool_wait", {{"context", context}, {"number", call}})));
+}
+
+Result<void> LocalService::agree_to_tool(const Caller& caller,
+                                         std::string_view sandbox,
+                                         std::string_view context,
+                                         std::string_view call,
+                                         std::string_view hash) {
+  (void)GB_TRY(book_.find(caller.tenant, sandbox));
+  (void)GB_TRY(call_about(caller, sandbox, "agree_to_tool",
+                          {{"context", context}, {"number", call}, {"hash", hash}}));
+  return {};
 }
 
 Result<Completion> LocalService::complete(const Caller& caller,

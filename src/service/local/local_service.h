@@ -139,10 +139,15 @@ class LocalService final : public SandboxService {
                           std::string_view sandbox,
                           std::string_view context,
                           const ToolReply& reply) override;
-  Result<bool> tool_waits(const Caller& caller,
-                          std::string_view sandbox,
-                          std::string_view context,
-                          std::string_view call) override;
+  Result<ToolWait> tool_wait(const Caller& caller,
+                             std::string_view sandbox,
+                             std::string_view context,
+                             std::string_view call) override;
+  Result<void> agree_to_tool(const Caller& caller,
+                             std::string_view sandbox,
+                             std::string_view context,
+                             std::string_view call,
+                             std::string_view hash) override;
   Result<Completion> complete(const Caller& caller,
                               std::string_view sandbox,
                               std::string_view context,

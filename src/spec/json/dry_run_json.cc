@@ -79,7 +79,9 @@ std::string to_json(const DryRun& run) {
   Json json = Json::object();
   if (!run.id.empty()) {
     json["id"] = run.id;
-    json["context"] = run.context;
+    if (!run.context.empty()) {
+      json["context"] = run.context;
+    }
   }
   if (run.expires) {
     json["expires"] = to_rfc3339(*run.expires);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { ExecutionError, GloveboxError, NotFoundError } from "glovebox";
+import { ConflictError, ExecutionError, GloveboxError, NotFoundError } from "glovebox";
 import { type Row, collect, eventually, failure } from "../table.js";
 
 export const commands: readonly Row[] = [
@@ -125,6 +125,21 @@ export const commands: readonly Row[] = [
   }],
   ["a process has its time-out", async ({ sandbox }) => {
     assert.equal((await (await sandbox.commands.start(["sleep", "1000"], { timeout: 0.3 })).wait()).reason, "timeout");
+  }],
+  ["a dry run of a command shows what it changes, and waits", async ({ fresh }) => {
+    const sandbox = await fresh({ tier: "native" });
+    const said: string[] = [];
+    const tried = await sandbox.commands.run("echo said; echo new > f",
+      { dry_run: true, onStdout: (text) => said.push(text) });
+    assert.deepEqual([tried.stdout, said], ["said\n", ["said\n"]]);
+    assert.deepEqual(tried.dry_run!.files.added.map((each) => each.path), ["f"]);
+    await failure(sandbox.commands.run("true"), ConflictError);
+    assert.deepEqual((await sandbox.dryRuns()).map((each) => each.id), [tried.dry_run!.id]);
+    await sandbox.discard(tried.dry_run!);
+    assert.equal((await sandbox.commands.run("cat f")).exit_code, 1);
+    const kept = await sandbox.commands.run("echo new > f", { dry_run: true, dry_run_timeout: "1m" });
+    await sandbox.commit(kept.dry_run!.id);
+    assert.equal((await sandbox.commands.run("cat f")).stdout, "new\n");
   }],
   ["an unknown process is not found", async ({ sandbox }) => {
     await failure(sandbox.commands.get(999_999).info(), NotFoundError);

@@ -17,6 +17,7 @@ from typing import (
     Union,
 )
 
+from .._dry_run import DryRunOptions
 from .._generated import routes
 from .._generated.requests import CommandLimits, CommandRequest, ProcessRequest, TerminalSize
 from .._generated.responses import CommandResult, ProcessEvent, ProcessInfo
@@ -210,6 +211,7 @@ class AsyncCommands:
         stdin: Optional[str] = None,
         timeout: Optional[Duration] = None,
         output: Optional[Size] = None,
+        dry_run: Union[None, bool, DryRunOptions] = None,
         on_stdout: Callback[str] = None,
         on_stderr: Callback[str] = None,
         check: bool = False,
@@ -218,14 +220,21 @@ class AsyncCommands:
 
         `user` runs it, in a sandbox whose own user is root. `timeout` ends it, after a minute by
         default; `output` is how much of each stream is kept.
+        With `dry_run`, the result's ``dry_run`` says what the command has changed, and
+        ``sandbox.commit`` or ``discard`` decides about it; callbacks get the output at the end.
         With `check`, a status other than 0 raises ``CommandError``.
         """
-        if on_stdout is not None or on_stderr is not None:
+        if dry_run or (on_stdout is None and on_stderr is None):
+            result = await self._run_quietly(
+                command, cwd, env, user, stdin, timeout, output, dry_run
+            )
+            for callback, text in ((on_stdout, result.stdout), (on_stderr, result.stderr)):
+                if callback is not None and text:
+                    await call(callback, text)
+        else:
             result = await self._run_aloud(
                 command, cwd, env, user, stdin, timeout, on_stdout, on_stderr
             )
-        else:
-            result = await self._run_quietly(command, cwd, env, user, stdin, timeout, output)
         return result.check() if check else result
 
     async def _run_quietly(
@@ -237,7 +246,9 @@ class AsyncCommands:
         stdin: Optional[str],
         timeout: Optional[Duration],
         output: Optional[Size],
+        dry_run: Union[None, bool, DryRunOptions],
     ) -> CommandResult:
+        wish = dry_run if isinstance(dry_run, DryRunOptions) else DryRunOptions()
         limits = None
         if timeout is not None or output is not None:
             limits = CommandLimits(time=timeout, output=output)
@@ -249,6 +260,9 @@ class AsyncCommands:
             user=user,
             stdin=stdin,
             limits=limits,
+            dry_run=bool(dry_run) or None,
+            dry_run_network=wish.network,
+            dry_run_timeout=wish.timeout,
         )
         patience = self._client.timeout
         if patience is not None:

@@ -579,6 +579,17 @@ class CommandRequest(Model):
     """
     stdin: Optional[str] = None
     limits: Optional[CommandLimits] = None
+    dry_run: Optional[bool] = None
+    """The result says what the command has changed, and the changes wait until they are committed
+    or discarded. Until then nothing else may change the sandbox. In the native tier.
+    """
+    dry_run_network: Optional[Literal["closed", "open"]] = None
+    """open lets a dry run reach what the network rules allow, although nobody can take that back.
+    """
+    dry_run_timeout: Optional[Duration] = None
+    """How long an undecided dry run waits before it is discarded; 5 minutes by default, at most 1
+    hour.
+    """
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "limits": CommandLimits.from_json,

@@ -130,12 +130,11 @@ class DryRunVariables(Model):
 
 @dataclass(frozen=True)
 class DryRun(Model):
-    """What a dry run has changed. Names, values, commands and contents are the code's own, cut to
-    bounds.
+    """What a dry run of code or of a command has changed. Names, values, commands and contents are
+    its own, cut to bounds.
     """
 
     id: str
-    context: str
     expires: datetime
     """When it is discarded."""
     files: DryRunFiles
@@ -146,6 +145,8 @@ class DryRun(Model):
     """What it tried to reach, in a sandbox with network rules."""
     tool_calls: List[DryRunToolCall]
     """Tools that it tried to call; none was called."""
+    context: Optional[str] = None
+    """Where the code was executed; absent for a command."""
     variables: Optional[DryRunVariables] = None
     """Absent where the interpreter did not say."""
     committed: Optional[bool] = None
@@ -737,11 +738,13 @@ class CommandResult(CommandMixin, Model):
     """If the bytes are not UTF-8."""
     stderr_base64: Optional[str] = None
     """If the bytes are not UTF-8."""
+    dry_run: Optional[DryRun] = None
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "reason": EndReason,
         "truncated": PerStreamTruncated.from_json,
         "bytes": PerStreamBytes.from_json,
+        "dry_run": DryRun.from_json,
     }
 
 

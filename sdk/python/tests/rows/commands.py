@@ -5,7 +5,7 @@ import contextlib
 import urllib.request
 
 from claims import holds, raises, same, within
-from glovebox import BadGateway, CommandError, Network, NotFound
+from glovebox import BadGateway, CommandError, Conflict, DryRunOptions, Network, NotFound
 from world import NO_RETRY
 
 SERVER = """
@@ -251,6 +251,23 @@ async def a_template_is_built_once(world):
         await client.templates.remove(name)
         with raises(NotFound):
             await client.templates.get(name)
+
+
+async def a_dry_run_of_a_command_shows_what_it_changes_and_waits(world):
+    async with await world.sandbox(tier="native") as sandbox:
+        said = []
+        tried = await sandbox.commands.run("echo said; echo new > f", dry_run=True,
+                                           on_stdout=said.append)
+        same((tried.stdout, said), ("said\n", ["said\n"]))
+        same([each.path for each in tried.dry_run.files.added], ["f"])
+        holds(tried.dry_run.context is None and tried.dry_run.variables is None)
+        with raises(Conflict):
+            await sandbox.commands.run("true")
+        await sandbox.discard(tried.dry_run)
+        same((await sandbox.commands.run("cat f")).exit_code, 1)
+        wish = DryRunOptions(network="open", timeout="1m")
+        await sandbox.commit((await sandbox.commands.run("echo new > f", dry_run=wish)).dry_run.id)
+        same((await sandbox.commands.run("cat f")).stdout, "new\n")
 
 
 async def a_build_that_fails_says_why(world):

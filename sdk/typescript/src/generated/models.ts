@@ -545,10 +545,11 @@ export interface ExecuteRequest {
   dry_run_timeout?: Duration | undefined;
 }
 
-/** What a dry run has changed. Names, values, commands and contents are the code's own, cut to bounds. */
+/** What a dry run of code or of a command has changed. Names, values, commands and contents are its own, cut to bounds. */
 export interface DryRun {
   id: string;
-  context: string;
+  /** Where the code was executed; absent for a command. */
+  context?: string | undefined;
   /** When it is discarded. */
   expires: string;
   /** Of the workspace; not of /tmp. */
@@ -767,6 +768,12 @@ export interface CommandRequest {
     time?: Duration | undefined;
     output?: Size | undefined;
   } | undefined;
+  /** The result says what the command has changed, and the changes wait until they are committed or discarded. Until then nothing else may change the sandbox. In the native tier. */
+  dry_run?: boolean | undefined;
+  /** open lets a dry run reach what the network rules allow, although nobody can take that back. */
+  dry_run_network?: "closed" | "open" | undefined;
+  /** How long an undecided dry run waits before it is discarded; 5 minutes by default, at most 1 hour. */
+  dry_run_timeout?: Duration | undefined;
 }
 
 export interface CommandResult {
@@ -790,6 +797,7 @@ export interface CommandResult {
     stdout?: number | undefined;
     stderr?: number | undefined;
   };
+  dry_run?: DryRun | undefined;
 }
 
 /** Why a process ended, in the words of a verdict's status. canceled: a client killed it. */
