@@ -18,6 +18,7 @@
 #include "base/wire.h"
 #include "sandbox/cgroup_host.h"
 #include "sandbox/child/plan.h"
+#include "sandbox/git_excludes.h"
 #include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
 #include "sandbox/machine.h"
@@ -107,6 +108,10 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
       })) {
     // 'git init' copies examples of hooks, and gives up where it cannot.
     env_.insert(env_.begin(), {"GIT_TEMPLATE_DIR", ""});
+  }
+  if (!read_rules_.closed.empty()) {
+    const Environment git = git_excludes_environment();
+    env_.insert(env_.begin(), git.begin(), git.end());
   }
   if (spec.relay) {
     enclosure_.features.passes_descriptors = false;

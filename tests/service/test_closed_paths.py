@@ -62,6 +62,76 @@ class ClosedPaths(unittest.TestCase):
         sandbox.must(404, "GET", "/files/later")
 
 
+# Of what the policy hides in the workspace, which has come in before.
+LOOKS = b"""import os
+for attempt in (lambda: print(open('.netrc').read()), lambda: os.listdir('.ssh'), lambda: os.rename('.netrc', 'b'),
+                lambda: os.chmod('.netrc', 0o600), lambda: open('.netrc', 'w'),
+                lambda: print(open('/proc/self/root/workspace/.ssh/key').read())):
+    try:
+        print('done', attempt())
+    except OSError as error:
+        print(error.strerror)
+"""
+HIDDEN = ("Permission denied\nPermission denied\nDevice or resource busy\nRead-only file system\n"
+          "Permission denied\nPermission denied\n")
+TOKEN = "token-that-nobody-reads"
+
+
+class HiddenPaths(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon().start()
+        cls.addClassCleanup(cls.daemon.discard)
+
+    def create(self, **wishes):
+        sandbox = self.daemon.create(**wishes)
+        self.addCleanup(self.daemon.ask, "DELETE", sandbox.path)
+        return sandbox
+
+    def command(self, sandbox, *argv):
+        return sandbox.must(200, "POST", "/commands", {"argv": [*argv]})
+
+    def assert_hidden(self, sandbox):
+        for _ in range(2):
+            self.assertEqual(self.command(sandbox, "python3", "looks.py")["stdout"], HIDDEN)
+        sandbox.must(403, "GET", "/files/.netrc")
+        self.assertEqual(sandbox.context().execute("import looks")["stdout"], HIDDEN)
+
+    def with_secrets(self):
+        """The name of a snapshot with what a policy hides, made where none did."""
+        sandbox = self.create()
+        sandbox.write(".netrc", TOKEN.encode())
+        sandbox.write(".ssh/key", TOKEN.encode())
+        sandbox.write("looks.py", LOOKS)
+        sandbox.must(201, "POST", "/snapshot", {"name": "with-secrets"})
+        return "with-secrets"
+
+    def test_it_is_hidden_in_what_is_made_of_snapshots_and_in_forks_of_that(self):
+        sandbox = self.create(template=self.with_secrets(), policy=POLICY)
+        self.assert_hidden(sandbox)
+        (fork,) = sandbox.must(201, "POST", "/fork", {})["sandboxes"]
+        self.assert_hidden(Sandbox(self.daemon, fork["id"]))
+        sandbox.must(201, "POST", "/snapshot", {"name": "again"})
+        self.assert_hidden(self.create(template="again", policy=POLICY))
+
+    def test_it_is_hidden_after_a_rollback_and_a_pause(self):
+        sandbox = self.create(template=self.with_secrets(), policy=POLICY)
+        context = sandbox.context()
+        point = context.must(201, "POST", "/checkpoint")["checkpoint"]
+        context.execute("open('later', 'w').write('x'); import os; os.remove('looks.py')")
+        context.must(200, "POST", "/rollback", {"checkpoint": point})
+        sandbox.must(404, "GET", "/files/later")
+        self.assert_hidden(sandbox)
+        sandbox.must(200, "POST", "/pause")
+        sandbox.must(200, "POST", "/resume")
+        self.assert_hidden(sandbox)
+
+    def test_git_works_in_a_workspace_with_hidden_places(self):
+        sandbox = self.create(policy=POLICY)
+        done = self.command(sandbox, "sh", "-c", "git init -q . && echo x > f && git add -A && git status --short")
+        self.assertEqual((done["exit_code"], done["stdout"], done["stderr"]), (0, "A  f\n", ""))
+
+
 # Of a file in a volume: whatever shows it, but not where it may not be.
 IN_VOLUME = b"""import os
 for attempt in (lambda: open('data/closed/new', 'w'), lambda: os.rename('data/closed', 'data/moved'),

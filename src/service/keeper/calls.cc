@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/calls.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -481,6 +483,19 @@ Result<json> settled(const json& arguments, CallContext& context) {
   return json();
 }
 
+// Unpacks an archive into a workspace as the warden does it, who has the places that are closed to
+// everybody else.
+Result<json> fill(const json& arguments, CallContext& context) {
+  const auto held = GB_TRY(sandbox(arguments, context));
+  const std::string path = GB_TRY(context.keeper.paths().resolve(text(arguments, "archive")));
+  const UniqueFd archive(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!archive) {
+    return Error::from_errno("open what a workspace begins with");
+  }
+  GB_TRY(held->sandbox().unpack("", archive.get()));
+  return json();
+}
+
 Result<json> notebook(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(held_context(arguments, context));
   return json(GB_TRY(held->notebook()));
@@ -661,6 +676,7 @@ constexpr std::array kCalls = {
     Call{"decide_dry_run", decide_dry_run, kLong},
     Call{"happenings", happenings, kEnds},
     Call{"settled", settled, kShort},
+    Call{"fill", fill, kLong},
     Call{"notebook", notebook, kLong},
     Call{"run", run, kStream},
     Call{"judge", judge_program, kStream},

@@ -17,6 +17,7 @@
 #include "base/sys/raw.h"
 #include "base/text.h"
 #include "sandbox/foreign_root.h"
+#include "sandbox/git_excludes.h"
 #include "sandbox/machine.h"
 #include "sandbox/masked_paths.h"
 #include "sandbox/system_view.h"
@@ -340,18 +341,25 @@ void RootPlan::add_own_etc(const SandboxSpec& spec) {
   }
 }
 
+void RootPlan::add_own_file(const SandboxSpec::OwnFile& file) {
+  add_directory("run", 0755);
+  add_directory(kOwnFiles, 0755);
+  const char* const path = keep(std::string(kOwnFiles) + "/" + file.name);
+  texts_.push_back(file.content);
+  files_.push_back({path, texts_.back()});
+  more_bytes_ += file.content.size() + kPage;
+  ++more_inodes_;
+  if (!file.shown_at.empty()) {
+    binds_.push_back({path, keep(file.shown_at.substr(1)), kReadOnly, true});
+  }
+}
+
 void RootPlan::add_own_files(const SandboxSpec& spec) {
   for (const SandboxSpec::OwnFile& file : spec.own_files) {
-    add_directory("run", 0755);
-    add_directory(kOwnFiles, 0755);
-    const char* const path = keep(std::string(kOwnFiles) + "/" + file.name);
-    texts_.push_back(file.content);
-    files_.push_back({path, texts_.back()});
-    more_bytes_ += file.content.size() + kPage;
-    ++more_inodes_;
-    if (!file.shown_at.empty()) {
-      binds_.push_back({path, keep(file.shown_at.substr(1)), kReadOnly, true});
-    }
+    add_own_file(file);
+  }
+  if (!spec.rules.read.closed.empty()) {
+    add_own_file({.name = kGitExcludes, .content = git_excludes(spec.rules.read), .shown_at = {}});
   }
 }
 

@@ -68,6 +68,7 @@ class RootPlan {
   void add_etc(const SandboxSpec& spec);
   void add_own_etc(const SandboxSpec& spec);
   void add_own_files(const SandboxSpec& spec);
+  void add_own_file(const SandboxSpec::OwnFile& file);
   void add_pins(const SandboxSpec& spec);
   void add_system_places(const SandboxSpec& spec);
   [[nodiscard]] std::vector<std::string> names_of_root(const SandboxSpec& spec) const;

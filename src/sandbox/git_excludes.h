@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What git is told of the places in a workspace that a policy hides. It would give up at the first
+// file that it may not read: 'git add -A' of a workspace with a hidden .netrc.
+#pragma once
+
+#include <string>
+
+#include "spec/command.h"
+#include "spec/place_rules.h"
+
+namespace glovebox {
+
+// The name of the file, among a sandbox's own (SandboxSpec::kOwnFiles).
+inline constexpr const char* kGitExcludes = "git-excludes";
+
+// Its text: these places, from the top of a repository.
+std::string git_excludes(const PlaceRules& read);
+
+// Makes git read it. What a guest sets itself comes after it, and counts.
+Environment git_excludes_environment();
+
+}  // namespace glovebox
