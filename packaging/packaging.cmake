@@ -4,6 +4,7 @@ include(GNUInstallDirs)
 
 install(TARGETS glovebox DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS glovebox-daemon glovebox-egress glovebox-warden glovebox-archiver glovebox-launcher glovebox-render
+  glovebox-checker
   DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/glovebox)
 # The library finds libexec/ beside its directory, so that is lib/ whatever the system would choose.
 install(TARGETS glovebox-library LIBRARY DESTINATION lib FILE_SET HEADERS DESTINATION include)
@@ -36,4 +37,4 @@ install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # What the packages are made of, without tests and benchmarks.
 add_custom_target(shipped DEPENDS glovebox glovebox-daemon glovebox-library glovebox-warden glovebox-archiver glovebox-analyser glovebox-launcher
-  glovebox-egress glovebox-files glovebox-render glovebox-wasm glovebox-microvm glovebox-microvm-init glovebox-microvm-memory-opener agents)
+  glovebox-egress glovebox-files glovebox-render glovebox-checker glovebox-wasm glovebox-microvm glovebox-microvm-init glovebox-microvm-memory-opener agents)

@@ -9,7 +9,7 @@ import time
 import tomllib
 
 GRAMMARS = pathlib.Path(__file__).resolve().parents[1] / "tools/grammars.toml"
-SHIPPED = ["glovebox", "glovebox-daemon", "glovebox-render", "glovebox-warden",
+SHIPPED = ["glovebox", "glovebox-daemon", "glovebox-render", "glovebox-checker", "glovebox-warden",
            "glovebox-archiver", "glovebox-analyser", "glovebox-launcher", "glovebox-egress", "glovebox-files",
            "glovebox-wasm", "agents"]
 

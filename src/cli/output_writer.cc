@@ -190,6 +190,11 @@ std::string summary(const OneShotResult& result, const std::string& out_director
     text += check.status == Status::kOk ? "  verified: ok\n"
                                         : "  verification failed: " + ending(check) + "\n";
   }
+  for (const CheckReport& check : verdict.checks) {
+    text += "  " + std::string(check.passed ? "checked: " : "check failed: ") + check.check +
+            (check.what.empty() ? "" : " '" + printable(to_utf8(check.what)) + "'") +
+            (check.passed ? "" : ": " + printable(to_utf8(check.reason))) + "\n";
+  }
   return text;
 }
 

@@ -33,7 +33,7 @@ namespace glovebox::cli {
 namespace {
 
 constexpr const char* kRunFooter =
-    R"(Exit status: the program's own exit status (128+N if signal N killed it); 123 only --verify
+    R"(Exit status: the program's own exit status (128+N if signal N killed it); 123 only a check
 failed; 124 time limit; 137 memory limit; 126 refused; 125 glovebox error; 2 usage error. Ctrl-C and
 SIGTERM reach the program first, and end glovebox too (130, 143).
 
@@ -66,8 +66,9 @@ Controls controls_for(int fd, const RunOptionsText& options) {
 }
 
 bool failed_verification(const Verdict& verdict) {
-  return verdict.status == Status::kOk && verdict.verification &&
-         verdict.verification->status != Status::kOk;
+  return verdict.status == Status::kUnverified ||
+         (verdict.status == Status::kOk && verdict.verification &&
+          verdict.verification->status != Status::kOk);
 }
 
 // The verdict stays the guest's own. That its files are not where they were wanted is ours to say,

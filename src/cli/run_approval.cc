@@ -68,6 +68,14 @@ Result<void> approve(const std::vector<std::string>& policies, OneShot& request,
     request.tier = GB_TRY(raise_floor(request.tier, loaded.back()));
   }
   request.rules = guest_rules_of(loaded);
+  for (const policy::Policy& each : loaded) {
+    request.checks.add(each.checks);
+  }
+  if (!request.checks.reviews.empty()) {
+    return Error(ErrorCode::kUnsupported,
+                 "the policy wants a second model to review the result, and nobody here asks one",
+                 "run the program on a daemon, by a client that answers reviews");
+  }
   if (std::ranges::none_of(loaded, &policy::Policy::examines)) {
     return {};
   }

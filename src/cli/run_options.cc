@@ -22,6 +22,11 @@
 namespace glovebox::cli {
 namespace {
 
+// Whether it is a schema shows when something is checked with it.
+Result<std::string> read_schema(const std::string& path) {
+  return read_whole_input(path, Checks::kMaxText, "leave out what the schema only describes");
+}
+
 // A program's text; what is larger is data, and goes with --file.
 constexpr std::size_t kMaxCode = 64U << 20;
 constexpr std::size_t kMaxCopiedInput = 1UL << 30;
@@ -354,6 +359,18 @@ void add_options(CLI::App& command, RunOptionsText& options) {
       ->excludes(compile_only)
       ->type_name("COMMAND")
       ->group(kAnswer);
+  command
+      .add_option("--expect-file", options.expected_files,
+                  "File in the workspace that the program must make or change; repeatable")
+      ->excludes(compile_only)
+      ->type_name("PATH")
+      ->group(kAnswer);
+  command
+      .add_option("--output-schema", options.output_schema,
+                  "File with a JSON Schema that the program's output must conform to")
+      ->excludes(compile_only)
+      ->type_name("FILE")
+      ->group(kAnswer);
   auto* const json =
       command.add_flag("--json", options.json, "Print the result as one JSON object")
           ->group(kAnswer);
@@ -467,6 +484,10 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   }
   request.compile_only = options.compile_only;
   request.verify = options.verify;
+  request.checks.files = options.expected_files;
+  if (!options.output_schema.empty()) {
+    request.checks.schemas.push_back(GB_TRY(read_schema(options.output_schema)));
+  }
   if (options.has_stdin_file()) {
     plan.stdin_file = GB_TRY(open_input(options.stdin_file));
     request.stdin_fd = plan.stdin_file.get();

@@ -36,6 +36,8 @@ struct RunOptionsText : SharedOptionsText {
   bool deterministic = false;
   bool compile_only = false;
   std::string verify;
+  std::vector<std::string> expected_files;
+  std::string output_schema;
   bool no_pool = false;
   bool raw = false;
   bool strip_ansi = false;

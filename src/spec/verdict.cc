@@ -25,6 +25,8 @@ std::string_view to_string(Status status) {
       return "canceled";
     case Status::kRefused:
       return "refused";
+    case Status::kUnverified:
+      return "unverified";
     case Status::kFailed:
       return "failed";
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "spec/checks.h"
 #include "spec/connection_record.h"
 #include "spec/dry_run.h"
 #include "spec/event.h"
@@ -29,8 +30,9 @@ enum class Status {
   kDiskFull,
   kSignaled,  // A signal that no limit of ours explains.
   kCanceled,
-  kRefused,  // Policy or approval said no; nothing was run.
-  kFailed,   // Ours, never the guest's.
+  kRefused,     // Policy or approval said no; nothing was run.
+  kUnverified,  // It ended with ok, but not everything holds that was to be checked.
+  kFailed,      // Ours, never the guest's.
 };
 
 // The name in JSON: "ok", "compile_error", …
@@ -135,6 +137,8 @@ struct Verdict {
   std::vector<std::string> notes;
   // How the caller's check ended, where one was asked for and the sandbox could still run it.
   std::shared_ptr<const Verdict> verification;
+  // Of the checks that a request or a policy demands; empty where the run itself was not ok.
+  std::vector<CheckReport> checks;
   // Of a dry run: what it has changed.
   std::optional<DryRun> dry_run;
 };

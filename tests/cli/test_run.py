@@ -390,6 +390,20 @@ class Verify(Case):
         self.assertEqual(verdict["exit_code"], 3)
         self.assertEqual(verdict["verification"]["stdout"], "looked\n")
 
+    def test_checks_files_and_output_and_tells_which_does_not_hold(self):
+        schema = self.dir / "schema.json"
+        schema.write_text('{"type": "object"}')
+        wishes = ("--expect-file", "made", "--output-schema", str(schema))
+        answer = shell("echo {} | tee made", *wishes, "--json")
+        self.assert_status(answer, 0)
+        self.assertEqual([each["passed"] for each in answer.verdict["checks"]], [True, True])
+        answer = shell("echo {}; echo x > other", *wishes)
+        self.assert_status(answer, 123)
+        self.assertIn("check failed: file 'made': the program has not made it", answer.stderr)
+        answer = shell("echo []; echo x > made", *wishes)
+        self.assert_status(answer, 123)
+        self.assertIn("check failed: output_schema:", answer.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

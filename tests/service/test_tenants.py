@@ -39,6 +39,7 @@ BODIES = {
     "changeFiles": {"action": "make_directory", "path": "d"},
     "changeVolumeFiles": {"action": "make_directory", "path": "d"},
     "decideApproval": {"decision": "allow", "hash": "forged"},
+    "answerReview": {"ok": True},
     "changeSandbox": {"metadata": {"taken": "over"}},
 }
 

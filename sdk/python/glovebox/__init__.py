@@ -23,7 +23,9 @@ from ._async.volumes import AsyncVolume
 from ._async.websocket import AsyncWebSocket
 from ._dry_run import DryRunOptions
 from ._engine import Engine
-from ._generated.requests import Checker, JudgeCase, Limits, Network, Quotas, ToolLimits, VolumeMount
+from ._generated.requests import (
+    Checker, Checks, JudgeCase, Limits, Network, Quotas, ReviewReply, ToolLimits, VolumeMount,
+)
 from ._generated.responses import CommandResult, DryRun, JudgeReport, Result, Verdict
 from ._generated.words import EndReason, JudgeVerdict, SandboxState, Status
 from ._program import find_program
@@ -71,11 +73,11 @@ from .tools import Tool, tool
 __all__ = [
     "APIError", "AsyncClient", "AsyncContext", "AsyncFiles", "AsyncProcess", "AsyncSandbox",
     "AsyncServer", "AsyncTerminal", "AsyncVolume", "AsyncWebSocket", "AuthError", "BadGateway",
-    "Checker", "Client", "CommandError", "CommandResult", "Conflict", "ConnectionFailed", "Context",
+    "Checker", "Checks", "Client", "CommandError", "CommandResult", "Conflict", "ConnectionFailed", "Context",
     "DryRun", "DryRunOptions", "EndReason", "Engine", "Event", "ExecutionError", "Files", "Forbidden", "GloveboxError", "Gone",
     "InputRequest", "InternalError", "InvalidRequest", "JudgeCase", "JudgeReport", "JudgeVerdict",
     "Limits", "LoginFailed", "McpError", "McpLogin", "McpServer", "Network", "NotFound", "Process", "ProgramError", "ProgramNotFound", "ProtocolError",
-    "QuotaError", "Quotas", "RateLimited", "Result", "Retry", "Sandbox", "SandboxState", "Server",
+    "QuotaError", "Quotas", "RateLimited", "Result", "Retry", "ReviewReply", "Sandbox", "SandboxState", "Server",
     "Status", "Terminal", "Timeout", "TooLarge", "Tool", "ToolCall", "ToolLimits", "Unavailable", "Unsupported",
     "Verdict", "Volume", "VolumeMount", "WebSocket", "__version__", "errors", "find_program",
     "judge", "judge_async", "models", "run", "run_async", "tool",

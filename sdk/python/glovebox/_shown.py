@@ -103,7 +103,7 @@ class VerdictMixin:
 
     @property
     def ok(self) -> bool:
-        """Exit status 0, and no uncaught error."""
+        """Exit status 0, no uncaught error, and every check that was demanded has passed."""
         return self.status == "ok"
 
     @property

@@ -13,7 +13,7 @@ export { McpServer, type Complete, type HeaderMap, type HeaderSource, type McpHt
 export { McpLogin, type McpLoginOptions } from "./oauth.js";
 export { Packages, type InstallOptions } from "./packages.js";
 export { Ports, type PortToken } from "./ports.js";
-export { judge, run, type JudgeOptions, type OneRunOptions } from "./run.js";
+export { judge, run, type JudgeOptions, type OneRunOptions, type Review, type ReviewReply } from "./run.js";
 export { Sandbox, type ListOptions, type SandboxOptions } from "./sandbox.js";
 export { Socket, type Message } from "./socket.js";
 export { Template, type BuildOptions } from "./template.js";

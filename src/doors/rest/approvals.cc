@@ -59,4 +59,19 @@ Result<void> decide_approval(Call& call) {
   return {};
 }
 
+Result<void> answer_review(Call& call) {
+  Fields fields = GB_TRY(call.fields());
+  ReviewReply reply;
+  const auto ok = fields.flag("ok");
+  if (!ok) {
+    fields.refuse("ok", "must be true or false");
+  }
+  reply.ok = ok.value_or(false);
+  reply.reason = fields.text("reason").value_or("");
+  GB_TRY(fields.done());
+  GB_TRY(GB_TRY(desk_of(call))->review(call.caller, call.parameters[0], reply));
+  call.send_nothing();
+  return {};
+}
+
 }  // namespace glovebox::rest

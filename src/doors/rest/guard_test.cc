@@ -131,6 +131,7 @@ class GuardTest : public testing::Test {
         row("list approvals", {"read"}, tenant, [&s](C c) { return s.waiting(c); }),
         row("decide about an approval", {"approve"}, tenant,
             [&s](C c) { return s.decide(c, "x", {}); }),
+        row("answer a review", {"run"}, tenant, [&s](C c) { return s.review(c, "x", {}); }),
         // One of something that is not there, so that the others are not stopped.
         row("emergency_stop", {"admin"}, tenant,
             [&s](C c) {

@@ -194,6 +194,32 @@ Result<SandboxChange> read_sandbox_change(Fields& fields) {
   return change;
 }
 
+Result<Checks> read_checks(Fields& fields) {
+  auto object = fields.object("checks");
+  if (!object) {
+    return Checks{};
+  }
+  Fields own(*std::move(object), "checks.");
+  Checks checks;
+  for (const auto& [name, texts] :
+       {std::pair{"commands", &checks.commands}, std::pair{"files", &checks.files}}) {
+    *texts = own.texts(name, Checks::kMost).value_or(std::vector<std::string>());
+    for (const std::string& text : *texts) {
+      if (text.empty() || text.size() > Checks::kMaxText) {
+        own.refuse(name, "a check has 1 to " + std::to_string(Checks::kMaxText) + " bytes");
+      }
+    }
+  }
+  if (const auto schema = own.object("output_schema")) {
+    checks.schemas.push_back(schema->dump());
+  }
+  if (auto criteria = own.text("review", Checks::kMaxText); criteria && !criteria->empty()) {
+    checks.reviews.push_back(*std::move(criteria));
+  }
+  GB_TRY(own.done());
+  return checks;
+}
+
 Result<RunRequest> read_run_request(Fields& fields) {
   RunRequest request;
   read_base(fields, request);
@@ -211,6 +237,7 @@ Result<RunRequest> read_run_request(Fields& fields) {
   }
   request.env = fields.environment("env").value_or(Environment());
   request.verify = fields.text("verify", 64 * 1024).value_or("");
+  request.checks = GB_TRY(read_checks(fields));
   request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
   read_tier(fields, request.tier);
   read_user_inside(fields, request);

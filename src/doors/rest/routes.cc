@@ -93,6 +93,7 @@ constexpr Route kRoutes[] = {
     {"PUT", "/v1/templates/{name}/archive", kRun, import_template, false, kLong},
     {"GET", "/v1/approvals", kRead, list_approvals},
     {"POST", "/v1/approvals/{id}", kApprove, decide_approval},
+    {"POST", "/v1/reviews/{id}", kRun, answer_review},
     {"GET", "/v1/audit", kAdmin, list_audit},
     {"GET", "/v1/emergency-stop", kAdmin, list_emergency_stops},
     {"POST", "/v1/emergency-stop", kAdmin, emergency_stop},

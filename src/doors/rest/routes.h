@@ -104,6 +104,7 @@ Result<void> remove_template(Call& call);
 Result<void> import_template(Call& call);
 Result<void> list_approvals(Call& call);
 Result<void> decide_approval(Call& call);
+Result<void> answer_review(Call& call);
 Result<void> export_template(Call& call);
 Result<void> list_audit(Call& call);
 Result<void> emergency_stop(Call& call);

@@ -20,7 +20,7 @@ const RuleList& Policy::list(Subject subject, std::string_view family) const {
 }
 
 bool Policy::examines() const {
-  const bool demands = !min_tier.empty() || written || tools;
+  const bool demands = !min_tier.empty() || written || tools || !checks.empty();
   return !demands || says_unparsed || ask_at != 0 || refuse_at != 0 || !lists.empty() ||
          !by_language.empty();
 }

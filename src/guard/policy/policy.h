@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "guard/policy/action.h"
 #include "guard/policy/tool_rules.h"
+#include "spec/checks.h"
 
 namespace glovebox::policy {
 
@@ -68,8 +69,11 @@ struct Policy {
   // For calls of tools, which are judged when they are made (call_assessment.h); nothing: none is.
   std::optional<ToolRules> tools{};
 
-  // Whether it says anything about what is in a program. One that only demands a tier, says what
-  // may be started, or which tools may be called, needs no analysis.
+  // What has to hold of a run that ended with `ok` before it counts as that.
+  Checks checks{};
+
+  // Whether it says anything about what is in a program. One that only demands a tier or checks,
+  // says what may be started, or which tools may be called, needs no analysis.
   [[nodiscard]] bool examines() const;
 
   // The list for a subject; an empty one where the policy has none.

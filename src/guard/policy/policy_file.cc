@@ -15,12 +15,15 @@
 // NOLINTEND(readability-identifier-naming)
 #include <toml++/toml.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.h"
 #include "guard/policy/analysers.h"
 #include "guard/policy/file_places.h"
 #include "guard/policy/policy.h"
 #include "language/suggest.h"
 #include "language/toml_guard.h"
+#include "spec/json/bounded_json.h"
 
 namespace glovebox::policy {
 namespace {
@@ -64,6 +67,8 @@ class Reader {
   Result<void> commands(const toml::node& node, Policy& policy);
   Result<void> files(const toml::node& node, Policy& policy);
   Result<ToolRules> tools(const toml::node& node);
+  Result<std::vector<std::string>> texts(const toml::node& node, std::size_t most);
+  Result<Checks> checks(const toml::node& node);
   Result<void> language(std::string_view name, const toml::node& node, Policy& policy);
   Result<Example> example(const toml::node& node);
 
@@ -291,6 +296,40 @@ Result<ToolRules> Reader::tools(const toml::node& node) {
   return rules;
 }
 
+Result<std::vector<std::string>> Reader::texts(const toml::node& node, std::size_t most) {
+  const toml::array* const list = node.as_array();
+  if (list == nullptr || list->size() > Checks::kMost) {
+    return fault(node.source(), "expected a list of at most " + std::to_string(Checks::kMost) +
+                                    " strings, [\"…\"]");
+  }
+  std::vector<std::string> texts;
+  for (const toml::node& each : *list) {
+    texts.push_back(GB_TRY(text(each, most)));
+  }
+  return texts;
+}
+
+Result<Checks> Reader::checks(const toml::node& node) {
+  Checks checks;
+  for (const auto& [key, value] : *GB_TRY(table(node))) {
+    if (key.str() == "commands") {
+      checks.commands = GB_TRY(texts(value, Checks::kMaxText));
+    } else if (key.str() == "files") {
+      checks.files = GB_TRY(texts(value, kMaxPattern));
+    } else if (key.str() == "output_schema") {
+      checks.schemas = {GB_TRY(text(value, Checks::kMaxText))};
+      if (const auto schema = parse_json(checks.schemas.front()); !schema) {
+        return fault(value.source(), "this schema is not JSON: " + schema.error().message());
+      }
+    } else if (key.str() == "review") {
+      checks.reviews = {GB_TRY(text(value, Checks::kMaxText))};
+    } else {
+      return unknown(key, {"commands", "files", "output_schema", "review"});
+    }
+  }
+  return checks;
+}
+
 Result<void> Reader::language(std::string_view name, const toml::node& node, Policy& policy) {
   auto& lists = policy.by_language[std::string(name)];
   for (const auto& [key, value] : *GB_TRY(table(node))) {
@@ -309,8 +348,8 @@ Result<void> Reader::language(std::string_view name, const toml::node& node, Pol
 
 Result<Policy> Reader::policy(const toml::table& file) {
   static const Words kKeys = [] {
-    Words keys = {"description", "min_tier", "unparsed", "dry_run",  "risk", "languages",
-                  "commands",    "hosts",    "files",    "patterns", "tools"};
+    Words keys = {"description", "min_tier", "unparsed", "dry_run",  "risk",  "languages",
+                  "commands",    "hosts",    "files",    "patterns", "tools", "checks"};
     std::ranges::copy(families_with_names(), std::back_inserter(keys));
     return keys;
   }();
@@ -340,6 +379,8 @@ Result<Policy> Reader::policy(const toml::table& file) {
       policy.lists[Subject::kPatterns] = GB_TRY(list(value));
     } else if (name == "files") {
       GB_TRY(files(value, policy));
+    } else if (name == "checks") {
+      policy.checks = GB_TRY(checks(value));
     } else if (name == "tools") {
       policy.tools = GB_TRY(tools(value));
     } else if (std::ranges::find(families_with_names(), name) != families_with_names().end()) {

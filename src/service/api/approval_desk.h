@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ApprovalDesk: where people see what a policy asks them about, and decide.
+// ApprovalDesk: where people see what a policy asks them about, and decide; and where models say
+// what they find of a run.
 #pragma once
 
 #include <chrono>
@@ -41,6 +42,12 @@ struct ApprovalReply {
   bool remember = false;  // The same hash is not asked about again, as long as the daemon runs.
 };
 
+// What a second model says of a run (service/guarded/reviews.h).
+struct ReviewReply {
+  bool ok = false;
+  std::string reason{};
+};
+
 // Any thread.
 class ApprovalDesk {
  public:
@@ -54,6 +61,12 @@ class ApprovalDesk {
   virtual Result<void> decide(const Caller& caller,
                               std::string_view id,
                               const ApprovalReply& reply) = 0;
+
+  // Answers a review that a run waits for, once. kNotFound for what the tenant was never asked or
+  // is over, kConflict for what is answered.
+  virtual Result<void> review(const Caller& caller,
+                              std::string_view id,
+                              const ReviewReply& reply) = 0;
 };
 
 }  // namespace glovebox

@@ -13,6 +13,7 @@
 #include "service/api/caller.h"
 #include "service/api/event_sink.h"
 #include "service/api/judge_case.h"
+#include "spec/checks.h"
 #include "spec/command.h"
 #include "spec/guest_rules.h"
 #include "spec/limit_fields.h"
@@ -38,6 +39,7 @@ struct RunRequest {
   std::vector<std::string> policies{};  // As a sandbox's.
   GuestRules rules{};                   // Likewise.
   std::string verify{};
+  Checks checks{};
   NetworkRules network{};
   std::string idempotency_key{};
   // Of the guard, never of a client: its sandbox shows glovebox-analyser.

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "service/guarded/deeds.h"
+#include "spec/json/verdict_json.h"
 #include "store/tenant_records.h"
 
 namespace glovebox {
@@ -44,13 +45,23 @@ auto& program_of(Request& request) {
   }
 }
 
+// Only a run has checks.
+template <typename Asked>
+bool has_checks(const Asked& asked, const PolicyGate::Demands& demands) {
+  if constexpr (requires { asked.checks; }) {
+    return asked.checks == demands.checks;
+  }
+  return true;
+}
+
 // Passes a request on with what policies demand. Requests can be large: one that has it already is
 // not copied.
 template <typename Request, typename Next>
 auto with_demands(const Request& request, const PolicyGate::Demands& demands, const Next& next) {
   const auto& asked = program_of(request);
   if (asked.policies == demands.policies && asked.tier == demands.tier &&
-      asked.rules == demands.rules && asked.nested == demands.nested) {
+      asked.rules == demands.rules && asked.nested == demands.nested &&
+      has_checks(asked, demands)) {
     return next(request);
   }
   Request raised = request;
@@ -58,6 +69,9 @@ auto with_demands(const Request& request, const PolicyGate::Demands& demands, co
   program_of(raised).tier = demands.tier;
   program_of(raised).rules = demands.rules;
   program_of(raised).nested = demands.nested;
+  if constexpr (requires { raised.checks; }) {
+    raised.checks = demands.checks;
+  }
   if constexpr (requires { raised.checker; }) {
     if (raised.checker) {
       raised.checker->rules = demands.rules;
@@ -95,6 +109,15 @@ Result<void> GuardedService::decide(const Caller& caller,
   deciding.details["remember"] = reply.remember;
   return recorder_.act(caller, std::move(deciding), guard_.tenant(caller, kApprove),
                        [&] { return policies_.approvals().decide(caller, id, reply); });
+}
+
+Result<void> GuardedService::review(const Caller& caller,
+                                    std::string_view id,
+                                    const ReviewReply& reply) {
+  Deed answering = deed_about("review.answer", id);
+  answering.details["ok"] = reply.ok;
+  return recorder_.act(caller, std::move(answering), guard_.tenant(caller, kRun),
+                       [&] { return policies_.reviews().answer(caller, id, reply); });
 }
 
 Result<Caller> GuardedService::authenticate(std::string_view key) {
@@ -465,7 +488,22 @@ Result<void> GuardedService::run_in_template(const Caller& caller,
   const PolicyGate::Demands demands = GB_TRY(policies_.demands(caller, request));
   return with_demands(request, demands, [&](const RunRequest& raised) -> Result<void> {
     GB_TRY(policies_.run(caller, raised, sink));
-    return inner_.run(caller, raised, sink);
+    if (raised.checks.reviews.empty()) {
+      return inner_.run(caller, raised, sink);
+    }
+    // The sandbox has ended when the verdict is passed on.
+    std::string verdict;
+    GB_TRY(inner_.run(caller, raised, [&](std::string_view event) {
+      if (is_verdict_event(event)) {
+        verdict = event;
+        return true;
+      }
+      return sink(event);
+    }));
+    if (!verdict.empty()) {
+      (void)sink(policies_.reviews().reviewed(caller, raised, verdict, sink));
+    }
+    return {};
   });
 }
 

@@ -41,6 +41,7 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   Result<void> decide(const Caller& caller,
                       std::string_view id,
                       const ApprovalReply& reply) override;
+  Result<void> review(const Caller& caller, std::string_view id, const ReviewReply& reply) override;
 
   // Sandboxes.
   Result<SandboxInfo> create(const Caller& caller, const SandboxRequest& request) override;

@@ -137,7 +137,8 @@ PolicyGate::PolicyGate(SandboxService& service, PolicyOptions options)
       options_(std::move(options)),
       shipped_(parse_shipped()),
       languages_(Registry::load(Registry::user_directories())),
-      approvals_(options_.approval_time) {}
+      approvals_(options_.approval_time),
+      reviews_(options_.approval_time) {}
 
 Result<void> PolicyGate::known(const std::vector<std::string>& names) const {
   for (const std::string& name : names) {
@@ -200,6 +201,10 @@ Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
   const std::vector<Policy> policies = holding(caller, demands.policies);
   demands.tier = GB_TRY(raise_floors(std::move(demands.tier), policies));
   demands.rules = guest_rules_of(policies);
+  demands.checks = request.checks;
+  for (const Policy& policy : policies) {
+    demands.checks.add(policy.checks);
+  }
   return demands;
 }
 
@@ -479,6 +484,9 @@ Result<void> PolicyGate::run(const Caller& caller,
                 .grants = all_grants_of(request)};
   if (!request.verify.empty()) {
     asked.units.push_back({"bash", request.verify});
+  }
+  for (const std::string& command : request.checks.commands) {
+    asked.units.push_back({"bash", command});
   }
   add_inputs(request, asked.inputs);
   GB_TRY(decide(caller, policies, asked, sink));

@@ -16,6 +16,7 @@
 #include "service/api/sandbox_service.h"
 #include "service/guarded/approvals.h"
 #include "service/guarded/cell_history.h"
+#include "service/guarded/reviews.h"
 #include "service/guarded/trial.h"
 #include "service/policies/tier_floor.h"
 #include "service/runs/analysis.h"
@@ -47,6 +48,7 @@ class PolicyGate {
     TierWish tier;                      // With their floor.
     GuestRules rules;                   // What can be started and written.
     bool nested = false;                // It asks for that, or its template does.
+    Checks checks{};                    // Of a run: its own, and theirs.
   };
   // Of a run, and of a sandbox with contexts. Fails with kInvalid unless each policy that is asked
   // for is the name of a shipped one, and as raise_floor() does.
@@ -84,6 +86,7 @@ class PolicyGate {
   Result<void> recipe(const Caller& caller, const Recipe& recipe);
 
   [[nodiscard]] Approvals& approvals() { return approvals_; }
+  [[nodiscard]] Reviews& reviews() { return reviews_; }
 
  private:
   // What somebody wants to run.
@@ -142,6 +145,7 @@ class PolicyGate {
   std::map<std::string, policy::Policy, std::less<>> shipped_;
   const Registry languages_;
   Approvals approvals_;
+  Reviews reviews_;
   CellHistory history_;
   NamedLocks turns_;  // Of contexts.
   KeptTrials kept_;

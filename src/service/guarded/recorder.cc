@@ -99,6 +99,8 @@ struct Outcome {
         add_connections(value);
       } else if (name == "files") {
         add_files(value);
+      } else if (name == "checks") {
+        add_checks(value);
       } else if (value != "null" && std::ranges::find(kRecorded, name) != kRecorded.end()) {
         add_member(members, name, value);
       }
@@ -119,6 +121,15 @@ struct Outcome {
               "\":" + std::to_string(files->value(kind, nlohmann::json::array()).size());
     }
     add_member(members, "dry_run", told + "}");
+  }
+
+  // Which were made, and what became of them; no reason, which can have words of the guest's.
+  void add_checks(std::string_view value) {
+    Json told = Json::array();
+    for (const auto& each : nlohmann::json::parse(value, nullptr, false)) {
+      told.push_back({{"check", each.value("check", "")}, {"passed", each.value("passed", false)}});
+    }
+    add_member(members, "checks", told.dump());
   }
 
   void add_limits(const std::vector<std::string>& hit) {

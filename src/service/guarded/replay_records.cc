@@ -100,6 +100,24 @@ void put_place(Json& body, const Request& request) {
   }
 }
 
+// As a client writes them.
+Json checks_of(const Checks& checks) {
+  Json body = Json::object();
+  if (!checks.commands.empty()) {
+    body["commands"] = checks.commands;
+  }
+  if (!checks.files.empty()) {
+    body["files"] = checks.files;
+  }
+  for (const std::string& schema : checks.schemas) {
+    body["output_schema"] = Json::parse(schema, nullptr, false);
+  }
+  for (const std::string& criteria : checks.reviews) {
+    body["review"] = criteria;
+  }
+  return body;
+}
+
 }  // namespace
 
 Json request_body(const RunRequest& request) {
@@ -115,6 +133,9 @@ Json request_body(const RunRequest& request) {
   put("stdin", request.standard_input);
   put("files", request.files);
   put("verify", request.verify);
+  if (!request.checks.empty()) {
+    body["checks"] = checks_of(request.checks);
+  }
   if (request.language.empty()) {
     body.erase("language");
   }

@@ -169,6 +169,10 @@ template <>
 inline constexpr auto kFields<Inspection> =
     std::tuple{Field{"found", &Inspection::found}, Field{"data", &Inspection::data}};
 template <>
+inline constexpr auto kFields<Checks> =
+    std::tuple{Field{"commands", &Checks::commands}, Field{"files", &Checks::files},
+               Field{"schemas", &Checks::schemas}, Field{"reviews", &Checks::reviews}};
+template <>
 inline constexpr auto kFields<RunRequest> =
     std::tuple{Field{"template", &RunRequest::template_name},
                Field{"language", &RunRequest::language},
@@ -184,6 +188,7 @@ inline constexpr auto kFields<RunRequest> =
                Field{"nested", &RunRequest::nested},
                Field{"rules", &RunRequest::rules},
                Field{"verify", &RunRequest::verify},
+               Field{"checks", &RunRequest::checks},
                Field{"network", &RunRequest::network},
                Field{"key", &RunRequest::idempotency_key},
                Field{"analysis", &RunRequest::analysis}};

@@ -87,6 +87,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   }
   one_shot.contents = request.files;
   one_shot.verify = request.verify;
+  one_shot.checks = request.checks;
   const UniqueFd input = GB_TRY(sys::memory_file(request.standard_input));
   one_shot.stdin_fd = input.get();
   // The caller's going closes its end, which makes ours readable: nobody else will ever have the

@@ -21,6 +21,7 @@
 #include "service/network/egress.h"
 #include "service/policies/policy_walls.h"
 #include "service/run_pool/sandbox_claim.h"
+#include "service/runs/run_checks.h"
 #include "spec/warden_protocol.h"
 
 namespace glovebox {
@@ -107,6 +108,9 @@ Result<void> refuse_programs(const std::string& tier, const OneShot& request, co
   if (!request.verify.empty()) {
     return refuse("has no shell to verify with", ", or leave out --verify");
   }
+  if (!request.checks.commands.empty()) {
+    return refuse("has no shell for the commands that check a run", "");
+  }
   if (!request.packages.requests.empty()) {
     return refuse("has no packages", ", or leave out --packages");
   }
@@ -123,6 +127,7 @@ OneShot compilation_of(const OneShot& request) {
   compilation.tier = {.exactly = {}, .at_least = request.tier.at_least};
   compilation.deterministic = false;
   compilation.compile_only = true;
+  compilation.checks = {};
   compilation.stdin_fd = -1;
   return compilation;
 }
@@ -161,7 +166,7 @@ class OneShotRun {
                      .nested = request_.nested,
                      .deterministic = request_.deterministic};
     spec.rules = GB_TRY(rules_for(request_.language, plan.file_name, request_.rules));
-    if (!request_.verify.empty()) {
+    if (!request_.verify.empty() || !request_.checks.commands.empty()) {
       spec.rules.exec.permit("sh");
     }
     if (plan.compile) {
@@ -205,8 +210,10 @@ class OneShotRun {
     if (!plan.compile || GB_TRY(compile(*plan.compile))) {
       GB_TRY(run(plan.run));
       GB_TRY(verify());
+      GB_TRY(check_with_commands());
     }
     GB_TRY(collect());
+    GB_TRY(check_result());
     GB_TRY(sandbox->end());
     if (egress) {
       egress->end();
@@ -414,16 +421,53 @@ class OneShotRun {
       return {};
     }
     phase("verify");
+    result_.verdict.verification = std::make_shared<Verdict>(GB_TRY(shell(request_.verify)));
+    return {};
+  }
+
+  // In the same sandbox, as the guest.
+  Result<Verdict> shell(const std::string& text) {
     const RunOptions options{.limits = request_.limits,
                              .cancel_fd = request_.cancel_fd,
                              .strict = request_.strict};
-    const Command command{.argv = {"/bin/sh", "-c", request_.verify},
-                          .env = outside_env_,
-                          .cwd = {}};
-    auto verdict = std::make_shared<Verdict>(make_verdict(*sandbox_, "sh", request_.limits));
-    conclude(*verdict, GB_TRY(sandbox_->run(command, options)));
-    verdict->timings.clear();
-    result_.verdict.verification = std::move(verdict);
+    const Command command{.argv = {"/bin/sh", "-c", text}, .env = outside_env_, .cwd = {}};
+    Verdict verdict = make_verdict(*sandbox_, "sh", request_.limits);
+    conclude(verdict, GB_TRY(sandbox_->run(command, options)));
+    verdict.timings.clear();
+    return verdict;
+  }
+
+  // What did not end with `ok` is not checked; but where it did, nothing that cannot be checked has
+  // passed.
+  Result<void> check_with_commands() {
+    if (result_.verdict.status != Status::kOk) {
+      return {};
+    }
+    for (const std::string& command : request_.checks.commands) {
+      if (sandbox_->alive()) {
+        phase("verify");
+        reports_.push_back(command_report(command, GB_TRY(shell(command))));
+      } else {
+        reports_.push_back({.check = "command",
+                            .what = command,
+                            .reason = "the sandbox ended before it could be run"});
+      }
+    }
+    return {};
+  }
+
+  Result<void> check_result() {
+    const Verdict& verdict = result_.verdict;
+    if (verdict.status != Status::kOk || request_.compile_only || !product_name_.empty()) {
+      return {};
+    }
+    for (const std::string& file : request_.checks.files) {
+      reports_.push_back(file_report(file, verdict));
+    }
+    for (const std::string& schema : request_.checks.schemas) {
+      reports_.push_back(GB_TRY(output_report(schema, verdict)));
+    }
+    add_checks(result_.verdict, std::move(reports_));
     return {};
   }
 
@@ -500,6 +544,7 @@ class OneShotRun {
   // Of a compilation for another sandbox: the only file that is wanted, and what is in it.
   std::string product_name_;
   std::string product_;
+  std::vector<CheckReport> reports_;
   OneShotResult result_;
 };
 

@@ -14,6 +14,7 @@
 #include "sandbox/sandbox.h"
 #include "service/packages/packages.h"
 #include "service/runs/transfer.h"
+#include "spec/checks.h"
 #include "spec/guest_rules.h"
 #include "spec/network_rules.h"
 #include "spec/verdict.h"
@@ -63,6 +64,8 @@ struct OneShot {
   std::string out_directory;  // Empty: nothing is copied out.
   bool compile_only = false;  // Nothing is run; what the compiler made are the files.
   std::string verify;         // A shell command, run after the guest has ended; empty: none.
+  // What has to hold before the verdict is `ok`. Reviews are the caller's.
+  Checks checks;
   int stdin_fd = -1;
   int cancel_fd = -1;
   std::function<int()> cancel_signal{};  // RunOptions::cancel_signal, for the program itself.

@@ -101,6 +101,21 @@ Json connections_json(const std::vector<ConnectionRecord>& connections) {
   return json;
 }
 
+Json checks_json(const std::vector<CheckReport>& checks) {
+  Json json = Json::array();
+  for (const CheckReport& each : checks) {
+    Json check{{"check", each.check}, {"passed", each.passed}};
+    if (!each.what.empty()) {
+      check["what"] = to_utf8(each.what);
+    }
+    if (!each.reason.empty()) {
+      check["reason"] = to_utf8(each.reason);
+    }
+    json.push_back(std::move(check));
+  }
+  return json;
+}
+
 Json error_json(const GuestError& error) {
   return {{"name", to_utf8(error.name)},
           {"value", to_utf8(error.value)},
@@ -209,6 +224,9 @@ void add_verdict(ObjectText& text, const Verdict& verdict) {
   text.add_text("timings", timings_text(verdict.timings));
   if (!verdict.notes.empty()) {
     text.add("notes", verdict.notes);
+  }
+  if (!verdict.checks.empty()) {
+    text.add("checks", checks_json(verdict.checks));
   }
   if (verdict.dry_run) {
     text.add_text("dry_run", to_json(*verdict.dry_run));

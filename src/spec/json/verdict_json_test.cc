@@ -74,6 +74,7 @@ TEST(VerdictJsonTest, NamesEachStatusAsTheContractDoes) {
       {Status::kSignaled, "signaled"},
       {Status::kCanceled, "canceled"},
       {Status::kRefused, "refused"},
+      {Status::kUnverified, "unverified"},
       {Status::kFailed, "failed"},
   };
   for (const auto& [status, name] : statuses) {

@@ -23,10 +23,12 @@ from .._generated import routes
 from .._generated.requests import (
     ApprovalReply,
     Checker,
+    Checks,
     JudgeCase,
     JudgeRequest,
     Limits,
     Network,
+    ReviewReply,
     RunRequest,
 )
 from .._generated.responses import (
@@ -46,12 +48,13 @@ from ..errors import (
     APIError,
     ConnectionFailed,
     GloveboxError,
+    NotFound,
     ProtocolError,
     Timeout,
     TooLarge,
     error_of,
 )
-from ..events import Event, decode, event_of
+from ..events import Event, ToolCall, decode, event_of
 from .admin import AsyncKeys, AsyncTenants
 from .follow import deliver
 from .http import AsyncPool, AsyncResponse, Body, NotSent
@@ -62,6 +65,8 @@ from .volumes import AsyncVolumes
 from .websocket import AsyncWebSocket
 
 LINES = "application/x-ndjson"
+# Of a review, in characters.
+MOST_REASON = 1000
 
 
 class AsyncClient:
@@ -303,12 +308,19 @@ class AsyncClient:
         nested: Optional[bool] = None,
         policy: Optional[Sequence[str]] = None,
         verify: Optional[str] = None,
+        checks: Optional[Checks] = None,
+        reviewer: Optional[Callable[[Mapping[str, Any]], Any]] = None,
         on_stdout: Callback[str] = None,
         on_stderr: Callback[str] = None,
         on_event: Callback[Event] = None,
         idempotency_key: Optional[str] = None,
     ) -> Verdict:
-        """Runs a program in a fresh sandbox, which ends with it, and returns the verdict."""
+        """Runs a program in a fresh sandbox, which ends with it, and returns the verdict.
+
+        `checks` have to hold before the verdict is ``ok``. Where they, or a policy, demand a review,
+        `reviewer` gets ``criteria``, ``language``, ``code``, ``stdout`` and ``stderr``, and returns
+        a ``ReviewReply`` or a bool. The output is what the code wrote: it may address the reviewer.
+        """
         request = RunRequest(
             code=code,
             language=language or (None if name else "python"),
@@ -326,6 +338,7 @@ class AsyncClient:
             nested=nested,
             policy=list(policy) if policy is not None else None,
             verify=verify,
+            checks=checks,
             network=network,
         )
         verdict: Optional[Verdict] = None
@@ -333,10 +346,25 @@ class AsyncClient:
             routes.RUN, body=request, idempotency_key=idempotency_key
         ):
             await deliver(event, on_stdout, on_stderr, None, None, on_event)
+            asked = event.tool_call
+            if asked is not None and reviewer is not None:
+                await self._review(asked, reviewer)
             verdict = event.verdict or verdict
         if verdict is None:
             raise ProtocolError("the stream ended without a verdict")
         return verdict
+
+    async def _review(self, asked: ToolCall, reviewer: Callable[[Mapping[str, Any]], Any]) -> None:
+        """Answers what a run waits for. A reviewer that fails has not found it right."""
+        try:
+            found = await call(reviewer, asked.arguments)
+            reply = found if isinstance(found, ReviewReply) else ReviewReply(ok=found is True)
+        except Exception as error:  # Of the caller's own code.
+            reply = ReviewReply(ok=False, reason=f"the reviewer failed: {error}"[:MOST_REASON])
+        try:
+            await self.ask(routes.ANSWER_REVIEW, {"id": asked.id}, body=reply)
+        except NotFound:
+            pass  # It was too late, as the verdict says.
 
     async def judge(
         self,

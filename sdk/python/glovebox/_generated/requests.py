@@ -10,12 +10,13 @@ from typing import Any, ClassVar, List, Literal, Mapping, Optional, Union
 from .._model import Convert, Duration, Model, Size, list_of
 
 __all__ = [
-    "ApiKeyRequest", "ApprovalReply", "Checker", "CommandLimits", "CommandRequest",
+    "ApiKeyRequest", "ApprovalReply", "Checker", "Checks", "CommandLimits", "CommandRequest",
     "CompletionRequest", "ExecuteRequest", "HeaderRule", "InputReply", "InspectionRequest",
     "JudgeCase", "JudgeRequest", "KeyRotation", "Limits", "Network", "NetworkBudget",
-    "PortTokenRequest", "ProcessRequest", "Quotas", "RunRequest", "SandboxChange", "SandboxRequest",
-    "SecretUse", "TemplateFile", "TemplateRecipe", "TenantChange", "TenantRequest", "TerminalSize",
-    "ToolLimits", "ToolReply", "ToolReplyError", "ToolSchema", "VolumeMount",
+    "PortTokenRequest", "ProcessRequest", "Quotas", "ReviewReply", "RunRequest", "SandboxChange",
+    "SandboxRequest", "SecretUse", "TemplateFile", "TemplateRecipe", "TenantChange",
+    "TenantRequest", "TerminalSize", "ToolLimits", "ToolReply", "ToolReplyError", "ToolSchema",
+    "VolumeMount",
 ]
 
 
@@ -310,6 +311,26 @@ class TemplateRecipe(Model):
 
 
 @dataclass(frozen=True)
+class Checks(Model):
+    """What has to hold before a run that ended with `ok` counts as that, beside what policies
+    demand. Where something does not, the status is `unverified`.
+    """
+
+    commands: Optional[List[str]] = None
+    """Shell commands in the same sandbox that exit with 0."""
+    files: Optional[List[str]] = None
+    """Files in the workspace that the run made or changed."""
+    output_schema: Optional[Mapping[str, Any]] = None
+    """JSON Schema (draft 4, 6 or 7) that standard output conforms to. References lead only into
+    itself.
+    """
+    review: Optional[str] = None
+    """What a second model has to find true. The stream has an event `tool_call` of the tool
+    `review`; its answer decides, and where nobody answers in time the run has not passed.
+    """
+
+
+@dataclass(frozen=True)
 class RunRequest(Model):
     """The schema ``RunRequest``."""
 
@@ -344,6 +365,7 @@ class RunRequest(Model):
     """
     verify: Optional[str] = None
     """A command that verifies the result."""
+    checks: Optional[Checks] = None
     network: Optional[Network] = None
     policy: Optional[List[str]] = None
     """Names of policies that check what runs in it, beside the daemon's own; the strictest decides.
@@ -351,8 +373,19 @@ class RunRequest(Model):
 
     _convert: ClassVar[Mapping[str, Convert]] = {
         "limits": Limits.from_json,
+        "checks": Checks.from_json,
         "network": Network.from_json,
     }
+
+
+@dataclass(frozen=True)
+class ReviewReply(Model):
+    """The schema ``ReviewReply``."""
+
+    ok: bool
+    """Whether all of the criteria hold."""
+    reason: Optional[str] = None
+    """Why, for the verdict."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ __all__ = [
     "Inspection", "JudgeReport", "JudgedCase", "LimitState", "MountedVolume", "NewApiKey",
     "PerStream", "PerStreamBytes", "PerStreamTruncated", "ProcessEvent", "ProcessInfo", "Result",
     "RunUsage", "SandboxInfo", "SandboxUsage", "TemplateEvent", "TemplateInfo", "TenantInfo",
-    "TenantUsed", "Verdict", "VolumeInfo",
+    "TenantUsed", "Verdict", "VerdictCheck", "VolumeInfo",
 ]
 
 
@@ -638,6 +638,18 @@ class RunUsage(Model):
 
 
 @dataclass(frozen=True)
+class VerdictCheck(Model):
+    """The schema ``VerdictCheck``."""
+
+    check: Literal["command", "file", "output_schema", "review"]
+    passed: bool
+    what: Optional[str] = None
+    """The command, the file or the criteria."""
+    reason: Optional[str] = None
+    """Why it did not pass."""
+
+
+@dataclass(frozen=True)
 class Verdict(VerdictMixin, Model):
     """How the code ended, what it used, and which walls and limits held."""
 
@@ -677,6 +689,8 @@ class Verdict(VerdictMixin, Model):
     more_connections: Optional[int] = None
     """Connections after the first 1,000."""
     verification: Optional[Verdict] = None
+    checks: Optional[List[VerdictCheck]] = None
+    """What became of the checks that the request or a policy demands."""
     dry_run: Optional[DryRun] = None
 
     _convert: ClassVar[Mapping[str, Convert]] = {
@@ -690,6 +704,7 @@ class Verdict(VerdictMixin, Model):
         "usage": RunUsage.from_json,
         "connections": list_of(ConnectionRecord.from_json),
         "verification": lambda value: Verdict.from_json(value),
+        "checks": list_of(VerdictCheck.from_json),
         "dry_run": DryRun.from_json,
     }
 

@@ -244,6 +244,9 @@ LIST_APPROVALS = Route(
 DECIDE_APPROVAL = Route(
     "decideApproval", "POST", "/v1/approvals/{id}",
     max_body=65536, idempotency=False)
+ANSWER_REVIEW = Route(
+    "answerReview", "POST", "/v1/reviews/{id}",
+    max_body=65536, idempotency=False)
 LIST_AUDIT = Route(
     "listAudit", "GET", "/v1/audit",
     max_body=65536, idempotency=False)
@@ -365,6 +368,7 @@ ROUTES = (
     IMPORT_TEMPLATE,
     LIST_APPROVALS,
     DECIDE_APPROVAL,
+    ANSWER_REVIEW,
     LIST_AUDIT,
     LIST_EMERGENCY_STOPS,
     LIFT_EMERGENCY_STOP,

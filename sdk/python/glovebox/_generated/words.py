@@ -53,4 +53,5 @@ class Status(OpenEnum):
     SIGNALED = "signaled"
     CANCELED = "canceled"
     REFUSED = "refused"
+    UNVERIFIED = "unverified"
     FAILED = "failed"

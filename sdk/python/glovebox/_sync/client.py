@@ -24,10 +24,12 @@ from .._generated import routes
 from .._generated.requests import (
     ApprovalReply,
     Checker,
+    Checks,
     JudgeCase,
     JudgeRequest,
     Limits,
     Network,
+    ReviewReply,
     RunRequest,
 )
 from .._generated.responses import (
@@ -47,12 +49,13 @@ from ..errors import (
     APIError,
     ConnectionFailed,
     GloveboxError,
+    NotFound,
     ProtocolError,
     Timeout,
     TooLarge,
     error_of,
 )
-from ..events import Event, decode, event_of
+from ..events import Event, ToolCall, decode, event_of
 from .admin import Keys, Tenants
 from .follow import deliver
 from .http import Pool, Response, Body, NotSent
@@ -63,6 +66,8 @@ from .volumes import Volumes
 from .websocket import WebSocket
 
 LINES = "application/x-ndjson"
+# Of a review, in characters.
+MOST_REASON = 1000
 
 
 class Client:
@@ -304,12 +309,19 @@ class Client:
         nested: Optional[bool] = None,
         policy: Optional[Sequence[str]] = None,
         verify: Optional[str] = None,
+        checks: Optional[Checks] = None,
+        reviewer: Optional[Callable[[Mapping[str, Any]], Any]] = None,
         on_stdout: Callback[str] = None,
         on_stderr: Callback[str] = None,
         on_event: Callback[Event] = None,
         idempotency_key: Optional[str] = None,
     ) -> Verdict:
-        """Runs a program in a fresh sandbox, which ends with it, and returns the verdict."""
+        """Runs a program in a fresh sandbox, which ends with it, and returns the verdict.
+
+        `checks` have to hold before the verdict is ``ok``. Where they, or a policy, demand a review,
+        `reviewer` gets ``criteria``, ``language``, ``code``, ``stdout`` and ``stderr``, and returns
+        a ``ReviewReply`` or a bool. The output is what the code wrote: it may address the reviewer.
+        """
         request = RunRequest(
             code=code,
             language=language or (None if name else "python"),
@@ -327,6 +339,7 @@ class Client:
             nested=nested,
             policy=list(policy) if policy is not None else None,
             verify=verify,
+            checks=checks,
             network=network,
         )
         verdict: Optional[Verdict] = None
@@ -334,10 +347,25 @@ class Client:
             routes.RUN, body=request, idempotency_key=idempotency_key
         ):
             deliver(event, on_stdout, on_stderr, None, None, on_event)
+            asked = event.tool_call
+            if asked is not None and reviewer is not None:
+                self._review(asked, reviewer)
             verdict = event.verdict or verdict
         if verdict is None:
             raise ProtocolError("the stream ended without a verdict")
         return verdict
+
+    def _review(self, asked: ToolCall, reviewer: Callable[[Mapping[str, Any]], Any]) -> None:
+        """Answers what a run waits for. A reviewer that fails has not found it right."""
+        try:
+            found = call(reviewer, asked.arguments)
+            reply = found if isinstance(found, ReviewReply) else ReviewReply(ok=found is True)
+        except Exception as error:  # Of the caller's own code.
+            reply = ReviewReply(ok=False, reason=f"the reviewer failed: {error}"[:MOST_REASON])
+        try:
+            self.ask(routes.ANSWER_REVIEW, {"id": asked.id}, body=reply)
+        except NotFound:
+            pass  # It was too late, as the verdict says.
 
     def judge(
         self,

@@ -467,9 +467,29 @@ export interface RunRequest {
   nested?: boolean | undefined;
   /** A command that verifies the result. */
   verify?: string | undefined;
+  checks?: Checks | undefined;
   network?: Network | undefined;
   /** Names of policies that check what runs in it, beside the daemon's own; the strictest decides. */
   policy?: string[] | undefined;
+}
+
+export interface ReviewReply {
+  /** Whether all of the criteria hold. */
+  ok: boolean;
+  /** Why, for the verdict. */
+  reason?: string | undefined;
+}
+
+/** What has to hold before a run that ended with `ok` counts as that, beside what policies demand. Where something does not, the status is `unverified`. */
+export interface Checks {
+  /** Shell commands in the same sandbox that exit with 0. */
+  commands?: string[] | undefined;
+  /** Files in the workspace that the run made or changed. */
+  files?: string[] | undefined;
+  /** JSON Schema (draft 4, 6 or 7) that standard output conforms to. References lead only into itself. */
+  output_schema?: Record<string, unknown> | undefined;
+  /** What a second model has to find true. The stream has an event `tool_call` of the tool `review`; its answer decides, and where nobody answers in time the run has not passed. */
+  review?: string | undefined;
 }
 
 export interface JudgeRequest {
@@ -668,7 +688,7 @@ export interface Verdict {
   id: string;
   language: string;
   tier: string;
-  status: "ok" | "error" | "compile_error" | "timeout" | "out_of_memory" | "pids_limit" | "disk_full" | "signaled" | "canceled" | "refused" | "failed";
+  status: "ok" | "error" | "compile_error" | "timeout" | "out_of_memory" | "pids_limit" | "disk_full" | "signaled" | "canceled" | "refused" | "unverified" | "failed";
   exit_code: number;
   signal: number | null;
   /** Which limit ended the code, where the status leaves it open. */
@@ -708,6 +728,8 @@ export interface Verdict {
   /** Connections after the first 1,000. */
   more_connections?: number | undefined;
   verification?: Verdict | undefined;
+  /** What became of the checks that the request or a policy demands. */
+  checks?: ({ check: "command" | "file" | "output_schema" | "review"; what?: string | undefined; passed: boolean; reason?: string | undefined })[] | undefined;
   dry_run?: DryRun | undefined;
 }
 

@@ -477,6 +477,8 @@ export interface Operations {
   };
   /** Agrees to a program that waits, or refuses it, once. Scope approve. */
   decideApproval: { path: { id: string }; query: {}; body: models.ApprovalReply; response: void };
+  /** Says what a second model finds of a run that waits for its review, once. The id is that of the event `tool_call` of the tool `review`. Scope run. */
+  answerReview: { path: { id: string }; query: {}; body: models.ReviewReply; response: void };
   /** Lists records of the audit journal, oldest first: the caller's tenant's, or all for the tenant 'default'. 501 if the daemon keeps no journal. Scope admin. */
   listAudit: {
     path: {};
@@ -636,6 +638,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   importTemplate: { method: "PUT", path: "/v1/templates/{name}/archive" },
   listApprovals: { method: "GET", path: "/v1/approvals" },
   decideApproval: { method: "POST", path: "/v1/approvals/{id}" },
+  answerReview: { method: "POST", path: "/v1/reviews/{id}" },
   listAudit: { method: "GET", path: "/v1/audit" },
   listEmergencyStops: { method: "GET", path: "/v1/emergency-stop" },
   emergencyStop: { method: "POST", path: "/v1/emergency-stop" },
