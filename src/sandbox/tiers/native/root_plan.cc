@@ -148,11 +148,12 @@ Result<void> RootPlan::add_mount(const Mount& mount) {
                           : Error(ErrorCode::kUnsupported,
                                   "'" + mount.target + "' already exists in the template");
   }
-  add_parents(target);
+  const std::string made = made_at(target);
+  add_parents(made);
   if (S_ISDIR(*type)) {
-    add_directory(target, 0755);
+    add_directory(made, 0755);
   } else {
-    files_.push_back({keep(target), {}});
+    files_.push_back({keep(made), {}});
   }
   if (mount.closed) {
     if (UniqueFd taken = GB_TRY(take_along(mount.source))) {
